@@ -1,0 +1,42 @@
+# One command to see it, one to test it. Both set up .venv by themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+JOBS ?= auto
+
+.PHONY: help demo test lint types unit bench clean
+
+help:  ## list the commands
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: .venv/ready  ## rank features of a real data set from ten pairs
+	@$(BIN)/linkselect demo
+
+test: lint types unit  ## lint, check types, run unit tests and doctests
+
+lint: .venv/ready  ## check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/ready  ## check types
+	$(BIN)/mypy
+
+# SCIPY_ARRAY_API must be set before SciPy is imported, or scikit-learn skips its array checks.
+unit: .venv/ready  ## run unit tests and doctests
+	SCIPY_ARRAY_API=1 $(BIN)/pytest -n $(JOBS)
+
+bench: .venv/bench  ## measure speed and memory beside the plain way
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## remove the environment and caches
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "linkselect needs Python 3.11 or newer; set PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+# The peers of the benchmarks. They are measured against, never imported by the library.
+.venv/bench: .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt skfeature-chappers
+	@touch $@

@@ -1,0 +1,126 @@
+"""Work in blocks: bounded memory, spread over threads, the same result for any number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import ThreadpoolController
+
+__all__ = [
+    "blockwise",
+    "column_block",
+    "column_slices",
+    "map_threads",
+    "slices",
+    "sum_by",
+]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Matrix = Any  # a NumPy array, a memmap or a SciPy sparse matrix: n_samples x n_features
+
+# Large enough to hide the cost of a Python call, small enough that a block and its temporaries
+# stay in the processor's cache. It must not depend on the number of threads.
+BLOCK_SIZE = 1 << 20
+SPARSE_BLOCK_WIDTH = 1 << 14
+
+
+def slices(total: int, size: int) -> list[slice]:
+    """Cut `range(total)` into pieces of at most `size`."""
+    return [slice(start, min(start + size, total)) for start in range(0, total, size)]
+
+
+def sum_by(
+    places: NDArray[np.intp], values: NDArray[np.float64], total: int
+) -> NDArray[np.float64]:
+    """Add up the values that share a place; `bincount` alone returns integers for no values."""
+    return np.bincount(places, values, total).astype(np.float64, copy=False)
+
+
+def column_slices(X: Matrix, n_rows: int | None = None) -> list[slice]:
+    """Cut the columns of X so that a block with `n_rows` rows has about BLOCK_SIZE entries."""
+    n_samples, n_features = X.shape
+    if issparse(X):
+        return slices(n_features, SPARSE_BLOCK_WIDTH)
+    width = BLOCK_SIZE // max(n_rows or n_samples, 1)
+    return slices(n_features, min(max(width, 16), 1 << 13))
+
+
+def column_block(X: Matrix, columns: slice, rows: Any = slice(None)) -> Matrix:
+    """Copy some columns as float64, so that no arithmetic can overflow or touch the input."""
+    if issparse(X):
+        block = X[:, columns]
+        return block if isinstance(rows, slice) else block[rows]
+    return np.array(X[:, columns][rows], dtype=np.float64, order="C")
+
+
+def blockwise(
+    function: Callable[[Matrix], NDArray[np.float64]],
+    X: Matrix,
+    *,
+    rows: NDArray[np.intp] | None = None,
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Apply `function` to column blocks of X and join the results along the last axis.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a float64 block of all (or the given) rows and some columns (CSC if X is
+        sparse) and returns an array whose last axis runs over these columns.
+    X : matrix of shape (n_samples, n_features)
+        Any numeric type; never written to.
+    rows : ndarray of int, optional
+        The rows that the function needs. Default: all.
+    n_jobs : int, optional
+        See `map_threads`.
+    """
+    if issparse(X):
+        X = X.tocsc()
+    needed = slice(None) if rows is None else rows
+
+    def work(columns: slice) -> NDArray[np.float64]:
+        return function(column_block(X, columns, needed))
+
+    n_rows = None if rows is None else len(rows)
+    return np.concatenate(map_threads(work, column_slices(X, n_rows), n_jobs), axis=-1)
+
+
+def map_threads(
+    function: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None = None
+) -> list[Result]:
+    """Apply `function` to every item in threads; the results keep the order of the items.
+
+    `n_jobs=None` takes as many threads as BLAS may use, which respects `OMP_NUM_THREADS`,
+    `threadpool_limits` and the limits that joblib sets in its worker processes.
+    """
+    items = list(items)
+    wanted = _blas_threads() if n_jobs is None else effective_n_jobs(n_jobs)
+    n_threads = min(wanted, len(items))
+
+    def work(item: Item) -> Result:
+        # Some BLAS libraries keep the limit per thread, so it is set in every one.
+        with _blas().limit(limits=1):
+            return function(item)
+
+    with _blas().limit(limits=1):
+        if n_threads <= 1:
+            return [function(item) for item in items]
+        parallel = Parallel(n_jobs=n_threads, require="sharedmem", batch_size=1)
+        return parallel(delayed(work)(item) for item in items)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _blas_threads() -> int:
+    return max((library["num_threads"] for library in _blas().info()), default=1)

@@ -1,0 +1,36 @@
+"""Graphs over samples, built from neighbours, kernels, labels or pairs."""
+
+from linkselect.graphs.kernels import auto_sigma, gaussian_edges, kernel_graph, resolve_sigma
+from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel, degrees
+from linkselect.graphs.links import (
+    cannot_graph,
+    class_neighbors,
+    compensated_graph,
+    constrained_graph,
+    lsdf_graph,
+    must_graph,
+    reward_graph,
+)
+from linkselect.graphs.neighbors import ball_edges, nearest, nearest_edges
+
+__all__ = [
+    "Edges",
+    "Graph",
+    "Groups",
+    "Kernel",
+    "auto_sigma",
+    "ball_edges",
+    "cannot_graph",
+    "class_neighbors",
+    "compensated_graph",
+    "constrained_graph",
+    "degrees",
+    "gaussian_edges",
+    "kernel_graph",
+    "lsdf_graph",
+    "must_graph",
+    "nearest",
+    "nearest_edges",
+    "resolve_sigma",
+    "reward_graph",
+]

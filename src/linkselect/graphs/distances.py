@@ -1,0 +1,151 @@
+"""Squared Euclidean distances: fast by matrix products, decided by direct differences.
+
+A product finds `|x|^2 - 2 x'y + |y|^2` quickly but loses digits when samples are far from the
+origin compared with their distance. So columns are centred first, every product comes with a
+bound on its error, and whatever that bound leaves open is settled by `sum((x - y)^2)` in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from linkselect.blocks import BLOCK_SIZE, Matrix, blockwise, map_threads, slices
+
+__all__ = ["Products", "pair_distances", "products", "row_tiles"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+# Products over at most this many columns are added up, which bounds the rounding error of a
+# product over millions of columns by that of a short one.
+PRODUCT_WIDTH = 1024
+TILE_SIZE = 1 << 23
+
+
+def pair_distances(
+    X: Matrix, left: IntArray, right: IntArray, n_jobs: int | None = None
+) -> FloatArray:
+    """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences in float64."""
+    if issparse(X):
+        X = X.tocsr()
+        per_row = max(int(X.nnz // max(X.shape[0], 1)), 1)
+    else:
+        per_row = max(X.shape[1], 1)
+
+    def work(chunk: slice) -> FloatArray:
+        if issparse(X):
+            difference = X[left[chunk]].astype(np.float64) - X[right[chunk]].astype(np.float64)
+            return np.asarray(difference.power(2).sum(axis=1)).ravel()
+        difference = X[left[chunk]].astype(np.float64)
+        difference -= X[right[chunk]]
+        difference *= difference
+        return difference.sum(axis=1)
+
+    chunks = slices(len(left), max(BLOCK_SIZE // per_row, 1))
+    return np.concatenate([np.empty(0), *map_threads(work, chunks, n_jobs)])
+
+
+@dataclass(frozen=True)
+class Products:
+    """Rows prepared for fast distances, with the error those distances may have.
+
+    Attributes
+    ----------
+    rows : matrix of shape (n_samples, n_features)
+        Centred (if dense) and scaled copy of the samples.
+    norms : ndarray of shape (n_samples,)
+        The squared norm of each row.
+    scale : float
+        `rows` times `scale` are the centred samples.
+    error : float
+        A distance between rows i and j is wrong by at most `error * (norms[i] + norms[j])`.
+    """
+
+    rows: Matrix
+    norms: FloatArray
+    scale: float
+    error: float
+
+    def take(self, chosen: IntArray) -> Products:
+        """Return the chosen rows only."""
+        return Products(self.rows[chosen], self.norms[chosen], self.scale, self.error)
+
+    def distances(self, queries: Any, pool: Products) -> NDArray[Any]:
+        """Compute the distances from some rows to those of `pool`, but for the queries' norms.
+
+        What is left out, the norm of the query, is the same for a whole row of the result.
+        """
+        rows = self.rows[queries]
+        if issparse(rows):
+            tile = (rows @ pool.rows.T).toarray()
+            tile *= -2
+            tile += pool.norms
+            return tile
+        tile = None
+        for columns in slices(rows.shape[1], PRODUCT_WIDTH):
+            part = rows[:, columns] @ pool.rows[:, columns].T
+            tile = part if tile is None else np.add(tile, part, out=tile)
+        assert tile is not None
+        tile *= -2
+        tile += pool.norms.astype(tile.dtype)
+        return tile
+
+
+def products(X: Matrix, dtype: Any = np.float32) -> Products:
+    """Prepare the rows of X for fast distances in the given precision."""
+    if issparse(X):
+        # Centring would fill a sparse matrix, so it keeps full precision instead.
+        rows = X.tocsr().astype(np.float64)
+        norms = np.asarray(rows.power(2).sum(axis=1)).ravel()
+        longest = int(np.diff(rows.indptr).max(initial=1))
+        return Products(rows, norms, 1.0, _relative_error(longest, np.float64))
+    mean = column_means(X)
+    scale = _largest(X, mean) or 1.0
+    rows = np.empty(X.shape, dtype=dtype)
+    norms = np.empty(X.shape[0])
+
+    def work(chunk: slice) -> None:
+        centred = (np.asarray(X[chunk], dtype=np.float64) - mean) / scale
+        rows[chunk] = centred
+        norms[chunk] = np.square(rows[chunk], dtype=np.float64).sum(axis=1)
+
+    map_threads(work, slices(X.shape[0], max(BLOCK_SIZE // max(X.shape[1], 1), 1)))
+    n_parts = -(-X.shape[1] // PRODUCT_WIDTH)
+    length = min(X.shape[1], PRODUCT_WIDTH) + n_parts
+    return Products(rows, norms, scale, _relative_error(length, dtype))
+
+
+def _relative_error(length: int, dtype: Any) -> float:
+    # A product of `length` terms is wrong by at most length * u * |x| |y|, doubled in the
+    # distance; rounding the rows and adding the norms cost a few units more.
+    return float((length + 16) * np.finfo(dtype).eps)
+
+
+def column_means(X: Matrix) -> FloatArray:
+    """Compute the mean of each column of a dense X, right for an offset of any size."""
+
+    def work(block: FloatArray) -> FloatArray:
+        first = block[0].copy()
+        block -= first
+        return first + block.mean(axis=0)
+
+    return blockwise(work, X)
+
+
+def _largest(X: Matrix, mean: FloatArray) -> float:
+    def work(chunk: slice) -> float:
+        return float(np.abs(np.asarray(X[chunk], dtype=np.float64) - mean).max(initial=0.0))
+
+    chunks = slices(X.shape[0], max(BLOCK_SIZE // max(X.shape[1], 1), 1))
+    return max(map_threads(work, chunks), default=0.0)
+
+
+def row_tiles(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Cut rows so that a tile of them against all columns has about TILE_SIZE entries."""
+    yield from slices(n_rows, max(TILE_SIZE // max(n_columns, 1), 1))

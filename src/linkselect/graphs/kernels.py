@@ -1,0 +1,182 @@
+"""Gaussian weights: their width, their edges, and the complete graph in tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from linkselect.blocks import Matrix, map_threads
+from linkselect.graphs.distances import pair_distances, products, row_tiles
+from linkselect.graphs.kinds import Edges, Kernel, members_of
+from linkselect.graphs.neighbors import nearest
+
+__all__ = [
+    "KernelTiles",
+    "auto_sigma",
+    "gaussian",
+    "gaussian_edges",
+    "kernel_graph",
+    "resolve_sigma",
+    "tile_members",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+# The median distance is taken over all pairs of at most this many rows.
+SIGMA_ROWS = 2000
+# Distances by products may change the exponent of a Gaussian by at most this much.
+EXPONENT_ERROR = 1e-9
+
+
+def gaussian(distances: FloatArray, sigma: float) -> FloatArray:
+    """Weigh squared distances by `exp(-distance / (2 sigma^2))`."""
+    return np.exp(distances / (-2.0 * sigma**2))
+
+
+def resolve_sigma(sigma: float | Literal["auto"], X: Matrix) -> float:
+    """Return the width as a number, found in the data for "auto"."""
+    return auto_sigma(X) if sigma == "auto" else float(sigma)
+
+
+def auto_sigma(X: Matrix) -> float:
+    """Choose sigma so that `2 sigma^2` is the median squared distance between samples.
+
+    Above 2,000 samples the median runs over 2,000 of them, drawn with a fixed seed. Where
+    more than half of the distances are 0, it is the median of the others.
+    """
+    if X.shape[0] > SIGMA_ROWS:
+        chosen = np.random.default_rng(0).choice(X.shape[0], SIGMA_ROWS, replace=False)
+        X = (X.tocsr() if issparse(X) else X)[np.sort(chosen)]
+    distances = _all_distances(X)
+    median = float(np.median(distances)) if distances.size else 0.0
+    if median == 0.0:
+        positive = distances[distances > 0]
+        median = float(np.median(positive)) if positive.size else 1.0
+    return float(np.sqrt(median / 2.0))
+
+
+def _all_distances(X: Matrix) -> FloatArray:
+    left, right = np.triu_indices(X.shape[0], k=1)
+    if not len(left):
+        return np.empty(0)
+    rows = products(X, np.float64)
+    distances = np.empty(len(left))
+
+    def work(part: slice) -> None:
+        tile = rows.distances(part, rows)
+        tile += rows.norms[part, None]
+        start, stop = np.searchsorted(left, [part.start, part.stop])
+        distances[start:stop] = tile[left[start:stop] - part.start, right[start:stop]]
+
+    map_threads(work, row_tiles(X.shape[0], X.shape[0]))
+    distances *= rows.scale**2
+    # Twins come out as rounding noise instead of 0, so small values are computed directly.
+    noise = rows.error * rows.scale**2 * 2 * rows.norms.max()
+    small = np.flatnonzero(distances <= 1e6 * noise)
+    distances[small] = pair_distances(X, left[small], right[small])
+    return distances
+
+
+def gaussian_edges(near: Edges, sigma: float) -> Edges:
+    """Turn edges weighted by squared distance into edges weighted by a Gaussian."""
+    weighted = near.reweigh(gaussian(near.weights, sigma))
+    if not weighted.weights.any():
+        raise underflow(near.weights.min(initial=np.inf), sigma)
+    return weighted
+
+
+def underflow(smallest: float, sigma: float) -> ValueError:
+    """Say that a graph has lost all its weights."""
+    return ValueError(
+        f"Every weight of the graph is 0 with sigma={sigma:g}, since even the nearest samples are "
+        f'{np.sqrt(smallest):g} apart. Increase sigma, pass sigma="auto", or scale the features '
+        "(MinMaxScaler)."
+    )
+
+
+def kernel_graph(
+    X: Matrix,
+    sigma: float,
+    *,
+    codes: IntArray | None = None,
+    without: csr_array | None = None,
+    n_jobs: int | None = None,
+) -> Kernel:
+    """Weigh all pairs of samples, or all pairs inside groups, by a Gaussian.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples.
+    sigma : float
+        The width of the Gaussian.
+    codes : ndarray of shape (n_samples,), optional
+        The group of each sample, -1 for none. Default: the complete graph, whose diagonal of
+        ones counts in the degrees, as the papers have it.
+    without : csr_array, optional
+        Pairs to leave out, as the nonzero entries of a symmetric matrix.
+    n_jobs : int, optional
+        The number of threads.
+    """
+    complete = codes is None
+    groups = np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes
+    X = X.tocsr() if issparse(X) else X
+    bare = Kernel(X, sigma, groups, without, np.zeros(X.shape[0]))
+    degrees = np.zeros(X.shape[0])
+
+    def work(tile: tuple[IntArray, IntArray]) -> None:
+        rows, columns = tile
+        degrees[rows] = tiles.weights(rows, columns).sum(axis=1)
+
+    tiles = KernelTiles(bare)
+    map_threads(work, tile_members(groups), n_jobs)
+    if complete and not degrees.any():
+        raise underflow(nearest(X, 1)[2].min(), sigma)
+    return Kernel(X, sigma, groups, without, degrees + complete)
+
+
+def tile_members(codes: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the rows and columns of each tile of the weight matrix."""
+    for members in members_of(codes):
+        for part in row_tiles(len(members), len(members)):
+            yield members[part], members
+
+
+class KernelTiles:
+    """Compute tiles of a kernel's weight matrix, with zeros on the diagonal."""
+
+    def __init__(self, graph: Kernel) -> None:
+        self.graph = graph
+        self.rows = products(graph.points, np.float64)
+
+    def weights(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """Return the weights between some rows and sorted columns that include them."""
+        tile = self._distances(rows, columns)
+        tile /= -2.0 * self.graph.sigma**2
+        np.exp(tile, out=tile)
+        tile[np.arange(len(rows)), np.searchsorted(columns, rows)] = 0.0
+        if self.graph.without is not None:
+            left_out = self.graph.without[rows][:, columns].tocoo()
+            tile[left_out.coords] = 0.0
+        return tile
+
+    def _distances(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        sigma, scale, norms = self.graph.sigma, self.rows.scale**2, self.rows.norms
+        pool = self.rows if len(columns) == len(norms) else self.rows.take(columns)
+        tile = self.rows.distances(rows, pool)
+        tile += norms[rows, None]
+        tile *= scale
+        # Where products do not resolve the distance and the weight is not 0 anyway, differences do.
+        error = self.rows.error * scale
+        coarse = EXPONENT_ERROR * 2.0 * sigma**2
+        if error * (norms[rows].max() + pool.norms.max()) > coarse:
+            bound = error * (norms[rows, None] + pool.norms)
+            alive = tile - bound < 1500.0 * sigma**2
+            row, column = np.nonzero((bound > coarse) & alive)
+            tile[row, column] = pair_distances(self.graph.points, rows[row], columns[column], 1)
+        return np.maximum(tile, 0.0, out=tile)

@@ -1,0 +1,149 @@
+"""The kinds of graph: listed edges, whole groups, and a kernel that is too dense to list.
+
+Graphs are values: frozen, symmetric, without self loops in their edges. A weight matrix that
+is best described in parts is a tuple of graphs whose weights add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from linkselect.blocks import Matrix, sum_by
+
+__all__ = ["Edges", "Graph", "Groups", "Kernel", "degrees", "members_of"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Edges:
+    """List the edges of a sparse graph, each once.
+
+    Attributes
+    ----------
+    n_samples : int
+        The number of nodes.
+    left, right : ndarray of int
+        The two ends of each edge.
+    weights : ndarray of float
+        The weight of each edge.
+    """
+
+    n_samples: int
+    left: IntArray
+    right: IntArray
+    weights: FloatArray
+
+    @property
+    def degrees(self) -> FloatArray:
+        """The sum of weights at each node."""
+        ends = np.concatenate([self.left, self.right])
+        weights = np.concatenate([self.weights, self.weights])
+        return sum_by(ends, weights, self.n_samples)
+
+    def keep(self, chosen: Any) -> Edges:
+        """Return the chosen edges only."""
+        return Edges(self.n_samples, self.left[chosen], self.right[chosen], self.weights[chosen])
+
+    def reweigh(self, weights: FloatArray | float) -> Edges:
+        """Return the same edges with other weights."""
+        filled = np.broadcast_to(np.asarray(weights, dtype=np.float64), self.left.shape)
+        return Edges(self.n_samples, self.left, self.right, filled)
+
+    def to_csr(self) -> csr_array:
+        """Return the symmetric weight matrix."""
+        rows = np.concatenate([self.left, self.right])
+        columns = np.concatenate([self.right, self.left])
+        data = np.concatenate([self.weights, self.weights])
+        return csr_array((data, (rows, columns)), shape=(self.n_samples, self.n_samples))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Join all samples of a group, or all samples of different groups, without listing edges.
+
+    A class graph as edges grows with the square of the class; as groups it costs nothing.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_samples,)
+        The group of each sample, -1 for samples outside every group.
+    across : bool
+        False: edges inside groups. True: edges between different groups.
+    weight : float
+        The weight of every edge.
+    strength : ndarray of shape (n_samples,), optional
+        If given, the edge between i and j weighs `weight * (strength[i] + strength[j])`.
+        Only for edges across groups.
+    """
+
+    codes: IntArray
+    across: bool = False
+    weight: float = 1.0
+    strength: FloatArray | None = None
+
+    @property
+    def degrees(self) -> FloatArray:
+        """The sum of weights at each node."""
+        grouped = self.codes >= 0
+        sizes = np.bincount(self.codes[grouped])
+        own = sizes[self.codes[grouped]]
+        partners = sizes.sum() - own if self.across else own - 1
+        result = np.zeros(len(self.codes))
+        if self.strength is None:
+            result[grouped] = self.weight * partners
+            return result
+        strength = self.strength[grouped]
+        of_group = np.bincount(self.codes[grouped], strength)[self.codes[grouped]]
+        result[grouped] = self.weight * (partners * strength + strength.sum() - of_group)
+        return result
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Weigh every pair inside a group by a Gaussian, computed in tiles when it is needed.
+
+    Attributes
+    ----------
+    points : matrix of shape (n_samples, n_features)
+        The samples whose distances make the weights.
+    sigma : float
+        The width of the Gaussian.
+    codes : ndarray of shape (n_samples,)
+        The group of each sample, -1 for none; one group for the complete graph.
+    without : csr_array or None
+        Pairs that are left out, as the nonzero entries of a symmetric matrix.
+    degrees : ndarray of shape (n_samples,)
+        The sum of weights at each node, including the 1 of the diagonal if `diagonal`.
+    """
+
+    points: Matrix
+    sigma: float
+    codes: IntArray
+    without: csr_array | None
+    degrees: FloatArray
+
+
+Graph = Edges | Groups | Kernel | tuple[Any, ...]
+
+
+def degrees(graph: Graph) -> FloatArray:
+    """Add up the degrees of all parts of a graph."""
+    if isinstance(graph, tuple):
+        return sum((degrees(part) for part in graph[1:]), start=degrees(graph[0]))
+    return graph.degrees
+
+
+def members_of(codes: IntArray) -> Iterator[IntArray]:
+    """Yield the samples of each group."""
+    by_code = np.argsort(codes, kind="stable")
+    by_code = by_code[np.count_nonzero(codes < 0) :]
+    if by_code.size:
+        yield from np.split(by_code, np.flatnonzero(np.diff(codes[by_code])) + 1)

@@ -1,0 +1,146 @@
+"""Graphs from pairs and classes, alone or laid over a neighbour graph."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.blocks import Matrix
+from linkselect.graphs.distances import pair_distances
+from linkselect.graphs.kernels import gaussian, gaussian_edges, kernel_graph
+from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
+from linkselect.graphs.neighbors import join_edges, nearest
+from linkselect.supervision import Supervision
+
+__all__ = [
+    "cannot_graph",
+    "class_neighbors",
+    "compensated_graph",
+    "constrained_graph",
+    "lsdf_graph",
+    "must_graph",
+    "reward_graph",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+def must_graph(supervision: Supervision, weight: float = 1.0) -> Edges | Groups:
+    """Join the samples of every must-link."""
+    if supervision.must is None:
+        return Groups(supervision.classes, weight=weight)
+    return _listed(supervision, supervision.must).reweigh(weight)
+
+
+def cannot_graph(supervision: Supervision, strength: FloatArray | None = None) -> Edges | Groups:
+    """Join the samples of every cannot-link.
+
+    With `strength`, a value per sample, the edge between i and j weighs
+    `strength[i] + strength[j]` instead of 1.
+    """
+    if supervision.cannot is None:
+        return Groups(supervision.classes, across=True, strength=strength)
+    edges = _listed(supervision, supervision.cannot)
+    if strength is None:
+        return edges
+    return edges.reweigh(strength[edges.left] + strength[edges.right])
+
+
+def lsdf_graph(near: Edges, supervision: Supervision, gamma: float) -> Graph:
+    """Weigh must-links by gamma and neighbours by 1 where either is unlabelled (C3)."""
+    unlabelled = supervision.unlabelled
+    free = near.keep(unlabelled[near.left] | unlabelled[near.right])
+    return free.reweigh(1.0), must_graph(supervision, gamma)
+
+
+def constrained_graph(
+    X: Matrix, near: Edges, supervision: Supervision, sigma: float, n_jobs: int | None = None
+) -> Graph:
+    """Weigh neighbours and must-links by a Gaussian (C5)."""
+    return gaussian_edges(near, sigma), *_far_must(X, near, supervision, sigma, n_jobs)
+
+
+def reward_graph(
+    X: Matrix, near: Edges, supervision: Supervision, sigma: float, n_jobs: int | None = None
+) -> Graph:
+    """Weigh what should not be: near cannot-links and far must-links, besides free neighbours (C6).
+
+    With `g` the Gaussian: `g + g^2` on near cannot-links, `g^2` on must-links that are not
+    near, 0 on near must-links and `g` on all other neighbours.
+    """
+    weights = gaussian_edges(near, sigma).weights
+    must, cannot = _linked(near, supervision)
+    weights = np.where(must, 0.0, np.where(cannot, weights + weights**2, weights))
+    # The square of a Gaussian is the Gaussian of a width smaller by the square root of 2.
+    narrow = sigma / np.sqrt(2.0)
+    return near.reweigh(weights), *_far_must(X, near, supervision, narrow, n_jobs)
+
+
+def compensated_graph(
+    near: Edges, supervision: Supervision, sigma: float, gamma: float, compensation: float
+) -> Graph:
+    """Weigh must-links by 1 if near, else by `compensation`; damp near cannot-links (C7)."""
+    weights = gaussian_edges(near, sigma).weights
+    must, cannot = _linked(near, supervision)
+    # All must-links get `compensation` from their own graph; near ones are topped up to 1.
+    weights = np.where(must, 1.0 - compensation, np.where(cannot, (1.0 - gamma) * weights, weights))
+    return near.reweigh(weights), must_graph(supervision, compensation)
+
+
+def class_neighbors(
+    X: Matrix, classes: IntArray, n_neighbors: int, n_jobs: int | None = None
+) -> tuple[Edges, Edges]:
+    """Join each sample to the nearest of its own class, and to the nearest of all others.
+
+    Either end may find the other. Where there are fewer than `n_neighbors`, all are joined.
+    """
+    hits, misses = [], []
+    for code in np.unique(classes):
+        own, others = np.flatnonzero(classes == code), np.flatnonzero(classes != code)
+        hits.append(nearest(X, n_neighbors, queries=own, pool=own, n_jobs=n_jobs))
+        misses.append(nearest(X, n_neighbors, queries=own, pool=others, n_jobs=n_jobs))
+    n_samples = X.shape[0]
+    same = [np.concatenate(column) for column in zip(*hits, strict=True)]
+    other = [np.concatenate(column) for column in zip(*misses, strict=True)]
+    return join_edges(n_samples, *same).reweigh(1.0), join_edges(n_samples, *other).reweigh(1.0)
+
+
+def _listed(supervision: Supervision, links: IntArray) -> Edges:
+    ones = np.ones(len(links))
+    return Edges(len(supervision.classes), links[:, 0], links[:, 1], ones)
+
+
+def _linked(near: Edges, supervision: Supervision) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which edges are must-links and which are cannot-links."""
+    if supervision.must is None or supervision.cannot is None:
+        left, right = supervision.classes[near.left], supervision.classes[near.right]
+        known = (left >= 0) & (right >= 0)
+        return known & (left == right), known & (left != right)
+    edges = np.column_stack([near.left, near.right])
+    return (
+        _among(edges, supervision.must, near.n_samples),
+        _among(edges, supervision.cannot, near.n_samples),
+    )
+
+
+def _among(edges: IntArray, links: IntArray, n_samples: int) -> NDArray[np.bool_]:
+    def number(pairs: IntArray) -> IntArray:
+        return pairs.min(axis=1) * n_samples + pairs.max(axis=1)
+
+    return np.isin(number(edges), number(links))
+
+
+def _far_must(
+    X: Matrix, near: Edges, supervision: Supervision, sigma: float, n_jobs: int | None
+) -> tuple[Edges | Kernel, ...]:
+    """Weigh the must-links that are not neighbours by a Gaussian."""
+    if not supervision.has_must:
+        return ()
+    if supervision.must is None:
+        mask = near.reweigh(1.0).to_csr()
+        return (kernel_graph(X, sigma, codes=supervision.classes, without=mask, n_jobs=n_jobs),)
+    edges = np.column_stack([near.left, near.right])
+    links = supervision.must[~_among(supervision.must, edges, near.n_samples)]
+    far = _listed(supervision, links)
+    return (far.reweigh(gaussian(pair_distances(X, far.left, far.right, n_jobs), sigma)),)

@@ -1,0 +1,589 @@
+"""Must-link and cannot-link pairs: what a person knows about which samples belong together."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from sklearn.utils.random import sample_without_replacement
+from sklearn.utils.validation import check_random_state
+
+__all__ = ["Conflict", "PairConflictError", "Pairs", "encode_labels"]
+
+Pair = tuple[Hashable, Hashable]
+IntArray = NDArray[np.intp]
+
+
+class Conflict(NamedTuple):
+    """A cannot-link and the chain of must-links that contradicts it."""
+
+    cannot: Pair
+    chain: tuple[Hashable, ...]
+
+    def __str__(self) -> str:
+        path = " = ".join(repr(sample) for sample in self.chain)
+        return f"cannot-link {self.cannot!r}, but must-links join its ends: {path}"
+
+
+class PairConflictError(ValueError):
+    """Raised when cannot-links contradict the must-links."""
+
+
+class Pairs:
+    """Hold must-link and cannot-link pairs of samples.
+
+    A sample is named by its row number or by any hashable id. A pair given twice, or the
+    other way round, counts once. Pairs are never changed: every method returns a new value.
+
+    `Pairs` has no length and is no array on purpose: scikit-learn would cut it to the rows
+    of a fold, although its entries name samples and not rows.
+
+    Parameters
+    ----------
+    must : iterable of 2-tuples
+        Samples that belong together.
+    cannot : iterable of 2-tuples
+        Samples that do not.
+    n_samples : int, optional
+        The number of rows that row numbers refer to. If given, fitting on another number of
+        rows without ids is an error: this catches row numbers that reach a fold.
+
+    Examples
+    --------
+    >>> from linkselect import Pairs
+    >>> pairs = Pairs(must=[(0, 3), (3, 0), (1, 4)], cannot=[(0, 60)])
+    >>> pairs
+    Pairs(must=2, cannot=1)
+    >>> pairs.must
+    ((0, 3), (1, 4))
+    >>> pairs.closure().cannot
+    ((0, 60), (3, 60))
+    """
+
+    __slots__ = ("_cannot", "_ids", "_must", "n_samples")
+
+    _ids: tuple[Hashable, ...]
+    _must: IntArray
+    _cannot: IntArray
+    n_samples: int | None
+
+    def __init__(
+        self,
+        must: Iterable[Sequence[Hashable]] = (),
+        cannot: Iterable[Sequence[Hashable]] = (),
+        *,
+        n_samples: int | None = None,
+    ) -> None:
+        codes: dict[Hashable, int] = {}
+        must_codes = _encode(must, "must", codes)
+        cannot_codes = _encode(cannot, "cannot", codes)
+        self._set(tuple(codes), must_codes, cannot_codes, n_samples)
+
+    @classmethod
+    def _from_codes(
+        cls,
+        ids: tuple[Hashable, ...],
+        must: IntArray,
+        cannot: IntArray,
+        n_samples: int | None = None,
+    ) -> Pairs:
+        pairs = cls.__new__(cls)
+        pairs._set(ids, must, cannot, n_samples)
+        return pairs
+
+    def _set(
+        self, ids: tuple[Hashable, ...], must: IntArray, cannot: IntArray, n_samples: int | None
+    ) -> None:
+        values = {
+            "_ids": ids,
+            "_must": _once(must, len(ids)),
+            "_cannot": _once(cannot, len(ids)),
+            "n_samples": n_samples,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Pairs cannot be changed; make a new one instead of setting {name}.")
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._ids, self._must, self._cannot, self.n_samples
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._set(*state)
+
+    def __repr__(self) -> str:
+        return f"Pairs(must={len(self._must)}, cannot={len(self._cannot)})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pairs):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[frozenset[frozenset[Hashable]], frozenset[frozenset[Hashable]]]:
+        return frozenset(map(frozenset, self.must)), frozenset(map(frozenset, self.cannot))
+
+    @property
+    def must(self) -> tuple[Pair, ...]:
+        """The must-links as 2-tuples of ids."""
+        return self._decode(self._must)
+
+    @property
+    def cannot(self) -> tuple[Pair, ...]:
+        """The cannot-links as 2-tuples of ids."""
+        return self._decode(self._cannot)
+
+    @property
+    def ids(self) -> tuple[Hashable, ...]:
+        """Every sample that some pair names, in order of first appearance."""
+        return tuple(self._ids[code] for code in self._named())
+
+    def _named(self) -> IntArray:
+        """Return the codes that some pair uses: labels bring samples that none names."""
+        return np.unique(np.concatenate([self._must.ravel(), self._cannot.ravel()]))
+
+    def _decode(self, codes: IntArray) -> tuple[Pair, ...]:
+        ids = self._ids
+        return tuple((ids[a], ids[b]) for a, b in codes.tolist())
+
+    def __or__(self, other: Pairs) -> Pairs:
+        """Return the pairs of both."""
+        if not isinstance(other, Pairs):
+            return NotImplemented
+        if self.n_samples and other.n_samples and self.n_samples != other.n_samples:
+            raise ValueError(
+                f"Pairs over {self.n_samples} samples and pairs over {other.n_samples} samples "
+                "number different rows. Name samples by id to join them."
+            )
+        codes = {sample: code for code, sample in enumerate(self._ids)}
+        moved = np.array(
+            [codes.setdefault(sample, len(codes)) for sample in other._ids], dtype=np.intp
+        )
+        return Pairs._from_codes(
+            tuple(codes),
+            np.concatenate([self._must, moved[other._must]]),
+            np.concatenate([self._cannot, moved[other._cannot]]),
+            self.n_samples or other.n_samples,
+        )
+
+    # -- what follows from the pairs -------------------------------------------------------
+
+    def _components(self) -> IntArray:
+        """Number the must-link component of each id."""
+        return connected_components(_must_graph(self._must, len(self._ids)), directed=False)[1]
+
+    def components(self) -> tuple[tuple[Hashable, ...], ...]:
+        """Return the groups of samples that must-links join, largest first.
+
+        A sample that is named by cannot-links only is a group of its own.
+
+        Examples
+        --------
+        >>> Pairs(must=[(0, 3), (3, 5)], cannot=[(0, 9)]).components()
+        ((0, 3, 5), (9,))
+        """
+        groups: dict[int, list[Hashable]] = {}
+        component = self._components()
+        for code in self._named():
+            groups.setdefault(int(component[code]), []).append(self._ids[code])
+        return tuple(sorted(map(tuple, groups.values()), key=len, reverse=True))
+
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """Find the cannot-links whose ends are joined by must-links, each with the chain.
+
+        Examples
+        --------
+        >>> pairs = Pairs(must=[("a", "b"), ("b", "c")], cannot=[("a", "c"), ("a", "d")])
+        >>> for conflict in pairs.conflicts():
+        ...     print(conflict)
+        cannot-link ('a', 'c'), but must-links join its ends: 'a' = 'b' = 'c'
+        """
+        contradicted = self._cannot[self._contradicted()]
+        graph = _must_graph(self._must, len(self._ids))
+        parents: dict[int, IntArray] = {}
+        found = []
+        for start, end in contradicted.tolist():
+            if start not in parents:
+                parents[start] = breadth_first_order(graph, start, directed=False)[1]
+            chain = [end]
+            while chain[-1] != start:
+                chain.append(int(parents[start][chain[-1]]))
+            samples = tuple(self._ids[code] for code in reversed(chain))
+            found.append(Conflict((samples[0], samples[-1]), samples))
+        return tuple(found)
+
+    def _contradicted(self) -> NDArray[np.bool_]:
+        component = self._components()
+        return component[self._cannot[:, 0]] == component[self._cannot[:, 1]]
+
+    def without_conflicts(self) -> Pairs:
+        """Leave out the cannot-links that the must-links contradict."""
+        return Pairs._from_codes(
+            self._ids, self._must, self._cannot[~self._contradicted()], self.n_samples
+        )
+
+    def closure(self) -> Pairs:
+        """Add every pair that follows from the others.
+
+        Samples that a chain of must-links joins all belong together, and a cannot-link
+        between two such groups holds for all their members.
+        """
+        conflicts = self.conflicts()
+        if conflicts:
+            raise PairConflictError(describe_conflicts(conflicts))
+        component = self._components()
+        members = _members(component)
+        must = [_all_pairs_within(group) for group in members]
+        apart = np.unique(np.sort(component[self._cannot], axis=1), axis=0)
+        cannot = [_all_pairs_between(members[a], members[b]) for a, b in apart.tolist()]
+        return Pairs._from_codes(self._ids, _stack(must), _stack(cannot), self.n_samples)
+
+    def summary(
+        self, sample_ids: Iterable[Hashable] | None = None, *, n_samples: int | None = None
+    ) -> dict[str, Any]:
+        """Count what the pairs say, over all samples or those of one fold.
+
+        Parameters
+        ----------
+        sample_ids : iterable of hashable, optional
+            The samples that are present. Pairs with an absent end are counted as lost.
+        n_samples : int, optional
+            The number of samples, for the share that the pairs touch. Not needed with
+            `sample_ids` or where the pairs carry their own `n_samples`.
+
+        Returns
+        -------
+        dict
+            `must`, `cannot` (pairs that hold), `conflicts`, `components` (groups of two or
+            more samples), `samples` (named by a pair), `coverage` (their share of all, None
+            if that is not known), `lost_must` and `lost_cannot`.
+
+        Examples
+        --------
+        >>> pairs = Pairs(must=[(0, 3), (1, 4)], cannot=[(0, 60)])
+        >>> pairs.summary(range(10))  # doctest: +NORMALIZE_WHITESPACE
+        {'must': 2, 'cannot': 0, 'conflicts': 0, 'components': 2, 'samples': 4,
+         'coverage': 0.4, 'lost_must': 0, 'lost_cannot': 1}
+        """
+        held = self
+        if sample_ids is not None:
+            present = set(sample_ids)
+            n_samples = len(present)
+            held = self.restrict(present)
+        total = n_samples or self.n_samples
+        n_named = len(held.ids)
+        return {
+            "must": len(held._must),
+            "cannot": len(held._cannot),
+            "conflicts": int(held._contradicted().sum()),
+            "components": sum(len(group) > 1 for group in held.components()),
+            "samples": n_named,
+            "coverage": n_named / total if total else None,
+            "lost_must": len(self._must) - len(held._must),
+            "lost_cannot": len(self._cannot) - len(held._cannot),
+        }
+
+    def restrict(self, sample_ids: Iterable[Hashable]) -> Pairs:
+        """Keep the pairs whose two ends are among `sample_ids`."""
+        present = set(sample_ids)
+        kept = np.array([sample in present for sample in self._ids], dtype=bool)
+        return Pairs._from_codes(
+            self._ids,
+            self._must[kept[self._must].all(axis=1)],
+            self._cannot[kept[self._cannot].all(axis=1)],
+        )
+
+    def rows(self, row_of: dict[Hashable, int]) -> tuple[IntArray, IntArray]:
+        """Return must and cannot as row numbers, without pairs that have an absent end."""
+        lookup = np.array([row_of.get(sample, -1) for sample in self._ids], dtype=np.intp)
+        must, cannot = lookup[self._must], lookup[self._cannot]
+        return must[(must >= 0).all(axis=1)], cannot[(cannot >= 0).all(axis=1)]
+
+    # -- from and to other forms -------------------------------------------------------------
+
+    @classmethod
+    def from_labels(
+        cls,
+        y: ArrayLike,
+        *,
+        sample_ids: Iterable[Hashable] | None = None,
+        n_must: int | None = None,
+        n_cannot: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> Pairs:
+        """Make the pairs that labels imply: all of them, or a random number of each.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels; -1, None and NaN mean unlabelled.
+        sample_ids : iterable of hashable, optional
+            One id per label. Default: the index of a pandas Series, else row numbers.
+        n_must, n_cannot : int, optional
+            How many pairs to draw without replacement. Default: all.
+        random_state : int, RandomState instance or None, default=None
+            Determines the draw.
+
+        Examples
+        --------
+        >>> Pairs.from_labels([0, 0, 1, -1]).cannot
+        ((0, 2), (1, 2))
+        >>> Pairs.from_labels([0, 0, 1, 1, 2], n_must=1, n_cannot=3, random_state=0)
+        Pairs(must=1, cannot=3)
+        """
+        codes, _ = encode_labels(y)
+        if sample_ids is None and hasattr(y, "index") and not callable(y.index):
+            sample_ids = y.index
+        ids = check_ids(range(len(codes)) if sample_ids is None else sample_ids, len(codes))
+        rng = check_random_state(random_state)
+        by_class = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
+        sizes = np.bincount(codes[by_class]) if by_class.size else np.zeros(0, dtype=np.intp)
+        must = by_class[_draw_within(sizes, n_must, rng)]
+        cannot = by_class[_draw_between(sizes, n_cannot, rng)]
+        by_row = [links[np.lexsort(links.T[::-1])] for links in map(_sorted_ends, (must, cannot))]
+        n_samples = len(codes) if sample_ids is None else None
+        return cls._from_codes(ids, by_row[0], by_row[1], n_samples)
+
+    @classmethod
+    def from_csv(
+        cls, path: str | PathLike[str], *, id_type: Callable[[str], Hashable] | None = None
+    ) -> Pairs:
+        """Read a CSV file with the header `a,b,link`, where link is `must` or `cannot`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        id_type : callable, optional
+            Makes an id of the text in the file, such as `str` or `int`. Default: whole
+            numbers if every id in the file is written as one, else text.
+        """
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, skipinitialspace=True)
+            if reader.fieldnames is None or not {"a", "b", "link"} <= set(reader.fieldnames):
+                raise ValueError(
+                    f"{path}: the header is {reader.fieldnames}, but a pairs file starts with "
+                    "the line a,b,link."
+                )
+            links: dict[str, list[tuple[str, str]]] = {"must": [], "cannot": []}
+            for row in reader:
+                link = (row["link"] or "").strip().lower()
+                if link not in links or not row["a"] or not row["b"]:
+                    raise ValueError(
+                        f"{path}, line {reader.line_num}: {row['a']},{row['b']},{row['link']} "
+                        "is not a pair. A line has two ids and then must or cannot."
+                    )
+                links[link].append((row["a"].strip(), row["b"].strip()))
+        make = id_type or _guess_id_type(text for link in links.values() for text in link)
+        must, cannot = ([(make(a), make(b)) for a, b in links[kind]] for kind in links)
+        return cls(must, cannot)
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write a CSV file with the header `a,b,link`."""
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["a", "b", "link"])
+            writer.writerows((a, b, "must") for a, b in self.must)
+            writer.writerows((a, b, "cannot") for a, b in self.cannot)
+
+    @classmethod
+    def from_json(cls, path: str | PathLike[str]) -> Pairs:
+        """Read a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`."""
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        if not isinstance(content, dict) or not content.keys() <= {"must", "cannot"}:
+            raise ValueError(
+                f'{path}: expected {{"must": [[a, b], ...], "cannot": [[a, b], ...]}}, '
+                f"got {str(content)[:60]}."
+            )
+        return cls(content.get("must", ()), content.get("cannot", ()))
+
+    def to_json(self, path: str | PathLike[str]) -> None:
+        """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"must": self.must, "cannot": self.cannot}, file)
+
+
+def describe_conflicts(conflicts: Sequence[Conflict]) -> str:
+    """Explain contradictory pairs in one message: how many, the first three, the way out."""
+    shown = "; ".join(map(str, conflicts[:3]))
+    more = f"; and {len(conflicts) - 3} more" if len(conflicts) > 3 else ""
+    return (
+        f"{len(conflicts)} of the cannot-links contradict the must-links: {shown}{more}. "
+        'Correct the pairs (Pairs.conflicts() lists all), or pass on_conflict="drop" to leave '
+        "these cannot-links out."
+    )
+
+
+def encode_labels(y: ArrayLike) -> tuple[IntArray, NDArray[Any]]:
+    """Number the classes of y, with -1 for what is unlabelled: -1, None or NaN.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+        0 to n_classes - 1, or -1.
+    classes : ndarray of shape (n_classes,)
+        The label of each code.
+    """
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one dimension, got shape {labels.shape}.")
+    if labels.dtype.kind == "O":
+        known = np.array([not _is_missing(label) for label in labels], dtype=bool)
+    elif labels.dtype.kind in "fiu":
+        known = (labels == labels) & (labels != -1)
+    else:
+        known = np.ones(labels.shape, dtype=bool)
+    codes = np.full(labels.shape, -1, dtype=np.intp)
+    classes, codes[known] = np.unique(labels[known], return_inverse=True)
+    return codes, classes
+
+
+def check_ids(sample_ids: Iterable[Hashable], n_samples: int) -> tuple[Hashable, ...]:
+    """Return the ids as a tuple, one for each of `n_samples`, none of them twice."""
+    ids = tuple(_plain(sample) for sample in sample_ids)
+    if len(ids) != n_samples:
+        raise ValueError(
+            f"sample_ids has {len(ids)} entries, but there are {n_samples} samples. "
+            "Pass one id per row."
+        )
+    if len(set(ids)) < n_samples:
+        repeated = Counter(ids).most_common(1)[0][0]
+        raise ValueError(
+            f"sample_ids names {repeated!r} more than once, so a pair cannot tell which row it "
+            "means. Make ids unique (a pandas frame: reset_index(drop=True))."
+        )
+    return ids
+
+
+def _is_missing(label: Any) -> bool:
+    # pandas.NA refuses to be compared, so it is known by its type's name.
+    if label is None or type(label).__name__ == "NAType":
+        return True
+    return not isinstance(label, str) and bool(label != label or label == -1)
+
+
+def _plain(sample: Any) -> Any:
+    """Turn a NumPy scalar into the Python value that it equals, so that ids can be written."""
+    return sample.item() if isinstance(sample, np.generic) else sample
+
+
+def _encode(pairs: Iterable[Sequence[Hashable]], kind: str, codes: dict[Hashable, int]) -> IntArray:
+    encoded = []
+    for pair in pairs:
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise ValueError(
+                f"{kind} has the entry {pair!r}; a pair is two samples, such as (0, 3)."
+            )
+        a, b = _plain(pair[0]), _plain(pair[1])
+        for sample in (a, b):
+            if sample is None or sample != sample:
+                raise ValueError(f"{kind} has the pair ({a!r}, {b!r}) with a missing sample id.")
+        if a == b:
+            raise ValueError(
+                f"{kind} has the pair ({a!r}, {b!r}), which links a sample to itself. Remove it."
+            )
+        try:
+            encoded.append((codes.setdefault(a, len(codes)), codes.setdefault(b, len(codes))))
+        except TypeError:
+            raise TypeError(
+                f"{kind} has the pair ({a!r}, {b!r}); sample ids must be hashable, such as "
+                "numbers, text or tuples."
+            ) from None
+    return np.array(encoded, dtype=np.intp).reshape(-1, 2)
+
+
+def _once(links: IntArray, n_ids: int) -> IntArray:
+    """Keep the first of each pair, whichever way round it stands."""
+    ends = np.sort(links, axis=1)
+    _, first = np.unique(ends[:, 0] * max(n_ids, 1) + ends[:, 1], return_index=True)
+    kept = links[np.sort(first)]
+    kept.setflags(write=False)
+    return kept
+
+
+def _guess_id_type(pairs: Iterable[tuple[str, str]]) -> Callable[[str], Hashable]:
+    # "007" is a name and not the number 7, so only what int() writes back counts.
+    numbers = all(
+        text.lstrip("-").isdecimal() and str(int(text)) == text for pair in pairs for text in pair
+    )
+    return int if numbers else str
+
+
+def _must_graph(must: IntArray, n_ids: int) -> csr_array:
+    ones = np.ones(len(must), dtype=np.int8)
+    return coo_array((ones, (must[:, 0], must[:, 1])), shape=(n_ids, n_ids)).tocsr()
+
+
+def _members(component: IntArray) -> list[IntArray]:
+    by_component = np.argsort(component, kind="stable")
+    return np.split(by_component, np.cumsum(np.bincount(component))[:-1]) if len(component) else []
+
+
+def _all_pairs_within(group: IntArray) -> IntArray:
+    a, b = np.triu_indices(len(group), k=1)
+    return np.column_stack([group[a], group[b]])
+
+
+def _all_pairs_between(left: IntArray, right: IntArray) -> IntArray:
+    return np.column_stack([np.repeat(left, len(right)), np.tile(right, len(left))])
+
+
+def _stack(links: list[IntArray]) -> IntArray:
+    return np.concatenate([np.empty((0, 2), dtype=np.intp), *links])
+
+
+def _sorted_ends(links: IntArray) -> IntArray:
+    return np.sort(links, axis=1)
+
+
+def _draw(total: int, wanted: int | None, kind: str, rng: np.random.RandomState) -> IntArray:
+    """Draw numbers of pairs out of `total`, without listing all of them."""
+    if wanted is None:
+        return np.arange(total)
+    if not 0 <= wanted <= total:
+        raise ValueError(
+            f"n_{kind}={wanted} {kind}-links were asked for, but the labels imply {total}. "
+            f"Ask for 0 to {total}, or None for all."
+        )
+    if wanted == 0:
+        return np.empty(0, dtype=np.intp)
+    return np.sort(sample_without_replacement(total, wanted, random_state=rng))
+
+
+def _draw_within(sizes: IntArray, wanted: int | None, rng: np.random.RandomState) -> IntArray:
+    """Draw pairs of positions inside consecutive classes of the given sizes."""
+    ends = np.cumsum(sizes * (sizes - 1) // 2)
+    number = _draw(int(ends[-1]) if len(ends) else 0, wanted, "must", rng)
+    group = np.searchsorted(ends, number, side="right")
+    # Inside a class the pairs are numbered along the lower triangle: pair t lies in the row b
+    # with b (b - 1) / 2 <= t. The square root may be off by one for large t; mend that.
+    t = number - (ends - sizes * (sizes - 1) // 2)[group]
+    b = ((1 + np.sqrt(8.0 * t + 1)) // 2).astype(np.intp)
+    b -= b * (b - 1) // 2 > t
+    b += b * (b + 1) // 2 <= t
+    start = (np.cumsum(sizes) - sizes)[group]
+    return np.column_stack([start + t - b * (b - 1) // 2, start + b])
+
+
+def _draw_between(sizes: IntArray, wanted: int | None, rng: np.random.RandomState) -> IntArray:
+    """Draw pairs of positions across consecutive classes of the given sizes."""
+    later = sizes.sum() - np.cumsum(sizes)
+    ends = np.cumsum(sizes * later)
+    number = _draw(int(ends[-1]) if len(ends) else 0, wanted, "cannot", rng)
+    group = np.searchsorted(ends, number, side="right")
+    t = number - (ends - sizes * later)[group]
+    n_later = later[group]
+    stop = np.cumsum(sizes)[group]
+    return np.column_stack([stop - sizes[group] + t // n_later, stop + t % n_later])

@@ -1,0 +1,55 @@
+"""Scores that look at the samples only."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from linkselect.blocks import Matrix
+from linkselect.forms import degree_form, laplacian_form
+from linkselect.graphs.kinds import FloatArray, Graph, degrees
+from linkselect.scores.ratios import ratio
+
+__all__ = ["laplacian", "spectral", "variance"]
+
+
+def variance(X: Matrix, n_jobs: int | None = None) -> FloatArray:
+    """Average the squared deviation from the mean; larger is better."""
+    n_samples = X.shape[0]
+    return degree_form(X, np.ones(n_samples), n_jobs=n_jobs) / n_samples
+
+
+def laplacian(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatArray:
+    """Compare the change along edges with the overall spread; smaller is better.
+
+    `f'Lf / g'Dg`, where g is f without its mean under the degrees.
+    """
+    return ratio(laplacian_form(X, graph, n_jobs), degree_form(X, degrees(graph), n_jobs=n_jobs))
+
+
+def spectral(
+    X: Matrix,
+    graph: Graph,
+    style: Literal[1, 2, 3],
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Compare a feature with the spectrum of the normalised Laplacian (SPEC).
+
+    With `h = D^(1/2) f` scaled to norm 1 and eigenpairs (lambda_j, xi_j) of the normalised
+    Laplacian Ln, of which xi_1 is the trivial one:
+
+    1. `h' Ln h`; smaller is better.
+    2. the same over `1 - (h'xi_1)^2`; smaller is better.
+    3. the sum over j >= 2 of `(2 - lambda_j) (h'xi_j)^2`; larger is better.
+
+    No eigenvector is needed: `h' Ln h = f'Lf / f'Df` and `1 - (h'xi_1)^2 = g'Dg / f'Df`, and
+    the sum over all j of `(2 - lambda_j) (h'xi_j)^2` is `2 - h' Ln h`.
+    """
+    weights = degrees(graph)
+    energy = degree_form(X, weights, centred=False, n_jobs=n_jobs)
+    change = laplacian_form(X, graph, n_jobs)
+    if style == 1:
+        return ratio(change, energy)
+    spread = degree_form(X, weights, n_jobs=n_jobs)
+    return ratio(change, spread) if style == 2 else ratio(2.0 * spread - change, energy)

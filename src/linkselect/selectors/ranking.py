@@ -1,0 +1,340 @@
+"""What all selectors share: check the input, call a score, keep the ranking."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable
+from importlib import import_module
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    assert_all_finite,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from linkselect import supervision
+from linkselect.blocks import Matrix
+from linkselect.forms import constant_columns
+from linkselect.pairs import Pairs
+from linkselect.supervision import OnConflict, Supervision
+
+__all__ = [
+    "LabelSelector",
+    "PairSelector",
+    "RankingSelector",
+    "best_first",
+    "count_features",
+]
+
+NUMBER_OF_FEATURES = [
+    StrOptions({"auto"}),
+    Interval(Integral, 1, None, closed="left"),
+    Interval(Real, 0, 1, closed="right"),
+]
+SIGMA = [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")]
+NEIGHBORS = [Interval(Integral, 1, None, closed="left")]
+
+
+def best_first(scores: NDArray[np.float64], greater_is_better: bool) -> NDArray[np.intp]:
+    """Order features from best to worst: ties by index, NaN last."""
+    return np.argsort(-scores if greater_is_better else scores, kind="stable")
+
+
+def count_features(wanted: int | float | str, n_features: int) -> int:
+    """Resolve `n_features_to_select`: a number, a fraction, or half of all for "auto"."""
+    if isinstance(wanted, str):
+        return max(1, n_features // 2)
+    if isinstance(wanted, Integral):
+        if wanted > n_features:
+            raise ValueError(
+                f"n_features_to_select={wanted}, but X has {n_features} features. "
+                f"Choose 1 to {n_features}, a fraction such as 0.5, or 'auto'."
+            )
+        return int(wanted)
+    return max(1, int(wanted * n_features + 1e-9))
+
+
+class RankingSelector(SelectorMixin, BaseEstimator):
+    """Rank features by a score and keep the best.
+
+    A subclass stores its parameters in `__init__` and computes one score per feature in
+    `_score`. This class ignores y and pairs; `LabelSelector` and `PairSelector` do not.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The score of each feature, in the published formula's own value and direction.
+    ranking_ : ndarray of shape (n_features,)
+        The rank of each feature; 1 is best.
+    order_ : ndarray of shape (n_features,)
+        Feature indices, best first.
+    support_ : ndarray of shape (n_features,)
+        Whether each feature is selected.
+    n_features_ : int
+        How many features are selected.
+    n_features_in_ : int
+        How many features X had.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if X was a frame with text for column names.
+    """
+
+    greater_is_better: ClassVar[bool] = False
+    """Whether a larger value of `scores_` is better."""
+
+    # In a Pipeline with metadata routing, pairs and ids reach the selector without being asked for.
+    __metadata_request__fit: ClassVar = {"pairs": True, "sample_ids": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features_to_select": NUMBER_OF_FEATURES,
+        "n_jobs": [Integral, None],
+    }
+    # What a constant feature scores: NaN in a ratio, what the formula says in a difference.
+    _constant_is_undefined = True
+    # Why a feature that varies may still have no score.
+    _undefined = "the score is 0 / 0"
+
+    n_features_to_select: int | float | Literal["auto"]
+
+    @abstractmethod
+    def _score(self, X: Matrix, known: Supervision) -> NDArray[np.float64]:
+        """Compute the score of every feature."""
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        pairs: Pairs | None = None,
+        sample_ids: Iterable[Hashable] | None = None,
+    ) -> Self:
+        """Score and rank the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars.
+        y : array-like of shape (n_samples,), optional
+            Labels, for methods that use them.
+        pairs : Pairs, optional
+            Must-links and cannot-links, for methods that use them.
+        sample_ids : iterable of hashable, optional
+            The id of each row, by which `pairs` name samples. Default: the index of a pandas
+            X, else row numbers.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        ids = _index_of(X) if sample_ids is None else sample_ids
+        X, y = self._check_data(X, y)
+        n_selected = count_features(self.n_features_to_select, X.shape[1])
+        scores = self._score(X, self._know(X.shape[0], y, pairs, ids))
+        constant = constant_columns(X)
+        if self._constant_is_undefined:
+            scores = np.where(constant, np.nan, scores)
+        self._warn(scores, constant)
+        self._keep(scores, best_first(scores, self.greater_is_better), n_selected)
+        return self
+
+    def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
+        return _check_samples(self, X), y
+
+    def _know(self, n_samples: int, y: Any, pairs: Any, sample_ids: Any) -> Supervision:
+        return supervision.nothing(n_samples)
+
+    def _warn(self, scores: NDArray[np.float64], constant: NDArray[np.bool_]) -> None:
+        n_constant = int(constant.sum())
+        n_undefined = int((np.isnan(scores) & ~constant).sum())
+        if n_constant:
+            rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
+            warnings.warn(
+                f"{n_constant} of {len(scores)} features are constant; they {rank}. "
+                "Remove them with sklearn.feature_selection.VarianceThreshold().",
+                stacklevel=3,
+            )
+        if n_undefined:
+            warnings.warn(
+                f"{n_undefined} of {len(scores)} features vary, but have no score and rank last: "
+                f"{self._undefined}.",
+                stacklevel=3,
+            )
+
+    def _keep(self, scores: NDArray[np.float64], order: NDArray[np.intp], n_selected: int) -> None:
+        self.scores_ = scores
+        self.order_ = order
+        self.ranking_ = np.empty(len(order), dtype=np.intp)
+        self.ranking_[order] = np.arange(1, len(order) + 1)
+        self.n_features_ = n_selected
+        self.support_ = self.ranking_ <= n_selected
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+        """Return feature, score, rank and selected as a data frame, best first.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default="pandas"
+            Which library makes the frame; it must be installed.
+        """
+        check_is_fitted(self)
+        best = self.order_
+        return import_module(library).DataFrame(
+            {
+                "feature": _check_feature_names_in(self)[best],
+                "score": self.scores_[best],
+                "rank": self.ranking_[best],
+                "selected": self.support_[best],
+            }
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LabelSelector(RankingSelector):
+    """A selector that needs a label for every sample; pairs are ignored."""
+
+    def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(
+                f"This {name} estimator requires y to be passed, but the target y is None. "
+                f"Write {name}().fit(X, y), or use a method that works from pairs, such as "
+                "ConstraintScore().fit(X, pairs=pairs)."
+            )
+        X = _check_samples(self, X)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _know(self, n_samples: int, y: Any, pairs: Any, sample_ids: Any) -> Supervision:
+        labels, classes = np.unique(y, return_inverse=True)
+        if len(labels) < 2:
+            raise ValueError(
+                f"y has the one class {labels[0]!s}, but {type(self).__name__} compares classes "
+                "and needs at least 2. For data without classes use VarianceScore or "
+                "LaplacianScore."
+            )
+        return Supervision(classes)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class PairSelector(RankingSelector):
+    """A selector that works from pairs, or from labels, of which -1 means unlabelled.
+
+    When `pairs` is given, y is ignored: a Pipeline hands y to every step, and a union would
+    silently turn pairs into full supervision. Who wants both writes
+    `pairs | Pairs.from_labels(y)`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RankingSelector._parameter_constraints,
+        "on_conflict": [StrOptions({"raise", "warn", "drop"})],
+    }
+    # What the method cannot do without: "must", "cannot", "any" or nothing at all.
+    _needs: ClassVar[tuple[str, ...]] = ()
+
+    on_conflict: OnConflict
+
+    def _know(self, n_samples: int, y: Any, pairs: Any, sample_ids: Any) -> Supervision:
+        if pairs is not None:
+            known = supervision.from_pairs(pairs, n_samples, sample_ids, self.on_conflict)
+        elif y is not None:
+            known = supervision.from_labels(_check_labels(y), n_samples)
+        else:
+            known = supervision.nothing(n_samples)
+        self._check_needs(known, given=pairs is not None or y is not None)
+        return known
+
+    def _check_needs(self, known: Supervision, given: bool) -> None:
+        present = {
+            "must": known.has_must,
+            "cannot": known.has_cannot,
+            "any": not known.unlabelled.all(),
+        }
+        missing = [need for need in self._needs if not present[need]]
+        if not missing:
+            return
+        name = type(self).__name__
+        words = {"must": "a must-link", "cannot": "a cannot-link", "any": "a pair or a label"}
+        lacking = " and ".join(words[need] for need in missing)
+        if not given:
+            found = "neither pairs nor y was passed"
+        else:
+            n_known = int(np.count_nonzero(~known.unlabelled))
+            found = f"there is none among the {n_known} samples with a pair or label here"
+        raise ValueError(
+            f"{name} needs {lacking}, but {found}. "
+            f"{known.hint or _HOW_TO_SUPERVISE.format(name=name)}"
+        )
+
+
+_HOW_TO_SUPERVISE = (
+    "Write {name}().fit(X, pairs=Pairs(must=[(0, 3)], cannot=[(0, 60)])), or {name}().fit(X, y) "
+    "with at least two classes, two samples in one of them, and -1 for unlabelled samples. "
+    "In cross-validation, give more pairs or use larger folds."
+)
+
+
+def _check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
+    X = validate_data(
+        estimator,
+        X,
+        accept_sparse=("csr", "csc"),
+        # Integers stay integers: column blocks become float64 one at a time.
+        dtype="numeric",
+        ensure_min_samples=2,
+    )
+    if issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _check_labels(y: Any) -> Any:
+    """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{labels}\n")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.ravel()
+    if labels.dtype.kind == "f":
+        whole = labels[labels == labels]
+        if np.isinf(whole).any() or (whole != np.floor(whole)).any():
+            odd = whole[np.isinf(whole) | (whole != np.floor(whole))][0]
+            raise ValueError(
+                f"y has the value {odd:g}, but classes are whole numbers or text, with -1, None or "
+                "NaN for unlabelled samples. Cut a continuous target into classes first."
+            )
+    return labels
+
+
+def _index_of(X: Any) -> Iterable[Hashable] | None:
+    """Return the index of a pandas frame, whose labels stay with their rows in a fold."""
+    return X.index if hasattr(X, "iloc") and hasattr(X, "index") else None

@@ -1,0 +1,176 @@
+"""What a method may know: labels, partial labels or pairs, turned into one frozen value."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from linkselect.pairs import (
+    IntArray,
+    PairConflictError,
+    Pairs,
+    check_ids,
+    describe_conflicts,
+    encode_labels,
+)
+
+__all__ = ["OnConflict", "Supervision", "from_labels", "from_pairs", "nothing"]
+
+OnConflict = Literal["raise", "warn", "drop"]
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """Say which samples belong together and which do not.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_samples,)
+        The class of each sample, from 0, or -1 where nothing is known. With pairs, samples
+        that a chain of must-links joins form a class.
+    must, cannot : ndarray of shape (n_pairs, 2) or None
+        Pairs of rows. None means that they follow from the classes: listing them would take
+        memory quadratic in the number of labels.
+    hint : str
+        What to add to an error when this turns out to be too little.
+    """
+
+    classes: IntArray
+    must: IntArray | None = None
+    cannot: IntArray | None = None
+    hint: str = ""
+
+    @property
+    def unlabelled(self) -> NDArray[np.bool_]:
+        """The samples with no label, or with bare pairs those in no pair."""
+        return self.classes < 0
+
+    @property
+    def has_must(self) -> bool:
+        """Whether there is a must-link."""
+        if self.must is not None:
+            return len(self.must) > 0
+        return bool((np.bincount(self.classes[~self.unlabelled]) > 1).any())
+
+    @property
+    def has_cannot(self) -> bool:
+        """Whether there is a cannot-link."""
+        if self.cannot is not None:
+            return len(self.cannot) > 0
+        return len(np.unique(self.classes[~self.unlabelled])) > 1
+
+
+def nothing(n_samples: int) -> Supervision:
+    """Know nothing about any sample."""
+    return Supervision(np.full(n_samples, -1, dtype=np.intp))
+
+
+def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
+    """Read labels, where -1, None and NaN mean unlabelled."""
+    codes, labels = encode_labels(y)
+    if len(codes) != n_samples:
+        raise ValueError(
+            f"y has {len(codes)} labels, but X has {n_samples} rows. Pass one label per row, "
+            "-1 where it is unknown."
+        )
+    minus_ones = int(np.count_nonzero(codes < 0))
+    hint = ""
+    if len(labels) == 1 and minus_ones:
+        hint = (
+            f"y has the one labelled class {labels[0]!s} and {minus_ones} samples marked -1, None "
+            "or NaN, which means unlabelled here. If -1 is a class of yours, rename it: "
+            "y = np.where(y == -1, 0, y)."
+        )
+        if labels[0] == 1:
+            raise ValueError(hint)
+    return Supervision(codes, hint=hint)
+
+
+def from_pairs(
+    pairs: Pairs,
+    n_samples: int,
+    sample_ids: Iterable[Hashable] | None = None,
+    on_conflict: OnConflict = "raise",
+) -> Supervision:
+    """Find the rows that pairs speak of, and join them into classes by must-links."""
+    if not isinstance(pairs, Pairs):
+        raise TypeError(
+            f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}. "
+            "Write Pairs(must=[(0, 3)], cannot=[(0, 60)])."
+        )
+    if sample_ids is None:
+        row_of = _row_numbers(pairs, n_samples)
+    else:
+        ids = check_ids(sample_ids, n_samples)
+        row_of = {sample: row for row, sample in enumerate(ids)}
+    held = pairs.restrict(row_of)
+    _report_lost(pairs, held, row_of)
+    held = _settle_conflicts(held, on_conflict)
+    must, cannot = held.rows(row_of)
+    return Supervision(_must_components(must, cannot, n_samples), must, cannot)
+
+
+def _row_numbers(pairs: Pairs, n_samples: int) -> dict[Hashable, int]:
+    if pairs.n_samples is not None and pairs.n_samples != n_samples:
+        raise ValueError(
+            f"The pairs number the rows of {pairs.n_samples} samples, but X has {n_samples} rows, "
+            "so the numbers would mean other samples. In cross-validation name samples by id: "
+            "pass sample_ids=, or a pandas X whose index holds the ids."
+        )
+    row_of: dict[Hashable, int] = {row: row for row in range(n_samples)}
+    for pair in pairs.must + pairs.cannot:
+        for sample in pair:
+            if sample not in row_of:
+                raise ValueError(
+                    f"Pair {pair} names row {sample!r}, but X has {n_samples} rows "
+                    f"(0..{n_samples - 1}). Pass sample_ids= if pairs are given by id."
+                )
+    return row_of
+
+
+def _report_lost(pairs: Pairs, held: Pairs, row_of: dict[Hashable, int]) -> None:
+    n_given = len(pairs.must) + len(pairs.cannot)
+    n_lost = n_given - len(held.must) - len(held.cannot)
+    if n_given == 0 or n_lost == 0:
+        return
+    if n_lost == n_given:
+        named, present = pairs.ids[0], next(iter(row_of))
+        raise ValueError(
+            f"None of the {n_given} pairs has both ends among the {len(row_of)} samples: pairs "
+            f"name samples like {named!r} ({type(named).__name__}), X has samples like {present!r} "
+            f"({type(present).__name__}). In a fold, give more pairs or use larger folds; "
+            "otherwise check sample_ids (default: the index of a pandas X)."
+        )
+    if n_lost > n_given / 2:
+        warnings.warn(
+            f"{n_lost} of {n_given} pairs have an end that is not among the {len(row_of)} samples "
+            "and are left out. In cross-validation give more pairs or use larger folds.",
+            stacklevel=5,
+        )
+
+
+def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
+    conflicts = pairs.conflicts()
+    if not conflicts:
+        return pairs
+    if on_conflict == "raise":
+        raise PairConflictError(describe_conflicts(conflicts))
+    if on_conflict == "warn":
+        warnings.warn(describe_conflicts(conflicts) + " They were left out.", stacklevel=5)
+    return pairs.without_conflicts()
+
+
+def _must_components(must: IntArray, cannot: IntArray, n_samples: int) -> IntArray:
+    links = coo_array((np.ones(len(must)), (must[:, 0], must[:, 1])), shape=(n_samples, n_samples))
+    component: Any = connected_components(links.tocsr(), directed=False)[1]
+    touched = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
+    classes = np.full(n_samples, -1, dtype=np.intp)
+    classes[touched] = np.unique(component[touched], return_inverse=True)[1]
+    return classes

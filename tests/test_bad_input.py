@@ -1,0 +1,302 @@
+"""The mistakes people make: each message states the value, the rule and the way out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.model_selection import cross_validate
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+import linkselect as ls
+from test_selectors import PAIRWISE, SUPERVISED, every_pair_selector, every_selector
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).random((12, 3))
+
+
+@pytest.fixture
+def y():
+    return np.repeat([0, 1, 2], 4)
+
+
+@pytest.fixture
+def pairs():
+    return ls.Pairs(must=[(0, 1), (4, 5)], cannot=[(0, 4), (1, 8)])
+
+
+@every_selector
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda X: np.where(X[2, 1] == X, np.nan, X), "NaN"),
+        (lambda X: np.where(X[2, 1] == X, np.inf, X), "infinity"),
+        (lambda X: X.astype(object).astype(str).astype(object) + "x", "could not convert"),
+        (lambda X: X[0], "Expected 2D array, got 1D array"),
+        (lambda X: X[None], "Found array with dim 3"),
+        (lambda X: X[:1], "1 sample"),
+        (lambda X: X[:0], "0 sample"),
+        (lambda X: X[:, :0], "0 feature"),
+    ],
+)
+def test_data_that_are_none(selector, spoil, message, X, y):
+    spoilt = spoil(X)
+    labels = y[: len(spoilt)] if spoilt.ndim == 2 else y
+    with pytest.raises(ValueError, match=message):
+        clone(selector).fit(spoilt, labels)
+
+
+@pytest.mark.parametrize("selector", SUPERVISED, ids=repr)
+def test_labels_that_are_missing(selector, X, y, pairs):
+    words = "requires y to be passed, but the target y is None"
+    with pytest.raises(ValueError, match=words):
+        selector.fit(X)
+    with pytest.raises(ValueError, match=r"ConstraintScore\(\).fit\(X, pairs=pairs\)"):
+        selector.fit(X, pairs=pairs)
+    with pytest.raises(ValueError, match="y has the one class 7"):
+        selector.fit(X, np.full(12, 7))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        selector.fit(X, y[:5])
+    with pytest.raises(ValueError, match="NaN"):
+        selector.fit(X, np.where(y == 0, np.nan, y))
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        selector.fit(X, y + 0.5)
+
+
+NEEDY = [s for s in PAIRWISE if not isinstance(s, ls.ConstrainedLaplacianScore)]
+
+
+@pytest.mark.parametrize("selector", NEEDY, ids=repr)
+def test_no_supervision_at_all(selector, X):
+    name = type(selector).__name__
+    with pytest.raises(ValueError, match=rf"{name} needs .*neither pairs nor y.*pairs=Pairs\(must"):
+        selector.fit(X)
+    with pytest.raises(ValueError, match=f"{name} needs .*there is none among the 0 samples"):
+        selector.fit(X, pairs=ls.Pairs())
+    with pytest.raises(ValueError, match=f"{name} needs .*there is none among the 0 samples"):
+        selector.fit(X, np.full(12, -1))
+
+
+@pytest.mark.parametrize(
+    ("selector", "pairs", "lacking"),
+    [
+        (ls.ConstraintScore(), ls.Pairs(must=[(0, 1)]), "a cannot-link"),
+        (ls.ConstraintScore(), ls.Pairs(cannot=[(0, 1)]), "a must-link"),
+        (ls.LaplacianConstraintScore(), ls.Pairs(must=[(0, 1)]), "a cannot-link"),
+        (ls.LaplacianConstraintScore(), ls.Pairs(cannot=[(0, 1)]), "a must-link"),
+        (ls.LSDF(), ls.Pairs(must=[(0, 1)]), "a cannot-link"),
+    ],
+)
+def test_one_kind_of_pairs_is_missing(selector, pairs, lacking, X):
+    with pytest.raises(ValueError, match=f"needs {lacking}, but there is none among the 2"):
+        selector.fit(X, pairs=pairs)
+
+
+def test_one_kind_of_pairs_is_enough_where_the_formula_has_a_value(X):
+    for pairs in (ls.Pairs(must=[(0, 1)]), ls.Pairs(cannot=[(0, 1)])):
+        ls.ConstraintScore(criterion="difference").fit(X, pairs=pairs)
+        ls.ConstrainedLaplacianScore().fit(X, pairs=pairs)
+        ls.ConstrainedLaplacianScore(variant="2014").fit(X, pairs=pairs)
+        ls.CompensatedLaplacianScore().fit(X, pairs=pairs)
+    ls.LSDF().fit(X, pairs=ls.Pairs(cannot=[(0, 1)]))
+
+
+def test_classes_with_one_sample_each_have_no_must_link(X):
+    y = np.array([0, 1, 2] + [-1] * 9)
+    with pytest.raises(ValueError, match="needs a must-link"):
+        ls.ConstraintScore().fit(X, y)
+    ls.LSDF().fit(X, y)
+    ls.FisherScore().fit(X, [0] * 11 + [1])
+    ls.FRLL(neighbors="per_class").fit(X, [0] * 11 + [1])
+
+
+@every_pair_selector
+def test_minus_one_means_unlabelled(selector, X):
+    y = np.where(np.arange(12) < 6, -1, 1)
+    with pytest.raises(ValueError, match=r"marked -1.*means unlabelled here.*y == -1, 0, y"):
+        selector.fit(X, y)
+
+
+@every_pair_selector
+def test_labels_that_are_no_classes(selector, X, y):
+    with pytest.raises(ValueError, match="y has the value 0.5, but classes are whole numbers"):
+        selector.fit(X, y + 0.5)
+    with pytest.raises(ValueError, match="y has 5 labels, but X has 12 rows"):
+        selector.fit(X, y[:5])
+    with pytest.raises(ValueError, match="one dimension"):
+        selector.fit(X, np.column_stack([y, y]))
+
+
+@every_pair_selector
+def test_pairs_of_another_type(selector, X):
+    for wrong in ([(0, 1)], np.array([[0, 1]]), {"must": [(0, 1)]}):
+        with pytest.raises(TypeError, match=r"must be a linkselect.Pairs, got .*Write Pairs\("):
+            selector.fit(X, pairs=wrong)
+
+
+@every_pair_selector
+def test_pairs_out_of_range(selector, X):
+    with pytest.raises(
+        ValueError, match=r"names row 12, but X has 12 rows \(0\.\.11\).*sample_ids"
+    ):
+        selector.fit(X, pairs=ls.Pairs(must=[(0, 12)], cannot=[(1, 2)]))
+    with pytest.raises(ValueError, match=r"names row 'a'.*sample_ids"):
+        selector.fit(X, pairs=ls.Pairs(must=[("a", "b")]))
+    with pytest.raises(ValueError, match="names row -1"):
+        selector.fit(X, pairs=ls.Pairs(must=[(0, -1)]))
+
+
+@every_pair_selector
+def test_ids_that_do_not_fit(selector, X, pairs):
+    with pytest.raises(ValueError, match="sample_ids has 3 entries, but there are 12 samples"):
+        selector.fit(X, pairs=pairs, sample_ids=[0, 1, 2])
+    with pytest.raises(ValueError, match="names 4 more than once"):
+        selector.fit(X, pairs=pairs, sample_ids=[*range(11), 4])
+    twice = pd.DataFrame(X, index=[0] * 12)
+    with pytest.raises(ValueError, match="names 0 more than once.*reset_index"):
+        selector.fit(twice, pairs=pairs)
+    as_text = [str(i) for i in range(12)]
+    with pytest.raises(ValueError, match=r"None of the 4 pairs.*like 0 \(int\).*'0' \(str\)"):
+        selector.fit(X, pairs=pairs, sample_ids=as_text)
+
+
+@every_pair_selector
+def test_a_fold_that_loses_its_pairs(selector, X, pairs):
+    with pytest.warns(UserWarning, match="3 of 4 pairs have an end that is not among the 10"):
+        ls.ConstraintScore(criterion="difference").fit(
+            X[2:], pairs=pairs, sample_ids=np.arange(2, 12)
+        )
+    with pytest.raises(ValueError, match="None of the 4 pairs has both ends among the 6"):
+        selector.fit(X[6:], pairs=pairs, sample_ids=np.arange(6, 12))
+    numbered = ls.Pairs(pairs.must, pairs.cannot, n_samples=12)
+    with pytest.raises(ValueError, match="number the rows of 12 samples, but X has 8 rows"):
+        selector.fit(X[:8], pairs=numbered)
+
+
+def test_cross_validation_without_ids_is_refused_where_it_can_be_seen(X, y):
+    pairs = ls.Pairs.from_labels(y)
+    with (
+        config_context(enable_metadata_routing=True),
+        pytest.raises(ValueError, match="name samples by id"),
+    ):
+        cross_validate(
+            make_pipeline(ls.ConstraintScore(), KNeighborsClassifier(1)),
+            X,
+            y,
+            cv=3,
+            params={"pairs": pairs},
+            error_score="raise",
+        )
+
+
+@every_pair_selector
+def test_contradictory_pairs(selector, X):
+    pairs = ls.Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 2), (0, 5)])
+    consistent = ls.Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 5)])
+    expected = clone(selector).fit(X, pairs=consistent).scores_
+    with pytest.raises(ValueError, match=r"cannot-link \(0, 2\).*0 = 1 = 2.*on_conflict"):
+        selector.fit(X, pairs=pairs)
+    with pytest.warns(UserWarning, match="0 = 1 = 2"):
+        warned = clone(selector).set_params(on_conflict="warn").fit(X, pairs=pairs)
+    np.testing.assert_array_equal(warned.scores_, expected)
+    dropped = clone(selector).set_params(on_conflict="drop").fit(X, pairs=pairs)
+    np.testing.assert_array_equal(dropped.scores_, expected)
+
+
+@every_selector
+def test_all_features_constant(selector, y):
+    with pytest.warns(UserWarning, match="3 of 3 features are constant"):
+        fitted = clone(selector).fit(np.ones((12, 3)), y)
+    np.testing.assert_array_equal(fitted.order_, [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        ls.LaplacianScore,
+        ls.SpectralScore,
+        ls.FRLL,
+        ls.LSDF,
+        ls.ConstrainedLaplacianScore,
+        ls.CompensatedLaplacianScore,
+    ],
+)
+def test_more_neighbours_than_samples(selector, X, y):
+    with pytest.raises(ValueError, match="n_neighbors=12, but X has 12 samples.*from 1 to 11"):
+        selector(n_neighbors=12).fit(X, y)
+    selector(n_neighbors=11).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        ls.LaplacianScore,
+        ls.LaplacianConstraintScore,
+        ls.ConstrainedLaplacianScore,
+        ls.CompensatedLaplacianScore,
+    ],
+)
+def test_weights_that_all_underflow(selector, X, y):
+    with pytest.raises(ValueError, match=r'sigma=0\.001.*apart.*sigma="auto".*MinMaxScaler'):
+        selector(sigma=1e-3).fit(X, y)
+
+
+def test_a_radius_that_reaches_nobody(X):
+    with pytest.raises(ValueError, match="radius=1e-06 joins no samples: the closest two are"):
+        ls.LaplacianScore(radius=1e-6).fit(X)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        ls.VarianceScore(0),
+        ls.VarianceScore(1.5),
+        ls.VarianceScore("all"),
+        ls.LaplacianScore(sigma=0),
+        ls.LaplacianScore(sigma=-1.0),
+        ls.LaplacianScore(n_neighbors=0),
+        ls.LaplacianScore(weights="cosine"),
+        ls.SpectralScore(style=4),
+        ls.ConstraintScore(criterion="product"),
+        ls.ConstraintScore(weight=-1),
+        ls.ConstraintScore(on_conflict="ignore"),
+        ls.ConstrainedLaplacianScore(variant="2012"),
+        ls.CompensatedLaplacianScore(gamma=2),
+        ls.FRLL(neighbors="both"),
+    ],
+    ids=repr,
+)
+def test_parameters_out_of_range(selector, X, y):
+    with pytest.raises(ValueError, match="parameter of .* must be"):
+        selector.fit(X, y)
+
+
+def test_more_features_than_there_are(X, y):
+    with pytest.raises(ValueError, match="n_features_to_select=4, but X has 3 features"):
+        ls.VarianceScore(4).fit(X)
+
+
+def test_radius_with_neighbours_per_class(X, y):
+    with pytest.raises(ValueError, match='needs neighbors="overall"'):
+        ls.FRLL(radius=0.5, neighbors="per_class").fit(X, y)
+
+
+def test_a_failed_fit_leaves_nothing_behind(X):
+    selector = ls.ConstraintScore()
+    with pytest.raises(ValueError, match="needs"):
+        selector.fit(X, pairs=ls.Pairs(must=[(0, 1)]))
+    assert not hasattr(selector, "scores_")
+
+
+@every_selector
+def test_inputs_are_never_modified(selector, X, y, pairs):
+    X.setflags(write=False)
+    y.setflags(write=False)
+    X_before, y_before = X.copy(), y.copy()
+    selector.fit(X, y)
+    selector.fit(X, y, pairs=pairs)
+    np.testing.assert_array_equal(X, X_before)
+    np.testing.assert_array_equal(y, y_before)

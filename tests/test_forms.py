@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+import literal
+from linkselect import blocks, forms, graphs
+from linkselect.supervision import from_labels
+from problems import labels, samples
+from test_graphs import dense
+
+STORAGE = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
+
+
+@pytest.mark.parametrize("store", STORAGE)
+@given(data=st.data())
+def test_laplacian_form_of_every_kind_of_graph(store, data):
+    X = data.draw(samples())
+    known = from_labels(data.draw(labels(len(X))), len(X))
+    near = graphs.nearest_edges(X, 3)
+    strength = np.random.default_rng(0).random(len(X))
+    for graph in (
+        near,
+        graphs.must_graph(known, 2.0),
+        graphs.cannot_graph(known),
+        graphs.cannot_graph(known, strength),
+        graphs.kernel_graph(X, 1.0),
+        graphs.kernel_graph(X, 1.0, codes=known.classes, without=near.reweigh(1.0).to_csr()),
+        (near, graphs.must_graph(known)),
+    ):
+        W = dense(graph, len(X))
+        expected = [literal.form(f, W) for f in X.T]
+        found = forms.laplacian_form(store(X), graph)
+        assert_allclose(found, expected, rtol=1e-10, atol=1e-13 * W.sum() * np.ptp(X) ** 2 * 1e-3)
+        assert_array_equal(found[np.ptp(X, axis=0) == 0], 0)
+
+
+@pytest.mark.parametrize("store", STORAGE)
+@given(X=samples())
+def test_degree_form(store, X):
+    degrees = np.random.default_rng(0).random(len(X))
+    mean = degrees @ X / degrees.sum()
+    assert_allclose(
+        forms.degree_form(store(X), degrees), degrees @ (X - mean) ** 2, rtol=1e-10, atol=1e-20
+    )
+    assert_allclose(forms.degree_form(store(X), degrees, centred=False), degrees @ X**2, rtol=1e-10)
+
+
+@pytest.mark.parametrize("store", STORAGE)
+def test_mean_1e8_and_spread_1e_minus_3(store):
+    rng = np.random.default_rng(0)
+    X = 1e8 + 1e-3 * rng.normal(size=(500, 3))
+    small = X - 1e8  # without rounding: both are multiples of the same power of two
+    codes = rng.integers(0, 4, 500)
+    near = graphs.nearest_edges(rng.normal(size=(500, 2)), 5)
+    for graph in (
+        near,
+        graphs.Groups(codes),
+        graphs.Groups(codes, across=True),
+        graphs.Groups(codes, across=True, strength=rng.random(500)),
+        graphs.kernel_graph(rng.normal(size=(500, 2)), 1.0),
+    ):
+        W = dense(graph, 500)
+        exact = np.einsum("ij,ijk->k", W, (small[:, None] - small[None]) ** 2) / 2
+        assert_allclose(forms.laplacian_form(store(X), graph), exact, rtol=1e-10)
+    assert_allclose(forms.degree_form(store(X), np.ones(500)), 500 * small.var(axis=0), rtol=1e-10)
+
+
+def test_kernel_form_keeps_its_digits_where_sums_cancel():
+    # The feature is constant inside two far clusters: f'Df and f'Wf agree to 15 digits.
+    X = np.column_stack([np.repeat([0.0, 1.0], 20), np.random.default_rng(0).random(40)])
+    points = X * [8.0, 1.0]
+    W = literal.gauss(points, 1.0)
+    found = forms.laplacian_form(X, graphs.kernel_graph(points, 1.0))
+    assert_allclose(found, [literal.form(f, W) for f in X.T], rtol=1e-11)
+    assert found[0] < 1e-10
+
+
+@pytest.mark.parametrize("store", STORAGE)
+@given(X=samples())
+def test_constant_columns(store, X):
+    assert_array_equal(forms.constant_columns(store(X)), X.max(axis=0) == X.min(axis=0))
+
+
+def test_constant_columns_that_vary_late():
+    X = np.zeros((5000, 40))
+    X[-1, ::3] = 1e-300
+    assert_array_equal(forms.constant_columns(X), np.arange(40) % 3 != 0)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int16, np.float16, np.float32])
+def test_numbers_of_every_type_are_subtracted_without_wrapping(dtype):
+    X = np.random.default_rng(0).integers(0, 2 if dtype is bool else 200, (30, 4)).astype(dtype)
+    near = graphs.nearest_edges(X, 3)
+    assert_array_equal(
+        forms.laplacian_form(X, near), forms.laplacian_form(X.astype(np.float64), near)
+    )
+
+
+def test_blocks_and_threads_change_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 150))
+    graph = graphs.nearest_edges(X, 4)
+    whole = forms.laplacian_form(X, graph, n_jobs=1)
+    assert_array_equal(forms.laplacian_form(X, graph, n_jobs=4), whole)
+    monkeypatch.setattr(blocks, "BLOCK_SIZE", 200 * 16)
+    assert_allclose(forms.laplacian_form(X, graph, n_jobs=2), whole, rtol=1e-14)
+
+
+def test_sparse_data_are_not_made_dense():
+    import tracemalloc
+
+    X = sparse.random_array(
+        (2000, 50_000), density=1e-4, rng=np.random.default_rng(0), format="csr"
+    )
+    edges = graphs.Edges(2000, np.arange(1999), np.arange(1, 2000), np.ones(1999))
+    tracemalloc.start()
+    forms.laplacian_form(X, edges)
+    forms.degree_form(X, np.ones(2000))
+    forms.laplacian_form(X, graphs.Groups(np.arange(2000) % 3))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2000 * 50_000 * 8 / 20

@@ -1,0 +1,339 @@
+"""The scikit-learn surface of every selector."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import linkselect as ls
+
+# The one list that the common tests run over: every selector, with the options that change its way.
+UNSUPERVISED = [ls.VarianceScore(), ls.LaplacianScore(), ls.SpectralScore(style=1)]
+UNSUPERVISED += [ls.SpectralScore(), ls.SpectralScore(style=3)]
+SUPERVISED = [ls.FisherScore(), ls.FRLL(), ls.FRLL(criterion="difference", neighbors="per_class")]
+PAIRWISE = [
+    ls.ConstraintScore(),
+    ls.ConstraintScore(criterion="difference"),
+    ls.LSDF(),
+    ls.LaplacianConstraintScore(),
+    ls.ConstrainedLaplacianScore(),
+    ls.ConstrainedLaplacianScore(variant="2014"),
+    ls.CompensatedLaplacianScore(),
+]
+SELECTORS = [*UNSUPERVISED, *SUPERVISED, *PAIRWISE]
+
+every_selector = pytest.mark.parametrize("selector", SELECTORS, ids=repr)
+every_pair_selector = pytest.mark.parametrize("selector", PAIRWISE, ids=repr)
+
+
+@parametrize_with_checks(SELECTORS)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_list_has_every_selector():
+    public = {getattr(ls, name) for name in ls.__all__} - {ls.Pairs}
+    assert {type(selector) for selector in SELECTORS} == public
+
+
+@pytest.fixture
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return MinMaxScaler().fit_transform(X), y
+
+
+@pytest.fixture
+def pairs(iris):
+    return ls.Pairs.from_labels(iris[1], n_must=20, n_cannot=20, random_state=0)
+
+
+@every_selector
+def test_what_a_fit_leaves(selector, iris):
+    fitted = selector.fit(*iris)
+    assert sorted(fitted.ranking_) == [1, 2, 3, 4]
+    assert_array_equal(fitted.ranking_[fitted.order_], [1, 2, 3, 4])
+    best = fitted.scores_[fitted.order_]
+    assert (np.diff(best) <= 0).all() if fitted.greater_is_better else (np.diff(best) >= 0).all()
+    assert fitted.n_features_ == fitted.support_.sum() == 2
+    assert_array_equal(fitted.transform(iris[0]), iris[0][:, fitted.support_])
+    assert fitted.inverse_transform(fitted.transform(iris[0])).shape == iris[0].shape
+
+
+@every_selector
+def test_frames_in_frames_out(selector, iris):
+    X, y = iris
+    names = ["a", "b", "c", "d"]
+    expected = selector.fit(X, y)
+    kept = [name for name, chosen in zip(names, expected.support_, strict=True) if chosen]
+    for library, frame in (
+        ("pandas", pd.DataFrame(X, columns=names)),
+        ("polars", pl.DataFrame(X, schema=names)),
+    ):
+        fitted = clone(selector).set_output(transform=library).fit(frame, y)
+        assert_array_equal(fitted.scores_, expected.scores_)
+        assert_array_equal(fitted.feature_names_in_, names)
+        assert_array_equal(fitted.get_feature_names_out(), kept)
+        small = fitted.transform(frame)
+        assert type(small) is type(frame)
+        assert list(small.columns) == kept
+        table = fitted.to_frame(library)
+        assert list(table.columns) == ["feature", "score", "rank", "selected"]
+        assert list(table["feature"]) == [names[i] for i in fitted.order_]
+        assert list(table["rank"]) == [1, 2, 3, 4]
+
+
+@every_selector
+def test_pickle_and_clone(selector, iris):
+    fitted = selector.fit(*iris)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert_array_equal(again.transform(iris[0]), fitted.transform(iris[0]))
+    assert clone(fitted).get_params() == fitted.get_params()
+    assert not hasattr(clone(fitted), "scores_")
+
+
+@every_selector
+@pytest.mark.parametrize("store", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
+def test_sparse_in_sparse_out(selector, store, iris):
+    X, y = iris
+    stored = store(X)
+    small = selector.fit(stored, y).transform(stored)
+    assert sparse.issparse(small)
+    assert_array_equal(small.toarray(), selector.fit(X, y).transform(X))
+
+
+def test_sparse_with_repeated_entries_is_summed_and_left_alone():
+    X = sparse.coo_array(([1.0, 2.0, 4.0], ([0, 0, 1], [0, 0, 1])), shape=(3, 2))
+    repeated = sparse.csr_array(
+        (np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), np.array([0, 2, 3, 3])), shape=(3, 2)
+    )
+    found = ls.VarianceScore().fit(repeated).scores_
+    np.testing.assert_allclose(found, X.toarray().var(axis=0))
+    assert repeated.nnz == 3
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kept"), [("auto", 2), (1, 1), (4, 4), (0.5, 2), (0.25, 1), (0.01, 1), (1.0, 4)]
+)
+def test_number_of_features(wanted, kept, iris):
+    assert ls.VarianceScore(wanted).fit(*iris).n_features_ == kept
+
+
+def test_one_feature_can_be_kept():
+    assert ls.VarianceScore().fit(np.arange(5.0)[:, None]).n_features_ == 1
+
+
+# -- what each method may see ------------------------------------------------------------------
+
+
+@every_pair_selector
+def test_shuffling_y_changes_nothing_when_pairs_are_given(selector, iris, pairs):
+    X, y = iris
+    other = np.random.default_rng(0).permutation(y)
+    with config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(MinMaxScaler(), clone(selector), KNeighborsClassifier(1))
+        found = pipe.fit(X, y, pairs=pairs)[1].scores_
+        assert_array_equal(pipe.fit(X, other, pairs=pairs)[1].scores_, found)
+    assert_array_equal(clone(selector).fit(X, "not even labels", pairs=pairs).scores_, found)
+
+
+@pytest.mark.parametrize("selector", UNSUPERVISED, ids=repr)
+def test_unsupervised_selectors_ignore_y_and_pairs(selector, iris, pairs):
+    X, y = iris
+    found = selector.fit(X).scores_
+    assert_array_equal(selector.fit(X, y, pairs=pairs).scores_, found)
+    assert_array_equal(selector.fit(X, ["any", "thing"]).scores_, found)
+
+
+@every_pair_selector
+@pytest.mark.parametrize("nothing", [-1, None, np.nan, pd.NA])
+def test_every_way_to_say_unlabelled(selector, nothing, iris):
+    X, y = iris
+    partial = y.copy()
+    partial[::3] = -1
+    as_objects = partial.astype(object)
+    as_objects[::3] = nothing
+    expected = selector.fit(X, partial).scores_
+    assert_array_equal(selector.fit(X, as_objects).scores_, expected)
+    as_text = np.array(["low", "mid", "top"], dtype=object)[y]
+    as_text[::3] = nothing
+    assert_array_equal(selector.fit(X, as_text).scores_, expected)
+    assert_array_equal(selector.fit(X, pd.Series(as_text)).scores_, expected)
+
+
+@every_pair_selector
+def test_float_labels_with_nan(selector, iris):
+    X, y = iris
+    partial = np.where(np.arange(150) % 3 == 0, np.nan, y)
+    expected = selector.fit(X, np.where(np.isnan(partial), -1, y)).scores_
+    assert_array_equal(selector.fit(X, partial).scores_, expected)
+
+
+@every_pair_selector
+def test_pairs_by_any_id(selector, iris, pairs):
+    X, _ = iris
+    ids = [("sample", i) for i in range(150)]
+    named = ls.Pairs(
+        [(ids[a], ids[b]) for a, b in pairs.must], [(ids[a], ids[b]) for a, b in pairs.cannot]
+    )
+    expected = selector.fit(X, pairs=pairs).scores_
+    assert_array_equal(selector.fit(X, pairs=named, sample_ids=ids).scores_, expected)
+    frame = pd.DataFrame(X, index=pd.Index([f"s{i}" for i in range(150)]))
+    by_index = ls.Pairs(
+        [(f"s{a}", f"s{b}") for a, b in pairs.must], [(f"s{a}", f"s{b}") for a, b in pairs.cannot]
+    )
+    assert_array_equal(selector.fit(frame, pairs=by_index).scores_, expected)
+
+
+# -- pipelines and cross-validation --------------------------------------------------------------
+
+
+@every_pair_selector
+def test_pairs_survive_cross_validation(selector):
+    X, y = load_breast_cancer(return_X_y=True)
+    ids = np.array([f"patient {i}" for i in range(len(y))])
+    pairs = ls.Pairs.from_labels(y, sample_ids=ids, n_must=40, n_cannot=40, random_state=0)
+    folds = KFold(5, shuffle=True, random_state=0)
+    with config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(MinMaxScaler(), clone(selector), KNeighborsClassifier(1))
+        found = cross_validate(
+            pipe,
+            X,
+            y,
+            cv=folds,
+            params={"pairs": pairs, "sample_ids": ids},
+            return_estimator=True,
+            error_score="raise",
+        )
+    assert found["test_score"].min() > 0.8
+    for model, (train, _) in zip(found["estimator"], folds.split(X), strict=True):
+        scaled = MinMaxScaler().fit_transform(X[train])
+        alone = clone(selector).fit(scaled, pairs=pairs, sample_ids=ids[train])
+        assert_array_equal(model[1].scores_, alone.scores_)
+
+
+def test_pandas_brings_its_ids_into_a_fold():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    pairs = ls.Pairs.from_labels(y, n_must=30, n_cannot=30, random_state=0)
+    folds = KFold(5, shuffle=True, random_state=1)
+    with config_context(enable_metadata_routing=True):
+        found = cross_validate(
+            make_pipeline(ls.ConstraintScore(), KNeighborsClassifier(1)),
+            X,
+            y,
+            cv=folds,
+            params={"pairs": pairs},
+            return_estimator=True,
+            error_score="raise",
+        )
+    assert found["test_score"].min() > 0.8
+    for model, (train, _) in zip(found["estimator"], folds.split(X), strict=True):
+        alone = ls.ConstraintScore().fit(X.to_numpy()[train], pairs=pairs, sample_ids=train)
+        assert_array_equal(model[0].scores_, alone.scores_)
+
+
+def test_grid_search_with_requested_pairs(iris):
+    X, y = iris
+    ids = np.arange(1000, 1150)
+    pairs = ls.Pairs.from_labels(y, sample_ids=ids, n_must=40, n_cannot=40, random_state=0)
+    with config_context(enable_metadata_routing=True):
+        selector = ls.ConstraintScore().set_fit_request(pairs=True, sample_ids=True)
+        search = GridSearchCV(
+            make_pipeline(selector, KNeighborsClassifier(1)),
+            {
+                "constraintscore__n_features_to_select": [1, 2, 3],
+                "constraintscore__criterion": ["ratio", "difference"],
+            },
+            cv=KFold(5, shuffle=True, random_state=0),
+            error_score="raise",
+        )
+        search.fit(X, y, pairs=pairs, sample_ids=ids)
+    assert search.best_score_ > 0.9
+
+
+def test_without_routing_step_parameters_work(iris, pairs):
+    pipe = make_pipeline(ls.ConstraintScore(), KNeighborsClassifier(1))
+    pipe.fit(*iris, constraintscore__pairs=pairs)
+    expected = ls.ConstraintScore().fit(iris[0], pairs=pairs).scores_
+    assert_array_equal(pipe[0].scores_, expected)
+
+
+def test_n_jobs_in_worker_processes(iris, pairs):
+    with config_context(enable_metadata_routing=True):
+        found = cross_validate(
+            make_pipeline(ls.LSDF(), KNeighborsClassifier(1)),
+            *iris,
+            cv=KFold(5, shuffle=True, random_state=0),
+            n_jobs=2,
+            params={"pairs": pairs, "sample_ids": np.arange(150)},
+            error_score="raise",
+        )
+    assert found["test_score"].min() > 0.8
+
+
+# -- degenerate features ---------------------------------------------------------------------------
+
+
+@every_selector
+def test_constant_features_rank_last_with_one_warning(selector):
+    X, y = make_blobs(40, 5, centers=3, random_state=0)
+    X = MinMaxScaler().fit_transform(X)
+    X[:, [1, 3]] = [0.1, 7.0]  # 0.1 is not exact in binary: its mean may differ from itself
+    with pytest.warns(UserWarning, match="2 of 5 features are constant") as caught:
+        fitted = clone(selector).fit(X, y)
+    assert len(caught) == 1
+    if fitted._constant_is_undefined:
+        assert_array_equal(np.isnan(fitted.scores_), [False, True, False, True, False])
+        assert_array_equal(fitted.order_[-2:], [1, 3])
+    else:
+        assert_array_equal(fitted.scores_[[1, 3]], [0, 0])
+
+
+def test_infinite_scores_rank_last_when_small_is_good_and_first_when_large_is():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 2.0]])
+    assert_array_equal(ls.FisherScore().fit(X, [0, 0, 1, 1]).scores_[0], np.inf)
+    assert ls.FisherScore().fit(X, [0, 0, 1, 1]).order_[0] == 0
+    pairs = ls.Pairs(must=[(0, 2)], cannot=[(0, 1)])
+    assert_array_equal(ls.ConstraintScore().fit(X, pairs=pairs).scores_, [np.inf, 0.0])
+    assert_array_equal(ls.ConstraintScore().fit(X, pairs=pairs).order_, [1, 0])
+
+
+def test_features_that_do_not_vary_over_the_pairs_are_reported():
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [5.0, 2.0]])
+    pairs = ls.Pairs(must=[(0, 1)], cannot=[(1, 3)])
+    X[3, 0] = 0.0
+    with pytest.warns(UserWarning, match="1 of 2 features vary, but have no score") as caught:
+        fitted = ls.ConstraintScore().fit(X, pairs=pairs)
+    assert len(caught) == 1
+    assert np.isnan(fitted.scores_[0])
+
+
+def test_ties_go_by_index():
+    X = np.repeat(np.arange(6.0)[:, None], 3, axis=1)
+    assert_array_equal(ls.VarianceScore().fit(X).order_, [0, 1, 2])
+
+
+@every_selector
+def test_no_warning_from_numpy(selector):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (30, 6)) * np.array([1e-160, 1.0, 1e3, 0.0, 1e-30, 1e8])
+    y = rng.integers(0, 3, 30)
+    selector = clone(selector)
+    if "sigma" in selector.get_params():
+        selector.set_params(sigma="auto")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        selector.fit(X, y)
+    assert all(issubclass(warning.category, UserWarning) for warning in caught)

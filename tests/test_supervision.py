@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from linkselect import Pairs
+from linkselect.supervision import from_labels, from_pairs, nothing
+
+
+def test_labels():
+    known = from_labels(["b", None, "a", "a"], 4)
+    assert known.classes.tolist() == [1, -1, 0, 0]
+    assert known.unlabelled.tolist() == [False, True, False, False]
+    assert known.must is None
+    assert known.has_must
+    assert known.has_cannot
+
+
+def test_pairs_join_components_and_leave_the_rest_unlabelled():
+    known = from_pairs(Pairs(must=[(4, 1), (1, 2)], cannot=[(0, 4), (0, 6)]), 8)
+    assert known.classes.tolist() == [0, 1, 1, -1, 1, -1, 2, -1]
+    assert known.must.tolist() == [[4, 1], [1, 2]]
+    assert known.cannot.tolist() == [[0, 4], [0, 6]]
+
+
+def test_pairs_by_id_find_their_rows():
+    pairs = Pairs(must=[("a", "c")], cannot=[("c", "d")])
+    known = from_pairs(pairs, 3, ["d", "c", "a"])
+    assert known.must.tolist() == [[2, 1]]
+    assert known.cannot.tolist() == [[1, 0]]
+
+
+def test_nothing():
+    known = nothing(3)
+    assert known.unlabelled.all()
+    assert not known.has_must
+    assert not known.has_cannot
+
+
+def test_it_is_frozen():
+    with pytest.raises(AttributeError):
+        nothing(3).classes = np.zeros(3)
+
+
+def test_one_labelled_class_is_explained_when_it_turns_out_too_little():
+    assert "one labelled class 2" in from_labels([2, 2, -1], 3).hint
+    with pytest.raises(ValueError, match="one labelled class 1"):
+        from_labels([-1, 1, 1], 3)
+    assert from_labels([1, 1, 1], 3).hint == ""
