@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
@@ -10,7 +12,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 __all__ = [
@@ -28,7 +29,7 @@ Matrix = Any  # a NumPy array, a memmap or a SciPy sparse matrix: n_samples x n_
 
 # Large enough to hide the cost of a Python call, small enough that a block and its temporaries
 # stay in the processor's cache. It must not depend on the number of threads.
-BLOCK_SIZE = 1 << 20
+BLOCK_SIZE = 1 << 18
 SPARSE_BLOCK_WIDTH = 1 << 14
 
 
@@ -104,17 +105,36 @@ def map_threads(
     items = list(items)
     wanted = _blas_threads() if n_jobs is None else effective_n_jobs(n_jobs)
     n_threads = min(wanted, len(items))
-
-    def work(item: Item) -> Result:
-        # Some BLAS libraries keep the limit per thread, so it is set in every one.
-        with _blas().limit(limits=1):
-            return function(item)
-
     with _blas().limit(limits=1):
         if n_threads <= 1:
             return [function(item) for item in items]
-        parallel = Parallel(n_jobs=n_threads, require="sharedmem", batch_size=1)
-        return parallel(delayed(work)(item) for item in items)
+        return _share_out(function, items, n_threads)
+
+
+def _share_out(
+    function: Callable[[Item], Result], items: list[Item], n_threads: int
+) -> list[Result]:
+    """Let every thread take the next item until none is left, or until one fails."""
+    results: list[Any] = [None] * len(items)
+    remaining = iter(range(len(items)))  # advancing it is one step for the interpreter
+    stopped = threading.Event()
+
+    def work() -> None:
+        # Some BLAS libraries keep the limit per thread, so it is set in every one.
+        with _blas().limit(limits=1):
+            for place in remaining:
+                if stopped.is_set():
+                    return
+                results[place] = function(items[place])
+
+    with ThreadPoolExecutor(n_threads) as threads:
+        started = [threads.submit(work) for _ in range(n_threads)]
+        try:
+            for thread in started:
+                thread.result()
+        finally:
+            stopped.set()
+    return results
 
 
 @cache

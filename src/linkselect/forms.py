@@ -34,6 +34,8 @@ EDGE_CHUNK = 512
 SPARSE_EDGE_CHUNK = 1 << 14
 # Below this share of its parts, a difference of sums is computed again without cancellation.
 CANCELLATION = 1e-5
+# A mean is trusted to this share of its size, well above the rounding of long sums.
+ROUNDING = 1e-8
 
 
 def laplacian_form(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatArray:
@@ -130,11 +132,13 @@ def moments(block: Matrix, codes: IntArray, weights: FloatArray | None = None) -
     deviation = block - origin
     mean = (member @ deviation) * per_mass
     deviation -= mean[codes]
-    # What rounding left in the mean is taken out of the scatter as well.
-    slip = (member @ deviation) * per_mass
-    deviation *= deviation
-    scatter = member @ deviation - mass[:, None] * slip**2
-    return Moments(mass, mean + slip, np.maximum(scatter, 0.0), origin)
+    scatter = member @ np.square(deviation)
+    if (scatter * per_mass < (ROUNDING * mean) ** 2).any():
+        # Rounding in the mean shows beside so small a scatter; it is taken out again.
+        slip = (member @ deviation) * per_mass
+        mean += slip
+        scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)
+    return Moments(mass, mean, scatter, origin)
 
 
 def _sparse_moments(block: Matrix, codes: IntArray, weights: FloatArray) -> Moments:
@@ -188,7 +192,6 @@ def _edge_form(X: Matrix, graph: Edges, n_jobs: int | None) -> FloatArray:
         return _sparse_edge_form(X, graph, n_jobs)
     rows, ends = np.unique(np.concatenate([graph.left, graph.right]), return_inverse=True)
     left, right = np.split(ends, 2)
-    weights = graph.weights[:, None]
 
     def work(block: FloatArray) -> FloatArray:
         total = np.zeros(block.shape[1])
@@ -196,8 +199,7 @@ def _edge_form(X: Matrix, graph: Edges, n_jobs: int | None) -> FloatArray:
             difference = block[left[chunk]]
             difference -= block[right[chunk]]
             difference *= difference
-            difference *= weights[chunk]
-            total += difference.sum(axis=0)
+            total += graph.weights[chunk] @ difference
         return total
 
     return blockwise(work, X, rows=None if len(rows) == X.shape[0] else rows, n_jobs=n_jobs)

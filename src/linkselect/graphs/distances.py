@@ -72,7 +72,7 @@ class Products:
     scale: float
     error: float
 
-    def take(self, chosen: IntArray) -> Products:
+    def take(self, chosen: Any) -> Products:
         """Return the chosen rows only."""
         return Products(self.rows[chosen], self.norms[chosen], self.scale, self.error)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from linkselect.blocks import Matrix, map_threads
+from linkselect.blocks import Matrix, map_threads, slices
 from linkselect.graphs.distances import pair_distances, products, row_tiles
 from linkselect.graphs.kinds import Edges, Kernel, members_of
 from linkselect.graphs.neighbors import nearest
@@ -52,34 +52,42 @@ def auto_sigma(X: Matrix) -> float:
     if X.shape[0] > SIGMA_ROWS:
         chosen = np.random.default_rng(0).choice(X.shape[0], SIGMA_ROWS, replace=False)
         X = (X.tocsr() if issparse(X) else X)[np.sort(chosen)]
-    distances = _all_distances(X)
-    median = float(np.median(distances)) if distances.size else 0.0
+    median = _median_distance(X)
     if median == 0.0:
+        distances = pair_distances(X, *np.triu_indices(X.shape[0], k=1))
         positive = distances[distances > 0]
         median = float(np.median(positive)) if positive.size else 1.0
     return float(np.sqrt(median / 2.0))
 
 
-def _all_distances(X: Matrix) -> FloatArray:
-    left, right = np.triu_indices(X.shape[0], k=1)
-    if not len(left):
-        return np.empty(0)
-    rows = products(X, np.float64)
-    distances = np.empty(len(left))
+def _median_distance(X: Matrix) -> float:
+    """Find the median squared distance between samples, to the last digit.
+
+    Products in float32 tell which distances are near the median; only these are computed.
+    """
+    n_samples = X.shape[0]
+    rows = products(X)
+    # All pairs i < j in one line: those of row i start at starts[i].
+    sizes = np.arange(n_samples - 1, -1, -1)
+    starts = np.cumsum(sizes) - sizes
+    rough = np.empty(n_samples * (n_samples - 1) // 2)
 
     def work(part: slice) -> None:
-        tile = rows.distances(part, rows)
-        tile += rows.norms[part, None]
-        start, stop = np.searchsorted(left, [part.start, part.stop])
-        distances[start:stop] = tile[left[start:stop] - part.start, right[start:stop]]
+        tile = rows.distances(part, rows.take(slice(part.start, None)))
+        for row in range(part.start, part.stop):
+            line = tile[row - part.start, row - part.start + 1 :]
+            rough[starts[row] : starts[row] + sizes[row]] = line + rows.norms[row]
 
-    map_threads(work, row_tiles(X.shape[0], X.shape[0]))
-    distances *= rows.scale**2
-    # Twins come out as rounding noise instead of 0, so small values are computed directly.
-    noise = rows.error * rows.scale**2 * 2 * rows.norms.max()
-    small = np.flatnonzero(distances <= 1e6 * noise)
-    distances[small] = pair_distances(X, left[small], right[small])
-    return distances
+    map_threads(work, slices(n_samples, 256))
+    middle = np.array([(len(rough) - 1) // 2, len(rough) // 2])
+    low, high = np.partition(rough, middle)[middle]
+    # Errors of at most `error` move the middle by at most `error`, and the others as much.
+    error = 2 * rows.error * rows.norms.max()
+    near = np.flatnonzero((rough >= low - 2 * error) & (rough <= high + 2 * error))
+    n_below = np.count_nonzero(rough < low - 2 * error)
+    left = np.searchsorted(starts, near, side="right") - 1
+    exact = pair_distances(X, left, near - starts[left] + left + 1)
+    return float(np.mean(np.sort(exact)[middle - n_below]))
 
 
 def gaussian_edges(near: Edges, sigma: float) -> Edges:

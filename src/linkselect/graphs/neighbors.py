@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from math import isqrt
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from linkselect.blocks import Matrix, map_threads
+from linkselect.blocks import Matrix, map_threads, slices
 from linkselect.graphs.distances import Products, pair_distances, products, row_tiles
 from linkselect.graphs.kinds import Edges
 
@@ -18,6 +22,7 @@ Found = tuple[IntArray, IntArray, FloatArray]
 
 # A tile that leaves more candidates per row than this is done again in float64.
 MANY_CANDIDATES = 64
+MUTUAL_TILE_SIZE = 1 << 21
 
 
 def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edges:
@@ -85,9 +90,13 @@ def nearest(
         candidates = _candidates(rows, queries[part], pool, n_neighbors)
         if len(candidates[0]) > limit * n_neighbors * len(queries[part]):
             return None
-        return _closest(X, *candidates, n_neighbors)
+        return _closest(X, *candidates, n_neighbors, n_jobs=1)
 
     rough = products(X)
+    if len(queries) == len(pool) == X.shape[0]:
+        candidates = _mutual_candidates(rough, n_neighbors, n_jobs)
+        if candidates is not None:
+            return _closest(X, *candidates, n_neighbors, n_jobs)
     found = map_threads(lambda part: search(rough, part, MANY_CANDIDATES), tiles, n_jobs)
     undecided = [tile for tile, result in enumerate(found) if result is None]
     if undecided:
@@ -96,6 +105,57 @@ def nearest(
         for tile, result in zip(undecided, again, strict=True):
             found[tile] = result
     return _joined([result for result in found if result is not None])
+
+
+def _mutual_candidates(
+    rows: Products, n_neighbors: int, n_jobs: int | None
+) -> tuple[IntArray, IntArray] | None:
+    """List every pair that can be among the nearest, with each product used for both its ends.
+
+    Returns None where the products leave too many pairs open.
+    """
+    n_samples = len(rows.norms)
+    parts = slices(n_samples, max(isqrt(MUTUAL_TILE_SIZE), n_neighbors + 1))
+    reach = np.full(n_samples, np.inf)
+    overfull = threading.Event()
+
+    def one_way(tile: NDArray[Any], own: slice, other: slice) -> Found:
+        if tile.shape[1] > n_neighbors:
+            place = n_neighbors - 1
+            farthest = np.partition(tile, place, axis=1)[:, place]
+            reach[own] = np.minimum(reach[own], farthest)
+        slack = 2 * rows.error * (rows.norms[own] + rows.norms[other].max())
+        limit = (reach[own] + slack)[:, None].astype(tile.dtype)
+        row, column = np.nonzero(tile <= limit)
+        if len(row) > MANY_CANDIDATES * n_neighbors * tile.shape[0]:
+            overfull.set()
+        return row + own.start, column + other.start, tile[row, column].astype(np.float64)
+
+    def work(pair: tuple[slice, slice]) -> list[Found]:
+        if overfull.is_set():
+            return []
+        own, other = pair
+        # Upper bounds of all distances, so that the n-th smallest bounds the n-th nearest.
+        tile = rows.distances(own, rows.take(other))
+        tile += (rows.error * rows.norms[other]).astype(tile.dtype)
+        tile += ((1 + rows.error) * rows.norms[own, None]).astype(tile.dtype)
+        if own == other:
+            np.fill_diagonal(tile, np.inf)
+            return [one_way(tile, own, other)]
+        return [one_way(tile, own, other), one_way(np.ascontiguousarray(tile.T), other, own)]
+
+    pairs = [(own, other) for i, own in enumerate(parts) for other in parts[i:]]
+    found = map_threads(work, pairs, n_jobs)
+    if overfull.is_set():
+        return None
+    left, right, upper = _joined([side for both in found for side in both])
+    by_left = np.lexsort((upper, left))
+    left, right, upper = left[by_left], right[by_left], upper[by_left]
+    nth = left[_place_in_run(left) == n_neighbors - 1]
+    reach[nth] = upper[_place_in_run(left) == n_neighbors - 1]
+    possible = upper - 2 * rows.error * (rows.norms[left] + rows.norms[right]) <= reach[left]
+    possible &= left != right
+    return left[possible], right[possible]
 
 
 def _candidates(
@@ -123,9 +183,11 @@ def _candidates(
     return left[left != right], right[left != right]
 
 
-def _closest(X: Matrix, left: IntArray, right: IntArray, n_neighbors: int) -> Found:
+def _closest(
+    X: Matrix, left: IntArray, right: IntArray, n_neighbors: int, n_jobs: int | None
+) -> Found:
     """Keep the nearest of each query's candidates; `left` comes in runs of one query."""
-    distances = pair_distances(X, left, right, n_jobs=1)
+    distances = pair_distances(X, left, right, n_jobs)
     query = np.cumsum(np.diff(left, prepend=left[:1]) != 0)
     by_query = np.lexsort((right, distances, query))
     kept = by_query[_place_in_run(query[by_query]) < n_neighbors]

@@ -1,0 +1,138 @@
+"""Measure speed and memory beside the plain way, in one run on the same data.
+
+Run all with `make bench`, or some with `python benchmarks/run.py NAME ...`. Times are the best
+of several runs; what counts are the ratios, since machines differ and are noisy. Peak memory is
+that of a process of its own.
+"""
+
+import os
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from sklearn.feature_selection import f_classif
+from sklearn.utils import check_array
+
+import linkselect as ls
+import plain
+from linkselect import scores
+from linkselect.supervision import from_pairs
+
+DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def best_time(function, repeats=3):
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def laplacian():
+    """5,000 x 2,000 dense: the Laplacian Score against the dense weight matrix and skfeature."""
+    X = np.random.default_rng(0).normal(size=(5000, 2000))
+    ours = best_time(lambda: ls.LaplacianScore().fit(X))
+    yield "Laplacian Score, 5,000 x 2,000", "linkselect", ours, None, None
+    dense = best_time(lambda: plain.dense_laplacian_score(X))
+    yield "", "dense n x n in NumPy", dense, dense / ours, 4
+    try:
+        peer = best_time(lambda: plain.skfeature_laplacian_score(X), repeats=1)
+        yield "", "skfeature-chappers", peer, peer / ours, 10
+    except ImportError:
+        yield "", "skfeature-chappers (not installed)", np.nan, np.nan, 10
+
+
+def constraint():
+    """200 x 1,000,000 float32, 10 pairs: scoring against reading, fit against check_array."""
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 1_000_000), dtype=np.float32)
+    pairs = ls.Pairs.from_labels(np.arange(200) % 2, n_must=5, n_cannot=5, random_state=0)
+    rows = np.array(sorted(pairs.ids))
+    known = from_pairs(pairs, 200)
+    score = best_time(lambda: scores.constraint_ratio(X, known), 7)
+    reading = best_time(lambda: X[rows].sum(), 7)
+    yield "Constraint Score, 200 x 1,000,000", "scoring function", score, None, None
+    yield "", "reading the involved rows once", reading, reading / score, 1 / 3
+    fit = best_time(lambda: ls.ConstraintScore().fit(X, pairs=pairs), 5)
+    check = best_time(lambda: check_array(X), 5)
+    yield "", "whole fit", fit, None, None
+    yield "", "scikit-learn's check_array", check, check / fit, 1 / 3
+
+
+def fisher():
+    """Fisher Score against scikit-learn's f_classif."""
+    rng = np.random.default_rng(0)
+    for n_samples, n_features in ((5000, 2000), (200, 100_000)):
+        X = rng.normal(size=(n_samples, n_features))
+        y = rng.integers(0, 10, n_samples)
+        ours = best_time(lambda X=X, y=y: ls.FisherScore().fit(X, y), 5)
+        peer = best_time(lambda X=X, y=y: f_classif(X, y), 5)
+        yield f"Fisher Score, {n_samples:,} x {n_features:,}", "linkselect", ours, None, None
+        yield "", "scikit-learn's f_classif", peer, peer / ours, 1
+
+
+MNIST_RUN = """
+import resource, sys, time, warnings
+import numpy as np
+import linkselect as ls
+with np.load(sys.argv[1]) as content:
+    X, y = content["X"], content["y"]
+rng = np.random.default_rng(0)
+partial = np.full(len(y), -1)
+labelled = rng.choice(len(y), 100, replace=False)
+partial[labelled] = y[labelled]
+selector = getattr(ls, sys.argv[2])()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = time.perf_counter()
+warnings.simplefilter("ignore")
+selector.fit(X, partial)
+seconds = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+varies = X.max(axis=0) > X.min(axis=0)
+assert np.isfinite(selector.scores_[varies]).all(), "a pixel that varies has no finite score"
+print(seconds, peak / 2**20)
+"""
+
+
+def mnist():
+    """MNIST, 70,000 x 784, from its pixels as bytes: the dense weights alone need 39 GB."""
+    file = DATA / "mnist.npz"
+    if not file.exists():
+        yield f"MNIST (no {file.name} in the data folder)", "", np.nan, None, None
+        return
+    for name in ("LaplacianScore", "LSDF"):
+        command = [sys.executable, "-c", MNIST_RUN, str(file), name]
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        seconds, peak = map(float, output.split())
+        yield f"{name}, MNIST 70,000 x 784", f"peak memory {peak:.2f} GB", seconds, 2 / peak, 1
+
+
+CASES = {case.__name__: case for case in (laplacian, constraint, fisher, mnist)}
+
+
+def main():
+    warnings.simplefilter("ignore")
+    names = sys.argv[1:] or list(CASES)
+    unknown = set(names) - set(CASES)
+    if unknown:
+        sys.exit(f"No benchmark {', '.join(sorted(unknown))}; there are {', '.join(CASES)}.")
+    table = Table("what", "by", "seconds", "ratio", "goal", title="linkselect benchmarks")
+    for name in names:
+        for what, by, seconds, ratio, goal in CASES[name]():
+            shown = "" if ratio is None else f"{ratio:.2f}"
+            met = "" if goal is None else f"{goal:.2f}"
+            style = None if goal is None else "green" if ratio >= goal else "red"
+            table.add_row(what, by, f"{seconds:.3f}", shown, met, style=style)
+        table.add_section()
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main()

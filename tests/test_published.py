@@ -1,0 +1,102 @@
+"""Numbers that the papers print, from their own data and protocol."""
+
+import csv
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+import linkselect as ls
+from conftest import DATA
+
+PUBLISHED = DATA.parent / "papers" / "published_results.csv"
+
+# Tables 2 and 3 of Zhang, Chen & Zhou 2008: the mean over all numbers of features of the accuracy
+# of 1-NN, trained on the first half of each class and tested on the second, raw features.
+DETERMINISTIC = {
+    "Variance": ls.VarianceScore(),
+    "Laplacian Score": ls.LaplacianScore(),
+    "Fisher Score": ls.FisherScore(),
+}
+FROM_PAIRS = {
+    "Constraint Score-1": ls.ConstraintScore(),
+    "Constraint Score-2": ls.ConstraintScore(criterion="difference"),
+}
+N_DRAWS = 100
+TOLERANCE = 2.5
+
+
+def published(dataset, method, setting):
+    path = Path(PUBLISHED)
+    if not path.exists():
+        pytest.skip(f"needs the published numbers in {path}")
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            found = (row["paper"], row["table"], row["dataset"], row["method"], row["setting"])
+            if found[0] == "constraint-score-2008" and found[2:] == (dataset, method, setting):
+                return float(row["value"])
+    raise LookupError(f"{dataset}, {method}, {setting!r}")
+
+
+def first_half(y):
+    """Return which samples stand in the first half of their class, in file order."""
+    train = np.zeros(len(y), dtype=bool)
+    for label in np.unique(y):
+        members = np.flatnonzero(y == label)
+        train[members[: (len(members) + 1) // 2]] = True
+    return train
+
+
+def mean_accuracy(X, y, train, order):
+    """Average the accuracy of 1-NN over the 1, 2, ... best features, in percent."""
+    distances = np.zeros((np.count_nonzero(~train), np.count_nonzero(train)))
+    hits = []
+    for feature in order:
+        distances += (X[~train, feature, None] - X[train, feature]) ** 2
+        hits.append(np.mean(y[train][distances.argmin(axis=1)] == y[~train]))
+    return 100 * np.mean(hits)
+
+
+@pytest.fixture(params=["ionosphere", "soybean_small", "wine"])
+def problem(request, load_data):
+    name = {"ionosphere": "Ionosphere", "soybean_small": "Soybean", "wine": "Wine"}[request.param]
+    X, y = load_wine(return_X_y=True) if name == "Wine" else load_data(request.param)
+    return name, X.astype(float), y
+
+
+def fit_quietly(selector, *args, **kwargs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Soybean and Ionosphere have constants
+        return selector.fit(*args, **kwargs)
+
+
+@pytest.mark.parametrize("method", DETERMINISTIC)
+def test_table_2_of_2008(problem, method):
+    name, X, y = problem
+    train = first_half(y)
+    fitted = fit_quietly(DETERMINISTIC[method], X[train], y[train])
+    order, expected = fitted.order_, published(name, method, "")
+    if (name, method) == ("Soybean", "Laplacian Score"):
+        # 14 features are constant, and 0 / 0 came out as rounding noise in the paper: with 4 of
+        # them in front, mean and deviation are as printed (79.4 +- 28.4). We rank them last.
+        assert mean_accuracy(X, y, train, order) > expected + TOLERANCE
+        constant = np.flatnonzero(np.isnan(fitted.scores_))[:4]
+        order = np.concatenate([constant, order[~np.isin(order, constant)]])
+    assert mean_accuracy(X, y, train, order) == pytest.approx(expected, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("n_pairs", [4, 10, 40])
+@pytest.mark.parametrize("method", FROM_PAIRS)
+def test_tables_2_and_3_of_2008(problem, method, n_pairs):
+    name, X, y = problem
+    train = first_half(y)
+    found = []
+    for draw in range(N_DRAWS):
+        half = n_pairs // 2
+        pairs = ls.Pairs.from_labels(y[train], n_must=half, n_cannot=half, random_state=draw)
+        order = fit_quietly(FROM_PAIRS[method], X[train], pairs=pairs).order_
+        found.append(mean_accuracy(X, y, train, order))
+    expected = published(name, method, f"{n_pairs} constraints")
+    assert np.mean(found) == pytest.approx(expected, abs=TOLERANCE)
