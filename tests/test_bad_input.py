@@ -284,11 +284,16 @@ def test_radius_with_neighbours_per_class(X, y):
         ls.FRLL(radius=0.5, neighbors="per_class").fit(X, y)
 
 
-def test_a_failed_fit_leaves_nothing_behind(X):
+def test_a_failed_fit_leaves_the_object_as_it_was(X, y):
     selector = ls.ConstraintScore()
     with pytest.raises(ValueError, match="needs"):
         selector.fit(X, pairs=ls.Pairs(must=[(0, 1)]))
-    assert not hasattr(selector, "scores_")
+    assert not [name for name in vars(selector) if name.endswith("_")]
+    before = vars(selector.fit(X, y)).copy()
+    with pytest.raises(ValueError, match="needs"):
+        selector.fit(X[:, :2], pairs=ls.Pairs(must=[(0, 1)]))
+    assert vars(selector) == before
+    assert selector.transform(X).shape == (12, 1)
 
 
 @every_selector

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -105,7 +106,7 @@ def map_threads(
     items = list(items)
     wanted = _blas_threads() if n_jobs is None else effective_n_jobs(n_jobs)
     n_threads = min(wanted, len(items))
-    with _blas().limit(limits=1):
+    with _one_blas_thread():
         if n_threads <= 1:
             return [function(item) for item in items]
         return _share_out(function, items, n_threads)
@@ -120,8 +121,8 @@ def _share_out(
     stopped = threading.Event()
 
     def work() -> None:
-        # Some BLAS libraries keep the limit per thread, so it is set in every one.
-        with _blas().limit(limits=1):
+        # MKL keeps its limit per thread, so there it is set in every one.
+        with _blas().select(internal_api="mkl").limit(limits=1):
             for place in remaining:
                 if stopped.is_set():
                     return
@@ -140,6 +141,26 @@ def _share_out(
 @cache
 def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
+
+
+_limiting = threading.Lock()
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread, unless a fit in another thread of this process does so already.
+
+    The limit holds for the whole process: a second fit would take it for what BLAS had before,
+    and restore that in the end.
+    """
+    if not _limiting.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _blas().limit(limits=1):
+            yield
+    finally:
+        _limiting.release()
 
 
 def _blas_threads() -> int:

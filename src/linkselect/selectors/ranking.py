@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -35,7 +37,9 @@ from linkselect.supervision import OnConflict, Supervision
 __all__ = [
     "LabelSelector",
     "PairSelector",
+    "Ranking",
     "RankingSelector",
+    "Track",
     "best_first",
     "count_features",
 ]
@@ -65,20 +69,42 @@ def count_features(wanted: int | float | str, n_features: int) -> int:
     if isinstance(wanted, str):
         return max(1, n_features // 2)
     if isinstance(wanted, Integral):
-        if wanted > n_features:
-            raise ValueError(
-                f"n_features_to_select={wanted}, but X has {n_features} features. "
-                f"Choose 1 to {n_features}, a fraction such as 0.5, or 'auto'."
-            )
         return int(wanted)
     return max(1, int(wanted * n_features + 1e-9))
 
 
-class RankingSelector(SelectorMixin, BaseEstimator):
+@dataclass(frozen=True)
+class Ranking:
+    """What a method found out about the features.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_features,)
+        The value of each feature.
+    order : ndarray of shape (n_features,)
+        Feature indices, best first.
+    n_selected : int
+        How many of them are kept.
+    fitted : dict
+        Further attributes of the fitted selector, by name.
+    """
+
+    scores: NDArray[np.float64]
+    order: NDArray[np.intp]
+    n_selected: int
+    fitted: dict[str, Any] = field(default_factory=dict)
+
+
+Step = TypeVar("Step")
+Track = Callable[[Iterable[Step]], Iterator[Step]]
+
+
+class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Rank features by a score and keep the best.
 
     A subclass stores its parameters in `__init__` and computes one score per feature in
-    `_score`. This class ignores y and pairs; `LabelSelector` and `PairSelector` do not.
+    `_score`; a method that searches overrides `_rank` instead. This class ignores y and pairs;
+    `LabelSelector` and `PairSelector` do not.
 
     Attributes
     ----------
@@ -101,7 +127,7 @@ class RankingSelector(SelectorMixin, BaseEstimator):
     greater_is_better: ClassVar[bool] = False
     """Whether a larger value of `scores_` is better."""
 
-    # In a Pipeline with metadata routing, pairs and ids reach the selector without being asked for.
+    # In a Pipeline with metadata routing, pairs and ids arrive without being asked for.
     __metadata_request__fit: ClassVar = {"pairs": True, "sample_ids": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -115,10 +141,15 @@ class RankingSelector(SelectorMixin, BaseEstimator):
 
     n_features_to_select: int | float | Literal["auto"]
 
-    @abstractmethod
     def _score(self, X: Matrix, known: Supervision) -> NDArray[np.float64]:
         """Compute the score of every feature."""
+        raise NotImplementedError(f"{type(self).__name__} has neither _score nor _rank.")
 
+    def _n_steps(self, n_samples: int, n_features: int) -> int:
+        """Return how many steps `_rank` tracks at most; 0 for a method without a long loop."""
+        return 0
+
+    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -145,17 +176,42 @@ class RankingSelector(SelectorMixin, BaseEstimator):
         -------
         self
         """
-        self._validate_params()
-        ids = _index_of(X) if sample_ids is None else sample_ids
-        X, y = self._check_data(X, y)
-        n_selected = count_features(self.n_features_to_select, X.shape[1])
-        scores = self._score(X, self._know(X.shape[0], y, pairs, ids))
+        before = _fitted_attributes(self)
+        try:
+            self._validate_params()
+            ids = _index_of(X) if sample_ids is None else sample_ids
+            X, y = self._check_data(X, y)
+            self._check_count(X.shape[1])
+            known = self._know(X.shape[0], y, pairs, ids)
+            task = self._init_callback_context(max_subtasks=self._n_steps(*X.shape))
+            task.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            self._keep(self._rank(X, known, partial(_track, self, task)))
+            task.call_on_fit_task_end(estimator=self, X=X, y=y)
+        except BaseException:
+            # What fails or is interrupted leaves the object as it was, not half-fitted.
+            for name in _fitted_attributes(self):
+                delattr(self, name)
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _check_count(self, n_features: int) -> None:
+        wanted = self.n_features_to_select
+        if isinstance(wanted, Integral) and wanted > n_features:
+            raise ValueError(
+                f"n_features_to_select={wanted}, but X has {n_features} features. "
+                f"Choose 1 to {n_features}, a fraction such as 0.5, or 'auto'."
+            )
+
+    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
+        """Score every feature and order them."""
+        scores = self._score(X, known)
         constant = constant_columns(X)
         if self._constant_is_undefined:
             scores = np.where(constant, np.nan, scores)
         self._warn(scores, constant)
-        self._keep(scores, best_first(scores, self.greater_is_better), n_selected)
-        return self
+        n_selected = count_features(self.n_features_to_select, X.shape[1])
+        return Ranking(scores, best_first(scores, self.greater_is_better), n_selected)
 
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
         return _check_samples(self, X), y
@@ -180,13 +236,15 @@ class RankingSelector(SelectorMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _keep(self, scores: NDArray[np.float64], order: NDArray[np.intp], n_selected: int) -> None:
-        self.scores_ = scores
-        self.order_ = order
-        self.ranking_ = np.empty(len(order), dtype=np.intp)
-        self.ranking_[order] = np.arange(1, len(order) + 1)
-        self.n_features_ = n_selected
-        self.support_ = self.ranking_ <= n_selected
+    def _keep(self, found: Ranking) -> None:
+        n_features = len(found.order)
+        self.scores_ = found.scores
+        self.order_ = found.order
+        self.ranking_ = np.empty(n_features, dtype=np.intp)
+        self.ranking_[found.order] = np.arange(1, n_features + 1)
+        self.n_features_ = found.n_selected
+        self.support_ = self.ranking_ <= found.n_selected
+        self.__dict__.update(found.fitted)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -339,6 +397,21 @@ def _check_labels(y: Any) -> Any:
                 "NaN for unlabelled samples. Cut a continuous target into classes first."
             )
     return labels
+
+
+def _track(estimator: RankingSelector, task: Any, steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield the steps of a long loop and report each to the callbacks, which may end it."""
+    for step in steps:
+        part = task.subcontext(task_name="step")
+        part.call_on_fit_task_begin(estimator=estimator)
+        yield step
+        if part.call_on_fit_task_end(estimator=estimator):
+            return
+
+
+def _fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
+    found = vars(estimator).items()
+    return {name: value for name, value in found if name.endswith("_") and name[0] != "_"}
 
 
 def _index_of(X: Any) -> Iterable[Hashable] | None:
