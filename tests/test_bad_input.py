@@ -305,3 +305,54 @@ def test_inputs_are_never_modified(selector, X, y, pairs):
     selector.fit(X, y, pairs=pairs)
     np.testing.assert_array_equal(X, X_before)
     np.testing.assert_array_equal(y, y_before)
+
+
+def test_one_class_and_none_for_the_rest_is_one_class(X):
+    y = np.array([1] * 4 + [None] * 8, dtype=object)
+    ls.ConstrainedLaplacianScore().fit(X, y)
+    with pytest.raises(ValueError, match="LSDF needs a cannot-link.*Write LSDF"):
+        ls.LSDF().fit(X, y)
+
+
+@pytest.mark.parametrize("selector", SUPERVISED, ids=repr)
+def test_labels_of_mixed_types_and_missing_ones(selector, X):
+    with pytest.raises(ValueError, match="mixes labels of the types int, str"):
+        selector.fit(X, np.array(["a", 1] * 6, dtype=object))
+    for nothing in (None, pd.NA):
+        y = np.array(["a", "b", nothing] * 4, dtype=object)
+        with pytest.raises(ValueError, match="y has missing labels.*such as LSDF"):
+            selector.fit(X, y)
+
+
+@every_pair_selector
+def test_ids_that_are_none(selector, X, pairs):
+    for wrong in (5, np.zeros((12, 2))):
+        with pytest.raises(TypeError, match="sample_ids must be one hashable id per row"):
+            selector.fit(X, pairs=pairs, sample_ids=wrong)
+
+
+@every_selector
+def test_values_whose_squares_overflow(selector, X, y):
+    with pytest.raises(ValueError, match="squares overflow.*Scale the features"):
+        clone(selector).fit(X * 1e160, y)
+
+
+@pytest.mark.parametrize("sigma", [1e-200, 1e200])
+def test_extreme_widths(sigma, X, y):
+    if sigma > 1:
+        assert np.isfinite(ls.LaplacianScore(sigma=sigma).fit(X).scores_).all()
+        return
+    for selector in (ls.LaplacianScore(sigma=sigma), ls.LaplacianConstraintScore(sigma=sigma)):
+        with pytest.raises(ValueError, match="Every weight of the graph is 0 with sigma=1e-200"):
+            selector.fit(X, y)
+
+
+def test_a_radius_beyond_everything_joins_all(X):
+    everything = ls.LaplacianScore(radius=1e30, weights="binary").fit(X).scores_
+    neighbours = ls.LaplacianScore(n_neighbors=11, weights="binary").fit(X).scores_
+    np.testing.assert_allclose(everything, neighbours)
+
+
+def test_no_number_of_threads_is_0(X):
+    with pytest.raises(ValueError, match="'n_jobs' parameter"):
+        ls.VarianceScore(n_jobs=0).fit(X)

@@ -123,3 +123,34 @@ def test_sparse_data_are_not_made_dense():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2000 * 50_000 * 8 / 20
+
+
+@pytest.mark.parametrize("store", STORAGE)
+def test_a_sample_far_away_costs_the_others_no_digits(store):
+    # The first sample is a class of its own, or has no weight: the others are as without it.
+    f = np.random.default_rng(0).random(40) + 1.0
+    X = np.column_stack([f, np.full(40, 0.1), np.concatenate([[0.0], f[1:]])])
+    X[0, :2] = 1e12
+    codes = np.array([0] + [1] * 39)
+    found = forms.moments(store(X), codes)
+    assert_allclose(found.scatter[1], 39 * X[1:].var(axis=0), rtol=1e-12, atol=1e-30)
+    assert found.scatter[1, 1] == 0
+    weightless = forms.moments(store(X), np.zeros(40, dtype=int), (codes == 1).astype(float))
+    assert_allclose(weightless.scatter[0], 39 * X[1:].var(axis=0), rtol=1e-12, atol=1e-30)
+    assert_allclose(weightless.origin + weightless.mean[0], X[1:].mean(axis=0), rtol=1e-13)
+
+
+def test_sparse_columns_that_nearly_all_weight_is_stored_of():
+    weights = np.ones(40)
+    weights[0] = 1e-12
+    X = np.full((40, 1), 0.7)
+    X[0] = 0.0
+    found = forms.degree_form(sparse.csr_array(X), weights)
+    assert_allclose(found, forms.degree_form(X, weights), rtol=1e-10)
+
+
+def test_sparse_classes_that_are_constant_have_no_scatter():
+    X = np.zeros((100, 4))
+    X[:50] = [0.1, 0.7, 1e8, 3.3]
+    found = forms.moments(sparse.csc_array(X), np.repeat([0, 1], 50))
+    assert_array_equal(found.scatter, 0)

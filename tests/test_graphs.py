@@ -28,7 +28,7 @@ def dense(graph, n):
         )
     W = np.zeros((n, n))
     for rows, columns in kernels.tile_members(graph.codes):
-        W[np.ix_(rows, columns)] = kernels.KernelTiles(graph).weights(rows, columns)
+        W[np.ix_(rows, columns)] = kernels.kernel_weights(graph, rows, columns)
     return W
 
 
@@ -52,6 +52,9 @@ HARD = {
     "an outlier": lambda rng: np.vstack([rng.normal(size=(399, 6)), np.full((1, 6), 1e9)]),
     "one column with an offset": lambda rng: (
         rng.normal(size=(400, 6)) * [1, 1e-3, 1, 1, 1, 1] + [0, 1e8, 0, 0, 0, 0]
+    ),
+    "two sentinels": lambda rng: np.vstack(
+        [rng.normal(size=(198, 2)), np.full((1, 2), 1e22), np.full((1, 2), -1e22)]
     ),
     "twins": lambda rng: rng.integers(0, 2, (400, 6)).astype(float),
     "tiny": lambda rng: rng.normal(size=(400, 6)) * 1e-120,
@@ -88,7 +91,9 @@ def test_products_are_redone_in_double_precision_where_they_leave_too_much_open(
     monkeypatch.setattr(
         neighbors,
         "products",
-        lambda X, dtype=np.float32: precisions.append(dtype) or original(X, dtype),
+        lambda X, dtype=np.float32, **options: (
+            precisions.append(dtype) or original(X, dtype, **options)
+        ),
     )
     graphs.nearest(X, 1)
     assert precisions == [np.float32, np.float64]

@@ -11,6 +11,7 @@ ROOT = Path(linkselect.__file__).parent
 
 # A module may import from those above it, never from below.
 FLOW = [
+    "messages",
     "pairs",
     "supervision",
     "blocks",

@@ -44,10 +44,9 @@ def test_it_cannot_be_changed():
 
 
 def test_pickle():
-    pairs = Pairs(must=[(0, 1)], cannot=[("a", (1, 2))], n_samples=5)
-    again = pickle.loads(pickle.dumps(pairs))
-    assert again == pairs
-    assert again.n_samples == 5
+    pairs = Pairs(must=[(0, 1)], cannot=[("a", (1, 2))])
+    assert pickle.loads(pickle.dumps(pairs)) == pairs
+    assert pickle.loads(pickle.dumps(Pairs(must=[(0, 1)], n_samples=5))).n_samples == 5
 
 
 @pytest.mark.parametrize(
@@ -57,6 +56,9 @@ def test_pickle():
         ([(0, 1, 2)], "a pair is two samples"),
         (["ab"], "a pair is two samples"),
         ([3], "a pair is two samples"),
+        ([{0, 1}], "a pair is two samples"),
+        ([{"a": 0, "b": 1}], "a pair is two samples"),
+        ([(0, pd.NA)], "missing sample id"),
         ([(0, None)], "missing sample id"),
         ([(0, float("nan"))], "missing sample id"),
     ],
@@ -67,8 +69,11 @@ def test_what_is_no_pair(must, message):
 
 
 def test_ids_must_be_hashable():
-    with pytest.raises(TypeError, match="must be hashable"):
-        Pairs(cannot=[([0], [1])])
+    for unhashable in ([0], np.array([0, 1])):
+        with pytest.raises(TypeError, match="must be hashable"):
+            Pairs(cannot=[(unhashable, "a")])
+    with pytest.raises(TypeError, match="must be a list of pairs"):
+        Pairs(must=5)
 
 
 def test_numpy_pairs_become_plain_ids():
@@ -129,6 +134,25 @@ def test_many_conflicts_are_counted():
     pairs = Pairs(must, cannot=[(0, 2), (0, 3), (0, 4), (1, 3), (7, 8)])
     with pytest.raises(PairConflictError, match=r"4 of the cannot-links.*and 1 more.*drop"):
         pairs.closure()
+
+
+def test_a_long_chain_is_shortened_in_the_message():
+    pairs = Pairs(must=[(i, i + 1) for i in range(1000)], cannot=[(0, 1000)])
+    message = str(pairs.conflicts()[0])
+    assert "0 = 1 = 2 = 3 = ... (994 more) ... = 998 = 999 = 1000" in message
+    assert len(pairs.conflicts()[0].chain) == 1001
+
+
+def test_row_numbers_are_checked_where_the_number_of_rows_is_known():
+    with pytest.raises(ValueError, match="A pair names 100, but with n_samples=10"):
+        Pairs(must=[(0, 100)], n_samples=10)
+    with pytest.raises(ValueError, match="n_samples='x'"):
+        Pairs(n_samples="x")
+
+
+def test_labels_with_a_default_index_number_rows():
+    assert Pairs.from_labels(pd.Series([0, 0, 1])).n_samples == 3
+    assert Pairs.from_labels(pd.Series([0, 0, 1], index=[3, 4, 5])).n_samples is None
 
 
 def test_components():
@@ -201,7 +225,9 @@ def test_pairs_of_many_labels_are_drawn_without_listing_all():
     assert max(max(pair) for pair in pairs.must) > 100_000
 
 
-@pytest.mark.parametrize("asked", [{"n_must": 3}, {"n_cannot": 9}, {"n_must": -1}])
+@pytest.mark.parametrize(
+    "asked", [{"n_must": 3}, {"n_cannot": 9}, {"n_must": -1}, {"n_must": 0.5}, {"n_must": "auto"}]
+)
 def test_more_pairs_than_there_are(asked):
     with pytest.raises(ValueError, match="were asked for, but the labels imply"):
         Pairs.from_labels([0, 0, 1, 1], **asked)
@@ -222,6 +248,8 @@ def test_encode_labels():
     codes, classes = encode_labels(np.array([3.0, np.nan, -1.0, 5.0]))
     assert codes.tolist() == [0, -1, -1, 1]
     assert classes.tolist() == [3.0, 5.0]
+    with pytest.raises(ValueError, match="mixes labels of the types int, str"):
+        encode_labels(np.array(["a", 1], dtype=object))
     codes, classes = encode_labels(np.array(["b", None, "a", -1, pd.NA, np.nan], dtype=object))
     assert codes.tolist() == [1, -1, 0, -1, -1, -1]
     with pytest.raises(ValueError, match="one dimension"):
@@ -272,6 +300,7 @@ def test_csv_as_people_write_it(tmp_path):
         ("a,b,link\n0,1,must\n0,2,maybe\n", "line 3: 0,2,maybe is not a pair"),
         ("a,b,link\n0,,must\n", "line 2"),
         ("a,b,link\n0,1\n", "line 2"),
+        ("a,b,link\n0,1,must,2\n", "line 2"),
         ("a,b,link\n1,1,must\n", "links a sample to itself"),
     ],
 )
@@ -288,3 +317,20 @@ def test_json_that_holds_no_pairs(text, tmp_path):
     file.write_text(text)
     with pytest.raises(ValueError, match="expected"):
         Pairs.from_json(file)
+
+
+def test_tuple_ids_survive_json_and_are_refused_by_csv(tmp_path):
+    pairs = Pairs(must=[((0, "a"), (1, "b"))])
+    pairs.to_json(tmp_path / "pairs.json")
+    assert Pairs.from_json(tmp_path / "pairs.json") == pairs
+    with pytest.raises(TypeError, match=r"The id \(0, 'a'\) is a tuple, which CSV cannot hold"):
+        pairs.to_csv(tmp_path / "pairs.csv")
+    assert not (tmp_path / "pairs.csv").exists()
+
+
+def test_a_file_is_not_begun_that_cannot_be_finished(tmp_path):
+    pairs = Pairs(must=[(pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-02"))])
+    for write in (pairs.to_json, pairs.to_csv):
+        with pytest.raises(TypeError, match="is a Timestamp, which"):
+            write(tmp_path / "pairs")
+    assert not (tmp_path / "pairs").exists()

@@ -79,11 +79,18 @@ def test_table_2_of_2008(problem, method):
     fitted = fit_quietly(DETERMINISTIC[method], X[train], y[train])
     order, expected = fitted.order_, published(name, method, "")
     if (name, method) == ("Soybean", "Laplacian Score"):
-        # 14 features are constant, and 0 / 0 came out as rounding noise in the paper: with 4 of
-        # them in front, mean and deviation are as printed (79.4 +- 28.4). We rank them last.
-        assert mean_accuracy(X, y, train, order) > expected + TOLERANCE
-        constant = np.flatnonzero(np.isnan(fitted.scores_))[:4]
-        order = np.concatenate([constant, order[~np.isin(order, constant)]])
+        # Not reproduced: 14 features are constant and rank last here, while 0 / 0 came out as
+        # rounding noise there. The printed mean is where a few of them come first.
+        constant = np.flatnonzero(np.isnan(fitted.scores_))
+        means = [
+            mean_accuracy(X, y, train, [*constant[:n], *order[~np.isin(order, constant[:n])]])
+            for n in range(15)
+        ]
+        assert len(constant) == 14
+        assert means[0] > expected + TOLERANCE
+        assert means[14] < expected - TOLERANCE
+        assert 3 <= np.argmin(np.abs(np.array(means) - expected)) <= 5
+        return
     assert mean_accuracy(X, y, train, order) == pytest.approx(expected, abs=TOLERANCE)
 
 

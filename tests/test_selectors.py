@@ -337,3 +337,68 @@ def test_no_warning_from_numpy(selector):
         warnings.simplefilter("always")
         selector.fit(X, y)
     assert all(issubclass(warning.category, UserWarning) for warning in caught)
+
+
+def test_warnings_point_at_the_line_of_the_user():
+    X = np.ones((10, 3))
+    with pytest.warns(UserWarning, match="constant") as caught:
+        ls.VarianceScore().fit(X)
+    assert caught[0].filename == __file__
+    pairs = ls.Pairs(must=[(0, 1), (20, 21)], cannot=[(0, 2), (22, 23), (24, 25)])
+    with pytest.warns(UserWarning, match="3 of 5 pairs") as caught:
+        ls.ConstraintScore().fit(
+            np.random.default_rng(0).random((10, 3)), pairs=pairs, sample_ids=range(10)
+        )
+    assert caught[0].filename == __file__
+
+
+def test_row_numbers_are_not_taken_for_index_labels():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    mixed = np.random.default_rng(0).permutation(len(X))[:400]
+    X, y = X.iloc[mixed], y.iloc[mixed]
+    by_row = ls.Pairs.from_labels(y.to_numpy(), n_must=20, n_cannot=20, random_state=0)
+    with pytest.raises(ValueError, match=r"the index of X does not.*sample_ids=range\(400\)"):
+        ls.ConstraintScore().fit(X, pairs=by_row)
+    expected = ls.ConstraintScore().fit(X.to_numpy(), pairs=by_row).scores_
+    found = ls.ConstraintScore().fit(X, pairs=by_row, sample_ids=range(400)).scores_
+    assert_array_equal(found, expected)
+    by_id = ls.Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=0)
+    assert_array_equal(ls.ConstraintScore().fit(X, pairs=by_id).scores_, expected)
+
+
+def test_n_jobs_1_starts_no_thread(monkeypatch, iris):
+    from linkselect import blocks
+
+    def refuse(*_):
+        raise AssertionError("a thread pool was started")
+
+    monkeypatch.setattr(blocks, "_share_out", refuse)
+    for selector in SELECTORS:
+        clone(selector).set_params(n_jobs=1).fit(*iris)
+
+
+def test_callbacks_see_the_fit(iris):
+    class Recorder:
+        def __init__(self):
+            self.seen = []
+
+        def setup(self, estimator, context):
+            self.seen.append("setup")
+
+        def on_fit_task_begin(self, estimator, context):
+            self.seen.append("begin")
+
+        def on_fit_task_end(self, estimator, context):
+            self.seen.append("end")
+
+        def teardown(self, estimator, context):
+            self.seen.append("teardown")
+
+    recorder = Recorder()
+    ls.LSDF().set_callbacks(recorder).fit(*iris)
+    assert recorder.seen == ["setup", "begin", "end", "teardown"]
+
+
+def test_frames_are_made_by_known_libraries_only(iris):
+    with pytest.raises(ValueError, match="library='os'"):
+        ls.VarianceScore().fit(*iris).to_frame("os")

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache
 from typing import Any, TypeVar
 
@@ -129,7 +130,8 @@ def _share_out(
                 results[place] = function(items[place])
 
     with ThreadPoolExecutor(n_threads) as threads:
-        started = [threads.submit(work) for _ in range(n_threads)]
+        # Each thread gets NumPy's error state of the caller.
+        started = [threads.submit(copy_context().run, work) for _ in range(n_threads)]
         try:
             for thread in started:
                 thread.result()

@@ -25,7 +25,7 @@ from linkselect.blocks import (
     slices,
     sum_by,
 )
-from linkselect.graphs.kernels import KernelTiles, tile_members
+from linkselect.graphs.kernels import kernel_weights, tile_members
 from linkselect.graphs.kinds import Edges, FloatArray, Graph, Groups, IntArray, Kernel
 
 __all__ = ["Moments", "constant_columns", "degree_form", "laplacian_form", "moments"]
@@ -120,16 +120,24 @@ def moments(block: Matrix, codes: IntArray, weights: FloatArray | None = None) -
         The weight of each sample. Default: 1.
     """
     weights = np.ones(len(codes)) if weights is None else weights
-    if issparse(block):
-        return _sparse_moments(block, codes, weights)
-    rows = np.flatnonzero(codes >= 0)
+    n_groups = int(codes.max(initial=-1)) + 1
+    # Samples without weight have no say, not even as an origin.
+    rows = np.flatnonzero((codes >= 0) & (weights > 0))
     if len(rows) < len(codes):
         block, codes, weights = block[rows], codes[rows], weights[rows]
-    member = csr_array((weights, (codes, np.arange(len(codes)))))
+    if issparse(block):
+        return _sparse_moments(block, codes, weights, n_groups)
+    if not len(rows):
+        empty = np.zeros((n_groups, block.shape[1]))
+        return Moments(np.zeros(n_groups), empty, empty, np.zeros(block.shape[1]))
+    member = csr_array((weights, (codes, np.arange(len(codes)))), shape=(n_groups, len(codes)))
     mass = np.asarray(member.sum(axis=1)).ravel()
     per_mass = 1.0 / np.where(mass > 0, mass, 1.0)[:, None]
-    origin = block[0].copy()
-    deviation = block - origin
+    # Each group counts from its own first sample, so that one far from the others costs no digits.
+    first = np.zeros(n_groups, dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    own_origin = block[first]
+    deviation = block - own_origin[codes]
     mean = (member @ deviation) * per_mass
     deviation -= mean[codes]
     scatter = member @ np.square(deviation)
@@ -138,36 +146,60 @@ def moments(block: Matrix, codes: IntArray, weights: FloatArray | None = None) -
         slip = (member @ deviation) * per_mass
         mean += slip
         scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)
-    return Moments(mass, mean, scatter, origin)
+    origin = block[0].copy()
+    return Moments(mass, mean + (own_origin - origin), scatter, origin)
 
 
-def _sparse_moments(block: Matrix, codes: IntArray, weights: FloatArray) -> Moments:
-    block = block.tocoo()
-    rows, columns = block.coords
-    known = codes[rows] >= 0
-    rows, columns = rows[known], columns[known]
-    values = block.data[known].astype(np.float64)
-    n_groups, width = int(codes.max(initial=-1)) + 1, block.shape[1]
-    grouped = codes >= 0
-    # A column without zeros may have an offset; one with zeros has its origin there.
-    first = np.zeros(width)
-    first[columns[::-1]] = values[::-1]
-    full = np.bincount(columns, minlength=width) == np.count_nonzero(grouped)
-    origin = np.where(full, first, 0.0)
-    values -= origin[columns]
+def _sparse_moments(block: Matrix, codes: IntArray, weights: FloatArray, n_groups: int) -> Moments:
+    """Compute moments from the stored entries; the others are 0.
+
+    An origin other than 0 is only possible where every sample of a group has an entry.
+    """
+    width = block.shape[1]
+    rows, columns = block.tocoo().coords
+    values = block.tocoo().data.astype(np.float64)
     place = codes[rows] * width + columns
 
     def collect(entries: FloatArray) -> FloatArray:
         return sum_by(place, entries, n_groups * width).reshape(n_groups, width)
 
-    mass = sum_by(codes[grouped], weights[grouped], n_groups)
-    mean = collect(weights[rows] * values) / np.where(mass > 0, mass, 1.0)[:, None]
-    scatter = collect(weights[rows] * (values - mean.ravel()[place]) ** 2)
-    # The entries that are not stored are 0, so each deviates by the mean.
-    n_stored, n_all = collect(np.ones(len(rows))), np.bincount(codes[grouped])[:, None]
-    absent = np.where(n_stored < n_all, mass[:, None] - collect(weights[rows]), 0.0)
-    scatter += np.maximum(absent, 0.0) * mean**2
-    return Moments(mass, mean, scatter, origin)
+    n_samples = np.bincount(codes, minlength=n_groups)[:, None]
+    n_stored = np.bincount(place, minlength=n_groups * width).reshape(n_groups, width)
+    first = np.zeros(n_groups * width)
+    first[place[::-1]] = values[::-1]
+    own_origin = np.where(n_stored == n_samples, first.reshape(n_groups, width), 0.0)
+    deviation = values - own_origin.ravel()[place]
+    mass = sum_by(codes, weights, n_groups)
+    per_mass = 1.0 / np.where(mass > 0, mass, 1.0)[:, None]
+    mean = collect(weights[rows] * deviation) * per_mass
+    deviation -= mean.ravel()[place]
+    absent = _absent_weight(block, codes, weights, mass, collect(weights[rows]), n_stored)
+    # An entry that is not stored deviates by the mean.
+    slip = (collect(weights[rows] * deviation) - absent * mean) * per_mass
+    scatter = collect(weights[rows] * deviation**2) + absent * mean**2
+    scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)
+    full = (n_stored == n_samples).all(axis=0)
+    origin = np.where(full, own_origin[0] if n_groups else 0.0, 0.0)
+    return Moments(mass, mean + slip + (own_origin - origin), scatter, origin)
+
+
+def _absent_weight(
+    block: Matrix,
+    codes: IntArray,
+    weights: FloatArray,
+    mass: FloatArray,
+    stored: FloatArray,
+    n_stored: NDArray[np.intp],
+) -> FloatArray:
+    """Add up the weights of samples without an entry, per group and column."""
+    n_samples = np.bincount(codes, minlength=len(mass))[:, None]
+    absent = np.where(n_stored == n_samples, 0.0, mass[:, None] - stored)
+    # Where nearly all weight is stored, a difference of sums says little about the rest.
+    for group, column in np.argwhere((absent < 1e-6 * mass[:, None]) & (n_stored < n_samples)):
+        missing = codes == group
+        missing[block[:, [column]].tocoo().coords[0]] = False
+        absent[group, column] = weights[missing].sum()
+    return absent
 
 
 def constant_columns(X: Matrix) -> NDArray[np.bool_]:
@@ -240,11 +272,10 @@ def _kernel_form(X: Matrix, graph: Kernel, n_jobs: int | None) -> FloatArray:
     """Compute `f'Lf` tile by tile as `f'Df - f'Wf`, on centred columns."""
     if issparse(X):
         X = X.tocsc()
-    kernel = KernelTiles(graph)
     columns = column_slices(X)
 
     def work(tile: tuple[IntArray, IntArray]) -> FloatArray:
-        weights = kernel.weights(*tile)
+        weights = kernel_weights(graph, *tile)
         row_sums = weights.sum(axis=1)
         place = np.searchsorted(tile[1], tile[0])
         parts = []
@@ -260,19 +291,19 @@ def _kernel_form(X: Matrix, graph: Kernel, n_jobs: int | None) -> FloatArray:
     unsure = np.flatnonzero(form <= CANCELLATION * squares)
     unsure = unsure[squares[unsure] > 0]
     form[squares == 0] = 0.0
-    form[unsure] = _kernel_form_by_differences(X, kernel, tiles, unsure, n_jobs)
+    form[unsure] = _kernel_form_by_differences(X, graph, tiles, unsure, n_jobs)
     return form
 
 
 def _kernel_form_by_differences(
     X: Matrix,
-    kernel: KernelTiles,
+    graph: Kernel,
     tiles: list[tuple[IntArray, IntArray]],
     features: IntArray,
     n_jobs: int | None,
 ) -> FloatArray:
     def work(tile: tuple[IntArray, IntArray]) -> FloatArray:
-        weights = kernel.weights(*tile)
+        weights = kernel_weights(graph, *tile)
         total = np.empty(len(features))
         for position, feature in enumerate(features):
             values = column_block(X, slice(feature, feature + 1))

@@ -6,6 +6,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from numbers import Integral
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -29,7 +30,10 @@ class Conflict(NamedTuple):
     chain: tuple[Hashable, ...]
 
     def __str__(self) -> str:
-        path = " = ".join(repr(sample) for sample in self.chain)
+        names = [repr(sample) for sample in self.chain]
+        if len(names) > 8:
+            names[4:-3] = [f"... ({len(names) - 7} more) ..."]
+        path = " = ".join(names)
         return f"cannot-link {self.cannot!r}, but must-links join its ends: {path}"
 
 
@@ -85,6 +89,7 @@ class Pairs:
         codes: dict[Hashable, int] = {}
         must_codes = _encode(must, "must", codes)
         cannot_codes = _encode(cannot, "cannot", codes)
+        _check_row_numbers(codes, n_samples)
         self._set(tuple(codes), must_codes, cannot_codes, n_samples)
 
     @classmethod
@@ -145,6 +150,16 @@ class Pairs:
         return self._decode(self._cannot)
 
     @property
+    def n_must(self) -> int:
+        """The number of must-links."""
+        return len(self._must)
+
+    @property
+    def n_cannot(self) -> int:
+        """The number of cannot-links."""
+        return len(self._cannot)
+
+    @property
     def ids(self) -> tuple[Hashable, ...]:
         """Every sample that some pair names, in order of first appearance."""
         return tuple(self._ids[code] for code in self._named())
@@ -199,8 +214,18 @@ class Pairs:
             groups.setdefault(int(component[code]), []).append(self._ids[code])
         return tuple(sorted(map(tuple, groups.values()), key=len, reverse=True))
 
-    def conflicts(self) -> tuple[Conflict, ...]:
+    @property
+    def n_conflicts(self) -> int:
+        """The number of cannot-links whose ends are joined by must-links."""
+        return int(np.count_nonzero(self._contradicted()))
+
+    def conflicts(self, limit: int | None = None) -> tuple[Conflict, ...]:
         """Find the cannot-links whose ends are joined by must-links, each with the chain.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Explain at most this many. Default: all.
 
         Examples
         --------
@@ -209,19 +234,22 @@ class Pairs:
         ...     print(conflict)
         cannot-link ('a', 'c'), but must-links join its ends: 'a' = 'b' = 'c'
         """
-        contradicted = self._cannot[self._contradicted()]
+        contradicted = self._cannot[self._contradicted()][:limit]
         graph = _must_graph(self._must, len(self._ids))
-        parents: dict[int, IntArray] = {}
-        found = []
-        for start, end in contradicted.tolist():
-            if start not in parents:
-                parents[start] = breadth_first_order(graph, start, directed=False)[1]
+        found: dict[int, Conflict] = {}
+        searched = -1
+        # One search serves all cannot-links that start at the same sample.
+        for place in np.argsort(contradicted[:, 0], kind="stable").tolist():
+            start, end = contradicted[place].tolist()
+            if start != searched:
+                parents = breadth_first_order(graph, start, directed=False)[1]
+                searched = start
             chain = [end]
             while chain[-1] != start:
-                chain.append(int(parents[start][chain[-1]]))
+                chain.append(int(parents[chain[-1]]))
             samples = tuple(self._ids[code] for code in reversed(chain))
-            found.append(Conflict((samples[0], samples[-1]), samples))
-        return tuple(found)
+            found[place] = Conflict((samples[0], samples[-1]), samples)
+        return tuple(found[place] for place in sorted(found))
 
     def _contradicted(self) -> NDArray[np.bool_]:
         component = self._components()
@@ -239,9 +267,8 @@ class Pairs:
         Samples that a chain of must-links joins all belong together, and a cannot-link
         between two such groups holds for all their members.
         """
-        conflicts = self.conflicts()
-        if conflicts:
-            raise PairConflictError(describe_conflicts(conflicts))
+        if self.n_conflicts:
+            raise PairConflictError(describe_conflicts(self))
         component = self._components()
         members = _members(component)
         must = [_all_pairs_within(group) for group in members]
@@ -284,14 +311,14 @@ class Pairs:
         total = n_samples or self.n_samples
         n_named = len(held.ids)
         return {
-            "must": len(held._must),
-            "cannot": len(held._cannot),
-            "conflicts": int(held._contradicted().sum()),
+            "must": held.n_must,
+            "cannot": held.n_cannot,
+            "conflicts": held.n_conflicts,
             "components": sum(len(group) > 1 for group in held.components()),
             "samples": n_named,
             "coverage": n_named / total if total else None,
-            "lost_must": len(self._must) - len(held._must),
-            "lost_cannot": len(self._cannot) - len(held._cannot),
+            "lost_must": self.n_must - held.n_must,
+            "lost_cannot": self.n_cannot - held.n_cannot,
         }
 
     def restrict(self, sample_ids: Iterable[Hashable]) -> Pairs:
@@ -346,14 +373,14 @@ class Pairs:
         if sample_ids is None and hasattr(y, "index") and not callable(y.index):
             sample_ids = y.index
         ids = check_ids(range(len(codes)) if sample_ids is None else sample_ids, len(codes))
+        numbered = ids == tuple(range(len(codes)))
         rng = check_random_state(random_state)
         by_class = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
         sizes = np.bincount(codes[by_class]) if by_class.size else np.zeros(0, dtype=np.intp)
         must = by_class[_draw_within(sizes, n_must, rng)]
         cannot = by_class[_draw_between(sizes, n_cannot, rng)]
         by_row = [links[np.lexsort(links.T[::-1])] for links in map(_sorted_ends, (must, cannot))]
-        n_samples = len(codes) if sample_ids is None else None
-        return cls._from_codes(ids, by_row[0], by_row[1], n_samples)
+        return cls._from_codes(ids, by_row[0], by_row[1], len(codes) if numbered else None)
 
     @classmethod
     def from_csv(
@@ -367,7 +394,8 @@ class Pairs:
             The file.
         id_type : callable, optional
             Makes an id of the text in the file, such as `str` or `int`. Default: whole
-            numbers if every id in the file is written as one, else text.
+            numbers if every id in the file is written as one, else text. Pass `str` for ids
+            that are text but look like numbers. Spaces around an id do not count.
         """
         with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file, skipinitialspace=True)
@@ -379,10 +407,10 @@ class Pairs:
             links: dict[str, list[tuple[str, str]]] = {"must": [], "cannot": []}
             for row in reader:
                 link = (row["link"] or "").strip().lower()
-                if link not in links or not row["a"] or not row["b"]:
+                if link not in links or not row["a"] or not row["b"] or None in row:
                     raise ValueError(
                         f"{path}, line {reader.line_num}: {row['a']},{row['b']},{row['link']} "
-                        "is not a pair. A line has two ids and then must or cannot."
+                        "is not a pair. A line has two ids and then must or cannot, no more."
                     )
                 links[link].append((row["a"].strip(), row["b"].strip()))
         make = id_type or _guess_id_type(text for link in links.values() for text in link)
@@ -390,7 +418,8 @@ class Pairs:
         return cls(must, cannot)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a CSV file with the header `a,b,link`."""
+        """Write a CSV file with the header `a,b,link`; ids must be whole numbers or text."""
+        self._check_writable((int, str), "CSV")
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["a", "b", "link"])
@@ -407,20 +436,37 @@ class Pairs:
                 f'{path}: expected {{"must": [[a, b], ...], "cannot": [[a, b], ...]}}, '
                 f"got {str(content)[:60]}."
             )
-        return cls(content.get("must", ()), content.get("cannot", ()))
+        links = (content.get(kind, ()) for kind in ("must", "cannot"))
+        return cls(*([tuple(map(_tuples, pair)) for pair in link] for link in links))
 
     def to_json(self, path: str | PathLike[str]) -> None:
-        """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`."""
+        """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
+
+        Ids must be numbers, text, or tuples of these.
+        """
+        self._check_writable((int, float, str, tuple), "JSON")
+        content = json.dumps({"must": self.must, "cannot": self.cannot})
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"must": self.must, "cannot": self.cannot}, file)
+            file.write(content)
+
+    def _check_writable(self, types: tuple[type, ...], format_name: str) -> None:
+        # What the format cannot give back is refused, instead of coming back as something else.
+        for sample in self.ids:
+            if not isinstance(sample, types):
+                raise TypeError(
+                    f"The id {sample!r} is a {type(sample).__name__}, which {format_name} cannot "
+                    f"hold; it holds {', '.join(kind.__name__ for kind in types)}. "
+                    "Name samples by text instead."
+                )
 
 
-def describe_conflicts(conflicts: Sequence[Conflict]) -> str:
+def describe_conflicts(pairs: Pairs) -> str:
     """Explain contradictory pairs in one message: how many, the first three, the way out."""
-    shown = "; ".join(map(str, conflicts[:3]))
-    more = f"; and {len(conflicts) - 3} more" if len(conflicts) > 3 else ""
+    n_conflicts = pairs.n_conflicts
+    shown = "; ".join(map(str, pairs.conflicts(limit=3)))
+    more = f"; and {n_conflicts - 3} more" if n_conflicts > 3 else ""
     return (
-        f"{len(conflicts)} of the cannot-links contradict the must-links: {shown}{more}. "
+        f"{n_conflicts} of the cannot-links contradict the must-links: {shown}{more}. "
         'Correct the pairs (Pairs.conflicts() lists all), or pass on_conflict="drop" to leave '
         "these cannot-links out."
     )
@@ -438,27 +484,44 @@ def encode_labels(y: ArrayLike) -> tuple[IntArray, NDArray[Any]]:
     """
     labels = np.asarray(y)
     if labels.ndim != 1:
-        raise ValueError(f"y must have one dimension, got shape {labels.shape}.")
+        raise ValueError(
+            f"y must have one dimension, got shape {labels.shape}. Pass one label per sample; "
+            "for one-hot columns, y.argmax(axis=1)."
+        )
     if labels.dtype.kind == "O":
-        known = np.array([not _is_missing(label) for label in labels], dtype=bool)
+        known = np.array([not is_missing(label) for label in labels], dtype=bool)
     elif labels.dtype.kind in "fiu":
         known = (labels == labels) & (labels != -1)
     else:
         known = np.ones(labels.shape, dtype=bool)
     codes = np.full(labels.shape, -1, dtype=np.intp)
-    classes, codes[known] = np.unique(labels[known], return_inverse=True)
+    try:
+        classes, codes[known] = np.unique(labels[known], return_inverse=True)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in labels[known]})
+        raise ValueError(
+            f"y mixes labels of the types {', '.join(types)}, which have no common order. "
+            "Make them one type, such as y.astype(str)."
+        ) from None
     return codes, classes
 
 
 def check_ids(sample_ids: Iterable[Hashable], n_samples: int) -> tuple[Hashable, ...]:
     """Return the ids as a tuple, one for each of `n_samples`, none of them twice."""
-    ids = tuple(_plain(sample) for sample in sample_ids)
+    try:
+        ids = tuple(_plain(sample) for sample in sample_ids)
+        distinct = len(set(ids))
+    except TypeError:
+        raise TypeError(
+            f"sample_ids must be one hashable id per row, such as numbers or text, "
+            f"got {type(sample_ids).__name__} {str(sample_ids)[:40]}."
+        ) from None
     if len(ids) != n_samples:
         raise ValueError(
             f"sample_ids has {len(ids)} entries, but there are {n_samples} samples. "
             "Pass one id per row."
         )
-    if len(set(ids)) < n_samples:
+    if distinct < n_samples:
         repeated = Counter(ids).most_common(1)[0][0]
         raise ValueError(
             f"sample_ids names {repeated!r} more than once, so a pair cannot tell which row it "
@@ -467,11 +530,19 @@ def check_ids(sample_ids: Iterable[Hashable], n_samples: int) -> tuple[Hashable,
     return ids
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any, minus_one: bool = True) -> bool:
+    """Tell whether a label or id is None, NaN or pandas.NA, or -1 if `minus_one`."""
     # pandas.NA refuses to be compared, so it is known by its type's name.
-    if label is None or type(label).__name__ == "NAType":
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
-    return not isinstance(label, str) and bool(label != label or label == -1)
+    if isinstance(label, str | tuple):
+        return False
+    return bool(label != label) or (minus_one and bool(label == -1))
+
+
+def _tuples(value: Any) -> Any:
+    """Turn the lists that JSON made of tuples back into tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _plain(sample: Any) -> Any:
@@ -480,28 +551,44 @@ def _plain(sample: Any) -> Any:
 
 
 def _encode(pairs: Iterable[Sequence[Hashable]], kind: str, codes: dict[Hashable, int]) -> IntArray:
+    if not isinstance(pairs, Iterable) or isinstance(pairs, str):
+        raise TypeError(f"{kind} must be a list of pairs such as [(0, 3), (1, 4)], got {pairs!r}.")
     encoded = []
     for pair in pairs:
-        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
             raise ValueError(
                 f"{kind} has the entry {pair!r}; a pair is two samples, such as (0, 3)."
             )
         a, b = _plain(pair[0]), _plain(pair[1])
         for sample in (a, b):
-            if sample is None or sample != sample:
-                raise ValueError(f"{kind} has the pair ({a!r}, {b!r}) with a missing sample id.")
+            if not isinstance(sample, Hashable):
+                raise TypeError(
+                    f"{kind} has the pair ({a!r}, {b!r}); sample ids must be hashable, such as "
+                    "numbers, text or tuples."
+                )
+            if is_missing(sample, minus_one=False):
+                raise ValueError(
+                    f"{kind} has the pair ({a!r}, {b!r}) with a missing sample id. Remove it."
+                )
         if a == b:
             raise ValueError(
                 f"{kind} has the pair ({a!r}, {b!r}), which links a sample to itself. Remove it."
             )
-        try:
-            encoded.append((codes.setdefault(a, len(codes)), codes.setdefault(b, len(codes))))
-        except TypeError:
-            raise TypeError(
-                f"{kind} has the pair ({a!r}, {b!r}); sample ids must be hashable, such as "
-                "numbers, text or tuples."
-            ) from None
+        encoded.append((codes.setdefault(a, len(codes)), codes.setdefault(b, len(codes))))
     return np.array(encoded, dtype=np.intp).reshape(-1, 2)
+
+
+def _check_row_numbers(ids: Iterable[Hashable], n_samples: int | None) -> None:
+    if n_samples is None:
+        return
+    if not isinstance(n_samples, Integral) or n_samples < 1:
+        raise ValueError(f"n_samples={n_samples!r}, but it is the number of rows: 1 or more.")
+    for sample in ids:
+        if not isinstance(sample, Integral) or not 0 <= sample < n_samples:
+            raise ValueError(
+                f"A pair names {sample!r}, but with n_samples={n_samples} samples are named by "
+                f"row numbers from 0 to {n_samples - 1}. Leave n_samples out to use ids."
+            )
 
 
 def _once(links: IntArray, n_ids: int) -> IntArray:
@@ -552,9 +639,9 @@ def _draw(total: int, wanted: int | None, kind: str, rng: np.random.RandomState)
     """Draw numbers of pairs out of `total`, without listing all of them."""
     if wanted is None:
         return np.arange(total)
-    if not 0 <= wanted <= total:
+    if not isinstance(wanted, Integral) or not 0 <= wanted <= total:
         raise ValueError(
-            f"n_{kind}={wanted} {kind}-links were asked for, but the labels imply {total}. "
+            f"n_{kind}={wanted!r} {kind}-links were asked for, but the labels imply {total}. "
             f"Ask for 0 to {total}, or None for all."
         )
     if wanted == 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from linkselect.messages import warn_user
 from linkselect.pairs import (
     IntArray,
     PairConflictError,
@@ -80,12 +80,12 @@ def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
             f"y has {len(codes)} labels, but X has {n_samples} rows. Pass one label per row, "
             "-1 where it is unknown."
         )
-    minus_ones = int(np.count_nonzero(codes < 0))
+    n_minus_one = sum(not isinstance(label, str) and label == -1 for label in _unknown(y, codes))
     hint = ""
-    if len(labels) == 1 and minus_ones:
+    if len(labels) == 1 and n_minus_one:
         hint = (
-            f"y has the one labelled class {labels[0]!s} and {minus_ones} samples marked -1, None "
-            "or NaN, which means unlabelled here. If -1 is a class of yours, rename it: "
+            f"y has the one labelled class {labels[0]!s} and {n_minus_one} samples marked -1, "
+            "which means unlabelled here. If -1 is a class of yours, rename it: "
             "y = np.where(y == -1, 0, y)."
         )
         if labels[0] == 1:
@@ -93,13 +93,24 @@ def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
     return Supervision(codes, hint=hint)
 
 
+def _unknown(y: ArrayLike, codes: IntArray) -> Iterable[Any]:
+    """Yield the labels that mean unlabelled and can be compared: pandas.NA cannot."""
+    labels = np.asarray(y)[codes < 0]
+    return (label for label in labels if type(label).__name__ != "NAType")
+
+
 def from_pairs(
     pairs: Pairs,
     n_samples: int,
     sample_ids: Iterable[Hashable] | None = None,
     on_conflict: OnConflict = "raise",
+    *,
+    ids_are_index: bool = False,
 ) -> Supervision:
-    """Find the rows that pairs speak of, and join them into classes by must-links."""
+    """Find the rows that pairs speak of, and join them into classes by must-links.
+
+    `ids_are_index` tells that nobody passed the ids: they are the index of a pandas X.
+    """
     if not isinstance(pairs, Pairs):
         raise TypeError(
             f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}. "
@@ -109,6 +120,13 @@ def from_pairs(
         row_of = _row_numbers(pairs, n_samples)
     else:
         ids = check_ids(sample_ids, n_samples)
+        if ids_are_index and pairs.n_samples == n_samples and ids != tuple(range(n_samples)):
+            raise ValueError(
+                f"The pairs number the rows of {n_samples} samples, but the index of X does not: "
+                f"it starts with {ids[0]!r}. Pass sample_ids=range({n_samples}) if pairs mean row "
+                "numbers, or make the pairs with the ids of the index: "
+                "Pairs.from_labels(y, sample_ids=X.index)."
+            )
         row_of = {sample: row for row, sample in enumerate(ids)}
     held = pairs.restrict(row_of)
     _report_lost(pairs, held, row_of)
@@ -125,19 +143,19 @@ def _row_numbers(pairs: Pairs, n_samples: int) -> dict[Hashable, int]:
             "pass sample_ids=, or a pandas X whose index holds the ids."
         )
     row_of: dict[Hashable, int] = {row: row for row in range(n_samples)}
-    for pair in pairs.must + pairs.cannot:
-        for sample in pair:
-            if sample not in row_of:
-                raise ValueError(
-                    f"Pair {pair} names row {sample!r}, but X has {n_samples} rows "
-                    f"(0..{n_samples - 1}). Pass sample_ids= if pairs are given by id."
-                )
+    for sample in pairs.ids:
+        if sample not in row_of:
+            pair = next(pair for pair in pairs.must + pairs.cannot if sample in pair)
+            raise ValueError(
+                f"Pair {pair} names row {sample!r}, but X has {n_samples} rows "
+                f"(0..{n_samples - 1}). Pass sample_ids= if pairs are given by id."
+            )
     return row_of
 
 
 def _report_lost(pairs: Pairs, held: Pairs, row_of: dict[Hashable, int]) -> None:
-    n_given = len(pairs.must) + len(pairs.cannot)
-    n_lost = n_given - len(held.must) - len(held.cannot)
+    n_given = pairs.n_must + pairs.n_cannot
+    n_lost = n_given - held.n_must - held.n_cannot
     if n_given == 0 or n_lost == 0:
         return
     if n_lost == n_given:
@@ -149,21 +167,19 @@ def _report_lost(pairs: Pairs, held: Pairs, row_of: dict[Hashable, int]) -> None
             "otherwise check sample_ids (default: the index of a pandas X)."
         )
     if n_lost > n_given / 2:
-        warnings.warn(
+        warn_user(
             f"{n_lost} of {n_given} pairs have an end that is not among the {len(row_of)} samples "
-            "and are left out. In cross-validation give more pairs or use larger folds.",
-            stacklevel=5,
+            "and are left out. In cross-validation give more pairs or use larger folds."
         )
 
 
 def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
-    conflicts = pairs.conflicts()
-    if not conflicts:
+    if not pairs.n_conflicts:
         return pairs
     if on_conflict == "raise":
-        raise PairConflictError(describe_conflicts(conflicts))
+        raise PairConflictError(describe_conflicts(pairs))
     if on_conflict == "warn":
-        warnings.warn(describe_conflicts(conflicts) + " They were left out.", stacklevel=5)
+        warn_user(f"{describe_conflicts(pairs)} They were left out.")
     return pairs.without_conflicts()
 
 

@@ -63,18 +63,18 @@ class Products:
         The squared norm of each row.
     scale : float
         `rows` times `scale` are the centred samples.
-    error : float
-        A distance between rows i and j is wrong by at most `error * (norms[i] + norms[j])`.
+    errors : ndarray of shape (n_samples,)
+        A distance between rows i and j is wrong by at most `errors[i] + errors[j]`.
     """
 
     rows: Matrix
     norms: FloatArray
     scale: float
-    error: float
+    errors: FloatArray
 
     def take(self, chosen: Any) -> Products:
         """Return the chosen rows only."""
-        return Products(self.rows[chosen], self.norms[chosen], self.scale, self.error)
+        return Products(self.rows[chosen], self.norms[chosen], self.scale, self.errors[chosen])
 
     def distances(self, queries: Any, pool: Products) -> NDArray[Any]:
         """Compute the distances from some rows to those of `pool`, but for the queries' norms.
@@ -97,16 +97,16 @@ class Products:
         return tile
 
 
-def products(X: Matrix, dtype: Any = np.float32) -> Products:
+def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Products:
     """Prepare the rows of X for fast distances in the given precision."""
     if issparse(X):
         # Centring would fill a sparse matrix, so it keeps full precision instead.
         rows = X.tocsr().astype(np.float64)
         norms = np.asarray(rows.power(2).sum(axis=1)).ravel()
         longest = int(np.diff(rows.indptr).max(initial=1))
-        return Products(rows, norms, 1.0, _relative_error(longest, np.float64))
-    mean = column_means(X)
-    scale = _largest(X, mean) or 1.0
+        return Products(rows, norms, 1.0, _errors(norms, longest, np.float64))
+    mean = column_means(X, n_jobs)
+    scale = _largest(X, mean, n_jobs) or 1.0
     rows = np.empty(X.shape, dtype=dtype)
     norms = np.empty(X.shape[0])
 
@@ -115,19 +115,21 @@ def products(X: Matrix, dtype: Any = np.float32) -> Products:
         rows[chunk] = centred
         norms[chunk] = np.square(rows[chunk], dtype=np.float64).sum(axis=1)
 
-    map_threads(work, slices(X.shape[0], max(BLOCK_SIZE // max(X.shape[1], 1), 1)))
+    map_threads(work, slices(X.shape[0], max(BLOCK_SIZE // max(X.shape[1], 1), 1)), n_jobs)
     n_parts = -(-X.shape[1] // PRODUCT_WIDTH)
     length = min(X.shape[1], PRODUCT_WIDTH) + n_parts
-    return Products(rows, norms, scale, _relative_error(length, dtype))
+    return Products(rows, norms, scale, _errors(norms, length, dtype))
 
 
-def _relative_error(length: int, dtype: Any) -> float:
+def _errors(norms: FloatArray, length: int, dtype: Any) -> FloatArray:
     # A product of `length` terms is wrong by at most length * u * |x| |y|, doubled in the
-    # distance; rounding the rows and adding the norms cost a few units more.
-    return float((length + 16) * np.finfo(dtype).eps)
+    # distance; rounding the rows and adding the norms cost a few units more. Each term may also
+    # underflow, which no relative bound covers.
+    limits = np.finfo(dtype)
+    return (length + 16) * (float(limits.eps) * norms + float(limits.tiny))
 
 
-def column_means(X: Matrix) -> FloatArray:
+def column_means(X: Matrix, n_jobs: int | None = None) -> FloatArray:
     """Compute the mean of each column of a dense X, right for an offset of any size."""
 
     def work(block: FloatArray) -> FloatArray:
@@ -135,15 +137,15 @@ def column_means(X: Matrix) -> FloatArray:
         block -= first
         return first + block.mean(axis=0)
 
-    return blockwise(work, X)
+    return blockwise(work, X, n_jobs=n_jobs)
 
 
-def _largest(X: Matrix, mean: FloatArray) -> float:
+def _largest(X: Matrix, mean: FloatArray, n_jobs: int | None) -> float:
     def work(chunk: slice) -> float:
         return float(np.abs(np.asarray(X[chunk], dtype=np.float64) - mean).max(initial=0.0))
 
     chunks = slices(X.shape[0], max(BLOCK_SIZE // max(X.shape[1], 1), 1))
-    return max(map_threads(work, chunks), default=0.0)
+    return max(map_threads(work, chunks, n_jobs), default=0.0)
 
 
 def row_tiles(n_rows: int, n_columns: int) -> Iterator[slice]:

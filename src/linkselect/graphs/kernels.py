@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -15,11 +16,11 @@ from linkselect.graphs.kinds import Edges, Kernel, members_of
 from linkselect.graphs.neighbors import nearest
 
 __all__ = [
-    "KernelTiles",
     "auto_sigma",
     "gaussian",
     "gaussian_edges",
     "kernel_graph",
+    "kernel_weights",
     "resolve_sigma",
     "tile_members",
 ]
@@ -35,15 +36,16 @@ EXPONENT_ERROR = 1e-9
 
 def gaussian(distances: FloatArray, sigma: float) -> FloatArray:
     """Weigh squared distances by `exp(-distance / (2 sigma^2))`."""
-    return np.exp(distances / (-2.0 * sigma**2))
+    with np.errstate(over="ignore"):  # divided twice, since the square of sigma may be 0
+        return np.exp(distances / sigma / (-2.0 * sigma))
 
 
-def resolve_sigma(sigma: float | Literal["auto"], X: Matrix) -> float:
+def resolve_sigma(sigma: float | Literal["auto"], X: Matrix, n_jobs: int | None = None) -> float:
     """Return the width as a number, found in the data for "auto"."""
-    return auto_sigma(X) if sigma == "auto" else float(sigma)
+    return auto_sigma(X, n_jobs) if sigma == "auto" else float(sigma)
 
 
-def auto_sigma(X: Matrix) -> float:
+def auto_sigma(X: Matrix, n_jobs: int | None = None) -> float:
     """Choose sigma so that `2 sigma^2` is the median squared distance between samples.
 
     Above 2,000 samples the median runs over 2,000 of them, drawn with a fixed seed. Where
@@ -52,21 +54,21 @@ def auto_sigma(X: Matrix) -> float:
     if X.shape[0] > SIGMA_ROWS:
         chosen = np.random.default_rng(0).choice(X.shape[0], SIGMA_ROWS, replace=False)
         X = (X.tocsr() if issparse(X) else X)[np.sort(chosen)]
-    median = _median_distance(X)
+    median = _median_distance(X, n_jobs)
     if median == 0.0:
-        distances = pair_distances(X, *np.triu_indices(X.shape[0], k=1))
+        distances = pair_distances(X, *np.triu_indices(X.shape[0], k=1), n_jobs)
         positive = distances[distances > 0]
         median = float(np.median(positive)) if positive.size else 1.0
     return float(np.sqrt(median / 2.0))
 
 
-def _median_distance(X: Matrix) -> float:
+def _median_distance(X: Matrix, n_jobs: int | None) -> float:
     """Find the median squared distance between samples, to the last digit.
 
     Products in float32 tell which distances are near the median; only these are computed.
     """
     n_samples = X.shape[0]
-    rows = products(X)
+    rows = products(X, n_jobs=n_jobs)
     # All pairs i < j in one line: those of row i start at starts[i].
     sizes = np.arange(n_samples - 1, -1, -1)
     starts = np.cumsum(sizes) - sizes
@@ -78,15 +80,15 @@ def _median_distance(X: Matrix) -> float:
             line = tile[row - part.start, row - part.start + 1 :]
             rough[starts[row] : starts[row] + sizes[row]] = line + rows.norms[row]
 
-    map_threads(work, slices(n_samples, 256))
+    map_threads(work, slices(n_samples, 256), n_jobs)
     middle = np.array([(len(rough) - 1) // 2, len(rough) // 2])
     low, high = np.partition(rough, middle)[middle]
     # Errors of at most `error` move the middle by at most `error`, and the others as much.
-    error = 2 * rows.error * rows.norms.max()
+    error = 2 * rows.errors.max()
     near = np.flatnonzero((rough >= low - 2 * error) & (rough <= high + 2 * error))
     n_below = np.count_nonzero(rough < low - 2 * error)
     left = np.searchsorted(starts, near, side="right") - 1
-    exact = pair_distances(X, left, near - starts[left] + left + 1)
+    exact = pair_distances(X, left, near - starts[left] + left + 1, n_jobs)
     return float(np.mean(np.sort(exact)[middle - n_below]))
 
 
@@ -134,18 +136,18 @@ def kernel_graph(
     complete = codes is None
     groups = np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes
     X = X.tocsr() if issparse(X) else X
-    bare = Kernel(X, sigma, groups, without, np.zeros(X.shape[0]))
+    rows = products(X, np.float64, n_jobs=n_jobs)
+    bare = Kernel(X, rows, sigma, groups, without, np.zeros(X.shape[0]))
     degrees = np.zeros(X.shape[0])
 
     def work(tile: tuple[IntArray, IntArray]) -> None:
         rows, columns = tile
-        degrees[rows] = tiles.weights(rows, columns).sum(axis=1)
+        degrees[rows] = kernel_weights(bare, rows, columns).sum(axis=1)
 
-    tiles = KernelTiles(bare)
     map_threads(work, tile_members(groups), n_jobs)
     if complete and not degrees.any():
-        raise underflow(nearest(X, 1)[2].min(), sigma)
-    return Kernel(X, sigma, groups, without, degrees + complete)
+        raise underflow(nearest(X, 1, n_jobs=n_jobs)[2].min(), sigma)
+    return replace(bare, degrees=degrees + complete)
 
 
 def tile_members(codes: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
@@ -155,36 +157,31 @@ def tile_members(codes: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
             yield members[part], members
 
 
-class KernelTiles:
-    """Compute tiles of a kernel's weight matrix, with zeros on the diagonal."""
+def kernel_weights(graph: Kernel, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Compute the weights between some rows and sorted columns that include them.
 
-    def __init__(self, graph: Kernel) -> None:
-        self.graph = graph
-        self.rows = products(graph.points, np.float64)
+    The diagonal is 0: a kernel's ones there count in its degrees, but never in a form.
+    """
+    tile = gaussian(_kernel_distances(graph, rows, columns), graph.sigma)
+    tile[np.arange(len(rows)), np.searchsorted(columns, rows)] = 0.0
+    if graph.without is not None:
+        left_out = graph.without[rows][:, columns].tocoo()
+        tile[left_out.coords] = 0.0
+    return tile
 
-    def weights(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Return the weights between some rows and sorted columns that include them."""
-        tile = self._distances(rows, columns)
-        tile /= -2.0 * self.graph.sigma**2
-        np.exp(tile, out=tile)
-        tile[np.arange(len(rows)), np.searchsorted(columns, rows)] = 0.0
-        if self.graph.without is not None:
-            left_out = self.graph.without[rows][:, columns].tocoo()
-            tile[left_out.coords] = 0.0
-        return tile
 
-    def _distances(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        sigma, scale, norms = self.graph.sigma, self.rows.scale**2, self.rows.norms
-        pool = self.rows if len(columns) == len(norms) else self.rows.take(columns)
-        tile = self.rows.distances(rows, pool)
-        tile += norms[rows, None]
-        tile *= scale
-        # Where products do not resolve the distance and the weight is not 0 anyway, differences do.
-        error = self.rows.error * scale
-        coarse = EXPONENT_ERROR * 2.0 * sigma**2
-        if error * (norms[rows].max() + pool.norms.max()) > coarse:
-            bound = error * (norms[rows, None] + pool.norms)
-            alive = tile - bound < 1500.0 * sigma**2
-            row, column = np.nonzero((bound > coarse) & alive)
-            tile[row, column] = pair_distances(self.graph.points, rows[row], columns[column], 1)
-        return np.maximum(tile, 0.0, out=tile)
+def _kernel_distances(graph: Kernel, rows: IntArray, columns: IntArray) -> FloatArray:
+    prepared, scale = graph.rows, np.square(graph.rows.scale)
+    pool = prepared if len(columns) == len(prepared.norms) else prepared.take(columns)
+    tile = prepared.distances(rows, pool)
+    tile += prepared.norms[rows, None]
+    tile *= scale
+    # Where products do not resolve the distance and the weight is not 0 anyway, differences do.
+    resolved = EXPONENT_ERROR * 2.0 * graph.sigma * graph.sigma
+    own, other = prepared.errors[rows] * scale, pool.errors * scale
+    if own.max() + other.max() > resolved:
+        bound = own[:, None] + other
+        alive = tile - bound < 1500.0 * graph.sigma * graph.sigma
+        row, column = np.nonzero((bound > resolved) & alive)
+        tile[row, column] = pair_distances(graph.points, rows[row], columns[column], n_jobs=1)
+    return np.maximum(tile, 0.0, out=tile)

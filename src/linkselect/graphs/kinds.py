@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from linkselect.blocks import Matrix, sum_by
+from linkselect.graphs.distances import Products
 
 __all__ = ["Edges", "Graph", "Groups", "Kernel", "degrees", "members_of"]
 
@@ -114,6 +115,8 @@ class Kernel:
     ----------
     points : matrix of shape (n_samples, n_features)
         The samples whose distances make the weights.
+    rows : Products
+        The samples prepared for fast distances.
     sigma : float
         The width of the Gaussian.
     codes : ndarray of shape (n_samples,)
@@ -121,10 +124,11 @@ class Kernel:
     without : csr_array or None
         Pairs that are left out, as the nonzero entries of a symmetric matrix.
     degrees : ndarray of shape (n_samples,)
-        The sum of weights at each node, including the 1 of the diagonal if `diagonal`.
+        The sum of weights at each node; on the complete graph with the 1 of the diagonal.
     """
 
     points: Matrix
+    rows: Products
     sigma: float
     codes: IntArray
     without: csr_array | None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.blocks import Matrix
-from linkselect.graphs.distances import pair_distances
+from linkselect.graphs.distances import pair_distances, products
 from linkselect.graphs.kernels import gaussian, gaussian_edges, kernel_graph
 from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
 from linkselect.graphs.neighbors import join_edges, nearest
@@ -96,10 +96,11 @@ def class_neighbors(
     Either end may find the other. Where there are fewer than `n_neighbors`, all are joined.
     """
     hits, misses = [], []
+    rows = products(X, n_jobs=n_jobs)
     for code in np.unique(classes):
         own, others = np.flatnonzero(classes == code), np.flatnonzero(classes != code)
-        hits.append(nearest(X, n_neighbors, queries=own, pool=own, n_jobs=n_jobs))
-        misses.append(nearest(X, n_neighbors, queries=own, pool=others, n_jobs=n_jobs))
+        hits.append(nearest(X, n_neighbors, queries=own, pool=own, rows=rows, n_jobs=n_jobs))
+        misses.append(nearest(X, n_neighbors, queries=own, pool=others, rows=rows, n_jobs=n_jobs))
     n_samples = X.shape[0]
     same = [np.concatenate(column) for column in zip(*hits, strict=True)]
     other = [np.concatenate(column) for column in zip(*misses, strict=True)]

@@ -64,11 +64,25 @@ def nearest(
     *,
     queries: IntArray | None = None,
     pool: IntArray | None = None,
+    rows: Products | None = None,
     n_jobs: int | None = None,
 ) -> Found:
     """Find the nearest rows of `pool` for each row in `queries`, itself left out.
 
     Where the pool has fewer rows than `n_neighbors`, all of them are found.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        Dense or sparse.
+    n_neighbors : int
+        How many to find for each query.
+    queries, pool : ndarray of int, optional
+        Row numbers. Default: all rows.
+    rows : Products, optional
+        `products(X)`, where several searches share it.
+    n_jobs : int, optional
+        The number of threads.
 
     Returns
     -------
@@ -79,32 +93,29 @@ def nearest(
         Their squared distances, by direct differences in float64.
     """
     X = X.tocsr() if issparse(X) else X
-    everything = np.arange(X.shape[0])
-    queries = everything if queries is None else queries
-    pool = everything if pool is None else np.sort(pool)
-    tiles = list(row_tiles(len(queries), len(pool)))
-    if not tiles:
-        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
-
-    def search(rows: Products, part: slice, limit: float) -> Found | None:
-        candidates = _candidates(rows, queries[part], pool, n_neighbors)
-        if len(candidates[0]) > limit * n_neighbors * len(queries[part]):
-            return None
-        return _closest(X, *candidates, n_neighbors, n_jobs=1)
-
-    rough = products(X)
-    if len(queries) == len(pool) == X.shape[0]:
+    rough = products(X, n_jobs=n_jobs) if rows is None else rows
+    if queries is None and pool is None:
         candidates = _mutual_candidates(rough, n_neighbors, n_jobs)
         if candidates is not None:
             return _closest(X, *candidates, n_neighbors, n_jobs)
+    everything = np.arange(X.shape[0])
+    queries = everything if queries is None else queries
+    pool = everything if pool is None else np.sort(pool)
+    if not len(queries) or not len(pool):
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+
+    def search(rows: Products, part: slice, most: float) -> Found | None:
+        candidates = _candidates(rows, queries[part], pool, n_neighbors, most)
+        return None if candidates is None else _closest(X, *candidates, n_neighbors, n_jobs=1)
+
+    tiles = row_tiles(len(queries), len(pool))
     found = map_threads(lambda part: search(rough, part, MANY_CANDIDATES), tiles, n_jobs)
-    undecided = [tile for tile, result in enumerate(found) if result is None]
-    if undecided:
-        fine = products(X, np.float64)
-        again = map_threads(lambda tile: search(fine, tiles[tile], np.inf), undecided, n_jobs)
-        for tile, result in zip(undecided, again, strict=True):
-            found[tile] = result
-    return _joined([result for result in found if result is not None])
+    if any(part is None for part in found):
+        # Now every pair may be a candidate, so a tile has fewer rows.
+        fine = products(X, np.float64, n_jobs=n_jobs)
+        tiles = row_tiles(len(queries), 8 * len(pool))
+        found = map_threads(lambda part: search(fine, part, np.inf), tiles, n_jobs)
+    return _joined([part for part in found if part is not None])
 
 
 def _mutual_candidates(
@@ -124,11 +135,12 @@ def _mutual_candidates(
             place = n_neighbors - 1
             farthest = np.partition(tile, place, axis=1)[:, place]
             reach[own] = np.minimum(reach[own], farthest)
-        slack = 2 * rows.error * (rows.norms[own] + rows.norms[other].max())
-        limit = (reach[own] + slack)[:, None].astype(tile.dtype)
-        row, column = np.nonzero(tile <= limit)
-        if len(row) > MANY_CANDIDATES * n_neighbors * tile.shape[0]:
+        slack = 2 * (rows.errors[own] + rows.errors[other].max())
+        possible = tile <= (reach[own] + slack)[:, None].astype(tile.dtype)
+        if np.count_nonzero(possible) > MANY_CANDIDATES * n_neighbors * tile.shape[0]:
             overfull.set()
+            possible[:] = False
+        row, column = np.nonzero(possible)
         return row + own.start, column + other.start, tile[row, column].astype(np.float64)
 
     def work(pair: tuple[slice, slice]) -> list[Found]:
@@ -137,8 +149,8 @@ def _mutual_candidates(
         own, other = pair
         # Upper bounds of all distances, so that the n-th smallest bounds the n-th nearest.
         tile = rows.distances(own, rows.take(other))
-        tile += (rows.error * rows.norms[other]).astype(tile.dtype)
-        tile += ((1 + rows.error) * rows.norms[own, None]).astype(tile.dtype)
+        tile += rows.errors[other].astype(tile.dtype)
+        tile += (rows.norms + rows.errors)[own, None].astype(tile.dtype)
         if own == other:
             np.fill_diagonal(tile, np.inf)
             return [one_way(tile, own, other)]
@@ -151,34 +163,39 @@ def _mutual_candidates(
     left, right, upper = _joined([side for both in found for side in both])
     by_left = np.lexsort((upper, left))
     left, right, upper = left[by_left], right[by_left], upper[by_left]
-    nth = left[_place_in_run(left) == n_neighbors - 1]
-    reach[nth] = upper[_place_in_run(left) == n_neighbors - 1]
-    possible = upper - 2 * rows.error * (rows.norms[left] + rows.norms[right]) <= reach[left]
+    nth = _place_in_run(left) == n_neighbors - 1
+    reach[left[nth]] = upper[nth]
+    possible = upper - 2 * (rows.errors[left] + rows.errors[right]) <= reach[left]
     possible &= left != right
     return left[possible], right[possible]
 
 
 def _candidates(
-    rows: Products, queries: IntArray, pool: IntArray, n_neighbors: int
-) -> tuple[IntArray, IntArray]:
-    """List every pair that can be among the nearest, given the error of the products."""
-    if len(pool) <= n_neighbors:
-        row, column = np.divmod(np.arange(len(queries) * len(pool)), len(pool))
-        left, right = queries[row], pool[column]
-        return left[left != right], right[left != right]
+    rows: Products, queries: IntArray, pool: IntArray, n_neighbors: int, most: float
+) -> tuple[IntArray, IntArray] | None:
+    """List every pair that can be among the nearest, given the error of the products.
+
+    Returns None where that is more than `most` times the number of neighbours.
+    """
     reference = rows if len(pool) == len(rows.norms) else rows.take(pool)
     tile = rows.distances(queries, reference)
-    error = rows.error * reference.norms.astype(tile.dtype)
-    tile += error
-    place = np.minimum(np.searchsorted(pool, queries), len(pool) - 1)
-    itself = np.flatnonzero(pool[place] == queries)
-    tile[itself, place[itself]] = np.inf
-    # The tile now holds upper bounds, so the n-th smallest of a row bounds its n-th nearest.
-    # Whatever is farther by its lower bound is out.
-    reach = np.partition(tile, n_neighbors - 1, axis=1)[:, n_neighbors - 1]
-    reach = reach + 2 * rows.error * rows.norms[queries]
-    tile -= 2 * error
-    row, column = np.nonzero(tile <= reach[:, None].astype(tile.dtype))
+    errors = reference.errors.astype(tile.dtype)
+    if len(pool) <= n_neighbors:
+        possible = np.ones(tile.shape, dtype=bool)
+    else:
+        tile += errors
+        place = np.minimum(np.searchsorted(pool, queries), len(pool) - 1)
+        itself = np.flatnonzero(pool[place] == queries)
+        tile[itself, place[itself]] = np.inf
+        # The tile now holds upper bounds, so the n-th smallest of a row bounds its n-th nearest.
+        # Whatever is farther by its lower bound is out.
+        reach = np.partition(tile, n_neighbors - 1, axis=1)[:, n_neighbors - 1]
+        reach = reach + 2 * rows.errors[queries]
+        tile -= 2 * errors
+        possible = tile <= reach[:, None].astype(tile.dtype)
+        if np.count_nonzero(possible) > most * n_neighbors * len(queries):
+            return None
+    row, column = np.nonzero(possible)
     left, right = queries[row], pool[column]
     return left[left != right], right[left != right]
 
@@ -208,21 +225,21 @@ def _place_in_run(values: IntArray) -> IntArray:
 
 def ball_edges(X: Matrix, radius: float, n_jobs: int | None = None) -> Edges:
     """Join samples at most `radius` apart; the weight of an edge is the squared distance."""
-    rows = products(X.tocsr() if issparse(X) else X)
-    limit = min(radius / rows.scale, 1e100) ** 2
-    largest = rows.norms.max()
+    rows = products(X.tocsr() if issparse(X) else X, n_jobs=n_jobs)
+    # Beyond the largest distance a larger radius changes nothing, but may overflow.
+    limit = min(radius / rows.scale, 2.0 * np.sqrt(rows.norms.max()) + 1.0) ** 2
 
     def work(part: slice) -> Found:
         queries = np.arange(part.start, part.stop)
         tile = rows.distances(queries, rows)
         own = rows.norms[queries]
-        reach = limit - own + rows.error * (own + largest)
+        reach = limit - own + rows.errors[queries] + rows.errors.max()
         row, right = np.nonzero(tile <= np.nextafter(reach.astype(tile.dtype), np.inf)[:, None])
         left = queries[row]
         once = left < right
         left, right = left[once], right[once]
         distances = pair_distances(X, left, right, n_jobs=1)
-        near = distances <= radius**2
+        near = np.sqrt(distances) <= radius
         return left[near], right[near], distances[near]
 
     found = map_threads(work, row_tiles(X.shape[0], X.shape[0]), n_jobs)

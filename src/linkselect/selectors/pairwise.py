@@ -213,7 +213,7 @@ class LaplacianConstraintScore(PairSelector):
         self.n_jobs = n_jobs
 
     def _score(self, X: Matrix, known: Supervision) -> NDArray[np.float64]:
-        kernel = kernel_graph(X, resolve_sigma(self.sigma, X), n_jobs=self.n_jobs)
+        kernel = kernel_graph(X, resolve_sigma(self.sigma, X, self.n_jobs), n_jobs=self.n_jobs)
         return scores.laplacian_constraint(X, kernel, known, self.n_jobs)
 
 
@@ -282,7 +282,7 @@ class ConstrainedLaplacianScore(PairSelector):
 
     def _score(self, X: Matrix, known: Supervision) -> NDArray[np.float64]:
         near = nearest_edges(X, self.n_neighbors, self.n_jobs)
-        sigma = resolve_sigma(self.sigma, X)
+        sigma = resolve_sigma(self.sigma, X, self.n_jobs)
         return scores.constrained_laplacian(X, near, known, sigma, self.variant, self.n_jobs)
 
 
@@ -360,7 +360,7 @@ class CompensatedLaplacianScore(PairSelector):
 
     def _score(self, X: Matrix, known: Supervision) -> NDArray[np.float64]:
         near = nearest_edges(X, self.n_neighbors, self.n_jobs)
-        sigma = resolve_sigma(self.sigma, X)
+        sigma = resolve_sigma(self.sigma, X, self.n_jobs)
         return scores.compensated_laplacian(
             X, near, known, sigma, self.gamma, self.compensation, self.n_jobs
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names_in,
@@ -31,7 +30,8 @@ from sklearn.utils.validation import (
 from linkselect import supervision
 from linkselect.blocks import Matrix
 from linkselect.forms import constant_columns
-from linkselect.pairs import Pairs
+from linkselect.messages import warn_user
+from linkselect.pairs import Pairs, encode_labels, is_missing
 from linkselect.supervision import OnConflict, Supervision
 
 __all__ = [
@@ -132,7 +132,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": NUMBER_OF_FEATURES,
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(int, {-1}), None],
     }
     # What a constant feature scores: NaN in a ratio, what the formula says in a difference.
     _constant_is_undefined = True
@@ -182,18 +182,28 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             ids = _index_of(X) if sample_ids is None else sample_ids
             X, y = self._check_data(X, y)
             self._check_count(X.shape[1])
-            known = self._know(X.shape[0], y, pairs, ids)
+            known = self._know(X.shape[0], y, pairs, ids, sample_ids is None)
             task = self._init_callback_context(max_subtasks=self._n_steps(*X.shape))
             task.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            self._keep(self._rank(X, known, partial(_track, self, task)))
+            with np.errstate(over="raise"):
+                self._keep(self._rank(X, known, partial(_track, self, task)))
             task.call_on_fit_task_end(estimator=self, X=X, y=y)
+        except FloatingPointError as error:
+            self._restore(before)
+            raise ValueError(
+                f"X has values so large that their squares overflow ({error}). Scale the features, "
+                "for example with sklearn.preprocessing.StandardScaler()."
+            ) from error
         except BaseException:
             # What fails or is interrupted leaves the object as it was, not half-fitted.
-            for name in _fitted_attributes(self):
-                delattr(self, name)
-            self.__dict__.update(before)
+            self._restore(before)
             raise
         return self
+
+    def _restore(self, before: dict[str, Any]) -> None:
+        for name in _fitted_attributes(self):
+            delattr(self, name)
+        self.__dict__.update(before)
 
     def _check_count(self, n_features: int) -> None:
         wanted = self.n_features_to_select
@@ -216,7 +226,9 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
         return _check_samples(self, X), y
 
-    def _know(self, n_samples: int, y: Any, pairs: Any, sample_ids: Any) -> Supervision:
+    def _know(
+        self, n_samples: int, y: Any, pairs: Any, sample_ids: Any, ids_are_index: bool
+    ) -> Supervision:
         return supervision.nothing(n_samples)
 
     def _warn(self, scores: NDArray[np.float64], constant: NDArray[np.bool_]) -> None:
@@ -224,16 +236,14 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         n_undefined = int((np.isnan(scores) & ~constant).sum())
         if n_constant:
             rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
-            warnings.warn(
+            warn_user(
                 f"{n_constant} of {len(scores)} features are constant; they {rank}. "
-                "Remove them with sklearn.feature_selection.VarianceThreshold().",
-                stacklevel=3,
+                "Remove them with sklearn.feature_selection.VarianceThreshold()."
             )
         if n_undefined:
-            warnings.warn(
+            warn_user(
                 f"{n_undefined} of {len(scores)} features vary, but have no score and rank last: "
-                f"{self._undefined}.",
-                stacklevel=3,
+                f"{self._undefined}."
             )
 
     def _keep(self, found: Ranking) -> None:
@@ -259,6 +269,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             Which library makes the frame; it must be installed.
         """
         check_is_fitted(self)
+        if library not in ("pandas", "polars"):
+            raise ValueError(f"library={library!r}, but a frame is made by 'pandas' or 'polars'.")
         best = self.order_
         return import_module(library).DataFrame(
             {
@@ -279,8 +291,8 @@ class LabelSelector(RankingSelector):
     """A selector that needs a label for every sample; pairs are ignored."""
 
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
+        name = type(self).__name__
         if y is None:
-            name = type(self).__name__
             raise ValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None. "
                 f"Write {name}().fit(X, y), or use a method that works from pairs, such as "
@@ -288,12 +300,20 @@ class LabelSelector(RankingSelector):
             )
         X = _check_samples(self, X)
         y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "O" and any(is_missing(label, minus_one=False) for label in y):
+            raise ValueError(
+                f"y has missing labels (None or NaN), but {name} needs a label for every sample. "
+                "Use a method for partial labels, such as LSDF or ConstrainedLaplacianScore."
+            )
         assert_all_finite(y, input_name="y")
+        encode_labels(y)  # explains labels that have no common order
         check_classification_targets(y)
         check_consistent_length(X, y)
         return X, y
 
-    def _know(self, n_samples: int, y: Any, pairs: Any, sample_ids: Any) -> Supervision:
+    def _know(
+        self, n_samples: int, y: Any, pairs: Any, sample_ids: Any, ids_are_index: bool
+    ) -> Supervision:
         labels, classes = np.unique(y, return_inverse=True)
         if len(labels) < 2:
             raise ValueError(
@@ -326,9 +346,13 @@ class PairSelector(RankingSelector):
 
     on_conflict: OnConflict
 
-    def _know(self, n_samples: int, y: Any, pairs: Any, sample_ids: Any) -> Supervision:
+    def _know(
+        self, n_samples: int, y: Any, pairs: Any, sample_ids: Any, ids_are_index: bool
+    ) -> Supervision:
         if pairs is not None:
-            known = supervision.from_pairs(pairs, n_samples, sample_ids, self.on_conflict)
+            known = supervision.from_pairs(
+                pairs, n_samples, sample_ids, self.on_conflict, ids_are_index=ids_are_index
+            )
         elif y is not None:
             known = supervision.from_labels(_check_labels(y), n_samples)
         else:

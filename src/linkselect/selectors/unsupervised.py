@@ -78,7 +78,7 @@ class _NeighborGraphSelector(RankingSelector):
         near = find_neighbors(X, self.n_neighbors, self.radius, self.n_jobs)
         if self.weights == "binary":
             return near.reweigh(1.0)
-        return gaussian_edges(near, resolve_sigma(self.sigma, X))
+        return gaussian_edges(near, resolve_sigma(self.sigma, X, self.n_jobs))
 
 
 def find_neighbors(X: Matrix, n_neighbors: int, radius: float | None, n_jobs: int | None) -> Edges:
@@ -218,7 +218,7 @@ class SpectralScore(_NeighborGraphSelector):
 
     @property
     def greater_is_better(self) -> bool:  # type: ignore[override]
-        """Whether a larger value of `scores_` is better: in style 3 only."""
+        """Whether a larger value of `scores_` is better; depends on the instance: in style 3."""
         return self.style == 3
 
     def _score(self, X: Matrix, known: Supervision) -> NDArray[np.float64]:
