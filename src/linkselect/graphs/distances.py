@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from linkselect.blocks import BLOCK_SIZE, Matrix, blockwise, map_threads, slices
+from linkselect.blocks import BLOCK_SIZE, Matrix, map_threads, slices
 
 __all__ = ["Products", "pair_distances", "products", "row_tiles"]
 
@@ -105,17 +105,19 @@ def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Produ
         norms = np.asarray(rows.power(2).sum(axis=1)).ravel()
         longest = int(np.diff(rows.indptr).max(initial=1))
         return Products(rows, norms, 1.0, _errors(norms, longest, np.float64))
-    mean = column_means(X, n_jobs)
-    scale = _largest(X, mean, n_jobs) or 1.0
+    chunks = slices(X.shape[0], max(BLOCK_SIZE // max(X.shape[1], 1), 1))
+    mean, largest = _centre(X, chunks, n_jobs)
     rows = np.empty(X.shape, dtype=dtype)
     norms = np.empty(X.shape[0])
+    scale = largest or 1.0
 
     def work(chunk: slice) -> None:
-        centred = (np.asarray(X[chunk], dtype=np.float64) - mean) / scale
+        centred = X[chunk] - mean
+        centred /= scale
         rows[chunk] = centred
         norms[chunk] = np.square(rows[chunk], dtype=np.float64).sum(axis=1)
 
-    map_threads(work, slices(X.shape[0], max(BLOCK_SIZE // max(X.shape[1], 1), 1)), n_jobs)
+    map_threads(work, chunks, n_jobs)
     n_parts = -(-X.shape[1] // PRODUCT_WIDTH)
     length = min(X.shape[1], PRODUCT_WIDTH) + n_parts
     return Products(rows, norms, scale, _errors(norms, length, dtype))
@@ -129,23 +131,17 @@ def _errors(norms: FloatArray, length: int, dtype: Any) -> FloatArray:
     return (length + 16) * (float(limits.eps) * norms + float(limits.tiny))
 
 
-def column_means(X: Matrix, n_jobs: int | None = None) -> FloatArray:
-    """Compute the mean of each column of a dense X, right for an offset of any size."""
+def _centre(X: Matrix, chunks: list[slice], n_jobs: int | None) -> tuple[FloatArray, float]:
+    """Find the column means of a dense X, and a bound of what is left without them."""
+    first = np.array(X[0], dtype=np.float64)
 
-    def work(block: FloatArray) -> FloatArray:
-        first = block[0].copy()
-        block -= first
-        return first + block.mean(axis=0)
+    def work(chunk: slice) -> tuple[FloatArray, float]:
+        # Counted from the first sample, so that an offset of any size costs no digits.
+        deviation = X[chunk] - first
+        return deviation.sum(axis=0), float(max(deviation.max(), -deviation.min()))
 
-    return blockwise(work, X, n_jobs=n_jobs)
-
-
-def _largest(X: Matrix, mean: FloatArray, n_jobs: int | None) -> float:
-    def work(chunk: slice) -> float:
-        return float(np.abs(np.asarray(X[chunk], dtype=np.float64) - mean).max(initial=0.0))
-
-    chunks = slices(X.shape[0], max(BLOCK_SIZE // max(X.shape[1], 1), 1))
-    return max(map_threads(work, chunks, n_jobs), default=0.0)
+    sums, largest = zip(*map_threads(work, chunks, n_jobs), strict=True)
+    return first + np.sum(sums, axis=0) / X.shape[0], 2.0 * max(largest)
 
 
 def row_tiles(n_rows: int, n_columns: int) -> Iterator[slice]:
