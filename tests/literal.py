@@ -1,5 +1,7 @@
 """Every score as the literal double sum of its definition: slow, plain, written independently."""
 
+from fractions import Fraction
+
 import numpy as np
 
 
@@ -224,3 +226,46 @@ def spectral(f, X, W, style):
     # Eigenvectors of the Laplacian without the trivial direction, which is moved to eigenvalue 2.
     values, vectors = np.linalg.eigh(L + 2 * np.outer(first, first))
     return np.sum((2 - values) * (h @ vectors) ** 2)
+
+
+def relieff(X, y, n_neighbors, discrete):
+    """Follow the definition in exact arithmetic, so that ties are ties."""
+    rows = [[Fraction(value) for value in row] for row in X.tolist()]
+    extent = [max(column) - min(column) for column in zip(*rows, strict=True)]
+    n, d = X.shape
+
+    def difference(i, j, f):
+        a, b = rows[i][f], rows[j][f]
+        if discrete[f]:
+            return Fraction(a != b)
+        return abs(a - b) / extent[f] if extent[f] else Fraction(0)
+
+    def distance(i, j):
+        return sum(difference(i, j, f) for f in range(d))
+
+    prior = {c: Fraction(int((y == c).sum()), n) for c in set(y.tolist())}
+    scores = [Fraction(0)] * d
+    for i in range(n):
+        for c in prior:
+            others = [(distance(i, j), j) for j in range(n) if j != i and y[j] == c]
+            near = [j for _, j in sorted(others)[:n_neighbors]]
+            weight = Fraction(-1) if c == y[i] else prior[c] / (1 - prior[y[i].item()])
+            for j in near:
+                for f in range(d):
+                    scores[f] += weight * difference(i, j, f) / len(near) / n
+    return np.array([float(score) for score in scores])
+
+
+def fisher_markov(X, y, gamma):
+    """Add up the three published sums in exact arithmetic."""
+    n, gamma = len(y), Fraction(gamma)
+    scores = []
+    for column in X.T.tolist():
+        f = [Fraction(value) for value in column]
+        total = Fraction(0)
+        for c in set(y.tolist()):
+            inside = [value for value, label in zip(f, y.tolist(), strict=True) if label == c]
+            total += sum(inside) ** 2 / len(inside)
+        squares = sum(value**2 for value in f)
+        scores.append(total / n - gamma / n * squares + (gamma - 1) / n**2 * sum(f) ** 2)
+    return np.array([float(score) for score in scores])

@@ -266,6 +266,8 @@ def test_a_radius_that_reaches_nobody(X):
         ls.ConstrainedLaplacianScore(variant="2012"),
         ls.CompensatedLaplacianScore(gamma=2),
         ls.FRLL(neighbors="both"),
+        ls.ReliefF(n_neighbors=0),
+        ls.FisherMarkov(gamma=1.5),
     ],
     ids=repr,
 )
@@ -282,6 +284,12 @@ def test_more_features_than_there_are(X, y):
 def test_radius_with_neighbours_per_class(X, y):
     with pytest.raises(ValueError, match='needs neighbors="overall"'):
         ls.FRLL(radius=0.5, neighbors="per_class").fit(X, y)
+
+
+@pytest.mark.parametrize("discrete", [[3], [-1], [True, False], [0.5], [[0, 1]], ["a"]])
+def test_discrete_features_that_are_not_there(discrete, X, y):
+    with pytest.raises(ValueError, match="discrete=.*X has 3. Pass True, a mask of 3 booleans"):
+        ls.ReliefF(discrete=discrete).fit(X, y)
 
 
 def test_a_failed_fit_leaves_the_object_as_it_was(X, y):

@@ -24,6 +24,7 @@ import linkselect as ls
 UNSUPERVISED = [ls.VarianceScore(), ls.LaplacianScore(), ls.SpectralScore(style=1)]
 UNSUPERVISED += [ls.SpectralScore(), ls.SpectralScore(style=3)]
 SUPERVISED = [ls.FisherScore(), ls.FRLL(), ls.FRLL(criterion="difference", neighbors="per_class")]
+SUPERVISED += [ls.ReliefF(), ls.ReliefF(discrete=True), ls.FisherMarkov()]
 PAIRWISE = [
     ls.ConstraintScore(),
     ls.ConstraintScore(criterion="difference"),

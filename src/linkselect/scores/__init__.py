@@ -8,7 +8,8 @@ from linkselect.scores.pairwise import (
     laplacian_constraint,
     lsdf,
 )
-from linkselect.scores.supervised import fisher, frll
+from linkselect.scores.relief import relieff
+from linkselect.scores.supervised import fisher, fisher_markov, frll
 from linkselect.scores.unsupervised import laplacian, spectral, variance
 
 __all__ = [
@@ -17,10 +18,12 @@ __all__ = [
     "constraint_difference",
     "constraint_ratio",
     "fisher",
+    "fisher_markov",
     "frll",
     "laplacian",
     "laplacian_constraint",
     "lsdf",
+    "relieff",
     "spectral",
     "variance",
 ]

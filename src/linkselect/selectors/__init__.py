@@ -7,7 +7,7 @@ from linkselect.selectors.pairwise import (
     ConstraintScore,
     LaplacianConstraintScore,
 )
-from linkselect.selectors.supervised import FRLL, FisherScore
+from linkselect.selectors.supervised import FRLL, FisherMarkov, FisherScore, ReliefF
 from linkselect.selectors.unsupervised import LaplacianScore, SpectralScore, VarianceScore
 
 __all__ = [
@@ -16,9 +16,11 @@ __all__ = [
     "CompensatedLaplacianScore",
     "ConstrainedLaplacianScore",
     "ConstraintScore",
+    "FisherMarkov",
     "FisherScore",
     "LaplacianConstraintScore",
     "LaplacianScore",
+    "ReliefF",
     "SpectralScore",
     "VarianceScore",
 ]
