@@ -1,6 +1,8 @@
 """Every score as the literal double sum of its definition: slow, plain, written independently."""
 
+from collections import Counter
 from fractions import Fraction
+from math import fsum, log
 
 import numpy as np
 
@@ -269,3 +271,66 @@ def fisher_markov(X, y, gamma):
         squares = sum(value**2 for value in f)
         scores.append(total / n - gamma / n * squares + (gamma - 1) / n**2 * sum(f) ** 2)
     return np.array([float(score) for score in scores])
+
+
+def deviation_states(f):
+    mean = sum(f) / len(f)
+    deviation = (sum((value - mean) ** 2 for value in f) / len(f)) ** 0.5
+    low, high = mean - deviation, mean + deviation
+    return [0 if value <= low else 2 if value > high else 1 for value in f]
+
+
+def entropy(*variables):
+    n = len(variables[0])
+    counts = Counter(zip(*variables, strict=True)).values()
+    return fsum(-count / n * log(count / n) for count in counts)
+
+
+def information(a, b):
+    n, of_a, of_b = len(a), Counter(a), Counter(b)
+    both = Counter(zip(a, b, strict=True)).items()
+    return fsum(count / n * log(count * n / (of_a[x] * of_b[y])) for (x, y), count in both)
+
+
+def uncertainty(a, b):
+    entropies = entropy(a) + entropy(b)
+    return 2 * information(a, b) / entropies if entropies else 0.0
+
+
+def mrmr(columns, classes, n_chosen, scheme):
+    """Return relevance, order and path; values that differ by less than 1e-11 are ties."""
+    relevance = [information(column, classes) for column in columns]
+    chosen, path = [], []
+    while len(chosen) < n_chosen:
+        keys = {}
+        for f, column in enumerate(columns):
+            if f in chosen:
+                continue
+            value = relevance[f]
+            if chosen:
+                redundancy = sum(information(column, columns[g]) for g in chosen) / len(chosen)
+                if scheme == "difference":
+                    value = relevance[f] - redundancy
+                elif redundancy > 1e-13:
+                    value = relevance[f] / redundancy
+                else:
+                    value = np.inf if relevance[f] > 1e-13 else 0.0
+            among_infinite = round(relevance[f], 11) if value == np.inf else 0
+            keys[f] = (-round(value, 11), -among_infinite, f)
+        ranked = sorted(keys, key=keys.get)
+        chosen.append(ranked[0])
+        path.append(-keys[ranked[0]][0])
+    return relevance, chosen + ranked[1:], path
+
+
+def fcbf(columns, classes, threshold):
+    """Return uncertainty, order and the number of predominant features."""
+    with_class = [round(uncertainty(column, classes), 11) for column in columns]
+    ranked = sorted(range(len(columns)), key=lambda f: (-with_class[f], f))
+    alive = [f for f in ranked if with_class[f] > threshold]
+    for p in ranked:
+        if p in alive:
+            for q in alive[alive.index(p) + 1 :]:
+                if round(uncertainty(columns[p], columns[q]), 11) >= with_class[q]:
+                    alive.remove(q)
+    return with_class, alive + [f for f in ranked if f not in alive], len(alive)

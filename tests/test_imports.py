@@ -17,7 +17,9 @@ FLOW = [
     "graphs",
     "forms",
     "scores",
+    "search",
     "selectors",
+    "cluster",
     "cli",
 ]
 

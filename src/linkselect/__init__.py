@@ -2,11 +2,15 @@
 
 from linkselect.pairs import Pairs
 from linkselect.selectors import (
+    FCBF,
     FRLL,
     LSDF,
+    MRMR,
+    SCGS,
     CompensatedLaplacianScore,
     ConstrainedLaplacianScore,
     ConstraintScore,
+    EnsembleCLS,
     FisherMarkov,
     FisherScore,
     LaplacianConstraintScore,
@@ -19,11 +23,15 @@ from linkselect.selectors import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "FCBF",
     "FRLL",
     "LSDF",
+    "MRMR",
+    "SCGS",
     "CompensatedLaplacianScore",
     "ConstrainedLaplacianScore",
     "ConstraintScore",
+    "EnsembleCLS",
     "FisherMarkov",
     "FisherScore",
     "LaplacianConstraintScore",

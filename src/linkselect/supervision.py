@@ -21,7 +21,7 @@ from linkselect.pairs import (
     encode_labels,
 )
 
-__all__ = ["OnConflict", "Supervision", "from_labels", "from_pairs", "nothing"]
+__all__ = ["OnConflict", "Supervision", "from_labels", "from_pairs", "nothing", "restrict"]
 
 OnConflict = Literal["raise", "warn", "drop"]
 
@@ -65,6 +65,18 @@ class Supervision:
         if self.cannot is not None:
             return len(self.cannot) > 0
         return len(np.unique(self.classes[~self.unlabelled])) > 1
+
+
+def restrict(known: Supervision, rows: IntArray) -> Supervision:
+    """Keep what is known about some rows, renumbered in their order."""
+    place = np.full(len(known.classes), -1, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+
+    def renumber(links: IntArray | None) -> IntArray | None:
+        return None if links is None else place[links][(place[links] >= 0).all(axis=1)]
+
+    must, cannot = renumber(known.must), renumber(known.cannot)
+    return Supervision(known.classes[rows], must, cannot, known.hint)
 
 
 def nothing(n_samples: int) -> Supervision:

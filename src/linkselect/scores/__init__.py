@@ -1,5 +1,6 @@
 """Scores of single features: pure functions of the data, graphs and supervision."""
 
+from linkselect.scores.ensemble import ensemble_constrained_laplacian
 from linkselect.scores.pairwise import (
     compensated_laplacian,
     constrained_laplacian,
@@ -9,6 +10,7 @@ from linkselect.scores.pairwise import (
     lsdf,
 )
 from linkselect.scores.relief import relieff
+from linkselect.scores.scgs import scgs
 from linkselect.scores.supervised import fisher, fisher_markov, frll
 from linkselect.scores.unsupervised import laplacian, spectral, variance
 
@@ -17,6 +19,7 @@ __all__ = [
     "constrained_laplacian",
     "constraint_difference",
     "constraint_ratio",
+    "ensemble_constrained_laplacian",
     "fisher",
     "fisher_markov",
     "frll",
@@ -24,6 +27,7 @@ __all__ = [
     "laplacian_constraint",
     "lsdf",
     "relieff",
+    "scgs",
     "spectral",
     "variance",
 ]
