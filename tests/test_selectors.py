@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
+from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -19,6 +20,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linkselect as ls
+from test_cluster import CLUSTERERS
 
 # The one list that the common tests run over: every selector, with the options that change its way.
 UNSUPERVISED = [ls.VarianceScore(), ls.LaplacianScore(), ls.SpectralScore(style=1)]
@@ -49,8 +51,11 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def test_the_list_has_every_selector():
-    public = {getattr(ls, name) for name in ls.__all__} - {ls.Pairs}
-    assert {type(selector) for selector in SELECTORS} == public
+    public = {getattr(ls, name) for name in ls.__all__}
+    selectors = {cls for cls in public if issubclass(cls, SelectorMixin)}
+    assert {type(selector) for selector in SELECTORS} == selectors
+    clusterers = {type(clusterer) for clusterer in CLUSTERERS}
+    assert public == selectors | clusterers | {ls.Pairs}
 
 
 @pytest.fixture

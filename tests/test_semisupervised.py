@@ -133,7 +133,7 @@ def test_many_more_features_than_samples():
     found = ls.SCGS(sparsity=0.3, tol=1e-6).fit(X, y)
     assert found.violation_ <= 1e-6
     assert found.scores_[0] > 0
-    assert 0 < (found.scores_ > 0).sum() < 40
+    assert 0 < (found.scores_ > 0).sum() < 100
     assert (ls.SCGS(sparsity=0.999).fit(X, y).scores_ > 0).sum() < 4
     assert ls.SCGS(sparsity=0.0).fit(X, y).violation_ < 1e-9
 

@@ -1,5 +1,6 @@
 """Select features from must-link and cannot-link pairs, a few labels, all labels, or none."""
 
+from linkselect.cluster import ConstrainedSpectralClustering, COPKMeans
 from linkselect.pairs import Pairs
 from linkselect.selectors import (
     FCBF,
@@ -28,8 +29,10 @@ __all__ = [
     "LSDF",
     "MRMR",
     "SCGS",
+    "COPKMeans",
     "CompensatedLaplacianScore",
     "ConstrainedLaplacianScore",
+    "ConstrainedSpectralClustering",
     "ConstraintScore",
     "EnsembleCLS",
     "FisherMarkov",
