@@ -16,8 +16,10 @@ from linkselect.selectors import (
     FisherScore,
     LaplacianConstraintScore,
     LaplacianScore,
+    Redundancy,
     ReliefF,
     SpectralScore,
+    StableSelector,
     VarianceScore,
 )
 
@@ -40,7 +42,9 @@ __all__ = [
     "LaplacianConstraintScore",
     "LaplacianScore",
     "Pairs",
+    "Redundancy",
     "ReliefF",
     "SpectralScore",
+    "StableSelector",
     "VarianceScore",
 ]

@@ -11,6 +11,7 @@ from linkselect.selectors.pairwise import (
 from linkselect.selectors.semisupervised import SCGS, EnsembleCLS
 from linkselect.selectors.supervised import FRLL, FisherMarkov, FisherScore, ReliefF
 from linkselect.selectors.unsupervised import LaplacianScore, SpectralScore, VarianceScore
+from linkselect.selectors.wrappers import Redundancy, StableSelector
 
 __all__ = [
     "FCBF",
@@ -26,7 +27,9 @@ __all__ = [
     "FisherScore",
     "LaplacianConstraintScore",
     "LaplacianScore",
+    "Redundancy",
     "ReliefF",
     "SpectralScore",
+    "StableSelector",
     "VarianceScore",
 ]
