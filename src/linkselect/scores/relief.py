@@ -131,7 +131,7 @@ def _proposals(codes: FloatArray, discrete: NDArray[np.bool_]) -> Callable[[slic
 def compiled_distances() -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]] | None:
     """Compile the sum of `minimum(|a - b|, 1)`; None without numba.
 
-    It measured five to nine times as fast as SciPy's, and its proposals are decided in float64,
+    It measured several times as fast as SciPy's, and its proposals are decided in float64,
     so the scores are the same either way.
     """
     try:
