@@ -198,6 +198,14 @@ def test_stability_without_any_supervision_and_on_threads(cancer):
     assert 0 < one.nogueira_ <= 1
 
 
+def test_a_y_that_the_selector_ignores_changes_no_draw(cancer):
+    X, _ = cancer
+    model = ls.StableSelector(ls.VarianceScore(3), n_resamples=10, random_state=0)
+    expected = model.fit(X).scores_
+    for ignored in (X[:, 0], ["any", "thing"], X):
+        assert_array_equal(model.fit(X, ignored).scores_, expected)
+
+
 def test_a_random_estimator_is_seeded(cancer):
     inner = ls.EnsembleCLS(3, n_estimators=4, max_samples=0.3)
     model = ls.StableSelector(inner, n_resamples=4, random_state=0)

@@ -201,9 +201,14 @@ class StableSelector(_Wrapper):
         least = getattr(self.estimator, "n_neighbors", 0) + 1
         if known.pairs is None:
             labels = None if known.y is None else np.asarray(known.y).ravel()
-            classes = known.classes if labels is None else encode_labels(labels)[0]
+            if labels is None or len(labels) != n_samples:  # a selector that ignores y let it pass
+                rows = draw_bag(known, self.max_samples, least, rng)
+                return rows, {"y": None}
+            classes, names = encode_labels(labels)
+            if len(names) > n_samples / 2:  # no classes, but numbers that the selector ignores
+                classes = known.classes
             rows = draw_bag(Supervision(classes), self.max_samples, least, rng)
-            return rows, {"y": None if labels is None else labels[rows]}
+            return rows, {"y": labels[rows]}
         ids = range(n_samples) if known.sample_ids is None else known.sample_ids
         present = known.pairs.restrict(ids)
         pairs = Pairs(
