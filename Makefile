@@ -38,5 +38,6 @@ clean:  ## remove the environment and caches
 
 # The peers of the benchmarks. They are measured against, never imported by the library.
 .venv/bench: .venv/ready
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt skfeature-chappers
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast]' \
+		skfeature-chappers fast-select skrebate mrmr_selection
 	@touch $@

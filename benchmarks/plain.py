@@ -30,3 +30,33 @@ def skfeature_laplacian_score(X):
     options = {"metric": "euclidean", "neighbor_mode": "knn", "weight_mode": "heat_kernel"}
     W = construct_W(X, **options, k=5, t=float(X.shape[1]))
     return lap_score.lap_score(X, W=W)
+
+
+def fast_select_relieff(X, y):
+    """Compute ReliefF by the numba package."""
+    from fast_select import ReliefF
+
+    ReliefF(n_features_to_select=10, n_neighbors=10, backend="cpu", n_jobs=2).fit(X, y)
+
+
+def skrebate_relieff(X, y):
+    """Compute ReliefF by scikit-rebate."""
+    from skrebate import ReliefF
+
+    ReliefF(n_features_to_select=10, n_neighbors=10, n_jobs=2).fit(X, y)
+
+
+def mrmr_selection(X, y, n_features):
+    """Choose features by the mRMR package that people use."""
+    import pandas as pd
+    from mrmr import mrmr_classif
+
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
+    mrmr_classif(frame, pd.Series(y), K=n_features, n_jobs=1, show_progress=False)
+
+
+def skfeature_fcbf(states, y):
+    """Compute FCBF on discrete features by skfeature."""
+    from skfeature.function.information_theoretical_based import FCBF
+
+    FCBF.fcbf(states, y, mode="index")

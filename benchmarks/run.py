@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.utils import check_array
 import linkselect as ls
 import plain
 from linkselect import scores
+from linkselect.search import states_of
 from linkselect.supervision import from_pairs
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -114,7 +116,61 @@ def mnist():
         yield f"{name}, MNIST 70,000 x 784", f"peak memory {peak:.2f} GB", seconds, 2 / peak, 1
 
 
-CASES = {case.__name__: case for case in (laplacian, constraint, fisher, mnist)}
+def labelled(n_samples, n_features, n_classes, n_good):
+    """Gaussian noise with some features that shift with the class."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, n_samples)
+    X = rng.normal(size=(n_samples, n_features))
+    X[:, :n_good] += y[:, None] * rng.random(n_good)
+    return X, y
+
+
+def against(name, call, ours, goal, repeats=1):
+    """Time a peer that may not be installed."""
+    try:
+        peer = best_time(call, repeats)
+    except ImportError:
+        return "", f"{name} (not installed)", np.nan, np.nan, goal
+    return "", name, peer, peer / ours, goal
+
+
+def relieff():
+    """ReliefF, 10 neighbours, 2 threads, against fast-select after compiling, and skrebate."""
+    warm, warm_y = labelled(100, 20, 2, 5)
+    for n_samples, n_features, name, peer, goal in (
+        (5000, 2000, "fast-select", plain.fast_select_relieff, 1),
+        (1000, 500, "skrebate", plain.skrebate_relieff, 20),
+    ):
+        X, y = labelled(n_samples, n_features, 2, 10)
+        selector = ls.ReliefF(n_neighbors=10, n_jobs=2)
+        selector.fit(X[:1200], y[:1200])  # compiles where that pays
+        ours = best_time(lambda X=X, y=y, selector=selector: selector.fit(X, y), 2)
+        yield f"ReliefF, {n_samples:,} x {n_features:,}", "linkselect", ours, None, None
+        with suppress(ImportError):
+            peer(warm, warm_y)
+        yield against(name, lambda X=X, y=y, peer=peer: peer(X, y), ours, goal)
+
+
+def mrmr():
+    """50 of 1,000 features, 2,000 samples; mrmr_selection goes by F statistic and correlation."""
+    X, y = labelled(2000, 1000, 3, 100)
+    ours = best_time(lambda: ls.MRMR(50).fit(X, y))
+    yield "mRMR, 50 of 1,000, 2,000 samples", "linkselect", ours, None, None
+    yield against("mrmr_selection", lambda: plain.mrmr_selection(X, y, 50), ours, 50)
+
+
+def fcbf():
+    """2,000 x 1,000; skfeature walks features by index, so that only the times compare."""
+    X, y = labelled(2000, 1000, 3, 100)
+    ours = best_time(lambda: ls.FCBF().fit(X, y))
+    yield "FCBF, 2,000 x 1,000", "linkselect", ours, None, None
+    states = states_of(X, "deviation")
+    yield against("skfeature-chappers", lambda: plain.skfeature_fcbf(states, y), ours, 20)
+
+
+CASES = {
+    case.__name__: case for case in (laplacian, constraint, fisher, relieff, mrmr, fcbf, mnist)
+}
 
 
 def main():

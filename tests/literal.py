@@ -1,5 +1,9 @@
 """Every score as the literal double sum of its definition: slow, plain, written independently."""
 
+from collections import Counter
+from fractions import Fraction
+from math import fsum, log
+
 import numpy as np
 
 
@@ -224,3 +228,109 @@ def spectral(f, X, W, style):
     # Eigenvectors of the Laplacian without the trivial direction, which is moved to eigenvalue 2.
     values, vectors = np.linalg.eigh(L + 2 * np.outer(first, first))
     return np.sum((2 - values) * (h @ vectors) ** 2)
+
+
+def relieff(X, y, n_neighbors, discrete):
+    """Follow the definition in exact arithmetic, so that ties are ties."""
+    rows = [[Fraction(value) for value in row] for row in X.tolist()]
+    extent = [max(column) - min(column) for column in zip(*rows, strict=True)]
+    n, d = X.shape
+
+    def difference(i, j, f):
+        a, b = rows[i][f], rows[j][f]
+        if discrete[f]:
+            return Fraction(a != b)
+        return abs(a - b) / extent[f] if extent[f] else Fraction(0)
+
+    def distance(i, j):
+        return sum(difference(i, j, f) for f in range(d))
+
+    prior = {c: Fraction(int((y == c).sum()), n) for c in set(y.tolist())}
+    scores = [Fraction(0)] * d
+    for i in range(n):
+        for c in prior:
+            others = [(distance(i, j), j) for j in range(n) if j != i and y[j] == c]
+            near = [j for _, j in sorted(others)[:n_neighbors]]
+            weight = Fraction(-1) if c == y[i] else prior[c] / (1 - prior[y[i].item()])
+            for j in near:
+                for f in range(d):
+                    scores[f] += weight * difference(i, j, f) / len(near) / n
+    return np.array([float(score) for score in scores])
+
+
+def fisher_markov(X, y, gamma):
+    """Add up the three published sums in exact arithmetic."""
+    n, gamma = len(y), Fraction(gamma)
+    scores = []
+    for column in X.T.tolist():
+        f = [Fraction(value) for value in column]
+        total = Fraction(0)
+        for c in set(y.tolist()):
+            inside = [value for value, label in zip(f, y.tolist(), strict=True) if label == c]
+            total += sum(inside) ** 2 / len(inside)
+        squares = sum(value**2 for value in f)
+        scores.append(total / n - gamma / n * squares + (gamma - 1) / n**2 * sum(f) ** 2)
+    return np.array([float(score) for score in scores])
+
+
+def deviation_states(f):
+    mean = sum(f) / len(f)
+    deviation = (sum((value - mean) ** 2 for value in f) / len(f)) ** 0.5
+    low, high = mean - deviation, mean + deviation
+    return [0 if value <= low else 2 if value > high else 1 for value in f]
+
+
+def entropy(*variables):
+    n = len(variables[0])
+    counts = Counter(zip(*variables, strict=True)).values()
+    return fsum(-count / n * log(count / n) for count in counts)
+
+
+def information(a, b):
+    n, of_a, of_b = len(a), Counter(a), Counter(b)
+    both = Counter(zip(a, b, strict=True)).items()
+    return fsum(count / n * log(count * n / (of_a[x] * of_b[y])) for (x, y), count in both)
+
+
+def uncertainty(a, b):
+    entropies = entropy(a) + entropy(b)
+    return 2 * information(a, b) / entropies if entropies else 0.0
+
+
+def mrmr(columns, classes, n_chosen, scheme):
+    """Return relevance, order and path; values that differ by less than 1e-11 are ties."""
+    relevance = [information(column, classes) for column in columns]
+    chosen, path = [], []
+    while len(chosen) < n_chosen:
+        keys = {}
+        for f, column in enumerate(columns):
+            if f in chosen:
+                continue
+            value = relevance[f]
+            if chosen:
+                redundancy = sum(information(column, columns[g]) for g in chosen) / len(chosen)
+                if scheme == "difference":
+                    value = relevance[f] - redundancy
+                elif redundancy > 1e-13:
+                    value = relevance[f] / redundancy
+                else:
+                    value = np.inf if relevance[f] > 1e-13 else 0.0
+            among_infinite = round(relevance[f], 11) if value == np.inf else 0
+            keys[f] = (-round(value, 11), -among_infinite, f)
+        ranked = sorted(keys, key=keys.get)
+        chosen.append(ranked[0])
+        path.append(-keys[ranked[0]][0])
+    return relevance, chosen + ranked[1:], path
+
+
+def fcbf(columns, classes, threshold):
+    """Return uncertainty, order and the number of predominant features."""
+    with_class = [round(uncertainty(column, classes), 11) for column in columns]
+    ranked = sorted(range(len(columns)), key=lambda f: (-with_class[f], f))
+    alive = [f for f in ranked if with_class[f] > threshold]
+    for p in ranked:
+        if p in alive:
+            for q in alive[alive.index(p) + 1 :]:
+                if round(uncertainty(columns[p], columns[q]), 11) >= with_class[q]:
+                    alive.remove(q)
+    return with_class, alive + [f for f in ranked if f not in alive], len(alive)

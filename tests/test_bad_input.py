@@ -8,9 +8,10 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer
 
 import linkselect as ls
-from test_selectors import PAIRWISE, SUPERVISED, every_pair_selector, every_selector
+from test_selectors import PAIRWISE, SEARCHES, SUPERVISED, every_pair_selector, every_selector
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_data_that_are_none(selector, spoil, message, X, y):
         clone(selector).fit(spoilt, labels)
 
 
-@pytest.mark.parametrize("selector", SUPERVISED, ids=repr)
+@pytest.mark.parametrize("selector", [*SUPERVISED, *SEARCHES], ids=repr)
 def test_labels_that_are_missing(selector, X, y, pairs):
     words = "requires y to be passed, but the target y is None"
     with pytest.raises(ValueError, match=words):
@@ -66,7 +67,8 @@ def test_labels_that_are_missing(selector, X, y, pairs):
         selector.fit(X, y + 0.5)
 
 
-NEEDY = [s for s in PAIRWISE if not isinstance(s, ls.ConstrainedLaplacianScore)]
+UNDEMANDING = (ls.ConstrainedLaplacianScore, ls.EnsembleCLS)
+NEEDY = [s for s in PAIRWISE if not isinstance(s, UNDEMANDING)]
 
 
 @pytest.mark.parametrize("selector", NEEDY, ids=repr)
@@ -101,6 +103,8 @@ def test_one_kind_of_pairs_is_enough_where_the_formula_has_a_value(X):
         ls.ConstrainedLaplacianScore().fit(X, pairs=pairs)
         ls.ConstrainedLaplacianScore(variant="2014").fit(X, pairs=pairs)
         ls.CompensatedLaplacianScore().fit(X, pairs=pairs)
+        ls.SCGS().fit(X, pairs=pairs)
+        ls.EnsembleCLS().fit(X, pairs=pairs)
     ls.LSDF().fit(X, pairs=ls.Pairs(cannot=[(0, 1)]))
 
 
@@ -222,6 +226,8 @@ def test_all_features_constant(selector, y):
         ls.LSDF,
         ls.ConstrainedLaplacianScore,
         ls.CompensatedLaplacianScore,
+        ls.SCGS,
+        ls.EnsembleCLS,
     ],
 )
 def test_more_neighbours_than_samples(selector, X, y):
@@ -266,6 +272,17 @@ def test_a_radius_that_reaches_nobody(X):
         ls.ConstrainedLaplacianScore(variant="2012"),
         ls.CompensatedLaplacianScore(gamma=2),
         ls.FRLL(neighbors="both"),
+        ls.ReliefF(n_neighbors=0),
+        ls.FisherMarkov(gamma=1.5),
+        ls.MRMR(scheme="product"),
+        ls.MRMR(discretize="kmeans"),
+        ls.MRMR(discretize=3),
+        ls.FCBF(threshold=1.0),
+        ls.SCGS(sparsity=1.0),
+        ls.SCGS(pair_weight=-1),
+        ls.EnsembleCLS(n_estimators=0),
+        ls.EnsembleCLS(max_samples=0),
+        ls.EnsembleCLS(max_features=1.5),
     ],
     ids=repr,
 )
@@ -282,6 +299,27 @@ def test_more_features_than_there_are(X, y):
 def test_radius_with_neighbours_per_class(X, y):
     with pytest.raises(ValueError, match='needs neighbors="overall"'):
         ls.FRLL(radius=0.5, neighbors="per_class").fit(X, y)
+
+
+@pytest.mark.parametrize("discrete", [[3], [-1], [True, False], [0.5], [[0, 1]], ["a"]])
+def test_discrete_features_that_are_not_there(discrete, X, y):
+    with pytest.raises(ValueError, match="discrete=.*X has 3. Pass True, a mask of 3 booleans"):
+        ls.ReliefF(discrete=discrete).fit(X, y)
+
+
+@pytest.mark.parametrize("method", [ls.MRMR, ls.FCBF])
+def test_a_discretizer_that_changes_the_number_of_columns(method, X, y):
+    with pytest.raises(ValueError, match=r'made shape \(12, 15\) of \(12, 3\).*encode="ordinal"'):
+        method(discretize=KBinsDiscretizer(encode="onehot")).fit(X, y)
+
+
+def test_no_predominant_feature(X, y):
+    with pytest.warns(UserWarning, match=r"No feature is predominant.*threshold=0.99.*is kept"):
+        fitted = ls.FCBF(threshold=0.99).fit(X, y)
+    assert fitted.n_features_ == 1
+    assert fitted.path_.size == 0
+    assert fitted.scores_[fitted.order_[0]] == fitted.scores_.max()
+    ls.FCBF(2, threshold=0.99).fit(X, y)
 
 
 def test_a_failed_fit_leaves_the_object_as_it_was(X, y):
@@ -333,6 +371,9 @@ def test_ids_that_are_none(selector, X, pairs):
 
 @every_selector
 def test_values_whose_squares_overflow(selector, X, y):
+    if isinstance(selector, ls.ReliefF | ls.MRMR | ls.FCBF):  # they square nothing
+        clone(selector).fit(X * 1e160, y)
+        return
     with pytest.raises(ValueError, match="squares overflow.*Scale the features"):
         clone(selector).fit(X * 1e160, y)
 

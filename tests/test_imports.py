@@ -18,7 +18,9 @@ FLOW = [
     "graphs",
     "forms",
     "scores",
+    "search",
     "selectors",
+    "cluster",
     "cli",
 ]
 

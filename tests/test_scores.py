@@ -109,6 +109,20 @@ def test_fisher(data):
     agrees(ls.FisherScore(), X, literal.fisher(X, y), y)
 
 
+@given(st.data(), st.sampled_from([-0.5, 0.0, 0.25, -4.0]))
+def test_fisher_markov(data, gamma):
+    X = data.draw(samples())
+    y = data.draw(labels(len(X), unlabelled=False))
+    agrees(ls.FisherMarkov(gamma=gamma), X, literal.fisher_markov(X, y, gamma), y)
+
+
+def test_fisher_markov_with_a_large_mean():
+    rng = np.random.default_rng(1)
+    X, y = 1e8 + 1e-3 * rng.normal(size=(50, 4)), rng.integers(0, 2, 50)
+    found = ls.FisherMarkov().fit(X, y).scores_
+    assert_allclose(found, literal.fisher_markov(X, y, -0.5), rtol=1e-10)
+
+
 @given(st.data(), st.sampled_from(["quotient", "difference"]))
 def test_frll(data, criterion):
     X = data.draw(samples())

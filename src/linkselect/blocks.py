@@ -20,6 +20,7 @@ __all__ = [
     "blockwise",
     "column_block",
     "column_slices",
+    "dense_blocks",
     "map_threads",
     "slices",
     "sum_by",
@@ -62,6 +63,16 @@ def column_block(X: Matrix, columns: slice, rows: Any = slice(None)) -> Matrix:
         block = X[:, columns]
         return block if isinstance(rows, slice) else block[rows]
     return np.array(X[:, columns][rows], dtype=np.float64, order="C")
+
+
+def dense_blocks(X: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield all columns of X block by block as dense float64 copies, also where X is sparse."""
+    n_samples, n_features = X.shape
+    stored = X.tocsc() if issparse(X) else X
+    width = min(max(BLOCK_SIZE // max(n_samples, 1), 16), 1 << 13)
+    for columns in slices(n_features, width):
+        block = column_block(stored, columns)
+        yield columns, block.toarray().astype(np.float64) if issparse(block) else block
 
 
 def blockwise(

@@ -21,7 +21,15 @@ from linkselect.pairs import (
     encode_labels,
 )
 
-__all__ = ["OnConflict", "Supervision", "from_labels", "from_pairs", "nothing"]
+__all__ = [
+    "OnConflict",
+    "Supervision",
+    "check_index",
+    "from_labels",
+    "from_pairs",
+    "nothing",
+    "restrict",
+]
 
 OnConflict = Literal["raise", "warn", "drop"]
 
@@ -65,6 +73,18 @@ class Supervision:
         if self.cannot is not None:
             return len(self.cannot) > 0
         return len(np.unique(self.classes[~self.unlabelled])) > 1
+
+
+def restrict(known: Supervision, rows: IntArray) -> Supervision:
+    """Keep what is known about some rows, renumbered in their order."""
+    place = np.full(len(known.classes), -1, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+
+    def renumber(links: IntArray | None) -> IntArray | None:
+        return None if links is None else place[links][(place[links] >= 0).all(axis=1)]
+
+    must, cannot = renumber(known.must), renumber(known.cannot)
+    return Supervision(known.classes[rows], must, cannot, known.hint)
 
 
 def nothing(n_samples: int) -> Supervision:
@@ -120,19 +140,26 @@ def from_pairs(
         row_of = _row_numbers(pairs, n_samples)
     else:
         ids = check_ids(sample_ids, n_samples)
-        if ids_are_index and pairs.n_samples == n_samples and ids != tuple(range(n_samples)):
-            raise ValueError(
-                f"The pairs number the rows of {n_samples} samples, but the index of X does not: "
-                f"it starts with {ids[0]!r}. Pass sample_ids=range({n_samples}) if pairs mean row "
-                "numbers, or make the pairs with the ids of the index: "
-                "Pairs.from_labels(y, sample_ids=X.index)."
-            )
+        if ids_are_index:
+            check_index(pairs, ids)
         row_of = {sample: row for row, sample in enumerate(ids)}
     held = pairs.restrict(row_of)
     _report_lost(pairs, held, row_of)
     held = _settle_conflicts(held, on_conflict)
     must, cannot = held.rows(row_of)
     return Supervision(_must_components(must, cannot, n_samples), must, cannot)
+
+
+def check_index(pairs: Pairs, index: tuple[Hashable, ...]) -> None:
+    """Refuse pairs of row numbers where the ids are an index that does not number the rows."""
+    n_samples = len(index)
+    if pairs.n_samples == n_samples and index != tuple(range(n_samples)):
+        raise ValueError(
+            f"The pairs number the rows of {n_samples} samples, but the index of X does not: "
+            f"it starts with {index[0]!r}. Pass sample_ids=range({n_samples}) if pairs mean row "
+            "numbers, or make the pairs with the ids of the index: "
+            "Pairs.from_labels(y, sample_ids=X.index)."
+        )
 
 
 def _row_numbers(pairs: Pairs, n_samples: int) -> dict[Hashable, int]:

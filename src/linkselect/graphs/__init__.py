@@ -3,6 +3,7 @@
 from linkselect.graphs.kernels import auto_sigma, gaussian_edges, kernel_graph, resolve_sigma
 from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel, degrees
 from linkselect.graphs.links import (
+    affinity_graph,
     cannot_graph,
     class_neighbors,
     compensated_graph,
@@ -18,6 +19,7 @@ __all__ = [
     "Graph",
     "Groups",
     "Kernel",
+    "affinity_graph",
     "auto_sigma",
     "ball_edges",
     "cannot_graph",

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from linkselect.blocks import Matrix
 from linkselect.graphs.distances import pair_distances, products
 from linkselect.graphs.kernels import gaussian, gaussian_edges, kernel_graph
-from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
+from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel, members_of
 from linkselect.graphs.neighbors import join_edges, nearest
 from linkselect.supervision import Supervision
 
 __all__ = [
+    "affinity_graph",
     "cannot_graph",
     "class_neighbors",
     "compensated_graph",
@@ -86,6 +87,25 @@ def compensated_graph(
     # All must-links get `compensation` from their own graph; near ones are topped up to 1.
     weights = np.where(must, 1.0 - compensation, np.where(cannot, (1.0 - gamma) * weights, weights))
     return near.reweigh(weights), must_graph(supervision, compensation)
+
+
+def affinity_graph(near: Edges, supervision: Supervision, sigma: float) -> Edges:
+    """Weigh neighbours by a Gaussian and must-links by 1, without cannot-links (Kamvar et al.)."""
+    must, cannot = _linked(near, supervision)
+    free = gaussian_edges(near, sigma).keep(~(must | cannot))
+    links = supervision.must
+    if links is None:
+        inside = [
+            members[np.column_stack(np.triu_indices(len(members), k=1))]
+            for members in members_of(supervision.classes)
+        ]
+        links = np.concatenate([np.empty((0, 2), dtype=np.intp), *inside])
+    return Edges(
+        near.n_samples,
+        np.concatenate([free.left, links[:, 0]]),
+        np.concatenate([free.right, links[:, 1]]),
+        np.concatenate([free.weights, np.ones(len(links))]),
+    )
 
 
 def class_neighbors(

@@ -1,5 +1,6 @@
 """Scores of single features: pure functions of the data, graphs and supervision."""
 
+from linkselect.scores.ensemble import ensemble_constrained_laplacian
 from linkselect.scores.pairwise import (
     compensated_laplacian,
     constrained_laplacian,
@@ -8,7 +9,9 @@ from linkselect.scores.pairwise import (
     laplacian_constraint,
     lsdf,
 )
-from linkselect.scores.supervised import fisher, frll
+from linkselect.scores.relief import relieff
+from linkselect.scores.scgs import scgs
+from linkselect.scores.supervised import fisher, fisher_markov, frll
 from linkselect.scores.unsupervised import laplacian, spectral, variance
 
 __all__ = [
@@ -16,11 +19,15 @@ __all__ = [
     "constrained_laplacian",
     "constraint_difference",
     "constraint_ratio",
+    "ensemble_constrained_laplacian",
     "fisher",
+    "fisher_markov",
     "frll",
     "laplacian",
     "laplacian_constraint",
     "lsdf",
+    "relieff",
+    "scgs",
     "spectral",
     "variance",
 ]

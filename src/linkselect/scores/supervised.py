@@ -9,7 +9,7 @@ from linkselect.forms import laplacian_form, moments
 from linkselect.graphs.kinds import Edges, FloatArray, IntArray
 from linkselect.scores.ratios import ratio
 
-__all__ = ["fisher", "frll"]
+__all__ = ["fisher", "fisher_markov", "frll"]
 
 
 def fisher(X: Matrix, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
@@ -18,6 +18,24 @@ def fisher(X: Matrix, classes: IntArray, n_jobs: int | None = None) -> FloatArra
     def work(block: Matrix) -> FloatArray:
         parts = moments(block, classes)
         return ratio(parts.between(), parts.within())
+
+    return blockwise(work, X, n_jobs=n_jobs)
+
+
+def fisher_markov(
+    X: Matrix, classes: IntArray, gamma: float, n_jobs: int | None = None
+) -> FloatArray:
+    """Subtract gamma times the variance from the variance of class means; larger is better.
+
+    As published, `(1/n) sum_c (sum_{i in c} f_i)^2 / n_c - (gamma/n) sum f_i^2 + ((gamma-1)/n^2)
+    (sum f_i)^2`. The squared mean enters the three terms with the factors 1, -gamma and gamma - 1,
+    so it cancels, and what is left are variances, which a large mean does not disturb.
+    """
+
+    def work(block: Matrix) -> FloatArray:
+        parts = moments(block, classes)
+        between, within = parts.between(), parts.within()
+        return (between - gamma * (between + within)) / len(classes)
 
     return blockwise(work, X, n_jobs=n_jobs)
 

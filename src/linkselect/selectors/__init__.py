@@ -1,5 +1,6 @@
 """The scikit-learn selectors: check the input, call a score, keep the ranking."""
 
+from linkselect.selectors.information import FCBF, MRMR
 from linkselect.selectors.pairwise import (
     LSDF,
     CompensatedLaplacianScore,
@@ -7,18 +8,28 @@ from linkselect.selectors.pairwise import (
     ConstraintScore,
     LaplacianConstraintScore,
 )
-from linkselect.selectors.supervised import FRLL, FisherScore
+from linkselect.selectors.semisupervised import SCGS, EnsembleCLS
+from linkselect.selectors.supervised import FRLL, FisherMarkov, FisherScore, ReliefF
 from linkselect.selectors.unsupervised import LaplacianScore, SpectralScore, VarianceScore
+from linkselect.selectors.wrappers import Redundancy, StableSelector
 
 __all__ = [
+    "FCBF",
     "FRLL",
     "LSDF",
+    "MRMR",
+    "SCGS",
     "CompensatedLaplacianScore",
     "ConstrainedLaplacianScore",
     "ConstraintScore",
+    "EnsembleCLS",
+    "FisherMarkov",
     "FisherScore",
     "LaplacianConstraintScore",
     "LaplacianScore",
+    "Redundancy",
+    "ReliefF",
     "SpectralScore",
+    "StableSelector",
     "VarianceScore",
 ]

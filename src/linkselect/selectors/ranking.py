@@ -41,7 +41,10 @@ __all__ = [
     "RankingSelector",
     "Track",
     "best_first",
+    "check_labels",
+    "check_samples",
     "count_features",
+    "index_of",
 ]
 
 NUMBER_OF_FEATURES = [
@@ -179,7 +182,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         before = _fitted_attributes(self)
         try:
             self._validate_params()
-            ids = _index_of(X) if sample_ids is None else sample_ids
+            ids = index_of(X) if sample_ids is None else sample_ids
             X, y = self._check_data(X, y)
             self._check_count(X.shape[1])
             known = self._know(X.shape[0], y, pairs, ids, sample_ids is None)
@@ -224,7 +227,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return Ranking(scores, best_first(scores, self.greater_is_better), n_selected)
 
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
-        return _check_samples(self, X), y
+        return check_samples(self, X), y
 
     def _know(
         self, n_samples: int, y: Any, pairs: Any, sample_ids: Any, ids_are_index: bool
@@ -298,7 +301,7 @@ class LabelSelector(RankingSelector):
                 f"Write {name}().fit(X, y), or use a method that works from pairs, such as "
                 "ConstraintScore().fit(X, pairs=pairs)."
             )
-        X = _check_samples(self, X)
+        X = check_samples(self, X)
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "O" and any(is_missing(label, minus_one=False) for label in y):
             raise ValueError(
@@ -354,7 +357,7 @@ class PairSelector(RankingSelector):
                 pairs, n_samples, sample_ids, self.on_conflict, ids_are_index=ids_are_index
             )
         elif y is not None:
-            known = supervision.from_labels(_check_labels(y), n_samples)
+            known = supervision.from_labels(check_labels(y), n_samples)
         else:
             known = supervision.nothing(n_samples)
         self._check_needs(known, given=pairs is not None or y is not None)
@@ -390,7 +393,8 @@ _HOW_TO_SUPERVISE = (
 )
 
 
-def _check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
+def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
+    """Check X as scikit-learn does: numbers, finite, two samples or more; dense, CSR or CSC."""
     X = validate_data(
         estimator,
         X,
@@ -405,7 +409,7 @@ def _check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
     return X
 
 
-def _check_labels(y: Any) -> Any:
+def check_labels(y: Any) -> Any:
     """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
     labels = np.asarray(y)
     if labels.dtype.kind == "c":
@@ -438,6 +442,6 @@ def _fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
     return {name: value for name, value in found if name.endswith("_") and name[0] != "_"}
 
 
-def _index_of(X: Any) -> Iterable[Hashable] | None:
+def index_of(X: Any) -> Iterable[Hashable] | None:
     """Return the index of a pandas frame, whose labels stay with their rows in a fold."""
     return X.index if hasattr(X, "iloc") and hasattr(X, "index") else None

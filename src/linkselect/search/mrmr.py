@@ -1,0 +1,103 @@
+"""mRMR: features that tell most about the class and least about each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.search.information import DECIMALS, Discrete, mutual_information
+
+__all__ = ["Relevant", "mrmr"]
+
+
+class Relevant(NamedTuple):
+    """Features in the order in which mRMR chose them.
+
+    Attributes
+    ----------
+    relevance : ndarray of shape (n_features,)
+        The mutual information of each feature with the class.
+    order : ndarray of shape (n_features,)
+        The chosen features in order, then the rest by their value at the last step.
+    path : ndarray of shape (n_chosen,)
+        The value of each chosen feature when it was chosen.
+    """
+
+    relevance: FloatArray
+    order: IntArray
+    path: FloatArray
+
+
+def mrmr(
+    states: NDArray[np.integer[Any]],
+    classes: IntArray,
+    n_chosen: int,
+    scheme: Literal["difference", "quotient"] = "difference",
+    track: Callable[[Iterable[int]], Iterator[int]] = iter,
+) -> Relevant:
+    """Choose features one by one by relevance and mean redundancy with those already chosen.
+
+    The first is the most relevant one. Then the value of a feature f is `relevance - redundancy` or
+    `relevance / redundancy`, where relevance is `I(f; class)` and redundancy the mean of `I(f; g)`
+    over the chosen g. A quotient over 0 is infinite where there is relevance (and the more
+    relevant of two such features is better), else 0. Ties go by feature index.
+
+    Parameters
+    ----------
+    states : ndarray of int of shape (n_samples, n_features)
+        States from 0 of the discretised features.
+    classes : ndarray of int of shape (n_samples,)
+        Classes from 0.
+    n_chosen : int
+        How many steps to take, at least 1.
+    scheme : {"difference", "quotient"}, default="difference"
+        How redundancy counts.
+    track : callable, optional
+        Wraps the steps to report progress; may end them early.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> states = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]])
+    >>> found = mrmr(states, np.array([0, 1, 2, 3]), 2)
+    >>> found.order, found.path.round(4)
+    (array([0, 2, 1]), array([0.6931, 0.6931]))
+    """
+    features = Discrete.of(states)
+    relevance = mutual_information(features, classes)
+    redundancy = np.zeros(len(relevance))
+    remaining = rest = np.arange(len(relevance))
+    values = relevance
+    chosen: list[int] = []
+    path: list[float] = []
+    for _ in track(range(n_chosen)):
+        if chosen:
+            redundancy += mutual_information(features, states[:, chosen[-1]])
+            values = _VALUES[scheme](relevance, redundancy / len(chosen))
+        ranked = _best_first(values[remaining], relevance[remaining])
+        chosen.append(int(remaining[ranked[0]]))
+        path.append(float(values[chosen[-1]]))
+        # The remaining ones stay in the order of their indices, which breaks ties.
+        remaining, rest = np.delete(remaining, ranked[0]), remaining[ranked[1:]]
+    return Relevant(relevance, np.append(np.array(chosen, dtype=np.intp), rest), np.array(path))
+
+
+def _quotient(relevance: FloatArray, redundancy: FloatArray) -> FloatArray:
+    without = np.where(relevance > 0, np.inf, 0.0)
+    return np.divide(relevance, redundancy, out=without, where=redundancy > 0)
+
+
+_VALUES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "difference": np.subtract,
+    "quotient": _quotient,
+}
+
+
+def _best_first(values: FloatArray, relevance: FloatArray) -> IntArray:
+    """Order by decreasing value, infinite ones by decreasing relevance, ties by index."""
+    among_infinite = np.where(np.isinf(values), relevance, 0.0)
+    return np.lexsort((-np.round(among_infinite, DECIMALS), -np.round(values, DECIMALS)))
