@@ -17,6 +17,7 @@ FLOW = [
     "graphs",
     "forms",
     "scores",
+    "search",
     "selectors",
     "cli",
 ]

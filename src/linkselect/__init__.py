@@ -10,7 +10,10 @@ from linkselect.selectors import (
     FisherScore,
     LaplacianConstraintScore,
     LaplacianScore,
+    NearestNeighborSFS,
+    SimilarityConstraintScore,
     SpectralScore,
+    TraceRatio,
     VarianceScore,
 )
 
@@ -25,7 +28,10 @@ __all__ = [
     "FisherScore",
     "LaplacianConstraintScore",
     "LaplacianScore",
+    "NearestNeighborSFS",
     "Pairs",
+    "SimilarityConstraintScore",
     "SpectralScore",
+    "TraceRatio",
     "VarianceScore",
 ]

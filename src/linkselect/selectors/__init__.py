@@ -7,6 +7,11 @@ from linkselect.selectors.pairwise import (
     ConstraintScore,
     LaplacianConstraintScore,
 )
+from linkselect.selectors.search import (
+    NearestNeighborSFS,
+    SimilarityConstraintScore,
+    TraceRatio,
+)
 from linkselect.selectors.supervised import FRLL, FisherScore
 from linkselect.selectors.unsupervised import LaplacianScore, SpectralScore, VarianceScore
 
@@ -19,6 +24,9 @@ __all__ = [
     "FisherScore",
     "LaplacianConstraintScore",
     "LaplacianScore",
+    "NearestNeighborSFS",
+    "SimilarityConstraintScore",
     "SpectralScore",
+    "TraceRatio",
     "VarianceScore",
 ]

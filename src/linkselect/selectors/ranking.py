@@ -41,6 +41,7 @@ __all__ = [
     "RankingSelector",
     "Track",
     "best_first",
+    "check_labels",
     "count_features",
 ]
 
@@ -279,6 +280,14 @@ class LabelSelector(RankingSelector):
     """A selector that needs a label for every sample; pairs are ignored."""
 
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
+        X = self._check_samples_with_labels(X, y)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _check_samples_with_labels(self, X: Any, y: Any) -> Matrix:
         if y is None:
             name = type(self).__name__
             raise ValueError(
@@ -286,22 +295,21 @@ class LabelSelector(RankingSelector):
                 f"Write {name}().fit(X, y), or use a method that works from pairs, such as "
                 "ConstraintScore().fit(X, pairs=pairs)."
             )
-        X = _check_samples(self, X)
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        check_consistent_length(X, y)
-        return X, y
+        return _check_samples(self, X)
 
     def _know(self, n_samples: int, y: Any, pairs: Any, sample_ids: Any) -> Supervision:
         labels, classes = np.unique(y, return_inverse=True)
+        self._check_classes(labels)
+        return Supervision(classes)
+
+    def _check_classes(self, labels: NDArray[Any]) -> None:
         if len(labels) < 2:
+            found = f"the one class {labels[0]!s}" if len(labels) else "no label"
             raise ValueError(
-                f"y has the one class {labels[0]!s}, but {type(self).__name__} compares classes "
+                f"y has {found}, but {type(self).__name__} compares classes "
                 "and needs at least 2. For data without classes use VarianceScore or "
                 "LaplacianScore."
             )
-        return Supervision(classes)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -330,7 +338,7 @@ class PairSelector(RankingSelector):
         if pairs is not None:
             known = supervision.from_pairs(pairs, n_samples, sample_ids, self.on_conflict)
         elif y is not None:
-            known = supervision.from_labels(_check_labels(y), n_samples)
+            known = supervision.from_labels(check_labels(y), n_samples)
         else:
             known = supervision.nothing(n_samples)
         self._check_needs(known, given=pairs is not None or y is not None)
@@ -381,7 +389,7 @@ def _check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
     return X
 
 
-def _check_labels(y: Any) -> Any:
+def check_labels(y: Any) -> Any:
     """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
     labels = np.asarray(y)
     if labels.dtype.kind == "c":
