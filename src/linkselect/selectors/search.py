@@ -215,9 +215,9 @@ class SimilarityConstraintScore(PairSelector):
         warnings.warn(
             f"sigma={self.sigma:g} is too narrow for {n_vanished} of {len(apart)} features: in "
             f"each of them half of the must-links are more than {limit:.2g} apart (in feature "
-            f"{worst} more than {apart[worst]:.3g}), so that the kernel is below {VANISHED:g} where "
-            "samples should be alike. Scale the features to [0, 1] with MinMaxScaler, or pass "
-            'sigma="auto" or sigma="target".',
+            f"{worst} more than {apart[worst]:.3g}), so that the kernel is below {VANISHED:g} "
+            "where samples should be alike. Scale the features to [0, 1] with MinMaxScaler, or "
+            'pass sigma="auto" or sigma="target".',
             stacklevel=4,
         )
 
