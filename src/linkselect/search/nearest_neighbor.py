@@ -15,8 +15,9 @@ __all__ = ["AccuracyPath", "select_by_nearest_neighbor"]
 
 Split = tuple[IntArray, IntArray]
 
-# Queries times references handled at once: a block of distances stays in the processor's cache.
-DISTANCES_PER_BLOCK = 2**14
+# Queries times references handled at once: small enough for the processor's cache, large enough
+# that Python's share of the time is small.
+DISTANCES_PER_BLOCK = 2**16
 # How many of the nearest references are looked at before all of them.
 N_NEAREST = 32
 
@@ -136,24 +137,50 @@ def _hits(
         distances += _squared_differences(columns[feature], queries[:, None], train)
     if leave_self_out:
         distances[queries[:, None] == train] = np.inf
+    nearest_with = _nearest_of_few if chosen else _nearest_of_all
+    nearest = nearest_with(columns, candidates, queries, train, distances)
+    own = labels[queries]
+    return np.array([np.count_nonzero(labels[rows] == own) for rows in nearest], dtype=np.intp)
+
+
+def _nearest_of_all(
+    columns: FloatArray,
+    candidates: IntArray,
+    queries: IntArray,
+    train: IntArray,
+    distances: FloatArray,
+) -> Iterator[IntArray]:
+    """Yield, for every candidate, the nearest reference of each query."""
+    for feature in candidates:
+        grown = _squared_differences(columns[feature], queries[:, None], train)
+        grown += distances
+        yield train[grown.argmin(axis=1)]
+
+
+def _nearest_of_few(
+    columns: FloatArray,
+    candidates: IntArray,
+    queries: IntArray,
+    train: IntArray,
+    distances: FloatArray,
+) -> Iterator[IntArray]:
+    """Do as `_nearest_of_all`, but look at the nearest references so far first."""
     near, beyond = _nearest_so_far(distances)
     near_distances = np.take_along_axis(distances, near, axis=1)
     near_samples = train[near]
-    hits = np.empty(len(candidates), dtype=np.intp)
+    row = np.arange(len(queries))
     for position, feature in enumerate(candidates):
-        column = columns[feature]
-        grown = _squared_differences(column, queries[:, None], near_samples)
+        grown = _squared_differences(columns[feature], queries[:, None], near_samples)
         grown += near_distances
         place = grown.argmin(axis=1)
-        reached = np.take_along_axis(grown, place[:, None], axis=1)[:, 0]
-        nearest = np.take_along_axis(near_samples, place[:, None], axis=1)[:, 0]
-        open_rows = np.flatnonzero(reached >= beyond)
-        if len(open_rows):
-            grown = _squared_differences(column, queries[open_rows, None], train)
-            grown += distances[open_rows]
-            nearest[open_rows] = train[grown.argmin(axis=1)]
-        hits[position] = np.count_nonzero(labels[nearest] == labels[queries])
-    return hits
+        nearest = near_samples[row, place]
+        unsure = np.flatnonzero(grown[row, place] >= beyond)
+        if len(unsure):
+            one = candidates[position : position + 1]
+            (nearest[unsure],) = _nearest_of_all(
+                columns, one, queries[unsure], train, distances[unsure]
+            )
+        yield nearest
 
 
 def _nearest_so_far(distances: FloatArray) -> tuple[IntArray, FloatArray]:
