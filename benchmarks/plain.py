@@ -1,5 +1,7 @@
 """The plain way: what a careful person writes in NumPy, and what its peers do."""
 
+from itertools import combinations
+
 import numpy as np
 
 
@@ -60,3 +62,28 @@ def skfeature_fcbf(states, y):
     from skfeature.function.information_theoretical_based import FCBF
 
     FCBF.fcbf(states, y, mode="index")
+
+
+def similarity_step(X, kernel, target, candidates, sigma=1.0):
+    """Evaluate the similarity score of every candidate: one kernel update over all pairs each."""
+    values = []
+    for r in candidates:
+        alone = np.exp(-((X[:, None, r] - X[None, :, r]) ** 2) / (2 * sigma**2))
+        values.append(((kernel * alone - target) ** 2).sum())
+    return values
+
+
+def best_of_all_subsets(between, within, n_features):
+    """Find the largest trace ratio by trying every subset."""
+    subsets = np.array(list(combinations(range(len(between)), n_features)))
+    return (between[subsets].sum(axis=1) / within[subsets].sum(axis=1)).max()
+
+
+def sequential_nearest_neighbor(X, y, n_features, splits):
+    """Select by 1-NN accuracy with scikit-learn's own parts, fitted again for every candidate."""
+    from sklearn.feature_selection import SequentialFeatureSelector
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return SequentialFeatureSelector(
+        KNeighborsClassifier(1), n_features_to_select=n_features, cv=splits
+    ).fit(X, y)

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+import tracemalloc
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -16,13 +17,15 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from sklearn.datasets import make_classification
 from sklearn.feature_selection import f_classif
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import check_array
 
 import linkselect as ls
 import plain
-from linkselect import scores
-from linkselect.search import states_of
+from linkselect import scores, search
 from linkselect.supervision import from_pairs
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -164,12 +167,131 @@ def fcbf():
     X, y = labelled(2000, 1000, 3, 100)
     ours = best_time(lambda: ls.FCBF().fit(X, y))
     yield "FCBF, 2,000 x 1,000", "linkselect", ours, None, None
-    states = states_of(X, "deviation")
+    states = search.states_of(X, "deviation")
     yield against("skfeature-chappers", lambda: plain.skfeature_fcbf(states, y), ours, 20)
 
 
+def draw_prototypes(y, per_class=3):
+    rng = np.random.default_rng(0)
+    partial = np.full(len(y), -1)
+    for label in np.unique(y):
+        partial[rng.choice(np.flatnonzero(y == label), per_class, replace=False)] = label
+    return partial
+
+
+def similarity():
+    """Multiple Features, half of each class: eps^SS against one kernel update per candidate."""
+    file = DATA / "multiple_features.npz"
+    if not file.exists():
+        yield f"Similarity (no {file.name} in the data folder)", "", np.nan, None, None
+        return
+    with np.load(file) as content:
+        X, y = MinMaxScaler().fit_transform(content["X"].astype(float)), content["y"]
+    train = np.sort(np.concatenate([np.flatnonzero(y == c)[:100] for c in range(10)]))
+    X, partial = X[train], draw_prototypes(y[train])
+    selector = ls.SimilarityConstraintScore(100, mode="semi-supervised")
+    ours = best_time(lambda: selector.fit(X, partial))
+    what = "eps^SS, 1,000 x 649, 100 features"
+    yield what, "linkselect", ours, 4 / ours, 1
+    groups = search.nearest_prototypes(X, partial)
+    target = (groups[:, None] == groups) * 1.0
+    first = range(X.shape[1])
+    step = best_time(lambda: plain.similarity_step(X, np.ones_like(target), target, first), 1)
+    # 649, 648, ..., 550 candidates; every candidate costs the same in every step.
+    whole = step * sum(range(550, 650)) / 649
+    yield "", "one kernel update per candidate (from its first step)", whole, whole / ours, 100
+    selector.set_params(n_features_to_select="auto")
+    auto = best_time(lambda: selector.fit(X, partial), 1)
+    steps = len(selector.path_)
+    yield "", f"until the minimum is certain ({steps} steps)", auto, None, None
+    tracemalloc.start()
+    selector.set_params(n_features_to_select=3).fit(X, partial)
+    peak = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    yield "", f"peak memory above the data {peak:.0f} MB", np.nan, 200 / peak, 1
+    selector = ls.SimilarityConstraintScore(100)
+    pairs = best_time(lambda: selector.fit(X, partial))
+    yield "eps^S, 30 prototypes x 649, 100 features", "linkselect", pairs, None, None
+
+
+def nearest_neighbor():
+    """500 x 50: ten features by 1-NN accuracy against scikit-learn's SequentialFeatureSelector."""
+    X, y = make_classification(500, 50, n_informative=8, n_classes=3, random_state=0)
+    splits = list(StratifiedKFold(5).split(X, y))
+    selector = ls.NearestNeighborSFS(10, cv=splits)
+    ours = best_time(lambda: selector.fit(X, y), 5)
+    yield "SFS-1NN, 500 x 50, 10 features, 5 folds", "linkselect", ours, None, None
+    peer = best_time(lambda: plain.sequential_nearest_neighbor(X, y, 10, splits), 1)
+    yield "", "SequentialFeatureSelector", peer, peer / ours, 100
+    alone = best_time(lambda: ls.NearestNeighborSFS(10).fit(X, y), 5)
+    yield "SFS-1NN, 500 x 50, 10 features, leave one out", "linkselect", alone, None, None
+
+
+def trace_ratio():
+    """The best subset of 8 out of 20 features, and every size of 10,000."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 10_000)), rng.integers(0, 5, 200)
+    few = X[:, :20]
+    between, within = search.between_and_within(few, y)
+    ours = best_time(lambda: ls.TraceRatio(8).fit(few, y))
+    peer = best_time(lambda: plain.best_of_all_subsets(between, within, 8), 1)
+    yield "Trace ratio, 8 of 20 features", "linkselect, whole fit", ours, None, None
+    yield "", "all subsets in NumPy", peer, peer / ours, 1
+    many = best_time(lambda: ls.TraceRatio().fit(X, y), 1)
+    yield "Trace ratio, 200 x 10,000, every size", "linkselect, whole fit", many, None, None
+
+
+SIMILARITY_MNIST_RUN = """
+import resource, sys, time, warnings
+import numpy as np
+import linkselect as ls
+with np.load(sys.argv[1]) as content:
+    X, y = content["X"], content["y"]
+rng = np.random.default_rng(0)
+partial = np.full(len(y), -1)
+for label in range(10):
+    partial[rng.choice(np.flatnonzero(y == label), 3, replace=False)] = label
+# Pixels stay bytes: sigma=255 on them is sigma=1 on [0, 1].
+selector = ls.SimilarityConstraintScore(
+    50, mode="semi-supervised", sigma=255.0, max_pairs=1_000_000, random_state=0
+)
+start = time.perf_counter()
+warnings.simplefilter("ignore")
+selector.fit(X, partial)
+seconds = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(seconds, peak / 2**20, selector.path_[-1], selector.standard_error_[-1])
+"""
+
+
+def similarity_mnist():
+    """MNIST, 70,000 x 784, 50 features from a million of 2.4 billion pairs."""
+    file = DATA / "mnist.npz"
+    if not file.exists():
+        yield f"Similarity, MNIST (no {file.name} in the data folder)", "", np.nan, None, None
+        return
+    command = [sys.executable, "-c", SIMILARITY_MNIST_RUN, str(file)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    seconds, peak, score, error = map(float, output.split())
+    by = f"score {score:.4g} +- {error:.1g}, peak memory {peak:.2f} GB"
+    yield "eps^SS, MNIST, a million pairs, 50 features", by, seconds, 3 / peak, 1
+
+
 CASES = {
-    case.__name__: case for case in (laplacian, constraint, fisher, relieff, mrmr, fcbf, mnist)
+    case.__name__: case
+    for case in (
+        laplacian,
+        constraint,
+        fisher,
+        relieff,
+        mrmr,
+        fcbf,
+        mnist,
+        similarity,
+        nearest_neighbor,
+        trace_ratio,
+        similarity_mnist,
+    )
 }
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
 from conftest import DATA
@@ -107,3 +108,54 @@ def test_tables_2_and_3_of_2008(problem, method, n_pairs):
         found.append(mean_accuracy(X, y, train, order))
     expected = published(name, method, f"{n_pairs} constraints")
     assert np.mean(found) == pytest.approx(expected, abs=TOLERANCE)
+
+
+# -- 2020: the similarity score, 3 prototypes per class, features in [0, 1] ------------------------
+
+
+def first_part(y, share):
+    """Return the rows that stand in the first part of their class, in file order."""
+    members = [np.flatnonzero(y == label) for label in np.unique(y)]
+    return np.sort(np.concatenate([m[: int(share * len(m) + 0.5)] for m in members]))
+
+
+def draw_prototypes(y, seed):
+    rng = np.random.default_rng(seed)
+    partial = np.full(len(y), -1)
+    for label in np.unique(y):
+        partial[rng.choice(np.flatnonzero(y == label), 3, replace=False)] = label
+    return partial
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mode", "n_runs"), [("supervised", 100), ("semi-supervised", 30)])
+def test_wdbc_of_2020(mode, n_runs):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = MinMaxScaler().fit_transform(X)
+    train = first_part(y, 0.66)
+    assert len(train) == 376
+    test = np.setdiff1d(np.arange(len(y)), train)
+    accuracies, chosen = [], []
+    for seed in range(n_runs):
+        partial = draw_prototypes(y[train], seed)
+        # With the number 30 the whole path is searched, and not only up to its minimum.
+        fitted = ls.SimilarityConstraintScore(30, mode=mode).fit(X[train], partial)
+        rows = np.concatenate([train[partial >= 0], test])
+        is_prototype = np.arange(len(rows)) < 6
+        accuracies.append(mean_accuracy(X[rows], y[rows], is_prototype, fitted.order_))
+        chosen.append(fitted.path_.argmin() + 1)
+    assert np.mean(chosen) == pytest.approx(25, abs=2)
+    if mode == "supervised":
+        assert np.mean(accuracies) == pytest.approx(87.60, abs=1.5)
+
+
+@pytest.mark.slow
+def test_multiple_features_of_2020(load_data):
+    X, y = load_data("multiple_features")
+    X = MinMaxScaler().fit_transform(X.astype(float))
+    train = first_part(y, 0.5)
+    selector = ls.SimilarityConstraintScore(mode="semi-supervised")
+    chosen = [
+        selector.fit(X[train], draw_prototypes(y[train], seed)).n_features_ for seed in range(2)
+    ]
+    assert np.mean(chosen) == pytest.approx(23, abs=3)

@@ -38,7 +38,12 @@ PAIRWISE = [
     ls.CompensatedLaplacianScore(),
     ls.SCGS(),
     ls.EnsembleCLS(n_estimators=10, random_state=0),
+    ls.SimilarityConstraintScore(),
+    ls.SimilarityConstraintScore(mode="semi-supervised", sigma="target"),
+    ls.SimilarityConstraintScore(0.5, mode="semi-supervised", max_pairs=50, random_state=0),
 ]
+SUPERVISED += [ls.TraceRatio()]
+PARTLY_LABELLED = [ls.NearestNeighborSFS(), ls.NearestNeighborSFS(cv=2)]
 # The wrappers, each around a selector of another kind; their own tests are in test_wrappers.py.
 WRAPPERS = [
     ls.StableSelector(ls.FisherScore(), n_resamples=10, random_state=0),
@@ -46,10 +51,13 @@ WRAPPERS = [
     ls.Redundancy(ls.FisherScore()),
     ls.Redundancy(ls.VarianceScore()),
 ]
-SELECTORS = [*UNSUPERVISED, *SUPERVISED, *SEARCHES, *PAIRWISE]
+SELECTORS = [*UNSUPERVISED, *SUPERVISED, *SEARCHES, *PAIRWISE, *PARTLY_LABELLED]
+# Greedy methods and subset scores: their order is not that of the features alone.
+SEARCHING = (ls.SimilarityConstraintScore, ls.TraceRatio, ls.NearestNeighborSFS)
 
 every_selector = pytest.mark.parametrize("selector", SELECTORS, ids=repr)
 every_pair_selector = pytest.mark.parametrize("selector", PAIRWISE, ids=repr)
+every_partly_labelled = pytest.mark.parametrize("selector", [*PAIRWISE, *PARTLY_LABELLED], ids=repr)
 
 
 @parametrize_with_checks(SELECTORS)
@@ -82,11 +90,18 @@ def test_what_a_fit_leaves(selector, iris):
     fitted = selector.fit(*iris)
     assert sorted(fitted.ranking_) == [1, 2, 3, 4]
     assert_array_equal(fitted.ranking_[fitted.order_], [1, 2, 3, 4])
-    if not hasattr(fitted, "path_"):  # a search goes by what a feature adds, not by its score
-        best = fitted.scores_[fitted.order_]
-        step = np.diff(best)
-        assert (step <= 0).all() if fitted.greater_is_better else (step >= 0).all()
-    assert fitted.n_features_ == fitted.support_.sum() == 2
+    best = fitted.scores_[fitted.order_]
+    best = best if fitted.greater_is_better else -best
+    if isinstance(fitted, SEARCHING):
+        path = fitted.path_ if fitted.greater_is_better else -fitted.path_
+        assert 1 <= len(path) <= 4
+        assert path[0] == pytest.approx(best.max())
+    elif not hasattr(fitted, "path_"):  # mRMR goes by what a feature adds
+        assert (np.diff(best) <= 0).all()
+    similar = isinstance(fitted, ls.SimilarityConstraintScore)
+    own_count = similar and fitted.n_features_to_select == "auto"
+    expected = fitted.path_.argmin() + 1 if own_count else 2
+    assert fitted.n_features_ == fitted.support_.sum() == expected
     assert_array_equal(fitted.transform(iris[0]), iris[0][:, fitted.support_])
     assert fitted.inverse_transform(fitted.transform(iris[0])).shape == iris[0].shape
 
@@ -177,7 +192,7 @@ def test_unsupervised_selectors_ignore_y_and_pairs(selector, iris, pairs):
     assert_array_equal(selector.fit(X, ["any", "thing"]).scores_, found)
 
 
-@every_pair_selector
+@every_partly_labelled
 @pytest.mark.parametrize("nothing", [-1, None, np.nan, pd.NA])
 def test_every_way_to_say_unlabelled(selector, nothing, iris):
     X, y = iris
@@ -193,7 +208,7 @@ def test_every_way_to_say_unlabelled(selector, nothing, iris):
     assert_array_equal(selector.fit(X, pd.Series(as_text)).scores_, expected)
 
 
-@every_pair_selector
+@every_partly_labelled
 def test_float_labels_with_nan(selector, iris):
     X, y = iris
     partial = np.where(np.arange(150) % 3 == 0, np.nan, y)
@@ -317,6 +332,9 @@ def test_constant_features_rank_last_with_one_warning(selector):
     if fitted._constant_is_undefined:
         assert_array_equal(np.isnan(fitted.scores_), [False, True, False, True, False])
         assert_array_equal(fitted.order_[-2:], [1, 3])
+    elif isinstance(fitted, SEARCHING):
+        # Whatever the formula says of a feature that tells nothing, it says of both.
+        assert fitted.scores_[1] == fitted.scores_[3]
     else:
         assert_array_equal(fitted.scores_[[1, 3]], [0, 0])
 

@@ -16,10 +16,13 @@ from linkselect.selectors import (
     FisherScore,
     LaplacianConstraintScore,
     LaplacianScore,
+    NearestNeighborSFS,
     Redundancy,
     ReliefF,
+    SimilarityConstraintScore,
     SpectralScore,
     StableSelector,
+    TraceRatio,
     VarianceScore,
 )
 
@@ -41,10 +44,13 @@ __all__ = [
     "FisherScore",
     "LaplacianConstraintScore",
     "LaplacianScore",
+    "NearestNeighborSFS",
     "Pairs",
     "Redundancy",
     "ReliefF",
+    "SimilarityConstraintScore",
     "SpectralScore",
     "StableSelector",
+    "TraceRatio",
     "VarianceScore",
 ]

@@ -8,6 +8,11 @@ from linkselect.selectors.pairwise import (
     ConstraintScore,
     LaplacianConstraintScore,
 )
+from linkselect.selectors.search import (
+    NearestNeighborSFS,
+    SimilarityConstraintScore,
+    TraceRatio,
+)
 from linkselect.selectors.semisupervised import SCGS, EnsembleCLS
 from linkselect.selectors.supervised import FRLL, FisherMarkov, FisherScore, ReliefF
 from linkselect.selectors.unsupervised import LaplacianScore, SpectralScore, VarianceScore
@@ -27,9 +32,12 @@ __all__ = [
     "FisherScore",
     "LaplacianConstraintScore",
     "LaplacianScore",
+    "NearestNeighborSFS",
     "Redundancy",
     "ReliefF",
+    "SimilarityConstraintScore",
     "SpectralScore",
     "StableSelector",
+    "TraceRatio",
     "VarianceScore",
 ]

@@ -294,19 +294,13 @@ class LabelSelector(RankingSelector):
     """A selector that needs a label for every sample; pairs are ignored."""
 
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
-        name = type(self).__name__
-        if y is None:
-            raise ValueError(
-                f"This {name} estimator requires y to be passed, but the target y is None. "
-                f"Write {name}().fit(X, y), or use a method that works from pairs, such as "
-                "ConstraintScore().fit(X, pairs=pairs)."
-            )
-        X = check_samples(self, X)
+        X = self._check_samples_with_labels(X, y)
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "O" and any(is_missing(label, minus_one=False) for label in y):
             raise ValueError(
-                f"y has missing labels (None or NaN), but {name} needs a label for every sample. "
-                "Use a method for partial labels, such as LSDF or ConstrainedLaplacianScore."
+                f"y has missing labels (None or NaN), but {type(self).__name__} needs a label for "
+                "every sample. Use a method for partial labels, such as LSDF or "
+                "ConstrainedLaplacianScore."
             )
         assert_all_finite(y, input_name="y")
         encode_labels(y)  # explains labels that have no common order
@@ -314,17 +308,31 @@ class LabelSelector(RankingSelector):
         check_consistent_length(X, y)
         return X, y
 
+    def _check_samples_with_labels(self, X: Any, y: Any) -> Matrix:
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(
+                f"This {name} estimator requires y to be passed, but the target y is None. "
+                f"Write {name}().fit(X, y), or use a method that works from pairs, such as "
+                "ConstraintScore().fit(X, pairs=pairs)."
+            )
+        return check_samples(self, X)
+
     def _know(
         self, n_samples: int, y: Any, pairs: Any, sample_ids: Any, ids_are_index: bool
     ) -> Supervision:
         labels, classes = np.unique(y, return_inverse=True)
+        self._check_classes(labels)
+        return Supervision(classes)
+
+    def _check_classes(self, labels: NDArray[Any]) -> None:
         if len(labels) < 2:
+            found = f"the one class {labels[0]!s}" if len(labels) else "no label"
             raise ValueError(
-                f"y has the one class {labels[0]!s}, but {type(self).__name__} compares classes "
+                f"y has {found}, but {type(self).__name__} compares classes "
                 "and needs at least 2. For data without classes use VarianceScore or "
                 "LaplacianScore."
             )
-        return Supervision(classes)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

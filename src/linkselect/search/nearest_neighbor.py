@@ -1,0 +1,204 @@
+"""Forward selection by the accuracy of the nearest-neighbour classifier (SFS-1NN)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.blocks import map_threads, slices
+from linkselect.graphs.kinds import FloatArray, IntArray
+
+__all__ = ["AccuracyPath", "select_by_nearest_neighbor"]
+
+Split = tuple[IntArray, IntArray]
+
+# Queries times references handled at once: small enough for the processor's cache, large enough
+# that Python's share of the time is small.
+DISTANCES_PER_BLOCK = 2**16
+# How many of the nearest references are looked at before all of them.
+N_NEAREST = 32
+
+
+class AccuracyPath(NamedTuple):
+    """What a forward selection by accuracy found."""
+
+    order: IntArray
+    """Features in the order of their choice, then the rest by their accuracy at the last step."""
+    path: FloatArray
+    """The accuracy after each chosen feature."""
+    scores: FloatArray
+    """The accuracy of each feature alone."""
+
+
+class _Queries(NamedTuple):
+    """Some samples of a split's test side, and those they look for their neighbour among."""
+
+    split: int
+    train: IntArray
+    queries: IntArray
+
+
+def select_by_nearest_neighbor(
+    X: NDArray[Any],
+    labels: NDArray[Any],
+    n_features: int,
+    splits: Sequence[Split] | None = None,
+    *,
+    track: Callable[[Iterable[int]], Iterator[int]] = iter,
+    n_jobs: int | None = None,
+) -> AccuracyPath:
+    """Select the features that let the nearest neighbour tell the class, one after the other.
+
+    A squared distance is a sum over features, so a candidate adds one squared difference to
+    distances that are there already, and nothing is fitted again.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_all_features)
+        The samples.
+    labels : ndarray of shape (n_samples,)
+        Their classes.
+    n_features : int
+        How many features to choose.
+    splits : sequence of (train, test) index arrays, optional
+        Each test sample takes the label of its nearest train sample; the accuracy is the mean
+        over splits. Default: every sample against all others.
+    track : callable
+        Gets the numbers of the steps and hands them back one by one, each when its step
+        begins; where it ends early, so does the search.
+    n_jobs : int, optional
+        The number of threads. The result does not depend on it.
+
+    Returns
+    -------
+    AccuracyPath
+
+    Notes
+    -----
+    Ties between neighbours go to the first in `train`, ties between features to the lowest index.
+    Memory holds a block of distances, never all of them.
+    """
+    columns = np.ascontiguousarray(X.T, dtype=np.float64)
+    leave_self_out = splits is None
+    if splits is None:
+        everything = np.arange(len(labels))
+        splits = [(everything, everything)]
+    blocks = [block for number, split in enumerate(splits) for block in _blocks(number, split)]
+    n_queries = np.array([[len(test)] for _, test in splits])
+
+    def accuracy_with(candidates: IntArray, chosen: list[int]) -> FloatArray:
+        def hits(block: _Queries) -> IntArray:
+            return _hits(columns, labels, block, chosen, candidates, leave_self_out)
+
+        found = np.zeros((len(n_queries), len(candidates)), dtype=np.intp)
+        for block, counted in zip(blocks, map_threads(hits, blocks, n_jobs), strict=True):
+            found[block.split] += counted
+        # One row per feature, summed as scikit-learn sums the scores of splits: means that
+        # differ in the last digit then differ there, too.
+        return np.ascontiguousarray((found / n_queries).T).mean(axis=1)
+
+    chosen: list[int] = []
+    path: list[float] = []
+    scores = np.empty(0)
+    ranked = remaining = np.arange(len(columns))
+    for step in track(range(n_features)):
+        accuracy = accuracy_with(remaining, chosen)
+        if step == 0:
+            scores = accuracy
+        ranked = remaining[np.argsort(-accuracy, kind="stable")]
+        chosen.append(int(ranked[0]))
+        path.append(float(accuracy.max()))
+        remaining = np.sort(ranked[1:])
+    order = np.concatenate([np.array(chosen, dtype=np.intp), ranked[1:]])
+    return AccuracyPath(order, np.array(path), scores)
+
+
+def _blocks(number: int, split: Split) -> Iterator[_Queries]:
+    train, test = split
+    for part in slices(len(test), max(1, DISTANCES_PER_BLOCK // len(train))):
+        yield _Queries(number, train, test[part])
+
+
+def _hits(
+    columns: FloatArray,
+    labels: NDArray[Any],
+    block: _Queries,
+    chosen: list[int],
+    candidates: IntArray,
+    leave_self_out: bool,
+) -> IntArray:
+    """Count, for every candidate, the queries whose nearest neighbour has their label."""
+    _, train, queries = block
+    distances = np.zeros((len(queries), len(train)))
+    for feature in chosen:
+        distances += _squared_differences(columns[feature], queries[:, None], train)
+    if leave_self_out:
+        distances[queries[:, None] == train] = np.inf
+    nearest_with = _nearest_of_few if chosen else _nearest_of_all
+    nearest = nearest_with(columns, candidates, queries, train, distances)
+    own = labels[queries]
+    return np.array([np.count_nonzero(labels[rows] == own) for rows in nearest], dtype=np.intp)
+
+
+def _nearest_of_all(
+    columns: FloatArray,
+    candidates: IntArray,
+    queries: IntArray,
+    train: IntArray,
+    distances: FloatArray,
+) -> Iterator[IntArray]:
+    """Yield, for every candidate, the nearest reference of each query."""
+    for feature in candidates:
+        grown = _squared_differences(columns[feature], queries[:, None], train)
+        grown += distances
+        yield train[grown.argmin(axis=1)]
+
+
+def _nearest_of_few(
+    columns: FloatArray,
+    candidates: IntArray,
+    queries: IntArray,
+    train: IntArray,
+    distances: FloatArray,
+) -> Iterator[IntArray]:
+    """Do as `_nearest_of_all`, but look at the nearest references so far first."""
+    near, beyond = _nearest_so_far(distances)
+    near_distances = np.take_along_axis(distances, near, axis=1)
+    near_samples = train[near]
+    row = np.arange(len(queries))
+    for position, feature in enumerate(candidates):
+        grown = _squared_differences(columns[feature], queries[:, None], near_samples)
+        grown += near_distances
+        place = grown.argmin(axis=1)
+        nearest = near_samples[row, place]
+        unsure = np.flatnonzero(grown[row, place] >= beyond)
+        if len(unsure):
+            one = candidates[position : position + 1]
+            (nearest[unsure],) = _nearest_of_all(
+                columns, one, queries[unsure], train, distances[unsure]
+            )
+        yield nearest
+
+
+def _nearest_so_far(distances: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Find the nearest references of each query, by index, and how far away the others begin.
+
+    A further feature makes no distance smaller: a reference nearer than that needs no look at
+    the others.
+    """
+    n_references = distances.shape[1]
+    if n_references <= 2 * N_NEAREST:
+        everything = np.broadcast_to(np.arange(n_references), distances.shape)
+        return everything, np.full(len(distances), np.inf)
+    parted = np.argpartition(distances, N_NEAREST, axis=1)[:, : N_NEAREST + 1]
+    beyond = np.take_along_axis(distances, parted[:, N_NEAREST:], axis=1)[:, 0]
+    return np.sort(parted[:, :N_NEAREST], axis=1), beyond
+
+
+def _squared_differences(column: FloatArray, queries: IntArray, references: IntArray) -> FloatArray:
+    difference = column.take(queries) - column.take(references)
+    difference *= difference
+    return difference

@@ -1,0 +1,126 @@
+"""The trace ratio against all subsets."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_wine
+
+import linkselect as ls
+import literal
+from linkselect.search import best_trace_ratio, between_and_within, trace_ratio, trace_ratio_path
+
+
+def best_by_trying_all(between, within, n_features):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = [
+            between[list(subset)].sum() / within[list(subset)].sum()
+            for subset in combinations(range(len(between)), n_features)
+        ]
+    return np.nan if np.isnan(ratios).all() else np.nanmax(ratios)
+
+
+amounts = st.one_of(st.just(0.0), st.floats(1e-6, 1e6))
+
+
+@given(st.data())
+def test_optimum_equals_trying_all_subsets(data):
+    size = data.draw(st.integers(1, 7))
+    between = data.draw(arrays(float, size, elements=amounts))
+    within = data.draw(arrays(float, size, elements=amounts))
+    path = trace_ratio_path(between, within)
+    for n_features in range(1, size + 1):
+        expected = best_by_trying_all(between, within, n_features)
+        found = best_trace_ratio(between, within, n_features)
+        assert_allclose(found.ratio, expected, rtol=1e-9)
+        assert_allclose(path[n_features - 1], expected, rtol=1e-9)
+        assert sorted(found.order) == list(range(size))
+        subset = found.order[:n_features]
+        if np.isfinite(expected):
+            total = within[subset].sum()
+            assert between[subset].sum() == pytest.approx(expected * total, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_problems(seed):
+    generator = np.random.default_rng(seed)
+    between, within = generator.random(10), generator.random(10) ** 3
+    for n_features in range(1, 11):
+        expected = best_by_trying_all(between, within, n_features)
+        assert best_trace_ratio(between, within, n_features).ratio == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 7])
+def test_pools_leave_out_nothing_that_matters(at_once, monkeypatch):
+    monkeypatch.setattr(trace_ratio, "SIZES_AT_ONCE", at_once)
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        # Few values: many equal differences.
+        between, within = generator.integers(0, 4, (2, generator.integers(1, 30))).astype(float)
+        sizes = range(1, len(between) + 1)
+        expected = [best_trace_ratio(between, within, size).ratio for size in sizes]
+        assert_allclose(trace_ratio_path(between, within), expected, rtol=1e-12)
+
+
+def test_by_hand():
+    between, within = np.array([4.0, 1.0, 3.0]), np.array([2.0, 1.0, 1.0])
+    found = best_trace_ratio(between, within, 2)
+    assert found.ratio == 7 / 3
+    assert_allclose(found.differences, [4 - 14 / 3, 1 - 7 / 3, 3 - 7 / 3])
+    assert_array_equal(found.order, [2, 0, 1])
+    assert_allclose(trace_ratio_path(between, within), [3, 7 / 3, 2])
+
+
+def test_no_scatter_within():
+    between, within = np.array([1.0, 5.0, 0.0, 2.0]), np.array([0.0, 0.0, 0.0, 1.0])
+    found = best_trace_ratio(between, within, 2)
+    assert found.ratio == np.inf
+    assert_array_equal(found.order, [1, 0, 2, 3])
+    assert_array_equal(found.differences, [1, 5, 0, -np.inf])
+    assert_array_equal(trace_ratio_path(between, within), [np.inf, np.inf, np.inf, 8])
+
+
+def test_only_constant_features():
+    found = best_trace_ratio(np.zeros(3), np.zeros(3), 2)
+    assert np.isnan(found.ratio)
+    assert_array_equal(found.order, [0, 1, 2])
+    assert np.isnan(trace_ratio_path(np.zeros(3), np.zeros(3))).all()
+
+
+def test_ties_go_by_index():
+    found = best_trace_ratio(np.array([1.0, 2.0, 2.0, 1.0]), np.ones(4), 2)
+    assert_array_equal(found.order, [1, 2, 0, 3])
+
+
+def test_scatter_of_wine():
+    X, y = load_wine(return_X_y=True)
+    between, within = between_and_within(X + 1e6, y)
+    assert_allclose(between / within, literal.fisher(X, y), rtol=1e-6)
+    assert_allclose(between + within, len(y) * X.var(axis=0), rtol=1e-6)
+
+
+def test_the_selector_finds_the_best_subset():
+    X, y = load_wine(return_X_y=True)
+    between, within = between_and_within(X, y)
+    for size in (1, 4, 12):
+        fitted = ls.TraceRatio(size).fit(X, y)
+        expected = best_by_trying_all(between, within, size)
+        chosen = fitted.support_
+        assert between[chosen].sum() / within[chosen].sum() == pytest.approx(expected)
+        assert fitted.ratio_ == pytest.approx(expected)
+        assert fitted.path_[size - 1] == pytest.approx(expected)
+        difference = between - fitted.ratio_ * within
+        assert (np.diff(difference[fitted.order_]) <= 0).all()
+
+
+def test_a_constant_feature_is_never_preferred():
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(UserWarning, match="1 of 14 features are constant; they rank last"):
+        fitted = ls.TraceRatio(13).fit(np.column_stack([np.ones(len(y)), X]), y)
+    alone = ls.TraceRatio(13).fit(X, y)
+    assert_array_equal(fitted.order_, [*alone.order_ + 1, 0])
+    assert_array_equal(fitted.path_, [*alone.path_, alone.path_[-1]])

@@ -1,0 +1,336 @@
+"""What the searching selectors add to the common surface: targets, widths, progress, errors."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.callback import ProgressBar
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold
+from sklearn.preprocessing import MinMaxScaler
+
+import linkselect as ls
+from test_search_similarity import (
+    literal_search,
+    matrices_from_groups,
+    matrices_from_pairs,
+    prototypes,
+)
+
+SEARCHING = [
+    ls.SimilarityConstraintScore(),
+    ls.SimilarityConstraintScore(5, mode="semi-supervised"),
+    ls.SimilarityConstraintScore(5, max_pairs=100, random_state=0),
+    ls.TraceRatio(),
+    ls.NearestNeighborSFS(),
+]
+every_search = pytest.mark.parametrize("selector", SEARCHING, ids=repr)
+
+
+@pytest.fixture
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return MinMaxScaler().fit_transform(X), y
+
+
+def assert_found(fitted, expected):
+    order, path, scores = expected
+    n_steps = len(fitted.path_)
+    assert_array_equal(fitted.order_[:n_steps], order[:n_steps])
+    assert_allclose(fitted.path_, path[:n_steps], rtol=1e-11)
+    assert_allclose(fitted.scores_, scores, rtol=1e-11)
+    assert fitted.n_features_ == path.argmin() + 1
+
+
+# -- what should be alike ----------------------------------------------------------------------
+
+
+def test_labels_make_groups(wine):
+    X, y = wine
+    partial = prototypes(y, 5, 0)
+    expected = literal_search(X, 1.0, *matrices_from_groups(partial), 13)
+    assert_found(ls.SimilarityConstraintScore().fit(X, partial), expected)
+    known = np.flatnonzero(partial >= 0)
+    nearest = known[((X[:, None] - X[known]) ** 2).sum(axis=2).argmin(axis=1)]
+    expected = literal_search(X, 1.0, *matrices_from_groups(partial[nearest]), 13)
+    assert_found(ls.SimilarityConstraintScore(mode="semi-supervised").fit(X, partial), expected)
+
+
+def test_bare_pairs_are_taken_as_they_are(wine):
+    X, y = wine
+    # 0 = 1 and 1 = 2 imply 0 = 2, which the supervised score leaves alone.
+    pairs = ls.Pairs(must=[(0, 1), (1, 2), (60, 61)], cannot=[(0, 60), (2, 140), (61, 141)])
+    matrices = matrices_from_pairs(len(y), pairs.must, pairs.cannot)
+    assert_found(
+        ls.SimilarityConstraintScore().fit(X, pairs=pairs), literal_search(X, 1.0, *matrices, 13)
+    )
+
+
+def test_bare_pairs_make_prototypes(wine):
+    X, y = wine
+    pairs = ls.Pairs(must=[(0, 1), (1, 2), (60, 61)], cannot=[(0, 60), (2, 140), (61, 141)])
+    groups = np.full(len(y), -1)
+    # Two components, and two samples that are only in cannot-links.
+    groups[[0, 1, 2]], groups[[60, 61]], groups[140], groups[141] = 0, 1, 2, 3
+    known = np.flatnonzero(groups >= 0)
+    nearest = known[((X[:, None] - X[known]) ** 2).sum(axis=2).argmin(axis=1)]
+    expected = literal_search(X, 1.0, *matrices_from_groups(groups[nearest]), 13)
+    selector = ls.SimilarityConstraintScore(mode="semi-supervised")
+    assert_found(selector.fit(X, pairs=pairs), expected)
+    # What the closure adds changes nothing about the components.
+    assert_array_equal(clone(selector).fit(X, pairs=pairs.closure()).order_, selector.order_)
+
+
+def test_all_pairs_of_labels_are_the_labels(wine):
+    X, y = wine
+    partial = prototypes(y, 6, 1)
+    from_labels = ls.SimilarityConstraintScore().fit(X, partial)
+    from_pairs = ls.SimilarityConstraintScore().fit(X, pairs=ls.Pairs.from_labels(partial))
+    assert_array_equal(from_pairs.order_, from_labels.order_)
+    assert_allclose(from_pairs.path_, from_labels.path_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["supervised", "semi-supervised"])
+def test_drawn_pairs(mode, wine):
+    X, y = wine
+    selector = ls.SimilarityConstraintScore(4, mode=mode, max_pairs=2000, random_state=0)
+    exact = ls.SimilarityConstraintScore(4, mode=mode).fit(X, y)
+    assert_array_equal(exact.standard_error_, np.zeros(4))
+    drawn = selector.fit(X, y)
+    assert (np.abs(drawn.path_ - exact.path_) < 5 * drawn.standard_error_).all()
+    assert_array_equal(clone(selector).fit(X, y).path_, drawn.path_)
+    other = clone(selector).set_params(random_state=1).fit(X, y)
+    assert (other.path_ != drawn.path_).all()
+    every = clone(selector).set_params(max_pairs=10**6).fit(X, y)
+    assert_allclose(every.path_, exact.path_, rtol=1e-12)
+    assert_array_equal(every.standard_error_, np.zeros(4))
+    bare = clone(selector).set_params(max_pairs=500).fit(X, pairs=ls.Pairs.from_labels(y))
+    assert (bare.standard_error_ > 0).all()
+
+
+def test_sparse_rows_become_dense_only_where_needed(wine):
+    X, y = wine
+    for selector in SEARCHING:
+        dense = clone(selector).fit(X, y)
+        stored = clone(selector).fit(sparse.csr_array(X), y)
+        assert_array_equal(stored.order_, dense.order_)
+        assert_allclose(stored.path_, dense.path_, rtol=1e-12)
+
+
+# -- how many features -------------------------------------------------------------------------
+
+
+def test_numbers_of_features(wine):
+    X, y = wine
+    whole = ls.SimilarityConstraintScore(13).fit(X, y)
+    best = ls.SimilarityConstraintScore().fit(X, y)
+    assert best.n_features_ == whole.path_.argmin() + 1
+    assert len(best.path_) <= len(whole.path_) == 13
+    assert_array_equal(best.path_, whole.path_[: len(best.path_)])
+    for wanted, kept in ((3, 3), (0.5, 6), (1.0, 13)):
+        for selector in (ls.SimilarityConstraintScore, ls.NearestNeighborSFS):
+            fitted = selector(wanted).fit(X, y)
+            assert fitted.n_features_ == len(fitted.path_) == kept
+        assert ls.TraceRatio(wanted).fit(X, y).n_features_ == kept
+
+
+# -- the width ---------------------------------------------------------------------------------
+
+
+def test_widths(wine):
+    X, y = wine
+    assert ls.SimilarityConstraintScore(sigma=2).fit(X, y).sigma_ == 2.0
+    auto = ls.SimilarityConstraintScore(sigma="auto").fit(X, y).sigma_
+    squared = ((X[:, None] - X) ** 2).sum(axis=2)[np.triu_indices(len(X), 1)]
+    assert 2 * auto**2 == pytest.approx(np.median(squared))
+    target = ls.SimilarityConstraintScore(sigma="target")
+    matched = target.fit(X, y).sigma_
+    assert matched == clone(target).fit(X, y).sigma_
+    assert clone(target).fit(7 * X, y).sigma_ == pytest.approx(7 * matched, rel=1e-4)
+    assert_array_equal(clone(target).fit(7 * X, y).order_, target.order_)
+
+
+def test_features_out_of_scale_are_reported():
+    X, y = load_breast_cancer(return_X_y=True)
+    message = (
+        r"sigma=1 is too narrow for \d+ of 30 features.*half of the must-links are more than 3\.7 "
+        r"apart \(in feature 23 more than \d+\).*MinMaxScaler.*sigma=\"auto\".*sigma=\"target\""
+    )
+    pairs = ls.Pairs.from_labels(y, n_must=50, n_cannot=50, random_state=0)
+    with pytest.warns(UserWarning, match=message):
+        ls.SimilarityConstraintScore(2).fit(X, y)
+    with pytest.warns(UserWarning, match=message):
+        ls.SimilarityConstraintScore(2).fit(X, pairs=pairs)
+    with pytest.warns(UserWarning, match=message):
+        ls.SimilarityConstraintScore(2).fit(sparse.csr_array(X), pairs=pairs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ls.SimilarityConstraintScore(2).fit(MinMaxScaler().fit_transform(X), y)
+        ls.SimilarityConstraintScore(2, sigma="auto").fit(X, y)
+        ls.SimilarityConstraintScore(2, sigma="target").fit(X, y)
+        ls.SimilarityConstraintScore(2, sigma=1000.0).fit(X, y)
+
+
+# -- progress and interruption -----------------------------------------------------------------
+
+
+class Recorder:
+    """A callback that counts steps, and can interrupt or stop one."""
+
+    def __init__(self, interrupt_at=None, stop_at=None):
+        self.begun = self.ended = 0
+        self.max_steps = None
+        self.interrupt_at, self.stop_at = interrupt_at, stop_at
+
+    def setup(self, estimator, context):
+        self.max_steps = context.max_subtasks
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **_):
+        if context.task_name == "step":
+            self.begun += 1
+            if self.begun == self.interrupt_at:
+                raise KeyboardInterrupt
+
+    def on_fit_task_end(self, estimator, context, **_):
+        if context.task_name == "step":
+            self.ended += 1
+            return self.ended == self.stop_at
+        return False
+
+
+@every_search
+def test_every_step_is_reported(selector, wine):
+    recorder = Recorder()
+    fitted = clone(selector).set_callbacks(recorder).fit(*wine)
+    assert recorder.begun == recorder.ended == len(fitted.path_)
+    assert_array_equal(fitted.order_, clone(selector).fit(*wine).order_)
+
+
+@every_search
+def test_a_progress_bar_can_be_set(selector, wine, capsys):
+    clone(selector).set_callbacks(ProgressBar()).fit(*wine)
+    assert type(selector).__name__ in capsys.readouterr().out
+
+
+@every_search
+def test_a_callback_can_end_the_search(selector, wine):
+    fitted = clone(selector).set_callbacks(Recorder(stop_at=2)).fit(*wine)
+    assert len(fitted.path_) == 2
+    assert sorted(fitted.order_) == list(range(13))
+
+
+@every_search
+def test_an_interrupted_fit_leaves_the_object_as_it_was(selector, wine):
+    X, y = wine
+    fresh = clone(selector).set_callbacks(Recorder(interrupt_at=2))
+    with pytest.raises(KeyboardInterrupt):
+        fresh.fit(X, y)
+    assert not [name for name in vars(fresh) if name.endswith("_") and name[0] != "_"]
+    with pytest.raises(NotFittedError):
+        fresh.transform(X)
+    fitted = clone(selector).fit(X, y)
+    before = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+    fitted.set_callbacks(Recorder(interrupt_at=2))
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(X[:, :7], y)
+    after = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+    assert fitted.transform(X).shape == (len(X), fitted.n_features_)
+
+
+# -- bad input ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["supervised", "semi-supervised"])
+def test_too_little_to_compare(mode, wine):
+    X, y = wine
+    selector = ls.SimilarityConstraintScore(mode=mode)
+    with pytest.raises(ValueError, match=r"needs a cannot-link.*at least two classes"):
+        selector.fit(X, np.zeros(len(y), dtype=int))
+    with pytest.raises(ValueError, match=r"needs a must-link.*two samples in one of them"):
+        selector.fit(X, prototypes(y, 1, 0))
+    with pytest.raises(ValueError, match="needs a must-link and a cannot-link, but neither pairs"):
+        selector.fit(X)
+    with pytest.raises(ValueError, match="needs a must-link, but there is none among the 2"):
+        selector.fit(X, pairs=ls.Pairs(cannot=[(0, 1)]))
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        ls.SimilarityConstraintScore(sigma=0),
+        ls.SimilarityConstraintScore(sigma=-1.0),
+        ls.SimilarityConstraintScore(sigma="median"),
+        ls.SimilarityConstraintScore(mode="unsupervised"),
+        ls.SimilarityConstraintScore(max_pairs=1),
+        ls.SimilarityConstraintScore(random_state="seed"),
+        ls.NearestNeighborSFS(cv="kfold"),
+        ls.NearestNeighborSFS(cv=1),
+        ls.TraceRatio(1.5),
+    ],
+    ids=repr,
+)
+def test_parameters_out_of_range(selector, wine):
+    with pytest.raises(ValueError, match="parameter of .* must be"):
+        selector.fit(*wine)
+
+
+@pytest.mark.parametrize(
+    "selector", [ls.SimilarityConstraintScore, ls.TraceRatio, ls.NearestNeighborSFS]
+)
+def test_more_features_than_there_are(selector, wine):
+    with pytest.raises(ValueError, match=r"n_features_to_select=14, but X has 13 features. Choose"):
+        selector(14).fit(*wine)
+
+
+def test_neighbours_need_labels(wine):
+    X, y = wine
+    selector = ls.NearestNeighborSFS()
+    pairs = ls.Pairs.from_labels(y, n_must=5, n_cannot=5, random_state=0)
+    with pytest.raises(ValueError, match=r"requires y to be passed.*fit\(X, pairs=pairs\)"):
+        selector.fit(X, pairs=pairs)
+    with pytest.raises(ValueError, match="y has the one class 7, but NearestNeighborSFS compares"):
+        selector.fit(X, np.full(len(y), 7))
+    with pytest.raises(ValueError, match="y has no label, but NearestNeighborSFS compares"):
+        selector.fit(X, np.full(len(y), -1))
+    with pytest.raises(ValueError, match=r"needs at least 2 classes, but y has the one labelled"):
+        selector.fit(X, np.where(y == 0, 5, -1))
+    with pytest.raises(ValueError, match="means unlabelled here"):
+        selector.fit(X, np.where(y == 0, 1, -1))
+    with pytest.raises(ValueError, match="y has 5 labels, but X has 178 rows"):
+        selector.fit(X, y[:5])
+    with pytest.raises(ValueError, match="y has the value 0.5"):
+        selector.fit(X, y + 0.5)
+
+
+def test_splits_that_cannot_be_scored(wine):
+    X, y = wine
+    partial = np.where(np.arange(len(y)) < 10, -1, y)
+    rows = np.arange(len(y))
+    for cv, message in (
+        ([], "cv has no splits"),
+        ([(rows[:9], rows[10:])], "Split 0 of cv has no labelled training sample among its 9"),
+        ([(rows[10:], rows[:9])], r'no labelled test sample among its 9. .*cv="loo"'),
+        ([(rows, rows + 1)], r"Split 0 of cv names row 178, but X has 178 rows \(0..177\)"),
+        ([(rows - 1, rows)], "names row -1"),
+        (GroupKFold(3), "groups"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ls.NearestNeighborSFS(2, cv=cv).fit(X, partial)
+
+
+def test_matrices_that_take_much_memory_are_announced(wine, monkeypatch):
+    monkeypatch.setattr("linkselect.selectors.search.MANY_BYTES", 2**19)
+    with pytest.warns(UserWarning, match=r"All pairs of 178 samples take about.*max_pairs="):
+        ls.SimilarityConstraintScore(2).fit(*wine)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ls.SimilarityConstraintScore(2, max_pairs=500).fit(*wine)
