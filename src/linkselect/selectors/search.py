@@ -196,7 +196,8 @@ class SimilarityConstraintScore(PairSelector):
         if self.sigma == "auto":
             return resolve_sigma("auto", X, self.n_jobs)
         if not isinstance(target, search.PairTarget):
-            target = search.draw_from_groups(target, PAIRS_FOR_SIGMA, np.random.default_rng(0))
+            n_pairs = PAIRS_FOR_SIGMA if self.sigma == "target" else 2 * MUST_LINKS_TO_CHECK
+            target = search.draw_from_groups(target, n_pairs, np.random.default_rng(0))
         if self.sigma == "target":
             return search.match_sigma(X, target, self.n_jobs)
         self._check_width(X, target)
