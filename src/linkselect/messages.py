@@ -10,11 +10,11 @@ __all__ = ["warn_user"]
 OUR_PACKAGES = {"linkselect", "sklearn"}
 
 
-def warn_user(message: str) -> None:
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the first line outside linkselect and scikit-learn that led here."""
     level = 1
     frame = sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OUR_PACKAGES:
         frame = frame.f_back
         level += 1
-    warnings.warn(message, stacklevel=level + 1)
+    warnings.warn(message, category, stacklevel=level + 1)
