@@ -23,6 +23,8 @@ import linkselect as ls
 # The one list that the common tests run over: every selector, with the options that change its way.
 UNSUPERVISED = [ls.VarianceScore(), ls.LaplacianScore(), ls.SpectralScore(style=1)]
 UNSUPERVISED += [ls.SpectralScore(), ls.SpectralScore(style=3)]
+UNSUPERVISED += [ls.SparsityScore(), ls.SparsityScore(graph="l2"), ls.SparsityScore(graph="lle")]
+UNSUPERVISED += [ls.SparsityScore(form="tolerance", tolerance=1e3)]
 SUPERVISED = [ls.FisherScore(), ls.FRLL(), ls.FRLL(criterion="difference", neighbors="per_class")]
 PAIRWISE = [
     ls.ConstraintScore(),

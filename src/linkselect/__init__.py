@@ -10,6 +10,7 @@ from linkselect.selectors import (
     FisherScore,
     LaplacianConstraintScore,
     LaplacianScore,
+    SparsityScore,
     SpectralScore,
     VarianceScore,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "LaplacianConstraintScore",
     "LaplacianScore",
     "Pairs",
+    "SparsityScore",
     "SpectralScore",
     "VarianceScore",
 ]

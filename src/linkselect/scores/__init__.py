@@ -9,7 +9,7 @@ from linkselect.scores.pairwise import (
     lsdf,
 )
 from linkselect.scores.supervised import fisher, frll
-from linkselect.scores.unsupervised import laplacian, spectral, variance
+from linkselect.scores.unsupervised import laplacian, sparsity, spectral, variance
 
 __all__ = [
     "compensated_laplacian",
@@ -21,6 +21,7 @@ __all__ = [
     "laplacian",
     "laplacian_constraint",
     "lsdf",
+    "sparsity",
     "spectral",
     "variance",
 ]

@@ -7,6 +7,7 @@ from linkselect.selectors.pairwise import (
     ConstraintScore,
     LaplacianConstraintScore,
 )
+from linkselect.selectors.sparsity import SparsityScore
 from linkselect.selectors.supervised import FRLL, FisherScore
 from linkselect.selectors.unsupervised import LaplacianScore, SpectralScore, VarianceScore
 
@@ -19,6 +20,7 @@ __all__ = [
     "FisherScore",
     "LaplacianConstraintScore",
     "LaplacianScore",
+    "SparsityScore",
     "SpectralScore",
     "VarianceScore",
 ]
