@@ -63,10 +63,10 @@ def lasso_weights(X, samples, optimum, patience, goal=1e-6):
                     alpha = penalty / len(target)
                     options = {"precompute": products, "fit_intercept": False, "copy_X": False}
                     model = Lasso(alpha, max_iter=int(max_iter), tol=1e-14, **options)
-                    start = time.perf_counter()
+                    start = time.process_time()
                     with threadpool_limits(1):
                         model.fit(columns, target)
-                    seconds = time.perf_counter() - start
+                    seconds = time.process_time() - start
                     weights = model.coef_[: n_samples - 1] / model.coef_[: n_samples - 1].sum()
                     total = np.abs(weights).sum() + np.abs(X[i] - weights @ others).sum()
                     reached = max(total / optimum[i] - 1.0, goal)

@@ -127,13 +127,13 @@ def sparsity():
     Gram matrix is computed once, outside the clock. It runs with ever more iterations until its
     objective is within 1e-6 of the optimum, which it is told, or until a run takes LASSO_PATIENCE
     seconds: then the ratio is a lower bound, and the accuracy that it reached is shown. It is timed
-    on LASSO_SAMPLES samples and scaled up to all. Both have one thread.
+    on LASSO_SAMPLES samples and scaled up to all. Both have one thread; processor seconds.
     """
     for n_samples, n_features in ((200, 2000), (1000, 27)):
         X = np.random.default_rng(0).normal(size=(n_samples, n_features))
-        start = time.perf_counter()
+        start = time.process_time()
         weights = reconstruction_weights(X, n_jobs=1)
-        ours = time.perf_counter() - start
+        ours = time.process_time() - start
         norms = np.asarray(abs(weights).sum(axis=1)).ravel()
         optimum = norms + np.abs(X - weights @ X).sum(axis=1)
         yield f"Sparsity weights, {n_samples:,} x {n_features:,}", "linkselect", ours, None, None

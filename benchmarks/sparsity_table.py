@@ -98,6 +98,10 @@ def main():
     print(f"{options.repeats} repeats of 10 folds; ours, then published\n")
     print("| data | Sparsity | Sparsity, [0, 1] | Variance | Laplacian | Fisher |")
     print("|---|---|---|---|---|---|")
+    missing = {name for name, file in FILES.items() if not (DATA / f"{file}.npz").exists()}
+    for name in missing.intersection(options.sets):
+        print(f"{name}: no {FILES[name]}.npz in the data folder", file=sys.stderr)
+    options.sets = [name for name in options.sets if name not in missing]
     for name in options.sets:
         print(name, file=sys.stderr)
         raw, y = load(name)

@@ -29,7 +29,9 @@ class SparsityScore(RankingSelector):
     `|f - S f|^2 / mean((f - mean(f))^2)`; smaller is better.
 
     Not for features of different units: standardise them first. Not for many samples either: each
-    is an optimisation problem of its own, solved exactly.
+    is an optimisation problem of its own, solved exactly. Features that are rebuilt exactly all
+    score 0, and with `form="compensated"` that may be most of them where samples outnumber
+    features; scale features to [0, 1] then, or choose another form or graph.
 
     Parameters
     ----------
@@ -71,8 +73,8 @@ class SparsityScore(RankingSelector):
     >>> from linkselect import SparsityScore
     >>> X, y = load_iris(return_X_y=True)
     >>> selector = SparsityScore(n_features_to_select=2).fit(scale(X))
-    >>> selector.order_
-    array([0, 1, 3, 2])
+    >>> selector.scores_.round(2)
+    array([0.  , 0.  , 0.29, 0.21])
     >>> selector.reconstruction_weights_.shape
     (150, 150)
     """

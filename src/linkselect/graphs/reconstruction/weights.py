@@ -292,8 +292,10 @@ def _on_one_thread(function: Callable[[], Result]) -> Result:
 
 def _distinct_rows(X: FloatArray) -> tuple[IntArray, IntArray]:
     """Return the first of each set of equal rows, in order, and the set that each row is in."""
-    # Adding 0 makes -0 equal to 0, bit by bit.
-    _, first, group = np.unique(X + 0.0, axis=0, return_index=True, return_inverse=True)
+    # Rows are compared as bytes, which is much faster than by value; adding 0 turns -0 into 0.
+    row = np.dtype((np.void, X.itemsize * X.shape[1]))
+    keys = np.ascontiguousarray(X + 0.0).view(row).ravel()
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return first[order], np.argsort(order)[group.reshape(-1)]
 
