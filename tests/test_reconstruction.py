@@ -294,7 +294,7 @@ class Recorder:
 def test_callbacks_follow_the_tiles(rng, monkeypatch):
     monkeypatch.setattr(weights, "TILES_PER_STEP", 2)
     recorder = Recorder()
-    ls.SparsityScore().set_callbacks(recorder).fit(rng.normal(size=(32, 4)))
+    ls.SparsityScore().set_callbacks(recorder).fit(0.1 * rng.normal(size=(32, 4)))
     assert recorder.begun == recorder.ended == 9  # eight steps and the fit
     assert recorder.promised == 8
 
@@ -490,4 +490,8 @@ def test_wild_scales_are_ranked(rng):
 
 def test_twins_are_rebuilt_and_the_score_stays_finite(rng):
     X = np.repeat(rng.normal(size=(6, 4)), 2, axis=0)
-    assert_array_equal(ls.SparsityScore().fit(X).scores_, 0.0)
+    with pytest.warns(UserWarning, match="All 4 features .* score 0.*Scale the features") as caught:
+        fitted = ls.SparsityScore().fit(X)
+    assert len(caught) == 1
+    assert_array_equal(fitted.scores_, 0.0)
+    assert_array_equal(fitted.order_, range(4))

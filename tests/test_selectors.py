@@ -41,6 +41,8 @@ every_selector = pytest.mark.parametrize("selector", SELECTORS, ids=repr)
 every_pair_selector = pytest.mark.parametrize("selector", PAIRWISE, ids=repr)
 
 
+# The checks have data of few features, which SparsityScore rebuilds exactly.
+@pytest.mark.filterwarnings("ignore:All .* are rebuilt exactly:UserWarning")
 @parametrize_with_checks(SELECTORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkselect import scores
@@ -15,6 +17,7 @@ from linkselect.graphs.reconstruction import (
     n_reconstruction_steps,
     reconstruct,
 )
+from linkselect.messages import warn_user
 from linkselect.selectors.ranking import NEIGHBORS, Ranking, RankingSelector, Track
 from linkselect.supervision import Supervision
 
@@ -118,9 +121,19 @@ class SparsityScore(RankingSelector):
         found = self._reconstruct(X, track)
         ranking = self._ranking(X, scores.sparsity(X, found.weights, self.n_jobs))
         found.warn_unsolved(self.max_iter)
+        self._warn_without_order(ranking.scores)
         ranking.fitted["reconstruction_weights_"] = found.weights
         ranking.fitted["n_iter_"] = int(found.n_iter.max())
         return ranking
+
+    def _warn_without_order(self, values: NDArray[np.float64]) -> None:
+        values = values[~np.isnan(values)]
+        if len(values) > 1 and not values.any():
+            warn_user(
+                f"All {len(values)} features that vary are rebuilt exactly and score 0, so their "
+                "order is that of the columns. Scale the features to [0, 1] or less, or choose "
+                "form='tolerance', graph='l2' or graph='lle'."
+            )
 
     def _reconstruct(self, X: Matrix, track: Track) -> Reconstruction:
         options = (self.graph, self.form, self.tolerance)
