@@ -25,6 +25,8 @@ from test_cluster import CLUSTERERS
 # The one list that the common tests run over: every selector, with the options that change its way.
 UNSUPERVISED = [ls.VarianceScore(), ls.LaplacianScore(), ls.SpectralScore(style=1)]
 UNSUPERVISED += [ls.SpectralScore(), ls.SpectralScore(style=3)]
+UNSUPERVISED += [ls.SparsityScore(), ls.SparsityScore(graph="l2"), ls.SparsityScore(graph="lle")]
+UNSUPERVISED += [ls.SparsityScore(form="tolerance", tolerance=1e3)]
 SUPERVISED = [ls.FisherScore(), ls.FRLL(), ls.FRLL(criterion="difference", neighbors="per_class")]
 SUPERVISED += [ls.ReliefF(), ls.ReliefF(discrete=True), ls.FisherMarkov()]
 SEARCHES = [ls.MRMR(), ls.MRMR(scheme="quotient", discretize="quantile"), ls.FCBF()]
@@ -60,6 +62,8 @@ every_pair_selector = pytest.mark.parametrize("selector", PAIRWISE, ids=repr)
 every_partly_labelled = pytest.mark.parametrize("selector", [*PAIRWISE, *PARTLY_LABELLED], ids=repr)
 
 
+# The checks have data of few features, which SparsityScore rebuilds exactly.
+@pytest.mark.filterwarnings("ignore:All .* are rebuilt exactly:UserWarning")
 @parametrize_with_checks(SELECTORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -35,6 +35,7 @@ __all__ = [
     "laplacian_form",
     "laplacian_product",
     "moments",
+    "reconstruction_form",
 ]
 
 EDGE_CHUNK = 512
@@ -43,6 +44,8 @@ SPARSE_EDGE_CHUNK = 1 << 14
 CANCELLATION = 1e-5
 # A mean is trusted to this share of its size, well above the rounding of long sums.
 ROUNDING = 1e-8
+# An error of a rebuilt value that is smaller, in units of the deviation, is rounding.
+REBUILT_EXACTLY = 1e-9
 
 
 def laplacian_form(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatArray:
@@ -105,6 +108,34 @@ def degree_form(
         parts = moments(block, one_group, degrees)
         form = parts.scatter[0]
         return form if centred else form + parts.mass[0] * (parts.origin + parts.mean[0]) ** 2
+
+    return blockwise(work, X, n_jobs=n_jobs)
+
+
+def reconstruction_form(X: Matrix, weights: csr_array, n_jobs: int | None = None) -> FloatArray:
+    """Compute `|f - S f|^2`, the squared error of rebuilding, for every feature.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        Dense, memory-mapped or SciPy sparse, of any numeric type.
+    weights : csr_array of shape (n_samples, n_samples)
+        S. Its rows sum to 1, so that an offset of the feature does not matter.
+    n_jobs : int, optional
+        The number of threads.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+
+    def work(block: Matrix) -> FloatArray:
+        centred = _without_mean(block)
+        error = centred - weights @ centred
+        # Many features may be rebuilt exactly; rounding must not decide their order.
+        deviation = np.sqrt(np.square(centred).mean(axis=0))
+        error[np.abs(error) <= REBUILT_EXACTLY * deviation] = 0.0
+        return np.square(error).sum(axis=0)
 
     return blockwise(work, X, n_jobs=n_jobs)
 
@@ -346,7 +377,11 @@ def _kernel_form_by_differences(
 
 def _centred(X: Matrix, columns: slice, rows: IntArray) -> FloatArray:
     """Copy a dense block whose columns have lost their mean."""
-    block = column_block(X, columns, rows)
+    return _without_mean(column_block(X, columns, rows))
+
+
+def _without_mean(block: Matrix) -> FloatArray:
+    """Subtract the mean of each column from a block, which may be written to; dense."""
     dense: FloatArray = block.toarray().astype(np.float64) if issparse(block) else block
     dense -= dense[0].copy()
     dense -= dense.mean(axis=0)

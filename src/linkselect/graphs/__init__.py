@@ -13,6 +13,7 @@ from linkselect.graphs.links import (
     reward_graph,
 )
 from linkselect.graphs.neighbors import ball_edges, nearest, nearest_edges
+from linkselect.graphs.reconstruction import reconstruction_weights
 
 __all__ = [
     "Edges",
@@ -33,6 +34,7 @@ __all__ = [
     "must_graph",
     "nearest",
     "nearest_edges",
+    "reconstruction_weights",
     "resolve_sigma",
     "reward_graph",
 ]

@@ -12,7 +12,7 @@ from linkselect.scores.pairwise import (
 from linkselect.scores.relief import relieff
 from linkselect.scores.scgs import scgs
 from linkselect.scores.supervised import fisher, fisher_markov, frll
-from linkselect.scores.unsupervised import laplacian, spectral, variance
+from linkselect.scores.unsupervised import laplacian, sparsity, spectral, variance
 
 __all__ = [
     "compensated_laplacian",
@@ -28,6 +28,7 @@ __all__ = [
     "lsdf",
     "relieff",
     "scgs",
+    "sparsity",
     "spectral",
     "variance",
 ]

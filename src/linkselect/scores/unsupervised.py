@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from linkselect.blocks import Matrix
-from linkselect.forms import degree_form, laplacian_form
+from linkselect.forms import degree_form, laplacian_form, reconstruction_form
 from linkselect.graphs.kinds import FloatArray, Graph, degrees
 from linkselect.scores.ratios import ratio
 
-__all__ = ["laplacian", "spectral", "variance"]
+__all__ = ["laplacian", "sparsity", "spectral", "variance"]
 
 
 def variance(X: Matrix, n_jobs: int | None = None) -> FloatArray:
@@ -53,3 +54,13 @@ def spectral(
         return ratio(change, energy)
     spread = degree_form(X, weights, n_jobs=n_jobs)
     return ratio(change, spread) if style == 2 else ratio(2.0 * spread - change, energy)
+
+
+def sparsity(X: Matrix, weights: csr_array, n_jobs: int | None = None) -> FloatArray:
+    """Compare the error of rebuilding a feature with its variance; smaller is better.
+
+    `|f - S f|^2 / mean((f - mean(f))^2)`, where the rows of the weights S sum to 1. This is eq. 9
+    of the paper; its eq. 10 has `S S'` where the sum needs `S' S`, and a denominator n times as
+    large.
+    """
+    return ratio(reconstruction_form(X, weights, n_jobs), variance(X, n_jobs))

@@ -14,6 +14,7 @@ from linkselect.selectors.search import (
     TraceRatio,
 )
 from linkselect.selectors.semisupervised import SCGS, EnsembleCLS
+from linkselect.selectors.sparsity import SparsityScore
 from linkselect.selectors.supervised import FRLL, FisherMarkov, FisherScore, ReliefF
 from linkselect.selectors.unsupervised import LaplacianScore, SpectralScore, VarianceScore
 from linkselect.selectors.wrappers import Redundancy, StableSelector
@@ -36,6 +37,7 @@ __all__ = [
     "Redundancy",
     "ReliefF",
     "SimilarityConstraintScore",
+    "SparsityScore",
     "SpectralScore",
     "StableSelector",
     "TraceRatio",

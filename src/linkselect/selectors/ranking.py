@@ -218,7 +218,10 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
         """Score every feature and order them."""
-        scores = self._score(X, known)
+        return self._ranking(X, self._score(X, known))
+
+    def _ranking(self, X: Matrix, scores: NDArray[np.float64]) -> Ranking:
+        """Order features by their scores; what has none ranks last, with a warning."""
         constant = constant_columns(X)
         if self._constant_is_undefined:
             scores = np.where(constant, np.nan, scores)
