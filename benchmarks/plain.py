@@ -67,6 +67,13 @@ def skfeature_fcbf(states, y):
     FCBF.fcbf(states, y, mode="index")
 
 
+def skfeature_trace_ratio(X, y, n_features):
+    """Compute the trace ratio by skfeature, which forms matrices of features times features."""
+    from skfeature.function.similarity_based import trace_ratio
+
+    return trace_ratio.trace_ratio(X, y, n_features, mode="index")
+
+
 def similarity_step(X, kernel, target, candidates, sigma=1.0):
     """Evaluate the similarity score of every candidate: one kernel update over all pairs each."""
     values = []

@@ -31,8 +31,8 @@ Result = TypeVar("Result")
 Matrix = Any  # a NumPy array, a memmap or a SciPy sparse matrix: n_samples x n_features
 
 # Large enough to hide the cost of a Python call, small enough that a block and its temporaries
-# stay in the processor's cache. It must not depend on the number of threads.
-BLOCK_SIZE = 1 << 18
+# stay in the processor's last cache. It must not depend on the number of threads.
+BLOCK_SIZE = 1 << 19
 SPARSE_BLOCK_WIDTH = 1 << 14
 
 

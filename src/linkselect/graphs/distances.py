@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from linkselect.blocks import BLOCK_SIZE, Matrix, map_threads, slices
+from linkselect.blocks import Matrix, map_threads, slices
 
 __all__ = ["Products", "pair_distances", "products", "row_tiles"]
 
@@ -26,6 +26,8 @@ IntArray = NDArray[np.intp]
 # product over millions of columns by that of a short one.
 PRODUCT_WIDTH = 1024
 TILE_SIZE = 1 << 23
+# Rows are read in chunks of about this many entries, whose temporaries stay in the cache.
+CHUNK_SIZE = 1 << 18
 
 
 def pair_distances(
@@ -47,7 +49,7 @@ def pair_distances(
         difference *= difference
         return difference.sum(axis=1)
 
-    chunks = slices(len(left), max(BLOCK_SIZE // per_row, 1))
+    chunks = slices(len(left), max(CHUNK_SIZE // per_row, 1))
     return np.concatenate([np.empty(0), *map_threads(work, chunks, n_jobs)])
 
 
@@ -105,7 +107,7 @@ def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Produ
         norms = np.asarray(rows.power(2).sum(axis=1)).ravel()
         longest = int(np.diff(rows.indptr).max(initial=1))
         return Products(rows, norms, 1.0, _errors(norms, longest, np.float64))
-    chunks = slices(X.shape[0], max(BLOCK_SIZE // max(X.shape[1], 1), 1))
+    chunks = slices(X.shape[0], max(CHUNK_SIZE // max(X.shape[1], 1), 1))
     mean, largest = _centre(X, chunks, n_jobs)
     rows = np.empty(X.shape, dtype=dtype)
     norms = np.empty(X.shape[0])
@@ -124,11 +126,12 @@ def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Produ
 
 
 def _errors(norms: FloatArray, length: int, dtype: Any) -> FloatArray:
-    # A product of `length` terms is wrong by at most length * u * |x| |y|, doubled in the
-    # distance; rounding the rows and adding the norms cost a few units more. Each term may also
-    # underflow, which no relative bound covers.
+    # With u = eps / 2, a product of `length` terms is wrong by at most length * u * |x| |y|, which
+    # is doubled in the distance and at most length * u * (|x|^2 + |y|^2). Rounding the rows and
+    # adding the norms cost a few units more. Each term may also underflow, which no relative
+    # bound covers.
     limits = np.finfo(dtype)
-    return (length + 16) * (float(limits.eps) * norms + float(limits.tiny))
+    return (length / 2 + 16) * float(limits.eps) * norms + (length + 16) * float(limits.tiny)
 
 
 def _centre(X: Matrix, chunks: list[slice], n_jobs: int | None) -> tuple[FloatArray, float]:

@@ -72,13 +72,15 @@ def _median_distance(X: Matrix, n_jobs: int | None) -> float:
     # All pairs i < j in one line: those of row i start at starts[i].
     sizes = np.arange(n_samples - 1, -1, -1)
     starts = np.cumsum(sizes) - sizes
-    rough = np.empty(n_samples * (n_samples - 1) // 2)
+    rough = np.empty(n_samples * (n_samples - 1) // 2, dtype=rows.rows.dtype)
+
+    own = rows.norms.astype(rough.dtype)
 
     def work(part: slice) -> None:
         tile = rows.distances(part, rows.take(slice(part.start, None)))
         for row in range(part.start, part.stop):
             line = tile[row - part.start, row - part.start + 1 :]
-            rough[starts[row] : starts[row] + sizes[row]] = line + rows.norms[row]
+            rough[starts[row] : starts[row] + sizes[row]] = line + own[row]
 
     map_threads(work, slices(n_samples, 256), n_jobs)
     middle = np.array([(len(rough) - 1) // 2, len(rough) // 2])
