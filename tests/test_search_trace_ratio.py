@@ -123,4 +123,7 @@ def test_a_constant_feature_is_never_preferred():
         fitted = ls.TraceRatio(13).fit(np.column_stack([np.ones(len(y)), X]), y)
     alone = ls.TraceRatio(13).fit(X, y)
     assert_array_equal(fitted.order_, [*alone.order_ + 1, 0])
-    assert_array_equal(fitted.path_, [*alone.path_, alone.path_[-1]])
+    assert_array_equal(fitted.path_, alone.path_)
+    with pytest.warns(UserWarning, match="constant"):
+        everything = ls.TraceRatio(14).fit(np.column_stack([np.ones(len(y)), X]), y)
+    assert_array_equal(everything.path_, [*alone.path_, alone.path_[-1]])

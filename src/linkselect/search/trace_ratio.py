@@ -80,8 +80,9 @@ def trace_ratio_path(
     between: FloatArray,
     within: FloatArray,
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
+    n_sizes: int | None = None,
 ) -> FloatArray:
-    """Find the largest trace ratio for every size from 1 to the number of features.
+    """Find the largest trace ratio for every size from 1 to `n_sizes`, by default all.
 
     `track` gets the sizes and hands them back one by one; where it ends early, so does the path.
     """
@@ -89,7 +90,7 @@ def trace_ratio_path(
     n_infinite = _n_infinite(between, within)
     path: list[float] = []
     last_of_pool = n_infinite
-    for size in track(range(1, len(between) + 1)):
+    for size in track(range(1, (n_sizes or len(between)) + 1)):
         if size <= n_infinite:
             path.append(np.inf)
             continue

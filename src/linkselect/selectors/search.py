@@ -248,8 +248,9 @@ class TraceRatio(LabelSelector):
         The features by their difference at the optimum.
     ratio_ : float
         The ratio of the selected subset.
-    path_ : ndarray of shape (n_features,)
-        The largest ratio of a subset of 1, 2, ... features.
+    path_ : ndarray of shape (n_sizes,)
+        The largest ratio of a subset of 1, 2, ... features, up to the number of selected ones;
+        up to all with "auto".
 
     Examples
     --------
@@ -275,7 +276,9 @@ class TraceRatio(LabelSelector):
         self.n_jobs = n_jobs
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
-        return n_features
+        if self.n_features_to_select == "auto":
+            return n_features
+        return count_features(self.n_features_to_select, n_features)
 
     def _rank(self, X: Matrix, known: Supervision, track: Track[int]) -> Ranking:
         between, within = search.between_and_within(X, known.classes, self.n_jobs)
@@ -286,13 +289,14 @@ class TraceRatio(LabelSelector):
         varying, rest = np.flatnonzero(~np.isnan(scores)), np.flatnonzero(np.isnan(scores))
         between, within = between[varying], within[varying]
         n_selected = count_features(self.n_features_to_select, X.shape[1])
+        n_sizes = self._n_steps(*X.shape)
         if not len(varying):
-            fitted = {"ratio_": np.nan, "path_": np.full(X.shape[1], np.nan)}
+            fitted = {"ratio_": np.nan, "path_": np.full(n_sizes, np.nan)}
             return Ranking(scores, rest, n_selected, fitted)
         best = search.best_trace_ratio(between, within, min(n_selected, len(varying)))
-        path = search.trace_ratio_path(between, within, track)
+        path = search.trace_ratio_path(between, within, track, min(n_sizes, len(varying)))
         if len(path) == len(varying):
-            path = np.pad(path, (0, len(rest)), mode="edge")
+            path = np.pad(path, (0, n_sizes - len(path)), mode="edge")
         order = np.concatenate([varying[best.order], rest])
         return Ranking(scores, order, n_selected, {"ratio_": best.ratio, "path_": path})
 
