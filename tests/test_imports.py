@@ -21,6 +21,9 @@ FLOW = [
     "search",
     "selectors",
     "cluster",
+    "experiments",
+    "plot",
+    "report",
     "cli",
 ]
 

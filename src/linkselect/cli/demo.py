@@ -1,4 +1,4 @@
-"""The command line. Each command imports what it needs, so that help answers at once."""
+"""`linkselect demo`: three methods on a real data set, from ten pairs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.table import Table
 
-__all__ = ["main"]
-
-
-def main() -> None:
-    """Run the command line."""
-    try:
-        import cyclopts
-    except ImportError:
-        sys.exit("The command line needs more packages: pip install 'linkselect[cli]'")
-    app = cyclopts.App(
-        name="linkselect",
-        help="Select features from must-link and cannot-link pairs, a few labels, or none.",
-    )
-    app.command(demo)
-    app()
+__all__ = ["demo"]
 
 
 def demo(*, n_features: int = 3, draws: int = 20) -> None:

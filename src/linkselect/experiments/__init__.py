@@ -1,0 +1,1 @@
+"""Data sets, protocols, the papers' tables, and runs that can be resumed."""

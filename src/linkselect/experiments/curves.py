@@ -1,0 +1,36 @@
+"""Accuracy against the number of features: what every experiment measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+__all__ = ["Curve"]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over numbers of features, one row for each run.
+
+    Parameters
+    ----------
+    n_features : array of int, shape (n_points,)
+        The numbers of features, ascending.
+    values : array of float, shape (n_runs, n_points)
+        What was measured in each run with so many features.
+    """
+
+    n_features: NDArray[Any]
+    values: NDArray[Any]
+
+    @property
+    def mean(self) -> NDArray[Any]:
+        """The mean over runs, at each number of features."""
+        return self.values.mean(axis=0)
+
+    @property
+    def spread(self) -> NDArray[Any]:
+        """The standard deviation over runs, at each number of features."""
+        return self.values.std(axis=0)

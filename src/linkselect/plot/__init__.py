@@ -1,0 +1,1 @@
+"""Pictures: a fitted selector or a result becomes Axes."""

@@ -1,0 +1,1 @@
+"""Reports: plain data becomes one self-contained page."""
