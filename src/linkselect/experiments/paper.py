@@ -1,0 +1,124 @@
+"""What a paper's experiments are made of: units of work, tables, figures."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+__all__ = ["Cell", "Figure", "Panel", "Paper", "Results", "Series", "Table", "Unit"]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One piece of work that is computed and stored as a whole.
+
+    Parameters
+    ----------
+    experiment : str
+        What is measured; tables and figures that share an experiment share its results.
+    dataset, method : str
+        The names that the paper's tables use.
+    run : int
+        Counts repetitions. Splits and draws follow from `seed`, `dataset` and `run` alone, so
+        all methods of a run see the same.
+    parameters : tuple of (str, value) pairs
+        What else the result depends on, in plain JSON values.
+    seed : int
+        Where all random draws start from.
+    """
+
+    experiment: str
+    dataset: str
+    method: str
+    run: int
+    parameters: tuple[tuple[str, Any], ...] = ()
+    seed: int = 0
+
+    @property
+    def key(self) -> str:
+        """One text for each unit, the same on every machine."""
+        return json.dumps(
+            [self.experiment, self.dataset, self.method, self.run, self.parameters, self.seed]
+        )
+
+    def random(self) -> np.random.Generator:
+        """Return the generator of this run's draws, the same for every method."""
+        return np.random.default_rng([self.seed, zlib.crc32(self.dataset.encode()), self.run])
+
+
+# A result is plain JSON data, so that a store can keep it.
+Results = Mapping[Unit, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of a table: the published one (None: the paper has none) and ours."""
+
+    dataset: str
+    method: str
+    setting: str
+    n_features: str
+    published: float | None
+    ours: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line or a set of bars: y over x, with its spread where there is one."""
+
+    x: Sequence[Any]
+    y: Sequence[float]
+    spread: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes of a figure."""
+
+    title: str
+    xlabel: str
+    ylabel: str
+    series: Mapping[str, Series]
+    kind: Literal["line", "bar"] = "line"
+    logx: bool = False
+    logy: bool = False
+    images: Sequence[Any] = field(default=())
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table: the units it needs in so many runs, and the cells they give."""
+
+    number: int
+    title: str
+    units: Callable[[int], Sequence[Unit]]
+    cells: Callable[[Results], Sequence[Cell]]
+    unit_name: str = "accuracy, %"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published figure: the units it needs in so many runs, and the panels they give."""
+
+    number: int
+    title: str
+    units: Callable[[int], Sequence[Unit]]
+    panels: Callable[[Results], Sequence[Panel]]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its tables, its figures, and the function that computes one unit."""
+
+    name: str
+    title: str
+    compute: Callable[[Unit, Path | None], dict[str, Any]]
+    tables: Mapping[int, Table]
+    figures: Mapping[int, Figure]
+    default_runs: int = 100

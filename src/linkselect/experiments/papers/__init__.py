@@ -1,0 +1,1 @@
+"""The four papers, one module each."""
