@@ -8,6 +8,7 @@ from linkselect.selectors.pairwise import (
     ConstraintScore,
     LaplacianConstraintScore,
 )
+from linkselect.selectors.score_function import ScoreFunction
 from linkselect.selectors.search import (
     NearestNeighborSFS,
     SimilarityConstraintScore,
@@ -36,6 +37,7 @@ __all__ = [
     "NearestNeighborSFS",
     "Redundancy",
     "ReliefF",
+    "ScoreFunction",
     "SimilarityConstraintScore",
     "SparsityScore",
     "SpectralScore",
