@@ -1,1 +1,13 @@
-"""Pictures: a fitted selector or a result becomes Axes."""
+"""Pictures: a fitted selector or a result becomes Axes.
+
+Every function draws into the `ax` it is given, or into a new pyplot figure, and returns the
+Axes. No screen is needed. Lines differ in style and marker, bars in hatching, so that nothing
+is told by colour alone. In a long loop pass your own `ax` or close the figures: pyplot keeps
+every figure that it made.
+"""
+
+from linkselect.plot.features import mask, path, scores
+from linkselect.plot.methods import agreement, curves
+from linkselect.plot.samples import pairs
+
+__all__ = ["agreement", "curves", "mask", "pairs", "path", "scores"]

@@ -1,0 +1,372 @@
+"""Pictures of one fitted selector: its scores, its path, its mask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from linkselect.plot.style import (
+    FAINT,
+    FILL,
+    INK,
+    MUTED,
+    PLAIN_TEXT,
+    STRESS,
+    axes_or_new,
+    calm,
+    short_name,
+)
+from linkselect.selectors.ranking import best_first
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_mask", "draw_path", "draw_scores", "mask", "path", "scores"]
+
+# More bars than this have no room for names.
+MOST_NAMED_BARS = 60
+MOST_MARKED_STEPS = 40
+
+
+def scores(
+    selector: Any, n: int = 20, names: Sequence[str] | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the scores of the best features as bars, best on top.
+
+    Selected features have a full bar, the others a hatched one. A feature without a score
+    has no bar and says so; an infinite score fills the width.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        One of this library, or of scikit-learn with `scores_`.
+    n : int, default=20
+        How many features to draw at most. Above 60 there is no room for their names.
+    names : sequence of str, optional
+        One name per feature. Default: the column names that the selector saw, else x0, x1, ...
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import FisherScore, plot
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ax = plot.scores(FisherScore().fit(X, y))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['x2', 'x3', 'x0', 'x1']
+    """
+    values = _fitted(selector, "scores_")
+    if n < 1:
+        raise ValueError(f"n={n}, but a picture has at least one bar. Choose 1 or more.")
+    named = feature_names(selector, names)
+    greater = bool(getattr(selector, "greater_is_better", True))
+    best = np.asarray(getattr(selector, "order_", best_first(values, greater)))[:n]
+    ax = axes_or_new(ax, 6.4, min(0.27 * len(best) + 1.1, 11.0))
+    shown = [named[feature] for feature in best]
+    draw_scores(ax, shown, values[best], selector.get_support()[best], greater)
+    ax.set_title(type(selector).__name__, loc="left", color=INK)
+    return ax
+
+
+def draw_scores(
+    ax: Axes,
+    names: Sequence[str],
+    values: NDArray[np.float64],
+    selected: NDArray[np.bool_],
+    greater_is_better: bool,
+) -> None:
+    """Draw one bar for each value, the first on top."""
+    lengths = _bar_lengths(values)
+    hatched = {"facecolor": "none", "edgecolor": MUTED, "hatch": "//////", "linewidth": 0.8}
+    _draw_bars(ax, lengths, selected, "selected", {"color": FILL})
+    _draw_bars(ax, lengths, ~selected, "not selected", hatched)
+    ax.axvline(0, color=MUTED, linewidth=0.8)
+    _label_bars(ax, names, values, lengths)
+    ax.set_ylim(len(values) - 0.4, -0.6)
+    better = "larger" if greater_is_better else "smaller"
+    ax.set_xlabel(f"score ({better} is better)", color=INK)
+    calm(ax, "x")
+    ax.spines["left"].set_visible(False)
+    if not selected.all():
+        # Bars are short there.
+        corner: Literal["lower right", "upper right"] = (
+            "lower right" if greater_is_better else "upper right"
+        )
+        ax.legend(loc=corner, framealpha=0.9, edgecolor="none", fontsize="small")
+
+
+def _draw_bars(
+    ax: Axes,
+    lengths: NDArray[np.float64],
+    chosen: NDArray[np.bool_],
+    label: str,
+    style: dict[str, Any],
+) -> None:
+    if not chosen.any():
+        return
+    places = np.arange(len(lengths))
+    if len(lengths) <= MOST_NAMED_BARS:
+        ax.barh(places[chosen], lengths[chosen], height=0.68, label=label, **style)
+        return
+    # So many bars are thinner than a dot of the screen: one area holds them all.
+    edges = np.repeat(np.arange(len(lengths) + 1) - 0.5, 2)[1:-1]
+    ax.fill_betweenx(edges, np.repeat(lengths, 2), where=np.repeat(chosen, 2), label=label, **style)
+
+
+def _bar_lengths(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cut infinite scores to a little more than the largest finite one; no score is no bar."""
+    finite = np.abs(values[np.isfinite(values)])
+    longest = 1.1 * finite.max() if finite.size and finite.max() > 0 else 1.0
+    return np.nan_to_num(values, nan=0.0, posinf=longest, neginf=-longest)
+
+
+def _label_bars(
+    ax: Axes, names: Sequence[str], values: NDArray[np.float64], lengths: NDArray[np.float64]
+) -> None:
+    """Write names beside the bars and values behind them, where there is room."""
+    ax.tick_params(axis="y", length=0)
+    if len(values) > MOST_NAMED_BARS:
+        ax.set_ylabel("rank", color=INK)
+        ax.yaxis.set_major_formatter(lambda place, _: f"{place + 1:.0f}")
+        return
+    size = "small" if len(values) > 12 else "medium"
+    places = range(len(values))
+    ax.set_yticks(places, [short_name(name) for name in names], fontsize=size, **PLAIN_TEXT)
+    for place, value, length in zip(places, values, lengths, strict=True):
+        ax.annotate(
+            _in_words(value),
+            (max(length, 0.0), place),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=size,
+            color=MUTED,
+        )
+    low, high = min(lengths.min(), 0.0), max(lengths.max(), 0.0)
+    width = (high - low) or 1.0
+    ax.set_xlim(low - 0.02 * width * (low < 0), high + 0.16 * width)
+
+
+def _in_words(value: float) -> str:
+    if np.isnan(value):
+        return "no score"
+    if np.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:.3g}"
+
+
+def path(selector: Any, ax: Axes | None = None) -> Axes:
+    """Draw the criterion after each added feature, with its best point.
+
+    The best point is the minimum where smaller is better, as in `SimilarityConstraintScore`,
+    else the maximum. A dotted line shows how many features are selected. Where the path is an
+    estimate, a band shows twice its standard error.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        One that adds features step by step and has a `path_`.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import TraceRatio, plot
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ax = plot.path(TraceRatio().fit(X, y))
+    >>> ax.get_xlabel()
+    'number of features'
+    """
+    values = _fitted(selector, "path_")
+    errors = getattr(selector, "standard_error_", None)
+    ax = axes_or_new(ax, 6.4, 3.6)
+    greater = bool(selector.greater_is_better)
+    draw_path(ax, values, greater, int(selector.n_features_), errors)
+    ax.set_title(type(selector).__name__, loc="left", color=INK)
+    return ax
+
+
+def draw_path(
+    ax: Axes,
+    values: NDArray[np.float64],
+    greater_is_better: bool,
+    n_selected: int,
+    errors: NDArray[np.float64] | None = None,
+) -> None:
+    """Draw values over 1, 2, ... features and mark the best of them."""
+    steps = np.arange(1, len(values) + 1)
+    if errors is not None and np.any(np.asarray(errors) > 0):
+        spread = 2 * np.asarray(errors)
+        ax.fill_between(steps, values - spread, values + spread, color=FILL, alpha=0.2, lw=0)
+    marker = "o" if len(values) <= MOST_MARKED_STEPS else ""
+    ax.plot(steps, values, color=FILL, marker=marker, markersize=3.5, linewidth=1.6)
+    ax.axvline(n_selected, color=MUTED, linestyle=":", linewidth=1.2)
+    known = np.isfinite(values)
+    if known.any():
+        ranked = np.where(known, values if greater_is_better else -values, -np.inf)
+        _mark_best(ax, steps, values, int(ranked.argmax()), greater_is_better)
+    ax.set_xlabel("number of features", color=INK)
+    ax.set_ylabel("criterion", color=INK)
+    ax.locator_params(axis="x", integer=True)
+    calm(ax, "y")
+
+
+def _mark_best(
+    ax: Axes,
+    steps: NDArray[np.intp],
+    values: NDArray[np.float64],
+    best: int,
+    greater_is_better: bool,
+) -> None:
+    kind = "maximum" if greater_is_better else "minimum"
+    at = (float(steps[best]), float(values[best]))
+    ax.plot(*at, marker="D", markersize=9, color=STRESS, markerfacecolor="none", mew=2, zorder=4)
+    many = "features" if steps[best] > 1 else "feature"
+    # Beside the point, on the side that has more room; inside the picture above or below.
+    right = best < 0.6 * len(steps)
+    ax.margins(y=0.22)
+    ax.annotate(
+        f"{kind} {values[best]:.3g}\nat {steps[best]} {many}",
+        at,
+        xytext=(9 if right else -9, 9 if greater_is_better else -9),
+        textcoords="offset points",
+        ha="left" if right else "right",
+        va="bottom" if greater_is_better else "top",
+        fontsize="small",
+        color=INK,
+    )
+
+
+def mask(
+    selector: Any,
+    shape: tuple[int, int],
+    ax: Axes | None = None,
+    image: ArrayLike | None = None,
+    order: Literal["C", "F"] = "C",
+) -> Axes:
+    """Draw which pixels are selected, alone or over an image.
+
+    Alone, selected pixels are dark. Over an image the pixels that are not selected are faded,
+    and a line runs around the selected ones.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        One that was fitted on images, one pixel per feature.
+    shape : (int, int)
+        Height and width in pixels.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+    image : array-like, optional
+        Grey values of one image, with this shape or flat as a row of X.
+    order : {"C", "F"}, default="C"
+        Whether features run along rows ("C") or down columns ("F", as in files of MATLAB).
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from linkselect import VarianceScore, plot
+    >>> X, y = load_digits(return_X_y=True)
+    >>> selector = VarianceScore(n_features_to_select=20).set_params(n_jobs=1)
+    >>> ax = plot.mask(selector.fit(X[:, X.std(axis=0) > 0][:, :60]), (6, 10))
+    """
+    check_is_fitted(selector)
+    selected = np.asarray(selector.get_support())
+    height, width = check_shape(shape, len(selected))
+    pixels = selected.reshape((height, width), order=order)
+    grey = None
+    if image is not None:
+        grey = np.asarray(image, dtype=float)
+        if grey.size != len(selected):
+            raise ValueError(
+                f"image has {grey.size} values, but there are {len(selected)} features. Pass one "
+                f"grey image of {height} x {width} pixels."
+            )
+        grey = grey.reshape((height, width), order=order) if grey.ndim == 1 else grey
+    ax = axes_or_new(ax, 4.0, min(4.0 * height / width + 0.4, 8.0))
+    draw_mask(ax, pixels, grey)
+    ax.set_title(f"{int(selected.sum()):,} of {len(selected):,} pixels", loc="left", color=INK)
+    return ax
+
+
+def check_shape(shape: tuple[int, int], n_features: int) -> tuple[int, int]:
+    """Return height and width if every feature is one pixel."""
+    if len(shape) != 2 or shape[0] * shape[1] != n_features:
+        raise ValueError(
+            f"shape={tuple(shape)}, but there are {n_features} features. Give height and width "
+            f"whose product is {n_features}."
+        )
+    return int(shape[0]), int(shape[1])
+
+
+def draw_mask(
+    ax: Axes, selected: NDArray[np.bool_], image: NDArray[np.float64] | None = None
+) -> None:
+    """Draw selected pixels dark, or an image of which the others are faded."""
+    if image is None:
+        shades = np.where(selected, 0.18, 0.93)
+    else:
+        low, high = np.nanmin(image), np.nanmax(image)
+        shades = (image - low) / ((high - low) or 1.0)
+        shades = np.where(selected, shades, 0.72 + 0.28 * shades)
+        ax.add_collection(_outline(selected))
+    ax.imshow(shades, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    for side in ax.spines.values():
+        side.set_color(FAINT)
+
+
+def _outline(selected: NDArray[np.bool_]) -> Any:
+    """Return the lines between selected pixels and others."""
+    from matplotlib.collections import LineCollection
+
+    padded = np.pad(selected, 1)
+    rows, columns = np.nonzero(padded[1:, 1:-1] != padded[:-1, 1:-1])
+    across = np.stack([columns - 0.5, rows - 0.5, columns + 0.5, rows - 0.5], axis=1)
+    rows, columns = np.nonzero(padded[1:-1, 1:] != padded[1:-1, :-1])
+    down = np.stack([columns - 0.5, rows - 0.5, columns - 0.5, rows + 0.5], axis=1)
+    lines = np.concatenate([across, down]).reshape(-1, 2, 2)
+    return LineCollection(list(lines), colors=STRESS, linewidths=1.1, capstyle="round", zorder=3)
+
+
+def _fitted(selector: Any, attribute: str) -> NDArray[np.float64]:
+    """Return an attribute of a fitted selector as an array, or say why there is none."""
+    check_is_fitted(selector)
+    found = getattr(selector, attribute, None)
+    if found is None:
+        way_out = {
+            "scores_": "Pass a fitted selector, of a Pipeline its step: pipeline['selector'].",
+            "path_": "Selectors that search have one, such as SimilarityConstraintScore.",
+        }[attribute]
+        raise TypeError(f"{type(selector).__name__} has no {attribute}. {way_out}")
+    return np.asarray(found, dtype=float)
+
+
+def feature_names(selector: Any, names: Sequence[str] | None) -> NDArray[Any]:
+    """Return one name per feature: the given ones, those that fit saw, or x0, x1, ..."""
+    if names is None:
+        return _check_feature_names_in(selector)
+    if len(names) != selector.n_features_in_:
+        raise ValueError(
+            f"names has {len(names)} entries, but the selector saw {selector.n_features_in_} "
+            "features. Pass one name per feature, in the order of the columns."
+        )
+    return np.asarray(names, dtype=object)

@@ -1,0 +1,217 @@
+"""Pictures of several methods beside each other: accuracy curves and agreement of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from linkselect.experiments.curves import Curve
+from linkselect.plot.style import (
+    INK,
+    LINES,
+    axes_or_new,
+    calm,
+    make_plain,
+    mean_and_spread,
+    short_name,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["agreement", "curves", "draw_agreement"]
+
+MARKERS_PER_LINE = 9
+# More methods than this have their legend beside the picture, or no numbers in the cells.
+MOST_IN_LEGEND = 5
+MOST_NUMBERED = 16
+
+
+def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
+    """Draw accuracy against the number of features, one line for each method.
+
+    A band shows one standard deviation over runs to either side. Runs without a value are left
+    out. Lines differ in dashes and markers as well as in colour.
+
+    Parameters
+    ----------
+    curves : mapping of str to Curve
+        The curve of each method, by name.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkselect import plot
+    >>> from linkselect.experiments.curves import Curve
+    >>> curve = Curve(np.array([1, 2, 3]), np.array([[0.7, 0.8, 0.9], [0.6, 0.8, 0.9]]))
+    >>> ax = plot.curves({"Constraint Score": curve})
+    >>> ax.get_ylabel()
+    'accuracy'
+    """
+    if not curves:
+        raise ValueError("curves is empty. Pass at least one method and its Curve.")
+    ax = axes_or_new(ax, 6.8, 4.0)
+    lines = [
+        _draw_curve(ax, curve, place, len(curves)) for place, curve in enumerate(curves.values())
+    ]
+    # The legend drops names that start with an underscore, so it gets them afterwards.
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    where: dict[str, Any] = beside if len(curves) > MOST_IN_LEGEND else {"loc": "best"}
+    legend = ax.legend(
+        lines, ["method"] * len(lines), frameon=False, handlelength=3.2, fontsize="small", **where
+    )
+    make_plain(legend.get_texts(), [short_name(name) for name in curves])
+    ax.set_xlabel("number of features", color=INK)
+    ax.set_ylabel("accuracy", color=INK)
+    ax.locator_params(axis="x", integer=True)
+    calm(ax, "y")
+    return ax
+
+
+def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:
+    """Draw one curve with its band and return the line."""
+    colour, dashes, marker = LINES[place % len(LINES)]
+    n_features = np.asarray(curve.n_features)
+    mean, spread = mean_and_spread(np.atleast_2d(np.asarray(curve.values, dtype=float)))
+    if np.any(spread > 0):
+        ax.fill_between(
+            n_features, mean - spread, mean + spread, color=colour, alpha=0.13, linewidth=0
+        )
+    # Markers of different lines start at different points, so that they do not hide each other.
+    step = max(1, round(len(n_features) / MARKERS_PER_LINE))
+    start = (place * step) // max(1, n_curves)
+    return ax.plot(
+        n_features,
+        mean,
+        color=colour,
+        linestyle=dashes,
+        marker=marker,
+        markersize=5,
+        markevery=(start, step),
+        linewidth=1.6,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+    )[0]
+
+
+def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) -> Axes:
+    """Draw how far rankings agree, for every two methods, as a heat map with numbers.
+
+    Below the diagonal stands Spearman's rank correlation over all features, above it the share
+    of features that two methods have in common among their `k` best.
+
+    Parameters
+    ----------
+    rankings : mapping of str to fitted selector or array-like
+        For each method its fitted selector, or the rank of each feature, 1 for the best.
+    k : int, default=10
+        How many of the best features to compare; all if there are fewer.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from linkselect import plot
+    >>> ax = plot.agreement({"first": [1, 2, 3], "second": [3, 2, 1]}, k=2)
+    >>> [text.get_text() for text in ax.texts]
+    ['0.50', '-1.00']
+    """
+    if not rankings:
+        raise ValueError("rankings is empty. Pass at least one method and its ranking.")
+    if k < 1:
+        raise ValueError(f"k={k}, but at least one feature is compared. Choose 1 or more.")
+    ranks = np.array([_ranks(name, found) for name, found in _same_length(rankings)])
+    k = min(k, ranks.shape[1])
+    side = min(1.9 + 0.62 * len(ranks), 9.5)
+    ax = axes_or_new(ax, side + 1.4, side)
+    draw_agreement(ax, list(rankings), rank_correlation(ranks), top_overlap(ranks, k), k)
+    return ax
+
+
+def _same_length(rankings: Mapping[str, Any]) -> list[tuple[str, NDArray[Any]]]:
+    found = []
+    for name, ranking in rankings.items():
+        if hasattr(ranking, "fit"):
+            check_is_fitted(ranking)
+        found.append((name, np.asarray(getattr(ranking, "ranking_", ranking))))
+    (first, expected), *others = found
+    for name, ranks in others:
+        if ranks.shape != expected.shape:
+            raise ValueError(
+                f"{name!r} ranks {ranks.size} features, but {first!r} ranks {expected.size}. "
+                "Compare rankings of the same features."
+            )
+    return found
+
+
+def _ranks(name: str, ranks: NDArray[Any]) -> NDArray[Any]:
+    if ranks.ndim != 1 or ranks.size == 0 or ranks.min() < 1:
+        raise ValueError(
+            f"The ranking {name!r} is no row of ranks from 1. Pass selector.ranking_ (not order_)."
+        )
+    return ranks
+
+
+def rank_correlation(ranks: ArrayLike) -> NDArray[np.float64]:
+    """Return Spearman's correlation between rows of ranks; 1 where nothing varies."""
+    centred = np.asarray(ranks, dtype=float)
+    centred = centred - centred.mean(axis=1, keepdims=True)
+    norms = np.linalg.norm(centred, axis=1)
+    products = np.outer(norms, norms)
+    return np.where(products > 0, centred @ centred.T / np.where(products > 0, products, 1), 1.0)
+
+
+def top_overlap(ranks: ArrayLike, k: int) -> NDArray[np.float64]:
+    """Return the share of the `k` best features that two rows of ranks have in common."""
+    among_best = (np.asarray(ranks) <= k).astype(float)
+    return among_best @ among_best.T / k
+
+
+def draw_agreement(
+    ax: Axes,
+    names: list[str],
+    correlation: NDArray[np.float64],
+    overlap: NDArray[np.float64],
+    k: int,
+) -> None:
+    """Draw rank correlation below the diagonal and overlap of the `k` best above it."""
+    n_methods = len(names)
+    shown = np.where(np.tri(n_methods, k=-1, dtype=bool), correlation, overlap)
+    np.fill_diagonal(shown, np.nan)
+    # One scale for both halves, from light to dark, so that grey shows the same order.
+    low = min(0.0, float(np.nanmin(shown))) if n_methods > 1 else 0.0
+    ax.imshow(shown, cmap="Blues", vmin=low, vmax=1.15, interpolation="nearest")
+    labels = [short_name(name, 22) for name in names]
+    ax.set_xticks(range(n_methods), labels, rotation=40, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(n_methods), labels)
+    make_plain([*ax.get_xticklabels(), *ax.get_yticklabels()], labels * 2)
+    ax.tick_params(length=0, labelcolor=INK)
+    ax.spines[:].set_visible(False)
+    if 1 < n_methods <= MOST_NUMBERED:
+        _write_numbers(ax, shown, low)
+    ax.set_title(f"above: shared among the best {k}", loc="left", color=INK, fontsize="medium")
+    ax.set_xlabel("below: rank correlation (Spearman)", color=INK, loc="left")
+
+
+def _write_numbers(ax: Axes, shown: NDArray[np.float64], low: float) -> None:
+    size = "medium" if len(shown) <= 8 else "x-small"
+    for (row, column), value in np.ndenumerate(shown):
+        if row == column:
+            continue
+        dark = (value - low) / (1.15 - low) > 0.55
+        colour = "white" if dark else "#111111"
+        ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=size)
