@@ -2,22 +2,139 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 __all__ = ["main"]
+
+# What each command does, and how it is typed. Commands are named by text, so that asking for
+# help imports none of them.
+COMMANDS = {
+    "rank": (
+        "Rank the features of a table and keep the best.",
+        "linkselect rank iris.csv --label species --method relieff --n-features 2",
+        "linkselect rank genes.parquet --pairs pairs.csv --id-column patient --out ranking.csv",
+        "linkselect rank faces.npz --label y --select small.csv --report report.html",
+    ),
+    "compare": (
+        "Compare several methods on one table: accuracy, agreement, stability, time.",
+        "linkselect compare iris.csv --label species --methods fisher,relieff,laplacian",
+        "linkselect compare iris.csv --label species --methods fisher,mrmr --out comparison.json",
+    ),
+    "methods": (
+        "List the methods, what each one needs, and what it does.",
+        "linkselect methods",
+        "linkselect methods relieff",
+    ),
+    "demo": (
+        "Rank the features of the breast cancer data from ten pairs, by three methods.",
+        "linkselect demo --n-features 3",
+    ),
+}
+PAIR_COMMANDS = {
+    "make": (
+        "Draw pairs from the labels of a table.",
+        "linkselect pairs make iris.csv --label species --must 10 --cannot 10 --out pairs.csv",
+    ),
+    "check": (
+        "Check pairs against a table: coverage, conflicts, rows that are not there.",
+        "linkselect pairs check pairs.csv iris.csv",
+    ),
+    "explain": (
+        "Explain conflicts: the chain of must-links that contradicts each cannot-link.",
+        "linkselect pairs explain pairs.csv",
+    ),
+    "convert": (
+        "Convert pairs between CSV and JSON.",
+        "linkselect pairs convert pairs.csv pairs.json",
+    ),
+}
 
 
 def main() -> None:
     """Run the command line."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code: 0, 1 for bad input, 2 for bad usage."""
+    debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
     try:
         import cyclopts
     except ImportError:
-        sys.exit("The command line needs more packages: pip install 'linkselect[cli]'")
+        print("The command line needs more packages: pip install 'linkselect[cli]'")
+        return 1
+    from linkselect.cli.errors import InputError
+
+    command = " ".join(["linkselect", *arguments[:1]])
+    try:
+        make_app()(arguments, exit_on_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except cyclopts.CycloptsError:
+        return 2  # cyclopts has said why
+    except InputError as error:
+        return _end(f"{command}: {error}", error.exit_code, debug)
+    except BrokenPipeError:
+        # Whoever read our output has enough; the rest goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return _end(f"{command}: stopped.", 130, debug)
+    except ImportError as error:
+        way_out = "pip install 'linkselect[all]' has everything"
+        return _end(f"{command}: needs a package that is not there: {error}; {way_out}.", 1, debug)
+    except OSError as error:
+        return _end(f"{command}: {error}", 1, debug)
+    except MemoryError:
+        return _end(f"{command}: not enough memory for this table and method.", 1, debug)
+    except Exception as error:
+        what = f"{command}: unexpected {type(error).__name__}: {error}"
+        return _end(f"{what}\nThis is a fault of linkselect. --debug shows where.", 1, debug)
+    return 0
+
+
+def _end(message: str, code: int, debug: bool) -> int:
+    if debug:
+        import traceback
+
+        traceback.print_exc()
+    print(message, file=sys.stderr)
+    return code
+
+
+def make_app() -> Any:
+    """Return the tree of commands."""
+    import cyclopts
+
     app = cyclopts.App(
         name="linkselect",
         help="Select features from must-link and cannot-link pairs, a few labels, or none.",
+        help_format="markdown",
+        help_epilogue="Every command takes --help, and --debug to show where an error comes from.",
+        version=_version,
+        default_parameter=cyclopts.Parameter(negative=(), show_default=_shown_default),
     )
-    # By name, so that asking for help imports no command.
-    for command in ("demo",):
-        app.command(f"linkselect.cli.{command}:{command}", name=command)
-    app()
+    pairs = cyclopts.App(name="pairs", help="Make, check, explain or convert pairs.")
+    for name, words in COMMANDS.items():
+        _register(app, f"linkselect.cli.{name}:{name}", name, *words)
+    for name, words in PAIR_COMMANDS.items():
+        _register(pairs, f"linkselect.cli.pairs:{name}", name, *words)
+    app.command(pairs)
+    return app
+
+
+def _register(app: Any, function: str, name: str, summary: str, *examples: str) -> None:
+    example = "\n".join(["Example:", "```", *examples, "```"])
+    app.command(function, name=name, help=summary, help_epilogue=example)
+
+
+def _shown_default(value: Any) -> str:
+    return "" if value is None or value is False or value == () else str(value)
+
+
+def _version() -> str:
+    from linkselect import __version__
+
+    return __version__

@@ -1,0 +1,291 @@
+"""`linkselect compare`: several methods on one table."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from linkselect.cli.choices import Method, make_selector, method_named
+from linkselect.cli.errors import InputError, UsageError
+from linkselect.cli.output import (
+    check_target,
+    say,
+    text_table,
+    to_json,
+    write_columns,
+    write_safely,
+)
+from linkselect.cli.preparation import Impute, Scale, check_values, describe, transformer
+from linkselect.cli.supervising import check_pairs, check_supervision, explained, read_pairs
+from linkselect.cli.tables import Reading, Table, read_table
+
+if TYPE_CHECKING:
+    from linkselect.experiments.comparison import Comparison
+
+__all__ = ["compare"]
+
+Classifier = Literal["1nn", "5nn", "logistic", "svm", "tree", "forest"]
+DEFAULT_READING = Reading()
+
+
+def compare(
+    table: Path,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    methods: str,
+    n_features: str | None = None,
+    top: int | None = None,
+    pairs: Path | None = None,
+    splits: int = 20,
+    test_size: float = 0.2,
+    classifier: Classifier = "1nn",
+    scale: Scale = "minmax",
+    impute: Impute = "none",
+    seed: int = 0,
+    out: Path | None = None,
+    report: Path | None = None,
+    json: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Compare several methods on one table: accuracy, agreement, stability, time.
+
+    Parameters
+    ----------
+    table
+        The table, with --label.
+    methods
+        Their names with commas between them; `linkselect methods` lists them.
+    n_features
+        Numbers of features with commas between them, at which accuracy is measured.
+    top
+        How many of the best features agreement and stability look at.
+    pairs
+        Pairs for the methods that use them: .csv or .json.
+    splits
+        How many random splits into training and test rows.
+    test_size
+        The share of test rows.
+    classifier
+        What measures accuracy.
+    scale
+        What to do to each feature first.
+    impute
+        What to put where a value is missing.
+    seed
+        Where random draws start from.
+    out
+        Write the result here: .json for everything, .csv or .parquet for the accuracies.
+    report
+        Write a page with tables and pictures here: .html.
+    json
+        Print the result as JSON and nothing else.
+    quiet
+        Print nothing but errors.
+    """
+    check_target(out, "--out", (".json", ".csv", ".tsv", ".parquet", ".feather"))
+    check_target(report, "--report", (".html", ".htm"))
+    chosen = _chosen(methods)
+    data = read_table(table, read)
+    if data.labels is None:
+        raise UsageError("Accuracy is measured on labels. Name their column by --label.")
+    if not 0 < test_size < 1 or splits < 2:
+        raise UsageError("--test-size is a share between 0 and 1, and --splits 2 or more.")
+    links = None if pairs is None else read_pairs(pairs, data.ids is not None)
+    notes = check_pairs(links, data, pairs)
+    for method in chosen:
+        _check_one(method, data, links)
+    check_values(data, impute)
+    sparse = hasattr(data.X, "toarray")
+    prepare = transformer(impute, scale, sparse)
+
+    from linkselect.experiments import comparison
+
+    with warnings.catch_warnings(record=True) as caught, explained():
+        warnings.simplefilter("always")
+        found = comparison.compare(
+            {method.name: make_selector(method, (), seed=seed) for method in chosen},
+            data.X,
+            data.codes(),
+            pairs=links,
+            sample_ids=data.ids,
+            n_features=_numbers(n_features, data),
+            top=_top(top, data),
+            n_splits=splits,
+            test_size=test_size,
+            prepare=prepare,
+            classifier=_classifier(classifier, seed),
+            random_state=seed,
+            track=_track(show=sys.stdout.isatty() and not (quiet or json)),
+        )
+    notes += dict.fromkeys(str(one.message) for one in caught)
+    record = _record(found, data, describe(impute, scale, sparse))
+    if not quiet:
+        for note in notes:
+            say(f"Note: {note}", error=True)
+        say(to_json(record) if json else _as_text(found, record))
+    if out is not None:
+        _write(out, found, record)
+    if report is not None:
+        _write_report(report, found, record)
+
+
+def _chosen(names: str) -> list[Method]:
+    found = {method.name: method for method in map(method_named, _parts(names))}
+    if not found:
+        raise UsageError("--methods names no method. Write --methods fisher,relieff.")
+    return list(found.values())
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _check_one(method: Method, data: Table, links: Any) -> None:
+    if method.needs == "another method":
+        raise UsageError(f"{method.name} works around another method and cannot be compared here.")
+    if method.needs != "labels" or None not in (data.labels if data.labels is not None else ()):
+        check_supervision(method, data, links)
+
+
+def _numbers(text: str | None, data: Table) -> list[int] | None:
+    if text is None:
+        return None
+    parts = _parts(text)
+    n_all = len(data.names)
+    if not parts or not all(part.isdecimal() and 1 <= int(part) <= n_all for part in parts):
+        raise UsageError(f"--n-features {text}: write numbers from 1 to {n_all}, such as 1,2,5,10.")
+    return sorted({int(part) for part in parts})
+
+
+def _top(top: int | None, data: Table) -> int | None:
+    if top is not None and not 1 <= top <= len(data.names):
+        raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
+    return top
+
+
+def _classifier(name: Classifier, seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import LinearSVC
+    from sklearn.tree import DecisionTreeClassifier
+
+    return {
+        "1nn": None,
+        "5nn": KNeighborsClassifier(5),
+        "logistic": LogisticRegression(max_iter=1000),
+        "svm": LinearSVC(random_state=seed),
+        "tree": DecisionTreeClassifier(random_state=seed),
+        "forest": RandomForestClassifier(random_state=seed),
+    }[name]
+
+
+def _track(show: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
+    return _progress if show else iter
+
+
+def _progress(steps: Iterable[Any]) -> Iterator[Any]:
+    """Show a bar that counts steps and names the method at work."""
+    from rich.progress import Progress
+
+    listed = list(steps)
+    with Progress(transient=True) as bar:
+        task = bar.add_task("", total=len(listed))
+        for step in listed:
+            bar.update(task, description=step[0])
+            yield step
+            bar.advance(task)
+
+
+def _record(found: Comparison, data: Table, preparation: str) -> dict[str, Any]:
+    rankings = {
+        name: [data.names[place] for place in order] for name, order in found.rankings.items()
+    }
+    return {
+        "source": data.source,
+        "classes": data.classes,
+        "preparation": preparation,
+        "call": shlex.join(["linkselect", *sys.argv[1:]]),
+        **found.to_dict(),
+        "rankings": rankings,
+    }
+
+
+def _as_text(found: Comparison, record: dict[str, Any]) -> str:
+    head = (
+        f"{record['source']}: {found.n_samples:,} rows, {found.n_features:,} features, "
+        f"{len(record['classes'])} classes. {record['preparation']}"
+    )
+    parts = [head, "\n".join(found.summary), _accuracy_table(found), _methods_table(found)]
+    if len(found.methods) > 1:
+        parts += [
+            _matrix(found, found.spearman, "Rank correlation (Spearman), fitted on all rows"),
+            _matrix(found, found.overlap, f"Share of the best {found.top} features in common"),
+        ]
+    return "\n\n".join(parts)
+
+
+def _accuracy_table(found: Comparison) -> str:
+    counts = found.accuracy[found.leader].n_features.tolist()
+    rows = [
+        [name, *(f"{100 * mean:.1f}±{100 * spread:.1f}" for mean, spread in _points(found, name))]
+        for name in [*found.mean_accuracy, *(set(found.accuracy) - set(found.methods))]
+    ]
+    table = text_table(["features", *map(str, counts)], rows, left=[0])
+    return f"Accuracy in %, mean ± standard deviation over splits\n{table}"
+
+
+def _points(found: Comparison, name: str) -> Iterator[tuple[float, float]]:
+    curve = found.accuracy[name]
+    return zip(curve.mean.tolist(), curve.spread.tolist(), strict=True)
+
+
+def _methods_table(found: Comparison) -> str:
+    rows = [
+        [
+            name,
+            f"{100 * mean:.1f} %",
+            _number(found.stability[name]),
+            f"{found.seconds[name]:.3f} s",
+        ]
+        for name, mean in found.mean_accuracy.items()
+    ]
+    return text_table(["method", "mean accuracy", "stability", "time"], rows, left=[0])
+
+
+def _number(value: float) -> str:
+    return "-" if value != value else f"{value:.2f}"
+
+
+def _matrix(found: Comparison, values: Any, title: str) -> str:
+    rows = [[name, *map(_number, row)] for name, row in zip(found.methods, values, strict=True)]
+    return f"{title}\n{text_table(['', *found.methods], rows, left=[0])}"
+
+
+def _write(path: Path, found: Comparison, record: dict[str, Any]) -> None:
+    if path.suffix.lower() == ".json":
+        write_safely(path, lambda part: part.write_text(to_json(record) + "\n", "utf-8"))
+        return
+    rows = [
+        (name, split, count, value)
+        for name, curve in found.accuracy.items()
+        for split, values in enumerate(curve.values.tolist())
+        for count, value in zip(curve.n_features.tolist(), values, strict=True)
+    ]
+    keys = ("method", "split", "n_features", "accuracy")
+    write_columns(path, dict(zip(keys, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def _write_report(path: Path, found: Comparison, record: dict[str, Any]) -> None:
+    from linkselect import report
+
+    if not hasattr(report, "write_comparison"):
+        raise InputError("--report is not there yet for comparisons; --out FILE.json has it all.")
+    write_safely(path, lambda part: report.write_comparison(found, part, record))

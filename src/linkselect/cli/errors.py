@@ -1,0 +1,46 @@
+"""What the command line says when something is wrong, and how it ends."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["InputError", "UsageError", "nearest", "shown"]
+
+
+class InputError(Exception):
+    """Something is wrong with a file or what is in it; the message says what to do."""
+
+    exit_code = 1
+
+
+class UsageError(InputError):
+    """Something is wrong with the command as it was typed."""
+
+    exit_code = 2
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Say which known name was probably meant, or which ones there are.
+
+    Examples
+    --------
+    >>> nearest("speces", ["species", "width"])
+    "Did you mean 'species'?"
+    >>> nearest("zzz", ["species", "width"])
+    'There are: species, width.'
+    """
+    names = list(known)
+    folded = {other.casefold(): other for other in reversed(names)}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1)
+    if close:
+        return f"Did you mean {shown(folded[close[0]])}?"
+    listed = ", ".join(other if other.isprintable() else repr(other) for other in names[:12])
+    more = f", and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"There are: {listed}{more}."
+
+
+def shown(value: object, width: int = 40) -> str:
+    """Quote a value from a file, cut to a width, with control characters made visible."""
+    text = repr(value)
+    return text if len(text) <= width else f"{text[: width - 4]}...{text[0]}"

@@ -1,0 +1,129 @@
+"""Write results: plain text for people, files for what comes next."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from linkselect.cli.errors import InputError, UsageError
+
+__all__ = ["check_target", "say", "text_table", "to_json", "write_columns", "write_safely"]
+
+COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
+
+
+def say(text: str = "", *, error: bool = False) -> None:
+    """Print a line for the person who typed the command."""
+    print(text, file=sys.stderr if error else sys.stdout)
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
+    """Align columns of text: those in `left` to the left, numbers to the right.
+
+    Examples
+    --------
+    >>> print(text_table(["rank", "feature"], [["1", "width"], ["2", "height"]], left=[1]))
+    rank  feature
+       1  width
+       2  height
+    """
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [header, *rows]
+    )
+    return "\n".join(lines)
+
+
+def to_json(value: Any) -> str:
+    """Write plain data as JSON; NaN and infinity, which JSON lacks, become null."""
+    return json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if hasattr(value, "tolist"):  # NumPy's numbers and arrays
+        return _finite(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def check_target(path: Path | None, option: str, endings: Sequence[str]) -> None:
+    """Refuse a target that cannot be written, before any work is done."""
+    if path is None:
+        return
+    if path.suffix.lower() not in endings:
+        raise UsageError(
+            f"{option} {path}: the ending says what is written; choose {', '.join(endings)}."
+        )
+    if path.is_dir():
+        raise UsageError(f"{option} {path} is a folder. Name a file.")
+    if not path.parent.is_dir():
+        raise InputError(f"{option} {path}: there is no folder {path.parent}. Make it first.")
+
+
+def write_safely(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file whole or not at all: another one first, then renamed."""
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        write(part)
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
+    """Write named columns of one length in the format that the file's ending names."""
+    kind = path.suffix.lower()
+    write: Callable[[Path], object] = {
+        ".json": lambda part: part.write_text(to_json(_records(columns)) + "\n", "utf-8"),
+        ".csv": lambda part: _write_text(part, columns, ","),
+        ".tsv": lambda part: _write_text(part, columns, "\t"),
+        ".parquet": lambda part: _write_arrow(part, columns),
+        ".feather": lambda part: _write_arrow(part, columns),
+    }[kind]
+    write_safely(path, write)
+
+
+def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _write_text(path: Path, columns: Mapping[str, Any], separator: str) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(map(_cells, zip(*columns.values(), strict=True)))
+
+
+def _cells(row: tuple[Any, ...]) -> list[Any]:
+    return ["" if value is None or value != value else value for value in row]
+
+
+def _write_arrow(path: Path, columns: Mapping[str, Any]) -> None:
+    import pyarrow as pa
+
+    table = pa.table(dict(columns))
+    if path.suffix.lower() == ".parquet":
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(table, path)
+    else:
+        import pyarrow.feather
+
+        pyarrow.feather.write_feather(table, str(path))

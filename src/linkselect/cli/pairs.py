@@ -1,0 +1,182 @@
+"""`linkselect pairs`: make, check, explain and convert pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from linkselect.cli.errors import InputError, UsageError, shown
+from linkselect.cli.output import check_target, say, to_json, write_safely
+from linkselect.cli.startup import without_pandas
+from linkselect.cli.supervising import absent_ids, explained, read_pairs
+from linkselect.cli.tables import Reading, read_table
+
+if TYPE_CHECKING:
+    from linkselect.pairs import Pairs
+
+__all__ = ["check", "convert", "explain", "make"]
+
+_FILES = (".csv", ".json")
+DEFAULT_READING = Reading()
+
+
+def make(
+    table: Path,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    must: int | None = None,
+    cannot: int | None = None,
+    seed: int = 0,
+    out: Path,
+    quiet: bool = False,
+) -> None:
+    """Draw pairs from the labels of a table.
+
+    Parameters
+    ----------
+    table
+        The table, with --label; rows without a label are in no pair.
+    must
+        How many must-links to draw. Without it: all.
+    cannot
+        How many cannot-links to draw. Without it: all.
+    seed
+        Where random draws start from.
+    out
+        Write the pairs here: .csv or .json.
+    quiet
+        Print nothing but errors.
+    """
+    check_target(out, "--out", _FILES)
+    if read.label is None:
+        raise UsageError("Pairs are drawn from labels. Name their column by --label.")
+    data = read_table(table, read)
+    with without_pandas():
+        from linkselect.pairs import Pairs
+    with explained():
+        drawn = Pairs.from_labels(
+            data.codes(), sample_ids=data.ids, n_must=must, n_cannot=cannot, random_state=seed
+        )
+    _write(drawn, out)
+    if not quiet:
+        named = "row numbers from 0" if data.ids is None else f"the ids of {shown(read.id_column)}"
+        say(f"{out}: {drawn.n_must} must-links, {drawn.n_cannot} cannot-links, by {named}.")
+
+
+def check(
+    pairs: Path,
+    table: Path | None = None,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    json: bool = False,
+) -> None:
+    """Check pairs against a table: coverage, conflicts, rows that are not there.
+
+    It ends with 1 if there are conflicts or rows that are not there.
+
+    Parameters
+    ----------
+    pairs
+        The pairs: .csv or .json.
+    table
+        The table whose rows they name.
+    json
+        Print JSON and nothing else.
+    """
+    data = None if table is None else read_table(table, read)
+    by_id = data is None or data.ids is not None
+    found = read_pairs(pairs, by_id)
+    ids: Any = None
+    if data is not None:
+        ids = range(data.X.shape[0]) if data.ids is None else data.ids
+    absent = [] if ids is None else absent_ids(found, ids)
+    record = {**found.summary(ids), "absent": absent}
+    say(to_json(record) if json else _describe(record, pairs, data is not None))
+    if record["conflicts"] or absent:
+        raise InputError(_what_is_wrong(record, pairs))
+
+
+def _describe(record: dict[str, Any], path: Path, against_table: bool) -> str:
+    lines = [
+        f"{path.name}: {record['must']} must-links, {record['cannot']} cannot-links, "
+        f"{record['samples']} samples in {record['components']} groups joined by must-links."
+    ]
+    if against_table:
+        lines.append(f"They touch {100 * (record['coverage'] or 0):.1f} % of the rows.")
+    return "\n".join(lines)
+
+
+def _what_is_wrong(record: dict[str, Any], path: Path) -> str:
+    parts = []
+    if record["absent"]:
+        names = ", ".join(map(shown, record["absent"][:5]))
+        lost = record["lost_must"] + record["lost_cannot"]
+        parts.append(
+            f"{len(record['absent'])} samples are not in the table ({names}), "
+            f"so {lost} pairs are lost"
+        )
+    if record["conflicts"]:
+        parts.append(
+            f"{record['conflicts']} cannot-links contradict the must-links; "
+            f"`linkselect pairs explain {path}` shows how"
+        )
+    return f"{path.name}: {'; '.join(parts)}."
+
+
+def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> None:
+    """Explain conflicts: the chain of must-links that contradicts each cannot-link.
+
+    Parameters
+    ----------
+    pairs
+        The pairs: .csv or .json.
+    limit
+        Explain at most so many.
+    json
+        Print JSON and nothing else.
+    """
+    found = read_pairs(pairs, by_id=True)
+    conflicts = found.conflicts(limit)
+    if json:
+        say(to_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts]))
+        return
+    if not conflicts:
+        say(f"{pairs.name}: no conflicts in {found.n_must + found.n_cannot} pairs.")
+        return
+    say(f"{pairs.name}: {found.n_conflicts} cannot-links contradict the must-links.")
+    for conflict in conflicts:
+        a, b = conflict.cannot
+        chain = " = ".join(map(str, conflict.chain))
+        say(f"\n{a} and {b} cannot be together, but must-links join them:\n  {chain}")
+        say(f"  Remove the cannot-link, or one of these {len(conflict.chain) - 1} must-links.")
+
+
+def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
+    """Convert pairs between CSV and JSON.
+
+    Parameters
+    ----------
+    source
+        The pairs to read: .csv or .json.
+    target
+        Where to write them: .csv or .json.
+    quiet
+        Print nothing but errors.
+    """
+    check_target(target, "The target", _FILES)
+    found = read_pairs(source, by_id=None)
+    _write(found, target)
+    if not quiet:
+        say(f"{target}: {found.n_must} must-links, {found.n_cannot} cannot-links.")
+
+
+def _write(pairs: Pairs, path: Path) -> None:
+    write = pairs.to_csv if path.suffix.lower() == ".csv" else pairs.to_json
+    try:
+        write_safely(path, write)
+    except TypeError as error:
+        raise InputError(str(error)) from error

@@ -1,0 +1,269 @@
+"""Read text tables: CSV, TSV, and these compressed by gzip."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from linkselect.cli.errors import InputError, UsageError, shown
+from linkselect.cli.tables.batches import gather, way_out
+from linkselect.cli.tables.limits import Budget
+from linkselect.cli.tables.table import MISSING, Reading, Roles, Table, assign_roles
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Layout", "read_delimited", "read_values"]
+
+_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
+# A block holds whole lines; with small ones the columns' overhead is felt.
+_BLOCK = 4 << 20
+_LONGEST_HEADER = 64 << 20
+_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|infinity|nan)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the values of a text table are laid out.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns.
+    separator, quote : str
+        What stands between values, and around values that hold it.
+    n_skipped : int
+        Rows before the first row of values.
+    block : int
+        Bytes to read at a time: several lines, whatever their length.
+    comment : str
+        What begins a line that is passed over; none if empty.
+    numbered : bool
+        Whether the names are only numbers that we gave.
+    """
+
+    names: tuple[str, ...]
+    separator: str
+    n_skipped: int = 1
+    block: int = _BLOCK
+    quote: str = '"'
+    comment: str = ""
+    numbered: bool = False
+
+
+def read_delimited(path: Path, how: Reading, budget: Budget) -> Table:
+    """Read a text table whose first line names the columns."""
+    layout, line_length = _look(path, how)
+    if path.suffix != ".gz":
+        n_rows = path.stat().st_size / line_length
+        budget.check(n_rows, len(layout.names))
+    with _open(path) as stream:
+        return read_values(stream, path, layout, how, budget)
+
+
+def read_values(
+    stream: IO[bytes], path: Path, layout: Layout, how: Reading, budget: Budget
+) -> Table:
+    """Read the values of a text table from where the stream stands."""
+    import pyarrow as pa
+
+    roles = assign_roles(layout.names, how, budget.source, layout.numbered)
+    start = stream.tell()
+    try:
+        batches = _batches(stream, layout, roles, how)
+        return gather(batches, layout.names, roles, how, budget)
+    except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError) as error:
+        # Arrow says little about where; a second, slow look finds line, column and value.
+        with _open(path) as again:
+            again.seek(start)
+            raise _explain(again, layout, roles, how, budget.source, error) from error
+
+
+def _open(path: Path) -> Any:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+
+
+def _batches(
+    stream: IO[bytes], layout: Layout, roles: Roles, how: Reading
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    import pyarrow.csv
+
+    texts = {roles.label, roles.ids}
+    features = set(roles.features)
+    types = {
+        name: pa.float64() if place in features else pa.string()
+        for place, name in enumerate(layout.names)
+        if place in features | texts
+    }
+    unused = {name: pa.string() for name in layout.names if name not in types}
+
+    def pass_over(row: pyarrow.csv.InvalidRow) -> str:
+        commented = layout.comment and row.text.lstrip().startswith(layout.comment)
+        return "skip" if commented else "error"
+
+    reader = pyarrow.csv.open_csv(
+        stream,
+        read_options=pyarrow.csv.ReadOptions(
+            block_size=layout.block,
+            column_names=layout.names,
+            skip_rows_after_names=layout.n_skipped,
+            encoding=how.encoding,
+        ),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=layout.separator,
+            quote_char=layout.quote,
+            newlines_in_values=True,
+            invalid_row_handler=pass_over,
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=types | unused,
+            null_values=MISSING,
+            strings_can_be_null=True,
+            decimal_point=how.decimal,
+        ),
+    )
+    with reader:
+        yield from reader
+
+
+# -- what the first lines tell ---------------------------------------------------------------
+
+
+def _look(path: Path, how: Reading) -> tuple[Layout, float]:
+    """Find names, separator and the mean length of a line from the start of the file."""
+    with _open(path) as file:
+        start = file.readline(_LONGEST_HEADER)
+        while start and not start.strip(b"\xef\xbb\xbf \t\r\n"):
+            start = file.readline(_LONGEST_HEADER)
+        # A quoted name may hold a line break.
+        while start.count(b'"') % 2 and len(start) < _LONGEST_HEADER:
+            more = file.readline(_LONGEST_HEADER)
+            start += more
+            if not more:
+                break
+        if not start.strip():
+            raise InputError(f"{path} is empty.")
+        lines = (start if how.no_header else b"") + file.read(1 << 20)
+    header = _decode(start, path, how).strip("\ufeff\r\n")
+    separator = _separator(header, path, how)
+    cells = [name.strip() for name in next(csv.reader([header], delimiter=separator))]
+    names = tuple(f"x{i}" for i in range(len(cells))) if how.no_header else tuple(cells)
+    if not how.no_header:
+        _check_header(names, header, path)
+    line = max(1.0, len(lines) / max(1, lines.count(b"\n")))
+    block = max(_BLOCK, 4 * int(line), 2 * len(start))
+    n_skipped = 0 if how.no_header else 1
+    return Layout(names, separator, n_skipped, block, numbered=how.no_header), line
+
+
+def _decode(line: bytes, path: Path, how: Reading) -> str:
+    try:
+        codecs.lookup(how.encoding)
+    except LookupError:
+        raise UsageError(f"--encoding {how.encoding!r} is not known. Try latin-1.") from None
+    if line[:2] in (b"\xff\xfe", b"\xfe\xff") and "16" not in how.encoding:
+        raise InputError(f"{path} is UTF-16 text. Save it as UTF-8.")
+    if b"\0" in line:
+        raise InputError(f"{path} is no text table: its first line holds zero bytes.")
+    try:
+        return line.decode(how.encoding)
+    except UnicodeDecodeError as error:
+        raise _wrong_encoding(path.name, error, how) from None
+
+
+def _wrong_encoding(source: str, error: UnicodeDecodeError, how: Reading) -> InputError:
+    odd = error.object[error.start]
+    return InputError(
+        f"{source} is not {how.encoding} text: it has the byte 0x{odd:02x}. Save it as UTF-8, or "
+        "say how it is encoded, such as --encoding latin-1."
+    )
+
+
+def _separator(header: str, path: Path, how: Reading) -> str:
+    if how.separator is not None:
+        separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(how.separator, how.separator)
+        if len(separator) != 1:
+            raise UsageError(f"--separator {how.separator!r} must be one character, or tab.")
+        return separator
+    kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    if kind.lower() in _SEPARATORS:
+        return _SEPARATORS[kind.lower()]
+    bare = re.sub(r'"[^"]*"', "", header)
+    found = max(",;\t|", key=bare.count)
+    if not bare.count(found) and len(bare.split()) > 1:
+        raise InputError(
+            f"{path.name}: the first line {shown(header)} has no comma, semicolon, tab or bar. "
+            "If values are separated by single spaces, pass --separator space."
+        )
+    return found
+
+
+def _check_header(names: Sequence[str], header: str, path: Path) -> None:
+    counting = [[str(i + first) for i in range(len(names))] for first in (0, 1)]
+    if all(map(_NUMBER.fullmatch, names)) and list(names) not in counting:
+        raise InputError(
+            f"{path.name}: the first line has only numbers ({shown(header)}), but it should name "
+            "the columns. Add a line of names, or pass --no-header; columns are then called x0, "
+            "x1, ... and --label takes a number, such as -1 for the last."
+        )
+
+
+# -- what is wrong ---------------------------------------------------------------------------
+
+
+def _explain(
+    stream: IO[bytes],
+    layout: Layout,
+    roles: Roles,
+    how: Reading,
+    source: str,
+    error: Exception,
+) -> InputError:
+    """Find the first line that cannot be read, and say what is wrong with it."""
+    n_skipped = layout.n_skipped
+    lines = io.TextIOWrapper(stream, encoding=how.encoding, newline="")
+    reader = csv.reader(lines, delimiter=layout.separator, quotechar=layout.quote)
+    try:
+        for row in reader:
+            if not row or (layout.comment and row[0].lstrip().startswith(layout.comment)):
+                continue
+            if n_skipped:
+                n_skipped -= 1
+                continue
+            wrong = _wrong_row(row, layout, roles, how)
+            if wrong:
+                return InputError(f"{source}, line {reader.line_num}: {wrong}")
+    except UnicodeDecodeError as odd:
+        return _wrong_encoding(source, odd, how)
+    except (EOFError, OSError, gzip.BadGzipFile) as broken:
+        return InputError(f"{source} is damaged or cut off: {broken}")
+    except csv.Error as odd:
+        return InputError(
+            f"{source}, line {reader.line_num}: {odd}. Is there a quote that never closes?"
+        )
+    return InputError(f"{source} cannot be read: {str(error).splitlines()[0]}")
+
+
+def _wrong_row(row: list[str], layout: Layout, roles: Roles, how: Reading) -> str | None:
+    if len(row) != len(layout.names):
+        return (
+            f"{len(row)} values, but there are {len(layout.names)} columns. Every line needs one "
+            f"value for each column, with {shown(layout.separator)} between them."
+        )
+    for place in roles.features:
+        value = row[place].strip()
+        plain = value.replace(how.decimal, ".") if how.decimal != "." else value
+        if value not in MISSING and not _NUMBER.fullmatch(plain):
+            name = layout.names[place]
+            comma = re.fullmatch(r"-?\d+,\d+", value) and how.decimal == "."
+            hint = "Is the comma a decimal sign? Pass --decimal , then." if comma else way_out(name)
+            return f"column {shown(name)} has the value {shown(value)}, not a number. {hint}"
+    return None

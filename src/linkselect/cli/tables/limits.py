@@ -1,0 +1,143 @@
+"""How much memory a table may take, known before it is read and held while it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from linkselect.cli.errors import InputError, UsageError
+
+__all__ = ["Budget", "available_memory", "parse_size", "readable_size"]
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+# A table is held as it is read, as one matrix, and scaled.
+_COPIES = 3
+# What libraries take for themselves while they read.
+_OVERHEAD = 256 << 20
+
+
+def parse_size(text: str) -> int:
+    """Turn "500MB", "2GB" or a number of bytes into bytes.
+
+    Examples
+    --------
+    >>> parse_size("2GB") == 2 * 1024**3
+    True
+    """
+    found = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
+    try:
+        size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    except (ValueError, OverflowError):
+        size = 0
+    if size < 1:
+        raise UsageError(f"--max-memory {text!r} is not a size. Write 500MB or 4GB.")
+    return size
+
+
+def readable_size(n_bytes: float) -> str:
+    """Write a number of bytes for people.
+
+    Examples
+    --------
+    >>> readable_size(3 * 1024**3)
+    '3.0 GB'
+    """
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:,.1f} TB"
+
+
+def available_memory() -> int | None:
+    """Return the bytes that can be had without swapping; None where the system does not tell."""
+    found = [_meminfo(), _cgroup_left()]
+    known = [size for size in found if size is not None]
+    return min(known) if known else None
+
+
+def _meminfo() -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) << 10 for line in lines if "MemAvailable" in line), None)
+
+
+def _cgroup_left() -> int | None:
+    folder = Path("/sys/fs/cgroup")
+    try:
+        most = int((folder / "memory.max").read_text())
+        return max(0, most - int((folder / "memory.current").read_text()))
+    except (OSError, ValueError):  # no such group, or "max": no limit
+        return None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The bytes that reading one table may take."""
+
+    limit: int
+    source: str
+
+    @classmethod
+    def of(cls, max_memory: str | None, source: str) -> Budget:
+        """Take the limit that was asked for, or three quarters of what is available."""
+        if max_memory is not None:
+            return cls(parse_size(max_memory), source)
+        available = available_memory()
+        return cls(available * 3 // 4 if available else 4 << 30, source)
+
+    def check(self, n_rows: float, n_columns: float, itemsize: int = 8) -> None:
+        """Refuse a table of so many numbers if it does not fit."""
+        needed = _COPIES * n_rows * n_columns * itemsize
+        if needed > self.limit:
+            self.refuse(
+                f"it holds about {n_rows:,.0f} rows x {n_columns:,.0f} columns, "
+                f"which needs {readable_size(needed)}"
+            )
+
+    def check_bytes(self, n_bytes: int, what: str) -> None:
+        """Refuse something of so many bytes if it does not fit."""
+        if n_bytes > self.limit:
+            self.refuse(f"{what} unpacks to {readable_size(n_bytes)}")
+
+    def refuse(self, why: str) -> None:
+        """Raise the error that says why a table does not fit."""
+        raise InputError(
+            f"{self.source}: too large for the memory that may be used "
+            f"({readable_size(self.limit)}): {why}. Allow more with --max-memory, or make the "
+            "table smaller: fewer rows or columns."
+        )
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Make the system refuse memory beyond the limit: what a file declares may be a lie."""
+        try:
+            import resource
+        except ImportError:  # not on this system; the running count must do
+            yield
+            return
+        before = resource.getrlimit(resource.RLIMIT_DATA)
+        allowed = _data_size() + self.limit + _OVERHEAD
+        most = allowed if before[1] == resource.RLIM_INFINITY else min(allowed, before[1])
+        if before[0] != resource.RLIM_INFINITY:
+            most = min(most, before[0])
+        resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+        try:
+            yield
+        except MemoryError:
+            self.refuse("reading it took more than that")
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _data_size() -> int:
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 1 << 30
+    return next((int(line.split()[1]) << 10 for line in lines if "VmData" in line), 1 << 30)
