@@ -84,9 +84,10 @@ def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:
     n_features = np.asarray(curve.n_features)
     mean, spread = mean_and_spread(np.atleast_2d(np.asarray(curve.values, dtype=float)))
     if np.any(spread > 0):
-        ax.fill_between(
-            n_features, mean - spread, mean + spread, color=colour, alpha=0.13, linewidth=0
-        )
+        # Many bands over each other would be one grey cloud.
+        pale = 0.4 / (n_curves + 1)
+        low, high = mean - spread, mean + spread
+        ax.fill_between(n_features, low, high, color=colour, alpha=pale, linewidth=0)
     # Markers of different lines start at different points, so that they do not hide each other.
     step = max(1, round(len(n_features) / MARKERS_PER_LINE))
     start = (place * step) // max(1, n_curves)
@@ -213,5 +214,6 @@ def _write_numbers(ax: Axes, shown: NDArray[np.float64], low: float) -> None:
         if row == column:
             continue
         dark = (value - low) / (1.15 - low) > 0.55
-        colour = "white" if dark else "#111111"
+        # Not the colours of the page around it: a cell stays as it is in the dark.
+        colour = "#fefefe" if dark else "#111111"
         ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=size)

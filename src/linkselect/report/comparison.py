@@ -1,0 +1,148 @@
+"""A page about several methods on one table: who led, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import linkselect
+from linkselect.experiments.comparison import Comparison
+from linkselect.plot.methods import curves, draw_agreement
+from linkselect.plot.style import MUTED
+from linkselect.report.page import render_page, write_page
+from linkselect.report.pictures import draw_svg, have_matplotlib
+from linkselect.report.summary import plain_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["comparison_page", "write_comparison"]
+
+
+def comparison_page(
+    comparison: Comparison,
+    *,
+    names: Sequence[str] | None = None,
+    source: str | None = None,
+    call: str | None = None,
+) -> str:
+    """Make a page of HTML from a comparison of methods.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `linkselect.experiments.comparison.compare` returned.
+    names : sequence of str, optional
+        The names of the features. Default: x0, x1, ...
+    source : str, optional
+        Where the data come from, such as the name of a file.
+    call : str, optional
+        What to type to get the same result.
+
+    Returns
+    -------
+    str
+    """
+    return render_page(
+        "comparison.html",
+        found=comparison,
+        source=None if source is None else plain_text(source),
+        call=None if call is None else plain_text(call),
+        methods=_methods(comparison),
+        differences=_differences(comparison),
+        best=_best_features(comparison, names),
+        pictures=_pictures(comparison) if have_matplotlib() else None,
+        version=linkselect.__version__,
+    )
+
+
+def write_comparison(
+    comparison: Comparison,
+    path: str | os.PathLike[str],
+    *,
+    names: Sequence[str] | None = None,
+    source: str | None = None,
+    call: str | None = None,
+) -> None:
+    """Write the page of a comparison to a file, wholly or not at all.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `linkselect.experiments.comparison.compare` returned.
+    path : str or path
+        The file; one that exists is replaced.
+    names, source, call
+        As in `comparison_page`.
+    """
+    write_page(comparison_page(comparison, names=names, source=source, call=call), path)
+
+
+def _methods(found: Comparison) -> list[dict[str, Any]]:
+    slowest = max(found.seconds.values(), default=0.0)
+    rows = []
+    for name, mean in found.mean_accuracy.items():
+        curve = found.accuracy[name]
+        best = int(curve.mean.argmax())
+        stability, seconds = found.stability[name], found.seconds[name]
+        rows.append(
+            {
+                "name": plain_text(name),
+                "mean": f"{mean:.1%}",
+                "mean_share": f"{100 * mean:.1f}%",
+                "peak": f"{curve.mean[best]:.1%} with {curve.n_features[best]:,}",
+                "stability": "" if np.isnan(stability) else f"{stability:.2f}",
+                "stability_share": f"{100 * np.clip(np.nan_to_num(stability), 0, 1):.1f}%",
+                "seconds": f"{seconds:.3g} s",
+                "seconds_share": f"{100 * seconds / slowest if slowest else 0:.1f}%",
+            }
+        )
+    return rows
+
+
+def _differences(found: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "better": plain_text(one.better),
+            "worse": plain_text(one.worse),
+            "points": f"{100 * one.mean:.1f}",
+            "p": "below 0.001" if one.p_adjusted < 0.001 else f"{one.p_adjusted:.2g}",
+            "shown": one.p_adjusted < found.level,
+        }
+        for one in found.differences
+    ]
+
+
+def _best_features(found: Comparison, names: Sequence[str] | None) -> dict[str, list[str]]:
+    named = [f"x{place}" for place in range(found.n_features)] if names is None else names
+    if len(named) != found.n_features:
+        raise ValueError(
+            f"names has {len(named)} entries, but {found.n_features} features were compared. Pass "
+            "one name per feature."
+        )
+    return {
+        plain_text(name): [plain_text(named[place]) for place in found.rankings[name][: found.top]]
+        for name in found.mean_accuracy
+    }
+
+
+def _pictures(found: Comparison) -> dict[str, str]:
+    def draw_curves(ax: Axes) -> None:
+        curves(found.accuracy, ax=ax)
+        every = float(np.mean(found.all_features))
+        ax.axhline(every, color=MUTED, linewidth=1.0, dashes=(2, 3))
+
+    def draw_heat_map(ax: Axes) -> None:
+        correlation, overlap = np.array(found.spearman), np.array(found.overlap)
+        draw_agreement(ax, list(found.methods), correlation, overlap, found.top)
+
+    drawn = {"accuracy": draw_svg(draw_curves, "accuracy", "Accuracy curves", 7.2, 4.2)}
+    if len(found.methods) > 1:
+        side = min(1.9 + 0.62 * len(found.methods), 8.0)
+        drawn["agreement"] = draw_svg(
+            draw_heat_map, "agreement", "Agreement of the rankings", side + 1.6, side
+        )
+    return drawn

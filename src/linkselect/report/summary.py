@@ -1,0 +1,367 @@
+"""What a report says, as plain data: nothing here knows how it will look."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Hashable, Iterable
+from typing import Any, Literal
+
+import numpy as np
+import scipy
+import sklearn
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+import linkselect
+from linkselect.forms import constant_columns
+from linkselect.pairs import Pairs, encode_labels
+from linkselect.plot.features import check_shape
+from linkselect.plot.samples import pair_rows, two_dimensional_view
+from linkselect.selectors.ranking import LabelSelector, PairSelector, RankingSelector, index_of
+
+__all__ = ["plain_number", "plain_text", "summarize"]
+
+# A picture with more would be a blot, and the page would be slow.
+MOST_DRAWN_PAIRS = 300
+MOST_DRAWN_SAMPLES = 1500
+MOST_LISTED = 12
+LITTLE_COVERAGE = 0.05
+
+
+def summarize(
+    selector: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    pairs: Pairs | None = None,
+    *,
+    sample_ids: Iterable[Hashable] | None = None,
+    source: str | None = None,
+    call: str | None = None,
+    image_shape: tuple[int, int] | None = None,
+    image_order: Literal["C", "F"] = "C",
+) -> dict[str, Any]:
+    """Gather what a report says about a fitted selector, as plain data.
+
+    Everything in it can be written as JSON: a missing score is None, an infinite one the text
+    "inf" or "-inf".
+
+    Parameters
+    ----------
+    selector : fitted selector
+        One of this library.
+    X, y, pairs
+        What it was fitted on.
+    sample_ids : iterable of hashable, optional
+        The ids that the pairs use. Default: the index of a pandas frame, else row numbers.
+    source : str, optional
+        Where the data come from, such as the name of a file.
+    call : str, optional
+        What to type to get the same result. Default: the call in Python.
+    image_shape : (int, int), optional
+        Height and width, where each feature is a pixel; the report then shows the mask.
+    image_order : {"C", "F"}, default="C"
+        Whether pixels run along rows or down columns.
+
+    Returns
+    -------
+    dict
+        `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`, `path`, `view`,
+        `mask` and `notes`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import FisherScore
+    >>> from linkselect.report import summarize
+    >>> X, y = load_iris(return_X_y=True)
+    >>> summary = summarize(FisherScore(n_features_to_select=2).fit(X, y), X, y)
+    >>> summary["ranking"]["feature"]
+    ['x2', 'x3', 'x0', 'x1']
+    >>> summary["supervision"]["kind"]
+    'labels'
+    """
+    check_is_fitted(selector)
+    ids = _ids(X, sample_ids)
+    used_y, used_pairs = _used(selector, y, pairs)
+    supervision = _describe_supervision(used_y, used_pairs, ids, _n_samples(X))
+    data = _describe_data(selector, X)
+    ranking = _describe_ranking(selector)
+    method = _describe_method(selector)
+    ignored = _ignored(method["name"], (y, used_y), (pairs, used_pairs))
+    return {
+        "source": None if source is None else plain_text(source),
+        "call": plain_text(call or _python_call(selector, used_y, used_pairs)),
+        "version": _versions(),
+        "method": method,
+        "data": data,
+        "supervision": supervision,
+        "ranking": ranking,
+        "path": _describe_path(selector),
+        "view": _describe_view(X, used_pairs, ids),
+        "mask": _describe_mask(selector, image_shape, image_order),
+        "notes": ignored + _notes(method, data, supervision, ranking),
+    }
+
+
+def plain_text(value: Any) -> str:
+    """Return text that every encoding of Unicode can hold."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def plain_number(value: Any) -> float | str | None:
+    """Return a number that JSON can hold: None for no value, text for an infinite one."""
+    number = float(value)
+    if np.isnan(number):
+        return None
+    return number if np.isfinite(number) else ("inf" if number > 0 else "-inf")
+
+
+def _n_samples(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _ids(X: Any, sample_ids: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
+    found = index_of(X) if sample_ids is None else sample_ids
+    return tuple(range(_n_samples(X))) if found is None else tuple(found)
+
+
+def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None]:
+    """Return what of y and pairs the method looks at."""
+    if isinstance(selector, RankingSelector) and hasattr(selector, "estimator"):
+        return _used(selector.estimator, y, pairs)
+    if isinstance(selector, PairSelector):
+        return (y, None) if pairs is None else (None, pairs)
+    if isinstance(selector, LabelSelector) or not isinstance(selector, RankingSelector):
+        return y, None
+    return None, None
+
+
+def _ignored(name: str, y: tuple[Any, Any], pairs: tuple[Any, Any]) -> list[str]:
+    """Say what was given, but not looked at; each comes as given and as used."""
+    if y[0] is not None and y[1] is None and pairs[1] is not None:
+        return ["The labels did not count, since pairs were given."]
+    unused = [
+        word
+        for word, (given, used) in (("labels", y), ("pairs", pairs))
+        if given is not None and used is None
+    ]
+    return [f"{name} does not look at {' or '.join(unused)}."] if unused else []
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "linkselect": linkselect.__version__,
+        "scikit-learn": sklearn.__version__,
+        "SciPy": scipy.__version__,
+        "NumPy": np.__version__,
+        "Python": platform.python_version(),
+    }
+
+
+def _describe_method(selector: Any) -> dict[str, Any]:
+    kind = type(selector)
+    usual = kind().get_params(deep=False) if not hasattr(selector, "estimator") else {}
+    parameters = [
+        {
+            "name": name,
+            "value": plain_text(repr(value)),
+            "usual": name in usual and repr(usual[name]) == repr(value),
+        }
+        for name, value in selector.get_params(deep=False).items()
+    ]
+    return {
+        "name": kind.__name__,
+        "about": (kind.__doc__ or "").strip().split("\n")[0],
+        "parameters": parameters,
+        "greater_is_better": bool(getattr(selector, "greater_is_better", True)),
+        "n_selected": int(selector.get_support().sum()),
+    }
+
+
+def _describe_data(selector: Any, X: Any) -> dict[str, Any]:
+    names = [plain_text(name) for name in _check_feature_names_in(selector)]
+    values: Any = X if issparse(X) else np.asarray(X)
+    stored = values.data if issparse(values) else values
+    n_missing = int(np.isnan(stored).sum()) if stored.dtype.kind == "f" else 0
+    constant = np.flatnonzero(constant_columns(values.tocsc() if issparse(values) else values))
+    return {
+        "n_samples": _n_samples(X),
+        "n_features": len(names),
+        "kind": f"sparse, {values.dtype}" if issparse(values) else f"dense, {values.dtype}",
+        "named": hasattr(selector, "feature_names_in_"),
+        "n_missing": n_missing,
+        "n_constant": len(constant),
+        "constant": [names[feature] for feature in constant[:MOST_LISTED]],
+    }
+
+
+def _describe_supervision(
+    y: Any, pairs: Pairs | None, ids: tuple[Hashable, ...], n_samples: int
+) -> dict[str, Any]:
+    if pairs is not None:
+        return _describe_pairs(pairs, ids)
+    if y is not None:
+        return _describe_labels(y)
+    return {"kind": "none", "n_samples": 0, "coverage": 0.0}
+
+
+def _describe_pairs(pairs: Pairs, ids: tuple[Hashable, ...]) -> dict[str, Any]:
+    counted = pairs.summary(ids)
+    groups = [len(group) for group in pairs.restrict(ids).components() if len(group) > 1]
+    found = pairs.restrict(ids).conflicts(limit=MOST_LISTED)
+    return {
+        "kind": "pairs",
+        "n_samples": counted["samples"],
+        "coverage": counted["coverage"],
+        "must": counted["must"],
+        "cannot": counted["cannot"],
+        "lost": counted["lost_must"] + counted["lost_cannot"],
+        "n_groups": counted["components"],
+        "largest_group": max(groups, default=0),
+        "n_conflicts": counted["conflicts"],
+        "conflicts": [plain_text(conflict) for conflict in found],
+    }
+
+
+def _describe_labels(y: Any) -> dict[str, Any]:
+    codes, labels = encode_labels(np.asarray(y).ravel())
+    sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
+    n_labelled = int(sizes.sum())
+    largest = np.argsort(-sizes, kind="stable")[:MOST_LISTED]
+    must = int((sizes * (sizes - 1) // 2).sum())
+    return {
+        "kind": "labels" if n_labelled == len(codes) else "partial labels",
+        "n_samples": n_labelled,
+        "coverage": n_labelled / len(codes),
+        "must": must,
+        "cannot": n_labelled * (n_labelled - 1) // 2 - must,
+        "n_classes": len(labels),
+        "classes": [
+            {"label": plain_text(labels[code]), "count": int(sizes[code])} for code in largest
+        ],
+    }
+
+
+def _describe_ranking(selector: Any) -> dict[str, Any]:
+    order = np.asarray(selector.order_)
+    names = _check_feature_names_in(selector)
+    return {
+        "feature": [plain_text(names[feature]) for feature in order],
+        "score": [plain_number(selector.scores_[feature]) for feature in order],
+        "rank": list(range(1, len(order) + 1)),
+        "selected": [bool(chosen) for chosen in selector.get_support()[order]],
+    }
+
+
+def _describe_path(selector: Any) -> dict[str, Any] | None:
+    values = getattr(selector, "path_", None)
+    if values is None or len(values) < 2:
+        return None
+    errors = getattr(selector, "standard_error_", None)
+    return {
+        "values": [plain_number(value) for value in values],
+        "errors": None if errors is None else [plain_number(error) for error in errors],
+    }
+
+
+def _describe_view(X: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]) -> dict[str, Any] | None:
+    """Place some samples in two dimensions: those of the drawn pairs, and others around them."""
+    if pairs is None:
+        return None
+    links = pair_rows(pairs, X, ids)
+    share = min(1.0, MOST_DRAWN_PAIRS / max(1, sum(map(len, links))))
+    must, cannot = (_evenly(link, int(np.ceil(share * len(link)))) for link in links)
+    named = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
+    others = np.setdiff1d(np.arange(len(ids)), named)
+    rows = np.union1d(named, _evenly(others, MOST_DRAWN_SAMPLES - len(named)))
+    points, labels = two_dimensional_view(_rows(X, rows))
+    # Threads add in another order; fewer digits than that keep reports the same.
+    width = float(np.abs(points).max()) or 1.0
+    return {
+        "points": np.round(points / width, 4).tolist(),
+        "labels": list(labels),
+        "must": np.searchsorted(rows, must).tolist(),
+        "cannot": np.searchsorted(rows, cannot).tolist(),
+        "n_must": len(links[0]),
+        "n_cannot": len(links[1]),
+    }
+
+
+def _evenly(items: NDArray[Any], n_wanted: int) -> NDArray[Any]:
+    if n_wanted >= len(items):
+        return items
+    return items[np.linspace(0, len(items) - 1, max(n_wanted, 0)).astype(np.intp)]
+
+
+def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    if issparse(X):
+        return X.tocsr()[rows]
+    return np.asarray(X)[rows]
+
+
+def _describe_mask(
+    selector: Any, shape: tuple[int, int] | None, order: Literal["C", "F"]
+) -> dict[str, Any] | None:
+    if shape is None:
+        return None
+    selected = selector.get_support()
+    pixels = selected.reshape(check_shape(shape, len(selected)), order=order)
+    return {"pixels": pixels.astype(int).tolist()}
+
+
+def _python_call(selector: Any, y: Any, pairs: Pairs | None) -> str:
+    inner = getattr(selector, "estimator", None)
+    kinds = [type(one).__name__ for one in (selector, inner) if one is not None]
+    names = ", ".join(sorted(name for name in kinds if name in linkselect.__all__))
+    given = "X" if y is None else "X, y"
+    given += "" if pairs is None else ", pairs=pairs"
+    return f"from linkselect import {names}\n\nselector = {selector!r}\nselector.fit({given})"
+
+
+def _notes(
+    method: dict[str, Any],
+    data: dict[str, Any],
+    supervision: dict[str, Any],
+    ranking: dict[str, Any],
+) -> list[str]:
+    """Say in sentences what a reader should look at before trusting the ranking."""
+    n_unscored = sum(score is None for score in ranking["score"])
+    found = [
+        (
+            supervision.get("n_conflicts", 0) > 0,
+            f"{_count(supervision.get('n_conflicts', 0), 'cannot-link')} contradicted the "
+            "must-links and did not count.",
+        ),
+        (
+            supervision.get("lost", 0) > 0,
+            f"{_count(supervision.get('lost', 0), 'pair')} had an end that is not in the data "
+            "and did not count.",
+        ),
+        (
+            supervision["kind"] != "none" and supervision["coverage"] < LITTLE_COVERAGE,
+            f"Only {supervision['coverage']:.1%} of the samples have a label or a pair.",
+        ),
+        (data["n_missing"] > 0, f"The data lack {_count(data['n_missing'], 'value')}."),
+        (
+            data["n_constant"] > 0,
+            f"The data hold {_count(data['n_constant'], 'constant feature')}, the same in every "
+            "sample.",
+        ),
+        (n_unscored > 0, f"There is no score for {_count(n_unscored, 'feature')}, ranked last."),
+        (
+            _tied_at_the_cut(method["n_selected"], ranking),
+            "The last selected feature and the first one left out have the same score, so the "
+            "choice between them is arbitrary.",
+        ),
+    ]
+    return [sentence for holds, sentence in found if holds]
+
+
+def _tied_at_the_cut(n_selected: int, ranking: dict[str, Any]) -> bool:
+    scores = ranking["score"]
+    return n_selected < len(scores) and scores[n_selected - 1] == scores[n_selected]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

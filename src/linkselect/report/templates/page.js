@@ -1,0 +1,155 @@
+"use strict";
+
+// Everything that needs this script is hidden until it runs.
+for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
+
+// Light and dark: as the system says, until the reader chooses.
+(() => {
+  const root = document.documentElement;
+  const button = document.querySelector("[data-theme-toggle]");
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const KEY = "linkselect-theme";
+  // Browsers may refuse storage to a file from disk.
+  const recall = () => { try { return localStorage.getItem(KEY); } catch { return null; } };
+  const remember = (theme) => { try { localStorage.setItem(KEY, theme); } catch { /* this page only */ } };
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const show = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  const chosen = recall();
+  if (chosen === "dark" || chosen === "light") root.dataset.theme = chosen;
+  button.hidden = false;
+  button.setAttribute("aria-label", "Switch between light and dark");
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    remember(root.dataset.theme);
+    show();
+  });
+  system.addEventListener("change", show);
+  show();
+})();
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    const text = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      button.textContent = "Copied";
+    } catch {
+      window.getSelection().selectAllChildren(text);
+      button.textContent = "Selected, press Ctrl+C";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+}
+
+// The table of features: only the rows of one page are in the document, however many there are.
+(() => {
+  const source = document.getElementById("ranking-data");
+  if (!source) return;
+  const data = JSON.parse(source.textContent);
+  const table = document.getElementById("features");
+  const body = table.tBodies[0];
+  const filter = document.getElementById("filter");
+  const onlySelected = document.getElementById("only-selected");
+  const names = data.feature.map((name) => name.toLowerCase());
+  const collator = new Intl.Collator("en", { numeric: true });
+  const state = { key: "rank", descending: false, page: 0 };
+  let rows = [];
+
+  const number = (score) => (typeof score === "string" ? Number(score.replace("inf", "Infinity")) : score);
+  const scores = data.score.map(number);
+  const written = (score) => {
+    if (score === null) return "no score";
+    if (!Number.isFinite(score)) return score > 0 ? "∞" : "−∞";
+    const size = Math.abs(score);
+    const short = size !== 0 && (size < 1e-4 || size >= 1e4) ? score.toExponential(3) : score.toPrecision(4);
+    return short.replaceAll("-", "−");
+  };
+  const share = (score) => {
+    if (score === null || !data.largest) return "0%";
+    return `${Math.min(100, (100 * Math.abs(score)) / data.largest)}%`;
+  };
+
+  const compare = {
+    rank: (a, b) => data.rank[a] - data.rank[b],
+    feature: (a, b) => collator.compare(data.feature[a], data.feature[b]),
+    score: (a, b) => (scores[a] === scores[b] ? 0 : scores[a] - scores[b]),
+    selected: (a, b) => data.selected[b] - data.selected[a],
+  };
+
+  const choose = () => {
+    const wanted = filter.value.trim().toLowerCase();
+    const kept = [];
+    for (let row = 0; row < names.length; row += 1) {
+      if (onlySelected.checked && !data.selected[row]) continue;
+      if (wanted === "" || names[row].includes(wanted)) kept.push(row);
+    }
+    const sign = state.descending ? -1 : 1;
+    const missing = (row) => Number(state.key === "score" && scores[row] === null);
+    // What has no score comes last either way; ties keep the order of ranks.
+    kept.sort((a, b) => missing(a) - missing(b) || (missing(a) ? 0 : sign * compare[state.key](a, b)) || data.rank[a] - data.rank[b]);
+    rows = kept;
+  };
+
+  const cell = (text, className) => {
+    const element = document.createElement("td");
+    element.textContent = text;
+    if (className) element.className = className;
+    return element;
+  };
+
+  const line = (row) => {
+    const element = document.createElement("tr");
+    if (data.selected[row]) element.className = "selected";
+    const name = cell(data.feature[row], "name");
+    name.dir = "auto";
+    const score = cell(written(scores[row]), "number bar");
+    score.style.setProperty("--share", share(scores[row]));
+    const rank = cell(data.rank[row].toLocaleString("en"), "number");
+    element.append(rank, name, score, cell(data.selected[row] ? "yes" : "no"));
+    return element;
+  };
+
+  const show = () => {
+    const size = data.rows_per_page;
+    const pages = Math.max(1, Math.ceil(rows.length / size));
+    state.page = Math.min(Math.max(state.page, 0), pages - 1);
+    const start = state.page * size;
+    body.replaceChildren(...rows.slice(start, start + size).map(line));
+    const many = (count) => count.toLocaleString("en");
+    const end = Math.min(start + size, rows.length);
+    document.getElementById("shown").textContent = rows.length
+      ? `${many(start + 1)} to ${many(end)} of ${many(rows.length)} features`
+      : "no feature has such a name";
+    document.getElementById("page").textContent = `Page ${many(state.page + 1)} of ${many(pages)}`;
+    const atStart = state.page === 0;
+    const atEnd = state.page === pages - 1;
+    for (const button of document.querySelectorAll("[data-page]")) {
+      button.disabled = ["first", "previous"].includes(button.dataset.page) ? atStart : atEnd;
+    }
+    document.querySelector(".pages").hidden = pages === 1;
+    for (const button of table.tHead.querySelectorAll("button")) {
+      const header = button.closest("th");
+      if (button.dataset.key !== state.key) header.removeAttribute("aria-sort");
+      else header.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
+    }
+  };
+
+  const restart = () => { state.page = 0; choose(); show(); };
+
+  for (const button of table.tHead.querySelectorAll("button")) {
+    button.addEventListener("click", () => {
+      state.descending = state.key === button.dataset.key && !state.descending;
+      state.key = button.dataset.key;
+      restart();
+    });
+  }
+  filter.addEventListener("input", restart);
+  onlySelected.addEventListener("change", restart);
+  for (const button of document.querySelectorAll("[data-page]")) {
+    button.addEventListener("click", () => {
+      state.page = { first: 0, previous: state.page - 1, next: state.page + 1, last: Infinity }[button.dataset.page];
+      show();
+    });
+  }
+  restart();
+})();

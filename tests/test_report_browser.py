@@ -1,0 +1,324 @@
+"""The report in a real browser: Debian's Chromium, driven by Playwright, without a network."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from linkselect import ConstraintScore, FisherScore, Pairs, VarianceScore
+from linkselect.experiments.comparison import compare
+from linkselect.report import summarize, write_comparison, write_report
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+pytest.importorskip("jinja2")
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+N_FEATURES = 12_000
+STRANGE_NAMES = [
+    "<script>document.title = 'broken'</script>",
+    "</script><img src=x onerror=\"document.title = 'broken'\">",
+    "\"quotes\" & 'more'",
+    "$x^2$",
+    "long" * 400,
+    "名前 \u202e كلمة",
+    "two\nlines\u2028end",
+]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip(f"needs a browser: none of {', '.join(BROWSERS)} is installed")
+    with playwright.sync_playwright() as driver:
+        context = driver.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"),
+            executable_path=program,
+            args=FLAGS,
+            color_scheme="light",
+            viewport={"width": 1000, "height": 900},
+        )
+        yield context
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, N_FEATURES))
+    selector = VarianceScore(n_features_to_select=120).fit(X)
+    selector.scores_[7] = np.nan
+    write_report(summarize(selector, X, source="many.csv"), folder / "many.html")
+    X = random.normal(size=(40, len(STRANGE_NAMES)))
+    pairs = Pairs(must=[(0, 1), (2, 3)], cannot=[(0, 5), (2, 8)])
+    selector = ConstraintScore(n_features_to_select=2).fit(X, pairs=pairs)
+    selector.feature_names_in_ = np.array(STRANGE_NAMES, dtype=object)
+    strange = summarize(selector, X, pairs=pairs, source=STRANGE_NAMES[0], call=STRANGE_NAMES[1])
+    write_report(strange, folder / "strange.html")
+    y = np.arange(40) % 2
+    methods = {STRANGE_NAMES[0]: FisherScore(), "variance": VarianceScore()}
+    found = compare(methods, X, y, n_splits=2)
+    write_comparison(found, folder / "comparison.html", names=STRANGE_NAMES, call="again")
+    return folder
+
+
+@pytest.fixture
+def open_report(browser, reports):
+    """Open a report; afterwards nothing may have been complained about or asked for."""
+    troubles, requests, pages = [], [], []
+
+    def note(message):
+        if message.type in ("error", "warning"):
+            troubles.append(message.text)
+
+    def go(name):
+        page = browser.new_page()
+        pages.append(page)
+        page.on("console", note)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto((reports / f"{name}.html").as_uri())
+        return page
+
+    yield go
+    for page in pages:
+        page.evaluate("try { localStorage.clear() } catch {}")
+        page.close()
+    assert troubles == []
+    own = {page.url for page in pages}
+    assert [url for url in requests if url not in own and not url.startswith("data:")] == []
+
+
+def column(page, place):
+    return page.locator(f"#features tbody td:nth-child({place})").all_inner_texts()
+
+
+def header(page, key):
+    return page.locator(f"#features button[data-key={key}]")
+
+
+def sorted_as(page, key):
+    return header(page, key).locator("xpath=..").get_attribute("aria-sort")
+
+
+def as_numbers(texts):
+    return [float(text.replace(",", "").replace("\N{MINUS SIGN}", "-")) for text in texts]
+
+
+def test_first_view(open_report):
+    page = open_report("many")
+    assert as_numbers(column(page, 1)) == list(range(1, 51))
+    assert sorted_as(page, "rank") == "ascending"
+    assert page.locator("#shown").inner_text() == "1 to 50 of 12,000 features"
+    assert page.locator("#page").inner_text() == "Page 1 of 240"
+
+
+def all_values(page, place):
+    """Read the first and the last page of a column of numbers."""
+    first = as_numbers(column(page, place))
+    page.locator("[data-page=last]").click()
+    return first + as_numbers(text for text in column(page, place) if text != "no score")
+
+
+def test_sorting_ranks_both_ways(open_report):
+    page = open_report("many")
+    header(page, "rank").click()
+    assert sorted_as(page, "rank") == "descending"
+    values = all_values(page, 1)
+    assert values == sorted(values, reverse=True)
+    page.locator("[data-page=first]").click()
+    assert as_numbers(column(page, 1))[0] == N_FEATURES
+    header(page, "rank").click()
+    assert as_numbers(column(page, 1)) == list(range(1, 51))
+
+
+def test_sorting_scores_both_ways(open_report):
+    page = open_report("many")
+    for down in (False, True):
+        header(page, "score").click()
+        assert sorted_as(page, "score") == ("descending" if down else "ascending")
+        values = all_values(page, 3)
+        assert values == sorted(values, reverse=down)
+        assert values[0] != values[-1]
+
+
+def test_a_missing_score_comes_last_either_way(open_report):
+    page = open_report("many")
+    for _ in range(2):
+        header(page, "score").click()
+        page.locator("[data-page=last]").click()
+        assert column(page, 3)[-1] == "no score"
+
+
+def test_sorting_names_both_ways(open_report):
+    page = open_report("many")
+    header(page, "feature").click()
+    assert column(page, 2)[:12] == [f"x{i}" for i in range(12)], "2 comes before 10"
+    header(page, "feature").click()
+    assert column(page, 2)[:2] == [f"x{N_FEATURES - 1}", f"x{N_FEATURES - 2}"]
+    assert sorted_as(page, "feature") == "descending"
+    assert sorted_as(page, "rank") is None
+
+
+def test_sorting_the_selected_both_ways(open_report):
+    page = open_report("many")
+    header(page, "selected").click()
+    assert set(column(page, 4)) == {"yes"}
+    header(page, "selected").click()
+    assert set(column(page, 4)) == {"no"}
+    assert as_numbers(column(page, 1))[0] == 121, "ties keep the order of ranks"
+
+
+def test_filtering(open_report):
+    page = open_report("many")
+    page.locator("#filter").fill("X119")
+    names = column(page, 2)
+    assert len(names) == 50
+    assert all("x119" in name for name in names)
+    assert page.locator("#shown").inner_text() == "1 to 50 of 111 features"
+    page.locator("#only-selected").check()
+    assert set(column(page, 4)) <= {"yes"}
+    page.locator("#filter").fill("")
+    assert page.locator("#shown").inner_text() == "1 to 50 of 120 features"
+    page.locator("#filter").fill("no such name")
+    assert column(page, 2) == []
+    assert page.locator("#shown").inner_text() == "no feature has such a name"
+    assert page.locator(".pages").is_hidden()
+
+
+def test_paging(open_report):
+    page = open_report("many")
+    first, previous, further, last = (
+        page.locator(f"[data-page={name}]") for name in ("first", "previous", "next", "last")
+    )
+    assert first.is_disabled()
+    assert previous.is_disabled()
+    further.click()
+    assert as_numbers(column(page, 1)) == list(range(51, 101))
+    last.click()
+    assert as_numbers(column(page, 1))[-1] == N_FEATURES
+    assert further.is_disabled()
+    previous.click()
+    assert page.locator("#page").inner_text() == "Page 239 of 240"
+    first.click()
+    assert as_numbers(column(page, 1))[0] == 1
+
+
+def test_only_one_page_of_rows_is_in_the_document(open_report):
+    page = open_report("many")
+    assert page.locator("#features tbody tr").count() == 50
+
+
+def test_keyboard(open_report):
+    page = open_report("many")
+    header(page, "score").focus()
+    page.keyboard.press("Enter")
+    assert sorted_as(page, "score") == "ascending"
+    page.keyboard.press("Space")
+    assert sorted_as(page, "score") == "descending"
+
+
+def background(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def lightness(colour):
+    return sum(map(int, re.findall(r"\d+", colour)[:3]))
+
+
+def test_light_and_dark(open_report):
+    page = open_report("strange")
+    toggle = page.locator("[data-theme-toggle]")
+    assert lightness(background(page)) > 600
+    toggle.click()
+    assert lightness(background(page)) < 150
+    bar_text = page.locator("svg text").first
+    assert lightness(bar_text.evaluate("e => getComputedStyle(e).fill")) > 500
+    page.reload()
+    assert lightness(background(page)) < 150, "the choice is kept"
+    toggle.click()
+    assert lightness(background(page)) > 600
+    page.evaluate("localStorage.clear()")
+    page.emulate_media(color_scheme="dark")
+    page.evaluate("delete document.documentElement.dataset.theme")
+    assert lightness(background(page)) < 150, "as the system says"
+    page.emulate_media(color_scheme="light")
+
+
+@pytest.mark.parametrize("name", ["strange", "comparison"])
+def test_names_run_no_script(open_report, name):
+    page = open_report(name)
+    page.wait_for_timeout(200)
+    assert page.title() != "broken"
+    assert page.locator("main img, main iframe, svg script").count() == 0
+    assert STRANGE_NAMES[0] in page.locator("main").inner_text()
+
+
+def test_names_are_shown_as_they_are(open_report):
+    page = open_report("strange")
+    shown = page.locator("#features tbody .name").evaluate_all("es => es.map(e => e.textContent)")
+    assert sorted(shown) == sorted(STRANGE_NAMES)
+    assert page.locator("#call").text_content() == STRANGE_NAMES[1]
+
+
+@pytest.mark.parametrize("name", ["many", "strange", "comparison"])
+def test_nothing_sticks_out_on_a_phone(open_report, name):
+    page = open_report(name)
+    page.set_viewport_size({"width": 360, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.set_viewport_size({"width": 1000, "height": 900})
+
+
+def test_copying_the_call(open_report, browser):
+    browser.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = open_report("comparison")
+    page.locator("[data-copy]").click()
+    page.get_by_text("Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == "again"
+
+
+def test_headings_and_names_for_screen_readers(open_report):
+    page = open_report("strange")
+    levels = page.locator("h1, h2, h3").evaluate_all("es => es.map(e => Number(e.tagName[1]))")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(step <= 1 for step in np.diff(levels))
+    assert page.locator("svg[role=img]:not([aria-label])").count() == 0
+    ids = page.locator("[id]").evaluate_all("es => es.map(e => e.id)")
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", ["many", "strange", "comparison"])
+def test_printing(open_report, name):
+    page = open_report(name)
+    document = page.pdf(format="A4")
+    assert document.startswith(b"%PDF-")
+    assert len(document) > 10_000
+    page.emulate_media(media="print")
+    assert page.locator("[data-theme-toggle]").is_hidden()
+    assert lightness(background(page)) == 3 * 255
+    page.emulate_media(media="screen")
+
+
+def test_the_policy_stops_foreign_scripts(browser, reports, tmp_path):
+    page_text = (reports / "strange.html").read_text(encoding="utf-8")
+    file = tmp_path / "changed.html"
+    foreign = "<script>document.title = 'x'</script></main>"
+    file.write_text(page_text.replace("</main>", foreign), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    assert page.title() != "x"
+    page.close()
