@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= auto
 
-.PHONY: help demo test lint types unit bench clean
+.PHONY: help demo test lint types unit bench docs clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -27,8 +27,13 @@ unit: .venv/ready  ## run unit tests and doctests
 bench: .venv/bench  ## measure speed and memory beside the plain way
 	$(BIN)/python benchmarks/run.py
 
+docs: .venv/docs  ## build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 clean:  ## remove the environment and caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/auto_examples docs/api/generated docs/sg_execution_times.rst
 
 .venv/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "linkselect needs Python 3.11 or newer; set PYTHON=python3.11")'
@@ -40,4 +45,9 @@ clean:  ## remove the environment and caches
 .venv/bench: .venv/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast]' \
 		skfeature-chappers fast-select skrebate mrmr_selection
+	@touch $@
+
+# Sphinx with its theme and gallery. Building needs no network.
+.venv/docs: .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@

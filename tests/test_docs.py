@@ -1,30 +1,110 @@
-"""Every Python block of README and guide runs, page by page in one namespace."""
+"""Every Python block of README and docs runs, page by page in one namespace; so do our commands."""
 
 import re
+import shlex
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import sklearn
+from sklearn.datasets import load_breast_cancer
+
+import linkselect
+from linkselect.cli import run
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/guide.md"]
+BUILT = {"_build", "auto_examples", "generated"}
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not BUILT & set(page.parts)),
+]
+FLOW = ["supervision", "graphs", "forms", "scores", "ranking", "summary", "report"]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_code_blocks_run(page, capsys):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
-    assert blocks
+def blocks(page, language):
+    fence = rf"^```{language}\n(.*?)^```"
+    return re.findall(fence, page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def commands(page):
+    """Return the command lines of a page that call this tool."""
+    lines = "\n".join(blocks(page, "console")).replace("\\\n", " ").splitlines()
+    return [line[2:] for line in lines if line.startswith("$ linkselect")]
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+with_python = pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python")], ids=name_of
+)
+with_commands = pytest.mark.parametrize(
+    "page", [page for page in PAGES if commands(page)], ids=name_of
+)
+
+
+@with_python
+def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_table(tmp_path)
     namespace = {}
     before = sklearn.get_config()
     try:
-        for block in blocks:
-            exec(compile(block, page, "exec"), namespace)
+        for block in blocks(page, "python"):
+            exec(compile(block, name_of(page), "exec"), namespace)
     finally:
         sklearn.set_config(**before)
 
 
-@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
+@with_commands
+def test_commands_run(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_table(tmp_path)
+    for line in commands(page):
+        assert run(shlex.split(line)[1:]) == 0, f"{line}\n{capsys.readouterr().err}"
+
+
+def make_table(folder):
+    """Write what the pages call the reader's own files: tables, and pairs by an id column."""
+    frame = load_breast_cancer(as_frame=True).frame.iloc[:120, -8:]
+    frame = frame.rename(columns={"target": "class"})
+    frame.to_csv(folder / "my.csv", index=False)
+    frame.insert(0, "patient", [f"p{row}" for row in range(len(frame))])
+    frame.to_csv(folder / "patients.csv", index=False)
+    links = ["p0,p1,must", "p2,p3,must", "p19,p20,must"]
+    links += ["p0,p19,cannot", "p1,p21,cannot", "p2,p37,cannot"]
+    (folder / "pairs.csv").write_text("\n".join(["a,b,link", *links, ""]))
+
+
+def test_the_flow_has_a_page_for_every_arrow():
+    for part in FLOW:
+        assert (ROOT / "docs" / "guide" / f"{part}.md").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
-    file = ROOT / page
-    for target in re.findall(r"\]\(([^)#]+)\)", file.read_text()):
-        assert (file.parent / target).exists(), f"{page} links to {target}"
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("https:"):
+            made = target.split("/")[-2:-1] == ["auto_examples"]
+            assert made or (page.parent / target).exists(), f"{name_of(page)} links to {target}"
+
+
+def test_every_public_name_is_in_the_reference():
+    reference = (ROOT / "docs" / "api" / "index.rst").read_text()
+    for name in linkselect.__all__:
+        assert re.search(rf"^ +{name}$", reference, flags=re.MULTILINE), name
+
+
+def test_every_method_is_in_the_table_of_methods():
+    table = (ROOT / "docs" / "methods.md").read_text()
+    selectors = import_module("linkselect.selectors")
+    for name in selectors.__all__:
+        assert name == "ScoreFunction" or f"`{name}" in table, name
+
+
+def test_no_page_asks_the_network():
+    """A built page loads nothing from elsewhere: no addresses of scripts, styles or pictures."""
+    for page in [*PAGES, ROOT / "docs" / "conf.py"]:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"(src|href)=.?https?:|!\[[^]]*\]\(https?:|intersphinx", text), page

@@ -1,0 +1,213 @@
+"""Print the evidence of docs/which_method.md: every method beside every other, by what it may see.
+
+    python benchmarks/which_method.py            # all data that come with scikit-learn, 10 splits
+    python benchmarks/which_method.py --splits 5 --only wine
+
+Half of the samples rank the features, scaled to [0, 1]; 1-NN with the best few of them, trained on
+the labels of the same half, is tested on the other half. The selector sees only what its table
+says: no label, 10 must-links and 10 cannot-links, 3 labels per class, or all labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
+from sklearn.feature_selection import SelectKBest, f_classif, mutual_info_classif
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import MinMaxScaler
+
+import linkselect as ls
+
+
+@dataclass(frozen=True)
+class Case:
+    """Samples, labels and how many features are chosen."""
+
+    X: np.ndarray
+    y: np.ndarray
+    n_features: int
+
+
+def digits():
+    X, y = load_digits(return_X_y=True)
+    rows = np.sort(np.random.default_rng(0).permutation(len(y))[:800])
+    return Case(X[rows][:, X[rows].std(axis=0) > 0], y[rows], 10)
+
+
+def many():
+    """10 informative among 1,000 features, 200 samples: the shape of gene data."""
+    X, y = make_classification(
+        n_samples=200,
+        n_features=1000,
+        n_informative=10,
+        n_redundant=0,
+        n_clusters_per_class=1,
+        class_sep=2.0,
+        random_state=0,
+    )
+    return Case(X, y, 20)
+
+
+def copies():
+    """Breast cancer, with every feature in five slightly noisy copies."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = np.repeat(X / X.std(axis=0), 5, axis=1)
+    return Case(X + 0.05 * np.random.default_rng(0).normal(size=X.shape), y, 5)
+
+
+def together():
+    """The class is the sign of a product: two features that tell nothing alone, among 30."""
+    X = np.random.default_rng(0).normal(size=(400, 30))
+    return Case(X, (X[:, 0] * X[:, 1] > 0).astype(int), 2)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "breast cancer": lambda: Case(*load_breast_cancer(return_X_y=True), 3),
+    "wine": lambda: Case(*load_wine(return_X_y=True), 3),
+    "digits": digits,
+    "many": many,
+    "copies": copies,
+    "together": together,
+}
+
+PAIR_METHODS = [
+    ls.ConstraintScore(),
+    ls.ConstraintScore(criterion="difference"),
+    ls.LSDF(),
+    ls.LaplacianConstraintScore(),
+    ls.ConstrainedLaplacianScore(),
+    ls.ConstrainedLaplacianScore(variant="2014"),
+    ls.CompensatedLaplacianScore(),
+    ls.SCGS(),
+    ls.EnsembleCLS(random_state=0),
+    ls.SimilarityConstraintScore(),
+    ls.SimilarityConstraintScore(mode="semi-supervised"),
+]
+METHODS = {
+    "10 + 10 pairs": PAIR_METHODS,
+    "3 labels per class": [*PAIR_METHODS, ls.NearestNeighborSFS()],
+    "all labels": [
+        ls.FisherScore(),
+        ls.FRLL(),
+        ls.FisherMarkov(),
+        ls.ReliefF(),
+        ls.MRMR(),
+        ls.FCBF(),
+        ls.TraceRatio(),
+        ls.NearestNeighborSFS(),
+        ls.Redundancy(ls.FisherScore()),
+        ls.ConstraintScore(),
+        ls.LSDF(),
+        SelectKBest(f_classif),
+        SelectKBest(mutual_info_classif),
+    ],
+    "nothing": [  # last, since the Sparsity Score takes longer than all others together
+        ls.VarianceScore(),
+        ls.LaplacianScore(),
+        ls.SpectralScore(style=3),
+        ls.SparsityScore(),
+    ],
+}
+
+
+def given(kind, y, draw):
+    """Return what `fit` gets besides X."""
+    random = np.random.default_rng(draw)
+    if kind == "nothing":
+        return {}
+    if kind == "10 + 10 pairs":
+        return {"pairs": ls.Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=draw)}
+    if kind == "all labels":
+        return {"y": y}
+    known = [random.permutation(np.flatnonzero(y == label))[:3] for label in np.unique(y)]
+    few = np.full(len(y), -1)
+    few[np.concatenate(known)] = y[np.concatenate(known)]
+    return {"y": few}
+
+
+def best_features(selector, n_features, X, knowledge):
+    parameter = "k" if isinstance(selector, SelectKBest) else "n_features_to_select"
+    fitted = clone(selector).set_params(**{parameter: n_features}).fit(X, **knowledge)
+    return np.flatnonzero(fitted.get_support())
+
+
+def halves(case, draw):
+    train, test, y_train, y_test = train_test_split(
+        case.X, case.y, test_size=0.5, stratify=case.y, random_state=draw
+    )
+    scaler = MinMaxScaler().fit(train)
+    return scaler.transform(train), scaler.transform(test), y_train, y_test
+
+
+def accuracy(features, train, test, y_train, y_test):
+    model = KNeighborsClassifier(1).fit(train[:, features], y_train)
+    return 100 * model.score(test[:, features], y_test)
+
+
+def measure(case, selector, kind, n_splits):
+    """Return the mean accuracy and the mean seconds of a fit."""
+    accuracies, seconds = [], []
+    for draw in range(n_splits):
+        data = halves(case, draw)
+        knowledge = given(kind, data[2], draw)
+        start = time.perf_counter()
+        chosen = best_features(selector, case.n_features, data[0], knowledge)
+        seconds.append(time.perf_counter() - start)
+        accuracies.append(accuracy(chosen, *data))
+    return np.mean(accuracies), np.mean(seconds)
+
+
+def reference(case, n_splits):
+    """Return the mean accuracy of all features, and of a random choice."""
+    everything = np.arange(case.X.shape[1])
+    found = []
+    for draw in range(n_splits):
+        data = halves(case, draw)
+        chance = np.random.default_rng(draw).permutation(everything)[: case.n_features]
+        found.append((accuracy(everything, *data), accuracy(chance, *data)))
+    return np.mean(found, axis=0)
+
+
+def name_of(selector):
+    if isinstance(selector, SelectKBest):
+        return f"SelectKBest({selector.score_func.__name__})"
+    return repr(selector)
+
+
+def print_table(kind, cases, n_splits):
+    print(f"\n### {kind}\n\n| method | {' | '.join(cases)} | seconds |")
+    print("|---" * (len(cases) + 2) + "|", flush=True)
+    for selector in METHODS[kind]:
+        found = [measure(case, selector, kind, n_splits) for case in cases.values()]
+        numbers = " | ".join(f"{mean:.1f}" for mean, _ in found)
+        print(f"| `{name_of(selector)}` | {numbers} | {sum(s for _, s in found):.2f} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--only", nargs="*", default=list(CASES), choices=list(CASES))
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # constant columns, and the like
+    cases = {name: CASES[name]() for name in options.only}
+    for name, case in cases.items():
+        everything, chance = reference(case, options.splits)
+        n, d = case.X.shape
+        print(
+            f"{name}: {n} x {d}, {case.n_features} chosen; all features {everything:.1f}, "
+            f"random choice {chance:.1f}"
+        )
+    for kind in METHODS:
+        print_table(kind, cases, options.splits)
+
+
+if __name__ == "__main__":
+    main()

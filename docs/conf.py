@@ -1,0 +1,76 @@
+"""How the site is built: `make docs`, without network and with warnings as errors."""
+
+import warnings
+
+import linkselect
+
+project = "linkselect"
+author = "The linkselect developers"
+copyright = "the linkselect developers"  # noqa: A001
+version = release = linkselect.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+default_role = "code"  # docstrings write `scores_`
+suppress_warnings = [
+    "config.cache",  # the gallery sorts by a function
+]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autosummary_ignore_module_all = False  # a module says by __all__ what is public
+autosummary_imported_members = True
+autodoc_typehints = "none"  # the types are in the docstrings
+numpydoc_show_class_members = False  # the template lists them
+numpydoc_class_members_toctree = False
+numpydoc_validation_checks = {"GL03", "PR02", "PR03", "PR10", "SS01", "SS05"}
+numpydoc_validation_exclude = {r"\.n_samples$"}  # a slot, described with the class
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "ExampleTitleSortKey",
+    "copyfile_regex": "",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "plot_gallery": True,
+    "abort_on_example_error": True,
+    "remove_config_comments": True,
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("linkselect",),
+    "matplotlib_animations": False,
+}
+# What a reader of the gallery would not see in the terminal either.
+warnings.filterwarnings("ignore", message=".*non-interactive.*")
+
+html_theme = "pydata_sphinx_theme"
+html_title = "linkselect"
+html_static_path = ["_static"]
+html_css_files = ["linkselect.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "linkselect"},
+    "show_prev_next": True,
+    "navigation_with_keys": False,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_toc_level": 2,
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+html_sidebars = {"index": [], "which_method": [], "command_line": [], "glossary": []}
