@@ -15,6 +15,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import SelectKBest
 
 from linkselect import (
     ConstraintScore,
@@ -24,12 +25,15 @@ from linkselect import (
     Redundancy,
     SimilarityConstraintScore,
     VarianceScore,
+    selectors,
 )
 from linkselect.experiments.comparison import compare
 from linkselect.report import comparison_page, render, summarize, write_comparison, write_report
 
 pytest.importorskip("jinja2")
 
+# All but those that are made around another selector.
+SELECTORS = sorted(set(selectors.__all__) - {"Redundancy", "ScoreFunction", "StableSelector"})
 STRANGE_NAMES = [
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(2)>",
@@ -104,6 +108,7 @@ def test_summary_of_pairs(paired):
         "n_features": 13,
         "kind": "",
         "named": True,
+        "preparation": None,
         "n_missing": 0,
         "n_constant": 0,
         "constant": [],
@@ -181,12 +186,13 @@ def test_constant_features_and_scores_that_are_no_numbers():
     with pytest.warns(UserWarning, match="constant"):
         selector = FisherScore(n_features_to_select=1).fit(X, y)
     selector.scores_[0] = np.inf
-    summary = summarize(selector, X, y)
+    summary = summarize(selector, X, y, preparation="Scaled to <0, 1>.")
     assert summary["data"]["constant"] == ["x1"]
     assert set(map(type, summary["ranking"]["score"])) == {float, str, type(None)}
     assert "inf" in summary["ranking"]["score"]
     page = render(json.loads(json.dumps(summary, allow_nan=False)))
     assert ">no score<" in page
+    assert "Scaled to &lt;0, 1&gt;." in page
     assert ">∞<" in page
     assert len(summary["notes"]) == 2
 
@@ -205,9 +211,21 @@ def test_sparse_and_tiny_data():
         assert page.count("<tr class=") == 1
 
 
+@pytest.mark.parametrize("name", SELECTORS)
+def test_every_selector_has_a_summary(name):
+    X, y = wine()
+    X, y = X.iloc[::4, :6], y.iloc[::4]
+    summary = summarize(getattr(selectors, name)().fit(X, y), X, y)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert sorted(summary["ranking"]["feature"]) == sorted(X.columns)
+
+
 def test_unfitted_selector():
     with pytest.raises(NotFittedError):
         summarize(FisherScore(), [[1.0]])
+    X, y = wine()
+    with pytest.raises(TypeError, match="SelectKBest has no order_"):
+        summarize(SelectKBest(k=2).fit(X, y), X, y)
 
 
 def test_page_needs_nothing_else(paired):

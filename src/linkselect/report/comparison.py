@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import linkselect
-from linkselect.experiments.comparison import Comparison
 from linkselect.plot.methods import curves, draw_agreement
 from linkselect.plot.style import MUTED
 from linkselect.report.page import render_page, write_page
@@ -18,6 +17,8 @@ from linkselect.report.summary import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from linkselect.experiments.comparison import Comparison
 
 __all__ = ["comparison_page", "write_comparison"]
 

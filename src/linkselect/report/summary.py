@@ -38,6 +38,7 @@ def summarize(
     sample_ids: Iterable[Hashable] | None = None,
     source: str | None = None,
     call: str | None = None,
+    preparation: str | None = None,
     image_shape: tuple[int, int] | None = None,
     image_order: Literal["C", "F"] = "C",
 ) -> dict[str, Any]:
@@ -58,6 +59,8 @@ def summarize(
         Where the data come from, such as the name of a file.
     call : str, optional
         What to type to get the same result. Default: the call in Python.
+    preparation : str, optional
+        What was done to the data before the selector saw them.
     image_shape : (int, int), optional
         Height and width, where each feature is a pixel; the report then shows the mask.
     image_order : {"C", "F"}, default="C"
@@ -82,10 +85,15 @@ def summarize(
     'labels'
     """
     check_is_fitted(selector)
+    if not hasattr(selector, "order_"):
+        raise TypeError(
+            f"{type(selector).__name__} has no order_. Pass a fitted selector of linkselect, of a "
+            "Pipeline its step: pipeline['selector']."
+        )
     ids = _ids(X, sample_ids)
     used_y, used_pairs = _used(selector, y, pairs)
     supervision = _describe_supervision(used_y, used_pairs, ids, _n_samples(X))
-    data = _describe_data(selector, X)
+    data = _describe_data(selector, X, preparation)
     ranking = _describe_ranking(selector)
     method = _describe_method(selector)
     ignored = _ignored(method["name"], (y, used_y), (pairs, used_pairs))
@@ -179,7 +187,7 @@ def _describe_method(selector: Any) -> dict[str, Any]:
     }
 
 
-def _describe_data(selector: Any, X: Any) -> dict[str, Any]:
+def _describe_data(selector: Any, X: Any, preparation: str | None) -> dict[str, Any]:
     names = [plain_text(name) for name in _check_feature_names_in(selector)]
     values: Any = X if issparse(X) else np.asarray(X)
     stored = values.data if issparse(values) else values
@@ -190,6 +198,7 @@ def _describe_data(selector: Any, X: Any) -> dict[str, Any]:
         "n_features": len(names),
         "kind": f"sparse, {values.dtype}" if issparse(values) else f"dense, {values.dtype}",
         "named": hasattr(selector, "feature_names_in_"),
+        "preparation": None if preparation is None else plain_text(preparation),
         "n_missing": n_missing,
         "n_constant": len(constant),
         "constant": [names[feature] for feature in constant[:MOST_LISTED]],
