@@ -69,9 +69,21 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     return `${Math.min(100, (100 * Math.abs(score)) / data.largest)}%`;
   };
 
+  // Comparing text is slow, so names are put in order once, when that is first asked for.
+  let places = null;
+  const place = (row) => {
+    if (places === null) {
+      const order = names.map((_, other) => other);
+      order.sort((a, b) => collator.compare(data.feature[a], data.feature[b]));
+      places = new Int32Array(order.length);
+      order.forEach((other, where) => { places[other] = where; });
+    }
+    return places[row];
+  };
+
   const compare = {
     rank: (a, b) => data.rank[a] - data.rank[b],
-    feature: (a, b) => collator.compare(data.feature[a], data.feature[b]),
+    feature: (a, b) => place(a) - place(b),
     score: (a, b) => (scores[a] === scores[b] ? 0 : scores[a] - scores[b]),
     selected: (a, b) => data.selected[b] - data.selected[a],
   };
