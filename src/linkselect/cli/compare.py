@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from linkselect.cli.choices import Method, make_selector, method_named
-from linkselect.cli.errors import InputError, UsageError
+from linkselect.cli.errors import UsageError
 from linkselect.cli.output import (
     check_target,
     say,
@@ -133,7 +133,7 @@ def compare(
     if out is not None:
         _write(out, found, record)
     if report is not None:
-        _write_report(report, found, record)
+        _write_report(report, found, data, record["call"])
 
 
 def _chosen(names: str) -> list[Method]:
@@ -283,9 +283,10 @@ def _write(path: Path, found: Comparison, record: dict[str, Any]) -> None:
     write_columns(path, dict(zip(keys, map(list, zip(*rows, strict=True)), strict=True)))
 
 
-def _write_report(path: Path, found: Comparison, record: dict[str, Any]) -> None:
-    from linkselect import report
+def _write_report(path: Path, found: Comparison, data: Table, call: str) -> None:
+    from linkselect.report import write_comparison
 
-    if not hasattr(report, "write_comparison"):
-        raise InputError("--report is not there yet for comparisons; --out FILE.json has it all.")
-    write_safely(path, lambda part: report.write_comparison(found, part, record))
+    write_safely(
+        path,
+        lambda part: write_comparison(found, part, names=data.names, source=data.source, call=call),
+    )

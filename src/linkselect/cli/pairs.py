@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from linkselect.cli.errors import InputError, UsageError, shown
+from linkselect.cli.errors import InputError, UsageError, many, shown
 from linkselect.cli.output import check_target, say, to_json, write_safely
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.supervising import absent_ids, explained, read_pairs
@@ -63,7 +63,7 @@ def make(
     _write(drawn, out)
     if not quiet:
         named = "row numbers from 0" if data.ids is None else f"the ids of {shown(read.id_column)}"
-        say(f"{out}: {drawn.n_must} must-links, {drawn.n_cannot} cannot-links, by {named}.")
+        say(f"{out}: {_counted(drawn.n_must, drawn.n_cannot)}, by {named}.")
 
 
 def check(
@@ -102,8 +102,9 @@ def check(
 
 def _describe(record: dict[str, Any], path: Path, against_table: bool) -> str:
     lines = [
-        f"{path.name}: {record['must']} must-links, {record['cannot']} cannot-links, "
-        f"{record['samples']} samples in {record['components']} groups joined by must-links."
+        f"{path.name}: {_counted(record['must'], record['cannot'])}, "
+        f"{many(record['samples'], 'sample')}, "
+        f"{many(record['components'], 'group')} joined by must-links."
     ]
     if against_table:
         lines.append(f"They touch {100 * (record['coverage'] or 0):.1f} % of the rows.")
@@ -116,12 +117,12 @@ def _what_is_wrong(record: dict[str, Any], path: Path) -> str:
         names = ", ".join(map(shown, record["absent"][:5]))
         lost = record["lost_must"] + record["lost_cannot"]
         parts.append(
-            f"{len(record['absent'])} samples are not in the table ({names}), "
-            f"so {lost} pairs are lost"
+            f"{many(len(record['absent']), 'sample')} not in the table ({names}), "
+            f"so {many(lost, 'pair')} cannot be used"
         )
     if record["conflicts"]:
         parts.append(
-            f"{record['conflicts']} cannot-links contradict the must-links; "
+            f"{many(record['conflicts'], 'cannot-link')} against the must-links; "
             f"`linkselect pairs explain {path}` shows how"
         )
     return f"{path.name}: {'; '.join(parts)}."
@@ -145,14 +146,15 @@ def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> 
         say(to_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts]))
         return
     if not conflicts:
-        say(f"{pairs.name}: no conflicts in {found.n_must + found.n_cannot} pairs.")
+        say(f"{pairs.name}: no conflicts in {many(found.n_must + found.n_cannot, 'pair')}.")
         return
-    say(f"{pairs.name}: {found.n_conflicts} cannot-links contradict the must-links.")
+    say(f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} against the must-links.")
     for conflict in conflicts:
         a, b = conflict.cannot
         chain = " = ".join(map(str, conflict.chain))
         say(f"\n{a} and {b} cannot be together, but must-links join them:\n  {chain}")
-        say(f"  Remove the cannot-link, or one of these {len(conflict.chain) - 1} must-links.")
+        n_links = many(len(conflict.chain) - 1, "must-link")
+        say(f"  Remove the cannot-link, or one link of this chain of {n_links}.")
 
 
 def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
@@ -171,7 +173,11 @@ def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
     found = read_pairs(source, by_id=None)
     _write(found, target)
     if not quiet:
-        say(f"{target}: {found.n_must} must-links, {found.n_cannot} cannot-links.")
+        say(f"{target}: {_counted(found.n_must, found.n_cannot)}.")
+
+
+def _counted(n_must: int, n_cannot: int) -> str:
+    return f"{many(n_must, 'must-link')}, {many(n_cannot, 'cannot-link')}"
 
 
 def _write(pairs: Pairs, path: Path) -> None:

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 
 import linkselect
 from linkselect.cli.choices import Method, default_method, make_selector, method_named
-from linkselect.cli.errors import UsageError
+from linkselect.cli.errors import UsageError, many
 from linkselect.cli.output import (
     COLUMN_FILES,
     check_target,
@@ -116,7 +116,7 @@ def rank(
     if select is not None:
         _write_selected(select, found.selector, data, read)
     if report is not None:
-        _write_report(report, found, data, links, record["call"])
+        _write_report(report, found, data, links, record)
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def _describe_labels(record: dict[str, Any], data: Table) -> str:
 def _describe_pairs(pairs: dict[str, Any] | None) -> str:
     if pairs is None:
         return ""
-    return f", {pairs['must']} must-links and {pairs['cannot']} cannot-links"
+    return f", {many(pairs['must'], 'must-link')}, {many(pairs['cannot'], 'cannot-link')}"
 
 
 def _write_ranking(path: Path, record: dict[str, Any]) -> None:
@@ -258,9 +258,19 @@ def _write_selected(path: Path, selector: Any, data: Table, read: Reading) -> No
     write_columns(path, columns)
 
 
-def _write_report(path: Path, found: Fitted, data: Table, links: Any, call: str) -> None:
+def _write_report(
+    path: Path, found: Fitted, data: Table, links: Any, record: dict[str, Any]
+) -> None:
     from linkselect.report import summarize, write_report
 
-    y = None if data.labels is None else data.codes()
-    summary = summarize(found.selector, found.X, y, links, source=data.source, call=call)
+    summary = summarize(
+        found.selector,
+        found.X,
+        data.labels,
+        links,
+        sample_ids=data.ids,
+        source=data.source,
+        call=record["call"],
+        preparation=record["preparation"],
+    )
     write_safely(path, lambda part: write_report(summary, part))

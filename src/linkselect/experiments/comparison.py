@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -34,8 +35,10 @@ __all__ = [
 
 # What every method should beat: features in random order.
 RANDOM = "random choice"
+RANDOM_ORDERS = 5
 
 IntArray = NDArray[np.intp]
+Split = tuple[IntArray, IntArray]
 Step = tuple[str, int]
 Track = Callable[[Iterable[Step]], Iterable[Step]]
 
@@ -264,9 +267,7 @@ def compare(
         all_features=measured.all_features,
         top=top,
         spearman=_agreement(measured.whole, _spearman),
-        overlap=_agreement(
-            measured.whole, lambda a, b: len(np.intersect1d(a[:top], b[:top])) / top
-        ),
+        overlap=_agreement(measured.whole, partial(_overlap, top=top)),
         stability={name: nogueira_index(selected) for name, selected in masks.items()},
         seconds=measured.seconds,
         rankings={name: tuple(order.tolist()) for name, order in measured.whole.items()},
@@ -301,7 +302,7 @@ class _Measured:
 def _measure(
     task: _Task,
     selectors: Mapping[str, Any],
-    splits: Sequence[tuple[IntArray, IntArray]],
+    splits: Sequence[Split],
     rng: np.random.Generator,
     track: Track,
 ) -> _Measured:
@@ -316,22 +317,17 @@ def _measure(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said already of all rows
             orders[name].append(task.rank(selectors[name], splits[split][0])[0])
-    by_chance = [rng.permutation(task.X.shape[1]) for _ in splits]
     accuracy = {
-        name: Curve(
-            task.counts,
-            np.array(
-                [task.curve(*split, order) for split, order in zip(splits, found, strict=True)]
-            ),
-        )
-        for name, found in {**orders, RANDOM: by_chance}.items()
+        name: Curve(task.counts, np.array(list(map(task.curve, splits, found))))
+        for name, found in orders.items()
     }
+    accuracy[RANDOM] = Curve(task.counts, np.array([task.by_chance(one, rng) for one in splits]))
     return _Measured(
         {name: order for name, (order, _) in ranked.items()},
         {name: seconds for name, (_, seconds) in ranked.items()},
         orders,
         accuracy,
-        tuple(task.with_all_features(*split) for split in splits),
+        tuple(map(task.with_all_features, splits)),
     )
 
 
@@ -364,33 +360,37 @@ class _Task:
         selector.fit(values, self.codes[rows], **given)
         return selector.order_, time.perf_counter() - start
 
-    def curve(self, train: IntArray, test: IntArray, order: IntArray) -> NDArray[np.float64]:
+    def curve(self, split: Split, order: IntArray) -> NDArray[np.float64]:
         """Measure accuracy with the first features of an order, for each wanted number."""
-        a, b = self._prepared(train, test, order[: self.counts[-1]])
+        a, b = self._prepared(split, order[: self.counts[-1]])
         if self.classifier is None and not issparse(a):
+            train, test = (self.codes[rows] for rows in split)
             places = np.arange(a.shape[1])
-            return nearest_neighbor_curve(
-                a, self.codes[train], b, self.codes[test], places, self.counts
-            )
-        return np.array([self._accuracy(a[:, :k], b[:, :k], train, test) for k in self.counts])
+            return nearest_neighbor_curve(a, train, b, test, places, self.counts)
+        return np.array([self._accuracy(a[:, :k], b[:, :k], split) for k in self.counts])
 
-    def with_all_features(self, train: IntArray, test: IntArray) -> float:
+    def by_chance(self, split: Split, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Measure accuracy with features in random order, the mean of several orders."""
+        orders = [rng.permutation(self.X.shape[1]) for _ in range(RANDOM_ORDERS)]
+        return np.mean([self.curve(split, order) for order in orders], axis=0)
+
+    def with_all_features(self, split: Split) -> float:
         """Measure accuracy with all features."""
-        a, b = self._prepared(train, test, np.arange(self.X.shape[1]))
-        return self._accuracy(a, b, train, test)
+        return self._accuracy(*self._prepared(split, np.arange(self.X.shape[1])), split)
 
-    def _prepared(self, train: IntArray, test: IntArray, features: IntArray) -> tuple[Any, Any]:
-        a, b = self.X[train][:, features], self.X[test][:, features]
+    def _prepared(self, split: Split, features: IntArray) -> tuple[Any, Any]:
+        a, b = (self.X[rows][:, features] for rows in split)
         if self.prepare is None:
             return a, b
         prepare = clone(self.prepare).fit(a)
         return prepare.transform(a), prepare.transform(b)
 
-    def _accuracy(self, a: Any, b: Any, train: Any, test: Any) -> float:
+    def _accuracy(self, a: Any, b: Any, split: Split) -> float:
         from sklearn.neighbors import KNeighborsClassifier
 
+        train, test = (self.codes[rows] for rows in split)
         model = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
-        return float(model.fit(a, self.codes[train]).score(b, self.codes[test]))
+        return float(model.fit(a, train).score(b, test))
 
 
 def _check(
@@ -433,6 +433,10 @@ def _agreement(
     orders: Mapping[str, IntArray], measure: Callable[[Any, Any], float]
 ) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(measure(a, b)) for b in orders.values()) for a in orders.values())
+
+
+def _overlap(one: IntArray, other: IntArray, top: int) -> float:
+    return len(np.intersect1d(one[:top], other[:top])) / top
 
 
 def _spearman(one: IntArray, other: IntArray) -> float:
@@ -518,11 +522,11 @@ def _summarize(found: Comparison) -> Iterator[str]:
     unclear = [name for name in others if name not in shown]
     if others and not shown:
         yield (
-            "No method can be said to be better than the leader, nor the leader than any other: "
+            "No difference between it and the others can be shown: it was ahead of "
             f"{_gaps(found, first, others)}."
         )
     elif others:
-        yield f"It led {_gaps(found, first, shown)}."
+        yield f"It was better than {_gaps(found, first, shown)}."
         if unclear:
             yield f"No difference can be shown to {_gaps(found, first, unclear)}."
     yield _against_chance(found)

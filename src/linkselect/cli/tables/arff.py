@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from linkselect.cli.errors import InputError, shown
 from linkselect.cli.tables.delimited import Layout, read_values
@@ -22,25 +24,54 @@ _LONGEST_LINE = 16 << 20
 def read_arff(path: Path, how: Reading, budget: Budget) -> Table:
     """Read an ARFF file whose rows are not sparse."""
     with path.open("rb") as file:
-        names = _read_head(file, path)
+        names, n_lines = _read_head(file, path)
         start = file.tell()
         first = _first_row(file, path)
-        quote = '"' if '"' in first and "'" not in first else "'"
-        n_rows = (path.stat().st_size - start) / len(first)
-        budget.check(n_rows, len(names))
-        file.seek(start)
-        layout = Layout(names, ",", 0, max(4 << 20, 4 * len(first)), quote, comment="%")
-        return read_values(file, path, layout, how, budget)
+    budget.check((path.stat().st_size - start) / len(first), len(names))
+    quote = '"' if '"' in first and "'" not in first else "'"
+    layout = Layout(names, ",", 0, max(4 << 20, 4 * len(first)), quote, n_lines)
+    return read_values(partial(_open_values, path, start), layout, how, budget)
 
 
-def _read_head(file: IO[bytes], path: Path) -> tuple[str, ...]:
+def _open_values(path: Path, start: int) -> io.BufferedReader:
+    file = path.open("rb")
+    file.seek(start)
+    return io.BufferedReader(_Uncommented(file), 1 << 20)
+
+
+class _Uncommented(io.RawIOBase):
+    """A stream in which lines of comment are empty."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._in_line = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._stream.readline(len(buffer))
+        if part.startswith(b"%") and not self._in_line:
+            part = b"\n"
+        self._in_line = not part.endswith(b"\n")
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def _read_head(file: IO[bytes], path: Path) -> tuple[tuple[str, ...], int]:
     names: list[str] = []
+    n_lines = 0
     while line := file.readline(_LONGEST_LINE):
+        n_lines += 1
         text = line.decode("utf-8", "replace").strip("\ufeff \t\r\n")
         if text.lower().startswith("@data"):
             if not names:
                 raise InputError(f"{path.name}: no @attribute stands before @data.")
-            return tuple(names)
+            return tuple(names), n_lines
         if text.lower().startswith("@attribute"):
             found = _ATTRIBUTE.fullmatch(text)
             if not found:

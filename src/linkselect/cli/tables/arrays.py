@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -21,6 +23,7 @@ __all__ = ["read_mat", "read_npy", "read_npz", "read_svmlight"]
 
 # What the features of a file of several arrays are usually called.
 _FEATURES = ("X", "x", "data", "fea", "features")
+_NO_ARRAYS = ("struct", "object", "function", "opaque", "unknown")
 _NAMES = ("feature_names", "names", "columns")
 
 
@@ -51,7 +54,7 @@ def read_npz(path: Path, how: Reading, budget: Budget) -> Table:
                 budget.check_bytes(members[key].file_size, f"array {key}")
                 with archive.open(members[key]) as file:
                     arrays[key] = _read_array(file, f"{path.name}, array {key}", budget)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise InputError(f"{path.name} is no readable NPZ file: {error}") from error
     return _from_arrays(arrays, wanted, how, budget.source)
 
@@ -64,7 +67,7 @@ def _read_header(
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
         raise InputError(f"{source} is no readable array: {str(error).splitlines()[0]}") from error
     if budget is None:
         return shape, fortran, dtype
@@ -111,7 +114,8 @@ def read_mat(path: Path, how: Reading, budget: Budget) -> Table:
         wanted = _choose({name: shape for name, (shape, _) in contents.items()}, how, path.name)
         for name in wanted:
             shape, kind = contents[name]
-            if kind in ("cell", "struct", "object", "function", "opaque", "unknown"):
+            # Names may be cells of text; features may not.
+            if kind in _NO_ARRAYS or (kind == "cell" and name == wanted[0]):
                 raise InputError(f"{path.name}: {name} is a {kind}, but features are a matrix.")
             if kind != "sparse":
                 budget.check(prod(shape[:-1]), shape[-1])

@@ -7,8 +7,10 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -43,8 +45,8 @@ class Layout:
         Rows before the first row of values.
     block : int
         Bytes to read at a time: several lines, whatever their length.
-    comment : str
-        What begins a line that is passed over; none if empty.
+    n_before : int
+        Lines before those of this table, for messages.
     numbered : bool
         Whether the names are only numbers that we gave.
     """
@@ -54,36 +56,37 @@ class Layout:
     n_skipped: int = 1
     block: int = _BLOCK
     quote: str = '"'
-    comment: str = ""
+    n_before: int = 0
     numbered: bool = False
 
 
 def read_delimited(path: Path, how: Reading, budget: Budget) -> Table:
     """Read a text table whose first line names the columns."""
-    layout, line_length = _look(path, how)
+    try:
+        layout, line_length = _look(path, how)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path.name} is damaged or cut off: {error}") from error
     if path.suffix != ".gz":
         n_rows = path.stat().st_size / line_length
         budget.check(n_rows, len(layout.names))
-    with _open(path) as stream:
-        return read_values(stream, path, layout, how, budget)
+    return read_values(partial(_open, path), layout, how, budget)
 
 
 def read_values(
-    stream: IO[bytes], path: Path, layout: Layout, how: Reading, budget: Budget
+    open_values: Callable[[], Any], layout: Layout, how: Reading, budget: Budget
 ) -> Table:
-    """Read the values of a text table from where the stream stands."""
+    """Read the values of a text table from the stream that `open_values` opens."""
     import pyarrow as pa
 
     roles = assign_roles(layout.names, how, budget.source, layout.numbered)
-    start = stream.tell()
     try:
-        batches = _batches(stream, layout, roles, how)
-        return gather(batches, layout.names, roles, how, budget)
-    except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError) as error:
+        with open_values() as stream:
+            batches = _batches(stream, layout, roles, how)
+            return gather(batches, layout.names, roles, how, budget)
+    except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
         # Arrow says little about where; a second, slow look finds line, column and value.
-        with _open(path) as again:
-            again.seek(start)
-            raise _explain(again, layout, roles, how, budget.source, error) from error
+        with open_values() as stream:
+            raise _explain(stream, layout, roles, how, budget.source, error) from error
 
 
 def _open(path: Path) -> Any:
@@ -96,19 +99,11 @@ def _batches(
     import pyarrow as pa
     import pyarrow.csv
 
-    texts = {roles.label, roles.ids}
     features = set(roles.features)
     types = {
         name: pa.float64() if place in features else pa.string()
         for place, name in enumerate(layout.names)
-        if place in features | texts
     }
-    unused = {name: pa.string() for name in layout.names if name not in types}
-
-    def pass_over(row: pyarrow.csv.InvalidRow) -> str:
-        commented = layout.comment and row.text.lstrip().startswith(layout.comment)
-        return "skip" if commented else "error"
-
     reader = pyarrow.csv.open_csv(
         stream,
         read_options=pyarrow.csv.ReadOptions(
@@ -121,10 +116,9 @@ def _batches(
             delimiter=layout.separator,
             quote_char=layout.quote,
             newlines_in_values=True,
-            invalid_row_handler=pass_over,
         ),
         convert_options=pyarrow.csv.ConvertOptions(
-            column_types=types | unused,
+            column_types=types,
             null_values=MISSING,
             strings_can_be_null=True,
             decimal_point=how.decimal,
@@ -233,22 +227,23 @@ def _explain(
     reader = csv.reader(lines, delimiter=layout.separator, quotechar=layout.quote)
     try:
         for row in reader:
-            if not row or (layout.comment and row[0].lstrip().startswith(layout.comment)):
-                continue
-            if n_skipped:
-                n_skipped -= 1
+            if not row or n_skipped:
+                n_skipped -= bool(row)
                 continue
             wrong = _wrong_row(row, layout, roles, how)
             if wrong:
-                return InputError(f"{source}, line {reader.line_num}: {wrong}")
+                line = layout.n_before + reader.line_num
+                return InputError(f"{source}, line {line}: {wrong}")
     except UnicodeDecodeError as odd:
         return _wrong_encoding(source, odd, how)
-    except (EOFError, OSError, gzip.BadGzipFile) as broken:
+    except (EOFError, OSError, zlib.error) as broken:
         return InputError(f"{source} is damaged or cut off: {broken}")
     except csv.Error as odd:
         return InputError(
             f"{source}, line {reader.line_num}: {odd}. Is there a quote that never closes?"
         )
+    finally:
+        lines.close()
     return InputError(f"{source} cannot be read: {str(error).splitlines()[0]}")
 
 
