@@ -18,6 +18,7 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
+smartquotes = False  # defaults in docstrings are code
 default_role = "code"  # docstrings write `scores_`
 suppress_warnings = [
     "config.cache",  # the gallery sorts by a function
@@ -73,4 +74,5 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "which_method": [], "command_line": [], "glossary": []}
