@@ -49,7 +49,7 @@ def methods() -> dict[str, Method]:
         import linkselect
         from linkselect.selectors.ranking import RankingSelector
 
-    found = (getattr(linkselect, name) for name in linkselect.__all__)
+        found = [getattr(linkselect, name) for name in linkselect.__all__]
     selectors = (one for one in found if isinstance(one, type) and issubclass(one, RankingSelector))
     return {method.name: method for method in sorted(map(_describe, selectors), key=_by_name)}
 
@@ -114,7 +114,7 @@ def default_method(labelled: str, pairs: bool) -> str:
     """Choose a method by what is known: pairs, labels of "all", "some" or "no" rows."""
     if pairs:
         return "constraint"
-    return {"all": "relieff", "some": "constrained_laplacian", "no": "laplacian"}[labelled]
+    return {"all": "fisher", "some": "constrained_laplacian", "no": "laplacian"}[labelled]
 
 
 def make_selector(

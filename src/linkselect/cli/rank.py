@@ -67,7 +67,7 @@ def rank(
     table
         CSV, TSV (also .gz), Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight.
     method
-        How to rank; `linkselect methods` lists them. Without it: constraint for pairs, relieff
+        How to rank; `linkselect methods` lists them. Without it: constraint for pairs, fisher
         for labels, constrained_laplacian for some labels, laplacian for none.
     n_features
         How many features to keep: a number, a fraction such as 0.1, or auto.

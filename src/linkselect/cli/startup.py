@@ -11,17 +11,16 @@ __all__ = ["without_pandas"]
 
 @contextmanager
 def without_pandas() -> Iterator[None]:
-    """Import scikit-learn without pandas, which it imports if it can and we do not use.
+    """Keep scikit-learn and pyarrow from importing pandas, which they do if they can.
 
-    That is a fifth of the time until a command runs. Afterwards pandas can be imported as ever.
+    We hand them no frames, and pandas is a fifth of the time until a command runs. Afterwards
+    it can be imported as ever.
     """
-    if "pandas" in sys.modules or "sklearn" in sys.modules:
+    if "pandas" in sys.modules:
         yield
         return
     sys.modules["pandas"] = None  # type: ignore[assignment]
     try:
-        import sklearn.utils.fixes  # noqa: F401
-
         yield
     finally:
         del sys.modules["pandas"]

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from linkselect.cli.errors import InputError
+from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables.limits import Budget
 from linkselect.cli.tables.table import Reading, Table
 
@@ -59,7 +60,7 @@ def read_table(path: Path, how: Reading | None = None) -> Table:
     how = how or Reading()
     read = _reader(path)
     budget = Budget.of(how.max_memory, path.name)
-    with budget.hold():
+    with budget.hold(), without_pandas():
         return read(path, how, budget)
 
 

@@ -1,0 +1,95 @@
+import json
+
+import pyarrow.parquet
+import pytest
+from sklearn.datasets import load_iris
+
+from linkselect.cli import run
+
+
+@pytest.fixture
+def compare(tmp_path, capsys):
+    """Run `linkselect compare` on the iris data; return exit code, output and errors."""
+    data = load_iris()
+    lines = ["sepal length,sepal width,petal length,petal width,species"]
+    for row, target in zip(data.data, data.target, strict=True):
+        lines.append(f"{','.join(map(str, row))},{data.target_names[target]}")
+    path = tmp_path / "iris.csv"
+    path.write_text("\n".join(lines) + "\n")
+
+    def call(*arguments):
+        code = run(["compare", str(path), "--splits", "4", *map(str, arguments)])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+TWO = ("--label", "species", "--methods", "fisher,laplacian")
+
+
+def test_comparison_as_text(compare):
+    code, text, errors = compare(*TWO)
+    assert (code, errors) == (0, "")
+    for words in ("largest mean accuracy", "Rank correlation", "stability", "random choice"):
+        assert words in text
+
+
+def test_json(compare):
+    code, text, _ = compare(*TWO, "--json", "--n-features", "1,2", "--top", "2")
+    found = json.loads(text)
+    assert code == 0
+    assert found["methods"] == ["fisher", "laplacian"]
+    assert found["accuracy"]["fisher"]["n_features"] == [1, 2]
+    assert found["rankings"]["fisher"][0].startswith("petal")
+    assert found["summary"]
+
+
+def test_files(compare, tmp_path):
+    code, text, _ = compare(*TWO, "--out", tmp_path / "c.json", "--quiet")
+    assert (code, text) == (0, "")
+    assert json.loads((tmp_path / "c.json").read_text())["n_splits"] == 4
+    assert compare(*TWO, "--out", tmp_path / "c.parquet", "--quiet")[0] == 0
+    frame = pyarrow.parquet.read_table(tmp_path / "c.parquet")
+    assert frame.column_names == ["method", "split", "n_features", "accuracy"]
+    assert frame.num_rows == 3 * 4 * 4
+
+
+def test_report(compare, tmp_path):
+    pytest.importorskip("jinja2")
+    assert compare(*TWO, "--report", tmp_path / "c.html", "--quiet")[0] == 0
+    assert "petal" in (tmp_path / "c.html").read_text()
+
+
+@pytest.mark.parametrize("classifier", ["5nn", "logistic", "svm", "tree"])
+def test_classifiers(classifier, compare):
+    assert compare(*TWO, "--classifier", classifier, "--n-features", "2", "--quiet")[0] == 0
+
+
+def test_pairs(compare, tmp_path):
+    path = tmp_path / "p.csv"
+    links = [f"{i},{i + 1},must\n{i},{i + 60},cannot\n" for i in range(0, 80, 2)]
+    path.write_text("a,b,link\n" + "".join(links))
+    arguments = ("--label", "species", "--methods", "constraint,fisher", "--pairs", path)
+    code, text, _ = compare(*arguments, "--json")
+    assert code == 0
+    assert json.loads(text)["methods"] == ["constraint", "fisher"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--label", "species", "--methods", "fisher,relief"], 2, "Did you mean 'relieff'"),
+        (["--label", "species", "--methods", ","], 2, "no method"),
+        (["--label", "species", "--methods", "redundancy"], 2, "works around another"),
+        (["--drop", "species", "--methods", "fisher"], 2, "--label"),
+        ([*TWO, "--n-features", "1,9"], 2, "1 to 4"),
+        ([*TWO, "--top", "9"], 2, "4 features"),
+        ([*TWO, "--test-size", "2"], 2, "between 0 and 1"),
+        ([*TWO, "--out", "c.txt"], 2, ".json"),
+        (["--label", "species"], 2, "--methods"),
+    ],
+)
+def test_mistakes_are_answered(arguments, code, words, compare):
+    found, text, errors = compare(*arguments)
+    assert (found, words in errors) == (code, True), errors
+    assert "Traceback" not in text + errors

@@ -1,0 +1,94 @@
+import json
+
+import pytest
+
+from linkselect import Pairs
+from linkselect.cli import run
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"p{i},{i}.5,{'ab'[i % 2] if i < 8 else ''}" for i in range(10)]
+    path.write_text("\n".join(["who,x,kind", *rows]) + "\n")
+    return path
+
+
+def test_make_by_row_and_by_id(table, tmp_path, capsys):
+    out = tmp_path / "pairs.csv"
+    call = ["pairs", "make", str(table), "--label", "kind", "--must", "3", "--cannot", "4"]
+    assert run([*call, "--out", str(out), "--drop", "who"]) == 0
+    assert "3 must-links, 4 cannot-links, by row numbers" in capsys.readouterr().out
+    pairs = Pairs.from_csv(out)
+    assert all((a - b) % 2 == 0 and max(a, b) < 8 for a, b in pairs.must)
+    assert all((a - b) % 2 == 1 and max(a, b) < 8 for a, b in pairs.cannot)
+    out = tmp_path / "pairs.json"
+    assert run([*call, "--out", str(out), "--id-column", "who", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+    assert Pairs.from_json(out).ids[0].startswith("p")
+
+
+def test_make_is_repeatable(table, tmp_path):
+    call = ["pairs", "make", str(table), "--label", "kind", "--drop", "who", "--must", "3"]
+    for name, seed in [("a", "1"), ("b", "1"), ("c", "2")]:
+        assert run([*call, "--quiet", "--seed", seed, "--out", str(tmp_path / f"{name}.csv")]) == 0
+    texts = [(tmp_path / f"{name}.csv").read_text() for name in "abc"]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_make_with_impossible_numbers(table, tmp_path, capsys):
+    call = ["pairs", "make", str(table), "--drop", "who", "--out", str(tmp_path / "p.csv")]
+    assert run([*call, "--label", "kind", "--must", "1000"]) == 1
+    assert "labels imply 12" in capsys.readouterr().err
+    assert run(call) == 2
+    assert "--label" in capsys.readouterr().err
+    assert not (tmp_path / "p.csv").exists()
+
+
+def write(path, text):
+    path.write_text(text)
+    return str(path)
+
+
+def test_check(table, tmp_path, capsys):
+    good = write(tmp_path / "good.csv", "a,b,link\np0,p2,must\np0,p1,cannot\n")
+    by_id = [str(table), "--id-column", "who", "--drop", "kind"]
+    assert run(["pairs", "check", good, *by_id]) == 0
+    assert "30.0 % of the rows" in capsys.readouterr().out
+    assert run(["pairs", "check", good]) == 0
+    capsys.readouterr()
+    absent = write(tmp_path / "absent.csv", "a,b,link\np0,p2,must\np0,p77,cannot\n")
+    assert run(["pairs", "check", absent, *by_id]) == 1
+    assert "'p77'" in capsys.readouterr().err
+    odd = write(tmp_path / "odd.csv", "a,b,link\np0,p2,must\np2,p4,must\np0,p4,cannot\n")
+    assert run(["pairs", "check", odd, *by_id]) == 1
+    assert "pairs explain" in capsys.readouterr().err
+    assert run(["pairs", "check", odd, *by_id, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["conflicts"] == 1
+
+
+def test_explain(tmp_path, capsys):
+    odd = write(tmp_path / "odd.csv", "a,b,link\np0,p2,must\np2,p4,must\np0,p4,cannot\n")
+    assert run(["pairs", "explain", odd]) == 0
+    text = capsys.readouterr().out
+    assert "1 cannot-link against" in text
+    assert "p0 = p2 = p4" in text
+    assert run(["pairs", "explain", odd, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == [{"cannot": ["p0", "p4"], "chain": ["p0", "p2", "p4"]}]
+    good = write(tmp_path / "good.csv", "a,b,link\np0,p2,must\n")
+    assert run(["pairs", "explain", good]) == 0
+    assert "no conflicts in 1 pair." in capsys.readouterr().out
+
+
+def test_convert_there_and_back(tmp_path, capsys):
+    source = write(tmp_path / "p.csv", "a,b,link\n0,2,must\n0,1,cannot\n")
+    other, back = str(tmp_path / "p.json"), str(tmp_path / "q.csv")
+    assert run(["pairs", "convert", source, other]) == 0
+    assert json.loads((tmp_path / "p.json").read_text()) == {"must": [[0, 2]], "cannot": [[0, 1]]}
+    assert run(["pairs", "convert", other, back, "--quiet"]) == 0
+    assert Pairs.from_csv(back) == Pairs.from_csv(source)
+    capsys.readouterr()
+    assert run(["pairs", "convert", source, str(tmp_path / "p.xml")]) == 2
+    assert ".json" in capsys.readouterr().err
+    assert run(["pairs", "convert", str(tmp_path / "none.csv"), other]) == 1
