@@ -45,6 +45,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,  # its page would load scripts from elsewhere
     "plot_gallery": True,
     "abort_on_example_error": True,
     "remove_config_comments": True,
