@@ -277,6 +277,15 @@ def test_what_is_not_used_is_said(rank, tmp_path):
     assert "variance does not look at labels" in errors
 
 
+def test_a_forgotten_label_is_noticed(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,class\n1,0\n2,0\n4,1\n")
+    assert run(["rank", str(path), "--method", "variance"]) == 0
+    assert "--label 'class'" in capsys.readouterr().err
+    assert run(["rank", str(path), "--method", "variance", "--drop", "class"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_warnings_are_one_line(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,same\n1,5\n2,5\n4,5\n")

@@ -44,7 +44,7 @@ def test_a_clear_winner_is_named():
     means = found.mean_accuracy
     assert gap.mean == pytest.approx(means["fisher"] - means["worst"])
     text = " ".join(found.summary)
-    assert "better than worst by" in text
+    assert "better than worst (" in text
     assert "Not shown to beat a random choice" in text
 
 

@@ -26,6 +26,11 @@ __all__ = [
 ]
 
 
+# Columns of these names are seldom features.
+_LIKE_LABELS = {"class", "label", "labels", "target", "species", "diagnosis", "outcome"}
+_LIKE_IDS = {"id", "index", "sample_id", "patient_id", "unnamed: 0"}
+
+
 def labelled_rows(table: Table) -> str:
     """Tell whether "all", "some" or "no" rows have a label."""
     if table.labels is None:
@@ -49,6 +54,13 @@ def check_supervision(method: Method, table: Table, pairs: Pairs | None) -> list
         notes.append("pairs are given, so the labels are not used.")
     if table.labels is not None and method.uses == "nothing":
         notes.append(f"{method.name} does not look at labels.")
+    suspects = [name for name in table.names if name.casefold() in _LIKE_LABELS | _LIKE_IDS]
+    for name in suspects if table.labels is None else ():
+        option = "--id-column" if name.casefold() in _LIKE_IDS else "--label"
+        notes.append(
+            f"the column {shown(name)} is ranked as a feature; if it is none, pass "
+            f"{option} {shown(name)} or --drop {shown(name)}."
+        )
     if "-1" in table.classes and len(table.classes) > 2:
         notes.append("the label -1 is a class here; --unlabelled -1 makes it mean: no label.")
     return notes
@@ -107,8 +119,8 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
         cannot = [(name(a), name(b)) for a, b in pairs.cannot]
     except ValueError as error:
         raise InputError(
-            f"{path.name} names rows like {shown(pairs.ids[0])}, which are not row numbers "
-            f"({error}). Name the column that holds these ids by --id-column."
+            f"{path.name} names rows like {shown(pairs.ids[0])}, but without --id-column pairs "
+            "name row numbers from 0. Name the column that holds these ids by --id-column."
         ) from error
     return Pairs(must, cannot)
 

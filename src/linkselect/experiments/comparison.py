@@ -470,8 +470,8 @@ def corrected_t_test(differences: ArrayLike, test_to_train: float) -> float:
 
     Examples
     --------
-    >>> round(corrected_t_test([0.02, 0.03, 0.01, 0.02, 0.03], 1.0), 3)
-    0.044
+    >>> round(corrected_t_test([0.02, 0.03, 0.01, 0.02, 0.03], 0.25), 3)
+    0.017
     """
     values = np.asarray(differences, dtype=np.float64)
     n_splits = len(values)
@@ -522,8 +522,7 @@ def _summarize(found: Comparison) -> Iterator[str]:
     unclear = [name for name in others if name not in shown]
     if others and not shown:
         yield (
-            "No difference between it and the others can be shown: it was ahead of "
-            f"{_gaps(found, first, others)}."
+            f"No difference between it and the others can be shown: {_gaps(found, first, others)}."
         )
     elif others:
         yield f"It was better than {_gaps(found, first, shown)}."
@@ -534,14 +533,14 @@ def _summarize(found: Comparison) -> Iterator[str]:
     best = found.accuracy[first].mean
     yield (
         f"With all {found.n_features} features accuracy is {_percent(every)}; {first} reaches "
-        f"{_percent(best.max())} with {counts[int(best.argmax())]}."
+        f"{_percent(best.max())} at best, with {counts[int(best.argmax())]}."
     )
 
 
 def _gaps(found: Comparison, first: str, others: Sequence[str]) -> str:
     gaps = (found.difference(first, name) for name in others)
     return ", ".join(
-        f"{name} by {100 * gap.mean:.1f} points (p = {gap.p_adjusted:.2g})"
+        f"{name} ({100 * gap.mean:.1f} points, p = {gap.p_adjusted:.2g})"
         for name, gap in zip(others, gaps, strict=True)
     )
 
