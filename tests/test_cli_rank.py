@@ -311,7 +311,9 @@ def test_odd_names_do_no_harm(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text('"[bold]x[/bold]","\x1b[31mred",y\n1,2,a\n2,3,a\n3,1,b\n')
     assert run(["rank", str(path), "--label", "y", "--method", "variance"]) == 0
-    assert "[bold]x[/bold]" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "[bold]x[/bold]" in text
+    assert "\x1b" not in text
     assert run(["rank", str(path), "--label", "\x1b[31mrod"]) == 1
     assert "\x1b" not in capsys.readouterr().err
 
@@ -382,6 +384,14 @@ def test_help_names_an_example_and_every_command_has_one(capsys):
     for call in calls:
         assert run([*call, "--help"]) == 0
         assert f"linkselect {' '.join(call)}" in capsys.readouterr().out.split("Example")[1]
+
+
+def test_help_shows_defaults_that_say_something(capsys):
+    assert run(["rank", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "[default: minmax]" in text
+    assert "[default: ]" not in text
+    assert "[default: False]" not in text
 
 
 def test_help_imports_no_command():

@@ -130,8 +130,8 @@ def _register(app: Any, function: str, name: str, summary: str, *examples: str) 
     app.command(function, name=name, help=summary, help_epilogue=example)
 
 
-def _shown_default(value: Any) -> str:
-    return "" if value is None or value is False or value == () else str(value)
+def _shown_default(value: Any) -> str | None:
+    return None if value is None or value is False or value == () else str(value)
 
 
 def _version() -> str:

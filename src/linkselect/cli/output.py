@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,12 +16,20 @@ from linkselect.cli.errors import InputError, UsageError
 
 __all__ = ["check_target", "say", "text_table", "to_json", "write_columns", "write_safely"]
 
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
 
 
 def say(text: str = "", *, error: bool = False) -> None:
-    """Print a line for the person who typed the command."""
-    print(text, file=sys.stderr if error else sys.stdout)
+    """Print text for the person who typed the command.
+
+    Control characters from a file are made visible: they could rewrite what a terminal shows.
+    """
+    print(_CONTROL.sub(_visible, text), file=sys.stderr if error else sys.stdout)
+
+
+def _visible(found: re.Match[str]) -> str:
+    return repr(found[0])[1:-1]
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
