@@ -100,7 +100,9 @@ def _end(message: str, code: int, debug: bool) -> int:
         import traceback
 
         traceback.print_exc()
-    print(message, file=sys.stderr)
+    from linkselect.cli.output import say
+
+    say(message, error=True)
     return code
 
 

@@ -92,15 +92,12 @@ def compare(
     check_target(out, "--out", (".json", ".csv", ".tsv", ".parquet", ".feather"))
     check_target(report, "--report", (".html", ".htm"))
     chosen = _chosen(methods)
-    data = read_table(table, read)
-    if data.labels is None:
-        raise UsageError("Accuracy is measured on labels. Name their column by --label.")
     if not 0 < test_size < 1 or splits < 2:
         raise UsageError("--test-size is a share between 0 and 1, and --splits 2 or more.")
+    data = read_table(table, read)
     links = None if pairs is None else read_pairs(pairs, data.ids is not None)
     notes = check_pairs(links, data, pairs)
-    for method in chosen:
-        _check_one(method, data, links)
+    _check(chosen, data, links)
     check_values(data, impute)
     sparse = hasattr(data.X, "toarray")
     prepare = transformer(impute, scale, sparse)
@@ -147,11 +144,15 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _check_one(method: Method, data: Table, links: Any) -> None:
-    if method.needs == "another method":
-        raise UsageError(f"{method.name} works around another method and cannot be compared here.")
-    if method.needs != "labels" or None not in (data.labels if data.labels is not None else ()):
-        check_supervision(method, data, links)
+def _check(chosen: list[Method], data: Table, links: Any) -> None:
+    if data.labels is None:
+        raise UsageError("Accuracy is measured on labels. Name their column by --label.")
+    for method in chosen:
+        if method.needs == "another method":
+            raise UsageError(f"{method.name} works around another method; compare that one.")
+        # Rows without a label are left out for methods that need labels.
+        if method.needs != "labels" or None not in data.labels:
+            check_supervision(method, data, links)
 
 
 def _numbers(text: str | None, data: Table) -> list[int] | None:
