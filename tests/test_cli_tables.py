@@ -323,6 +323,38 @@ def test_a_parquet_bomb_that_lies_is_stopped_while_it_is_read(tmp_path, monkeypa
     refused(path, "too large", max_memory="20MB")
 
 
+def zigzag(value, n_bytes=0):
+    """Write a number as the metadata of Parquet do, in at least so many bytes."""
+    value, coded = value << 1, []
+    while value or len(coded) < max(n_bytes, 1):
+        coded.append(value & 0x7F | 0x80)
+        value >>= 7
+    coded[-1] &= 0x7F
+    return bytes(coded)
+
+
+def test_a_parquet_bomb_with_false_metadata(tmp_path):
+    path = tmp_path / "t.parquet"
+    n_rows = 5_000_000
+    pyarrow.parquet.write_table(
+        pa.table({"x": np.zeros(n_rows)}), path, row_group_size=n_rows, use_dictionary=False
+    )
+    size = pyarrow.parquet.read_metadata(path).row_group(0).total_byte_size
+    content = path.read_bytes()
+    foot = len(content) - 8 - struct.unpack("<I", content[-8:-4])[0]
+
+    def falsify(number):
+        old = zigzag(number)
+        assert old in content[foot:]
+        return content[:foot] + content[foot:].replace(old, zigzag(10, len(old)))
+
+    path.write_bytes(content := falsify(size))
+    refused(path, "too large", max_memory="20MB")
+    # Where the number of rows is a lie as well, no more rows than that are read.
+    path.write_bytes(falsify(n_rows))
+    assert len(read_table(path, Reading(max_memory="20MB")).X) == 10
+
+
 def test_a_feather_bomb_is_stopped(tmp_path):
     path = tmp_path / "t.feather"
     frame = pa.table({"x": np.zeros(5_000_000)})
