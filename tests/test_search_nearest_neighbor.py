@@ -89,7 +89,11 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
     assert_same(select_by_nearest_neighbor(X, y, 5, n_jobs=2), expected)
     monkeypatch.setattr(nearest_neighbor, "DISTANCES_PER_BLOCK", 1000)
     monkeypatch.setattr(nearest_neighbor, "N_NEAREST", 2)
-    assert_same(select_by_nearest_neighbor(X, y, 5), expected)
+    monkeypatch.setattr(nearest_neighbor, "DIFFERENCES_WORTH_THREADS", 0)
+    for room in (nearest_neighbor.MAX_KEPT_DISTANCES, 0):
+        monkeypatch.setattr(nearest_neighbor, "MAX_KEPT_DISTANCES", room)
+        for n_jobs in (1, 2):
+            assert_same(select_by_nearest_neighbor(X, y, 5, n_jobs=n_jobs), expected)
 
 
 def test_unlabelled_samples_take_no_part():

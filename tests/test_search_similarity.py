@@ -1,5 +1,7 @@
 """The similarity search against literal evaluations of its formulas."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from linkselect.search import (
     all_pairs,
+    compiled_pairs,
     draw_from_groups,
     draw_from_pairs,
     match_sigma,
@@ -19,6 +22,15 @@ from linkselect.search import (
 )
 
 SIGMAS = [1.0, 0.3, 0.05, 3.0]
+
+
+@pytest.fixture(params=["numpy", "numba"])
+def way(request, monkeypatch):
+    """Take one of the two ways to compare candidates, whatever the size."""
+    if request.param == "numba":
+        pytest.importorskip("numba")
+        monkeypatch.setattr(compiled_pairs, "VALUES_WORTH_COMPILING", 0)
+    return request.param
 
 
 def literal_criterion(X, features, sigma, target, weight):
@@ -102,7 +114,7 @@ def assert_same(found, expected):
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_groups_equal_the_literal_search(seed):
+def test_groups_equal_the_literal_search(seed, way):
     generator = np.random.default_rng(seed)
     n_samples, n_all = generator.integers(5, 40), generator.integers(2, 12)
     X = generator.random((n_samples, n_all)).astype([np.float64, np.float32][seed % 2])
@@ -128,7 +140,7 @@ def test_pairs_equal_the_literal_search(seed):
 
 @pytest.mark.parametrize("name", ["wine", "wdbc", "dermatology"])
 @pytest.mark.parametrize("sigma", [1.0, 0.25])
-def test_real_data_equal_the_literal_search(name, sigma, load):
+def test_real_data_equal_the_literal_search(name, sigma, load, way):
     X, y = load(name)
     # A part of the samples keeps the literal search short; the block sizes are still exceeded.
     every = max(1, len(X) // 150)
@@ -144,7 +156,7 @@ def test_real_data_equal_the_literal_search(name, sigma, load):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["wine", "wdbc", "dermatology"])
-def test_whole_path_of_real_data(name, load):
+def test_whole_path_of_real_data(name, load, way):
     X, y = load(name)
     groups = nearest_prototypes(X, prototypes(y, 3, 1))
     found = select_from_groups(X, groups)
@@ -172,7 +184,7 @@ def literal_search_by_update(X, groups, sigma):
 # -- ties, offsets, bounds, threads ------------------------------------------------------------
 
 
-def test_equal_features_go_by_index():
+def test_equal_features_go_by_index(way):
     generator = np.random.default_rng(0)
     base = generator.random((150, 4))
     # A copy and a mirror image have the same kernel; rounding must not decide between them.
@@ -191,7 +203,7 @@ def test_equal_features_go_by_index():
     assert (position[[7, 6, 5, 4]] < position[[8, 9, 10, 11]]).all()
 
 
-def test_vanished_kernel_goes_by_index():
+def test_vanished_kernel_goes_by_index(way):
     # With the first feature every kernel value is below 1e-100: no candidate changes a digit.
     generator = np.random.default_rng(3)
     X = np.column_stack([np.arange(60) * 30.0, generator.random((60, 9))])
@@ -204,7 +216,7 @@ def test_vanished_kernel_goes_by_index():
         assert_array_equal(found.order[after + 1 :], np.sort(found.order[after + 1 :]))
 
 
-def test_offset_and_constant_features():
+def test_offset_and_constant_features(way):
     generator = np.random.default_rng(1)
     X = np.column_stack([generator.random((80, 5)), np.full(80, 7.0)])
     groups = generator.integers(0, 2, 80)
@@ -225,7 +237,7 @@ def test_few_kernel_terms_change_nothing(load, monkeypatch):
     assert_allclose(found.scores, expected.scores, rtol=1e-12)
 
 
-def test_threads_change_nothing(load):
+def test_threads_change_nothing(load, way):
     X, y = load("dermatology")
     one, two = (select_from_groups(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
     for first, second in zip(one, two, strict=True):
@@ -234,6 +246,57 @@ def test_threads_change_nothing(load):
     one, two = (select_from_pairs(X, target, n_jobs=n_jobs) for n_jobs in (1, 2))
     for first, second in zip(one, two, strict=True):
         assert_array_equal(first, second)
+
+
+def test_the_compiled_loops_are_taken_where_they_pay(monkeypatch):
+    pytest.importorskip("numba")
+    generator = np.random.default_rng(0)
+    X, groups = generator.random((30, 5)), np.sort(generator.integers(0, 3, 30))
+    assert type(compiled_pairs.all_pairs(X, groups, 1.0, 1)) is all_pairs.AllPairs
+    monkeypatch.setattr(compiled_pairs, "VALUES_WORTH_COMPILING", 0)
+    compiled = compiled_pairs.CompiledPairs
+    assert type(compiled_pairs.all_pairs(X, groups, 1.0, 1)) is compiled
+    # Their polynomial does not reach so far.
+    assert type(compiled_pairs.all_pairs(X, groups, 0.5, 1)) is all_pairs.AllPairs
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_compiled_sums_stay_within_their_error_bound(seed, monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(compiled_pairs, "VALUES_WORTH_COMPILING", 0)
+    generator = np.random.default_rng(seed)
+    X = generator.random((400, 20)) ** (1 + seed % 3) + 10.0 ** (seed % 4)
+    groups = np.sort(generator.integers(0, 3, 400))
+    criterion = compiled_pairs.all_pairs(X, groups, [1.01, 3.0][seed % 2], 2)
+    for feature in range(0, 8 * (seed % 3)):
+        criterion.add(feature)
+    rest = np.arange(16, 20)
+    sigma = [1.01, 3.0][seed % 2]
+    kept = np.arange(0, 8 * (seed % 3))
+    must, cannot = criterion._must_parts(rest), criterion._cannot_parts(rest)
+    for position, feature in enumerate(rest):
+        columns = X[:, [*kept, feature]] / sigma
+        kernel = np.exp(-((columns[:, None] - columns) ** 2).sum(axis=2) / 2)
+        same = groups[:, None] == groups
+        of_must, of_cannot = ((kernel - 1) ** 2)[same].sum(), (kernel**2)[~same].sum()
+        assert abs(must[position] - of_must) <= criterion._must_slack(must)[position]
+        allowed = compiled_pairs.CANNOT_ROUNDING * of_cannot
+        assert abs(cannot[position] - of_cannot) <= allowed
+
+
+def test_where_numba_cannot_be_imported_products_do_the_work(monkeypatch):
+    generator = np.random.default_rng(5)
+    X, groups = generator.random((60, 8)), generator.integers(0, 3, 60)
+    expected = select_from_groups(X, groups)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setattr(compiled_pairs, "VALUES_WORTH_COMPILING", 0)
+    compiled_pairs.compiled_loops.cache_clear()
+    try:
+        found = select_from_groups(X, groups)
+    finally:
+        compiled_pairs.compiled_loops.cache_clear()
+    assert_array_equal(found.order, expected.order)
+    assert_array_equal(found.path, expected.path)
 
 
 @settings(max_examples=30)
@@ -249,7 +312,7 @@ def test_the_minimum_is_never_missed(seed):
     assert sorted(short.order) == list(range(12))
 
 
-def test_a_search_can_be_ended_early(load):
+def test_a_search_can_be_ended_early(load, way):
     X, y = load("wine")
 
     def three(steps):

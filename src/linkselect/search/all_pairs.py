@@ -115,21 +115,27 @@ class AllPairs(SimilarityCriterion):
         return terms, remainder
 
     def _prepare_step(self) -> None:
-        prepared = self.map(_step_block, self.blocks)
-        self.squared = [squared for squared, _, _ in prepared]
-        self.laplacian = [laplacian for _, laplacian, _ in prepared]
-        self.must, self.cannot = np.sum([errors for _, _, errors in prepared], axis=0)
+        self._measure()
+        self._build_matrices()
+        self.upper = np.full(self.n_features, np.inf)
+
+    def _measure(self) -> None:
+        """Sum up the squared errors inside and across groups, A and B."""
+        sums = np.sum(self.map(_sums_of_block, self.blocks), axis=0)
+        self.must, self.cannot, sum_inside, self.sum_alike = sums
+        self.sum_squared = sum_inside + self.cannot
+
+    def _build_matrices(self) -> None:
+        """Compute A and the Laplacian of B."""
+        prepared = self.map(_matrices_of_block, self.blocks)
+        self.squared = [squared for squared, _ in prepared]
+        self.laplacian = [laplacian for _, laplacian in prepared]
         degree = np.zeros(self.n_samples)
         for part, block in zip(self.laplacian, self.blocks, strict=True):
             degree[block.rows] -= part.sum(axis=1) / 2
             degree[block.alike] -= part.sum(axis=0) / 2
         for part, block in zip(self.laplacian, self.blocks, strict=True):
             part[np.diag_indices(len(part))] += degree[block.rows]
-        self.coarse_squared = _coarse(self.squared)
-        self.coarse_laplacian = _coarse(self.laplacian)
-        self.sum_squared = sum(part.sum() for part in self.squared)
-        self.sum_alike = degree.sum()
-        self.upper = np.full(self.n_features, np.inf)
 
     def must_part(self) -> float:
         """Return the part of the criterion that can only grow."""
@@ -196,7 +202,7 @@ class AllPairs(SimilarityCriterion):
         self._bound_from_above(candidates[self.lower[candidates].argmin()])
         alive = candidates[self.lower[candidates] <= self.upper.min()]
         slack = COARSE_ROUNDING * float(self.sum_squared + 4 * self.sum_alike)
-        alive = self._rule_out(alive, (self.coarse_squared, self.coarse_laplacian), slack)
+        alive = self._rule_out(alive, (_coarse(self.squared), _coarse(self.laplacian)), slack)
         return self._rule_out(alive, (self.squared, self.laplacian), self.rounding())
 
     def _rule_out(self, alive: IntArray, matrices: Matrices, slack: float) -> IntArray:
@@ -297,19 +303,32 @@ def _coarse(matrix: Blocks) -> Blocks:
     return [np.where(np.abs(part) < TINY, 0.0, part).astype(np.float32) for part in matrix]
 
 
-def _step_block(block: _Rows) -> tuple[FloatArray, FloatArray, tuple[float, float]]:
-    """Compute a block of A and of -B, and the squared errors inside and across groups."""
+def _sums_of_block(block: _Rows) -> tuple[float, float, float, float]:
+    n_alike = block.alike.stop - block.alike.start
+    near, target = block.similarity[:, :n_alike], block.target[:, :n_alike]
+    far = block.similarity[:, n_alike:]
+    alike = near * target
+    squared = near * near
+    inside = squared * target
+    must = (target - alike) ** 2
+    squared -= inside
+    cannot = _sum_both_sides(squared, block.rows) + 2 * float(np.einsum("ij,ij->", far, far))
+    return (
+        _sum_both_sides(must, block.rows),
+        cannot,
+        _sum_both_sides(inside, block.rows),
+        _sum_both_sides(alike, block.rows),
+    )
+
+
+def _matrices_of_block(block: _Rows) -> tuple[FloatArray, FloatArray]:
+    """Compute a block of A and of -B."""
     n_alike = block.alike.stop - block.alike.start
     squared = block.similarity * block.similarity
     laplacian = block.similarity[:, :n_alike] * -block.target[:, :n_alike]
-    error = block.similarity - block.target
-    error *= error
-    inside = error * block.target
-    error -= inside
     _count_both_sides(squared, block.rows)
     _count_both_sides(laplacian, block.rows)
-    errors = _sum_both_sides(inside, block.rows), _sum_both_sides(error, block.rows)
-    return squared, laplacian, errors
+    return squared, laplacian
 
 
 def _count_both_sides(part: FloatArray, rows: slice) -> None:

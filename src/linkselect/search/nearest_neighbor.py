@@ -18,6 +18,10 @@ Split = tuple[IntArray, IntArray]
 # Queries times references handled at once: small enough for the processor's cache, large enough
 # that Python's share of the time is small.
 DISTANCES_PER_BLOCK = 2**16
+# Up to so many distances are kept from step to step; more are summed up anew in each.
+MAX_KEPT_DISTANCES = 2**22
+# Squared differences in a step below which a second thread costs more than it saves.
+DIFFERENCES_WORTH_THREADS = 2**25
 # How many of the nearest references are looked at before all of them.
 N_NEAREST = 32
 
@@ -39,6 +43,8 @@ class _Queries(NamedTuple):
     split: int
     train: IntArray
     queries: IntArray
+    kept: FloatArray | None
+    """The squared distances by the chosen features, if there is room to keep them."""
 
 
 def select_by_nearest_neighbor(
@@ -79,14 +85,19 @@ def select_by_nearest_neighbor(
     Notes
     -----
     Ties between neighbours go to the first in `train`, ties between features to the lowest index.
-    Memory holds a block of distances, never all of them.
+    Memory holds all distances if they take no more than 32 MB, else a block of them.
     """
     columns = np.ascontiguousarray(X.T, dtype=np.float64)
     leave_self_out = splits is None
     if splits is None:
         everything = np.arange(len(labels))
         splits = [(everything, everything)]
-    blocks = [block for number, split in enumerate(splits) for block in _blocks(number, split)]
+    n_distances = sum(len(train) * len(test) for train, test in splits)
+    n_threads = n_jobs if n_distances * len(columns) >= DIFFERENCES_WORTH_THREADS else 1
+    keep = n_distances <= MAX_KEPT_DISTANCES
+    blocks = [
+        block for number, split in enumerate(splits) for block in _blocks(number, split, keep)
+    ]
     n_queries = np.array([[len(test)] for _, test in splits])
 
     def accuracy_with(candidates: IntArray, chosen: list[int]) -> FloatArray:
@@ -94,7 +105,7 @@ def select_by_nearest_neighbor(
             return _hits(columns, labels, block, chosen, candidates, leave_self_out)
 
         found = np.zeros((len(n_queries), len(candidates)), dtype=np.intp)
-        for block, counted in zip(blocks, map_threads(hits, blocks, n_jobs), strict=True):
+        for block, counted in zip(blocks, map_threads(hits, blocks, n_threads), strict=True):
             found[block.split] += counted
         # One row per feature, summed as scikit-learn sums the scores of splits: means that
         # differ in the last digit then differ there, too.
@@ -111,15 +122,24 @@ def select_by_nearest_neighbor(
         ranked = remaining[np.argsort(-accuracy, kind="stable")]
         chosen.append(int(ranked[0]))
         path.append(float(accuracy.max()))
+        for block in blocks:
+            if block.kept is not None:
+                _add_feature(block.kept, columns[chosen[-1]], block)
         remaining = np.sort(ranked[1:])
     order = np.concatenate([np.array(chosen, dtype=np.intp), ranked[1:]])
     return AccuracyPath(order, np.array(path), scores)
 
 
-def _blocks(number: int, split: Split) -> Iterator[_Queries]:
+def _blocks(number: int, split: Split, keep: bool) -> Iterator[_Queries]:
     train, test = split
     for part in slices(len(test), max(1, DISTANCES_PER_BLOCK // len(train))):
-        yield _Queries(number, train, test[part])
+        queries = test[part]
+        kept = np.zeros((len(queries), len(train))) if keep else None
+        yield _Queries(number, train, queries, kept)
+
+
+def _add_feature(distances: FloatArray, column: FloatArray, block: _Queries) -> None:
+    distances += _squared_differences(column, block.queries[:, None], block.train)
 
 
 def _hits(
@@ -131,10 +151,13 @@ def _hits(
     leave_self_out: bool,
 ) -> IntArray:
     """Count, for every candidate, the queries whose nearest neighbour has their label."""
-    _, train, queries = block
-    distances = np.zeros((len(queries), len(train)))
-    for feature in chosen:
-        distances += _squared_differences(columns[feature], queries[:, None], train)
+    _, train, queries, kept = block
+    if kept is None:
+        distances = np.zeros((len(queries), len(train)))
+        for feature in chosen:
+            _add_feature(distances, columns[feature], block)
+    else:
+        distances = kept
     if leave_self_out:
         distances[queries[:, None] == train] = np.inf
     nearest_with = _nearest_of_few if chosen else _nearest_of_all

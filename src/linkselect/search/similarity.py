@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from linkselect.blocks import Matrix
 from linkselect.graphs.kinds import FloatArray, IntArray
-from linkselect.search.all_pairs import AllPairs
+from linkselect.search.compiled_pairs import all_pairs
 from linkselect.search.criterion import SimilarityCriterion
 from linkselect.search.listed_pairs import ListedPairs
 from linkselect.search.targets import PairTarget, by_group
@@ -82,7 +82,7 @@ def select_from_groups(
     or four times X). Draw pairs above some 5,000 samples.
     """
     samples = by_group(groups)
-    criterion = AllPairs(_dense(X, samples), groups[samples], sigma, n_jobs)
+    criterion = all_pairs(_dense(X, samples), groups[samples], sigma, n_jobs)
     return _select_forward(criterion, n_features, until_minimum, track)
 
 
