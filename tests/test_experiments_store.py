@@ -84,8 +84,8 @@ def test_a_file_that_is_no_database(store):
 
 
 def test_a_damaged_store(store):
-    for run in range(300):
-        store.keep(Unit("curve", "Wine", "Variance", run), {"value": list(range(50))}, 0.0)
+    for run in range(20):
+        store.keep(Unit("curve", "Wine", "Variance", run), {"value": list(range(2000))}, 0.0)
     content = bytearray(store.path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     store.path.write_bytes(content)
