@@ -18,6 +18,6 @@ def main() -> None:
         help="Select features from must-link and cannot-link pairs, a few labels, or none.",
     )
     # By name, so that asking for help imports no command.
-    for command in ("demo",):
+    for command in ("demo", "reproduce"):
         app.command(f"linkselect.cli.{command}:{command}", name=command)
     app()
