@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from linkselect.experiments.fetch import FetchError, ProgressFunction, UciSource, fetch_arrays
 
 __all__ = [
     "DATASETS",
@@ -74,8 +77,8 @@ class DatasetSpec:
         How many samples each class has.
     sha256 : str
         Of the arrays, not of the file: see `checksum`.
-    source : str
-        Where the set comes from, in words.
+    source : UciSource or str
+        Where the set can be fetched, or where it comes from, in words.
     image_shape : (height, width) or None
         Of sets of pictures.
     """
@@ -85,7 +88,7 @@ class DatasetSpec:
     shape: tuple[int, int]
     class_counts: tuple[int, ...]
     sha256: str
-    source: str
+    source: UciSource | str
     image_shape: tuple[int, int] | None = None
 
 
@@ -100,7 +103,7 @@ _SPECS = (
         (351, 34),
         (126, 225),
         "4034791db0fb35822c78093c6dd5f7bab6ea6e1764a31d0aad07e4c71fde7cb5",
-        "UCI 52",
+        UciSource(52, ("ionosphere/ionosphere.data",), ("b", "g"), class_names=("bad", "good")),
     ),
     DatasetSpec(
         "Sonar",
@@ -108,7 +111,12 @@ _SPECS = (
         (208, 60),
         (97, 111),
         "e538d2617204575c53f6ac0bb4c99f9833f56ad87c3005d54e4830cb64bf4761",
-        "UCI 151",
+        UciSource(
+            151,
+            ("undocumented/connectionist-bench/sonar/sonar.all-data",),
+            ("R", "M"),
+            class_names=("rock", "mine"),
+        ),
     ),
     DatasetSpec(
         "Soybean",
@@ -116,7 +124,7 @@ _SPECS = (
         (47, 35),
         (10, 10, 10, 17),
         "dbba4f648ec3ba78e9651526ff88c5f76a875aa814fde600211bc6d4a6ac608a",
-        "UCI 91",
+        UciSource(91, ("soybean/soybean-small.data",), ("D1", "D2", "D3", "D4")),
     ),
     DatasetSpec(
         "Wine",
@@ -150,7 +158,7 @@ _SPECS = (
         (155, 19),
         (32, 123),
         "cb3b8d55619576b2352eb671ad763429a732df30f8dd463abfe2d261020ee3b6",
-        "UCI 46",
+        UciSource(46, ("hepatitis/hepatitis.data",), ("1", "2"), "first", ("die", "live")),
     ),
     DatasetSpec(
         "Steel Plate Faults",
@@ -158,7 +166,13 @@ _SPECS = (
         (1941, 27),
         (158, 190, 391, 72, 55, 402, 673),
         "c59a29586744161f1a880876334658e0feb4d67ba020c4757f36c42c0123795b",
-        "UCI 198",
+        UciSource(
+            198,
+            ("00198/Faults.NNA",),
+            ("Pastry", "Z_Scratch", "K_Scatch", "Stains", "Dirtiness", "Bumps", "Other_Faults"),
+            "one-hot",
+            separator=None,
+        ),
     ),
     DatasetSpec(
         "Colon Cancer",
@@ -200,7 +214,14 @@ _SPECS = (
         (683, 9),
         (444, 239),
         "b202a73aa1f9888c16962267e1814cf155b58f9f56195023b1393f8b55726e9a",
-        "UCI 15",
+        UciSource(
+            15,
+            ("breast-cancer-wisconsin/breast-cancer-wisconsin.data",),
+            ("2", "4"),
+            class_names=("benign", "malignant"),
+            n_ids=1,
+            complete_only=True,
+        ),
     ),
     DatasetSpec(
         "Image Segmentation",
@@ -208,7 +229,12 @@ _SPECS = (
         (2310, 19),
         (330,) * 7,
         "f19d48f1e4488356d97188e3993c0ee35aac698aaaaf7bfbbc2088525065a098",
-        "UCI 50",
+        UciSource(
+            50,
+            ("image/segmentation.data", "image/segmentation.test"),
+            ("BRICKFACE", "SKY", "FOLIAGE", "CEMENT", "WINDOW", "PATH", "GRASS"),
+            "first",
+        ),
     ),
     DatasetSpec(
         "WDBC",
@@ -224,7 +250,19 @@ _SPECS = (
         (366, 34),
         (112, 61, 72, 49, 52, 20),
         "a3bcc01c09a0acab1618a9f79a5fbb715ee552a0b167c9067e6cc5cb7364b96c",
-        "UCI 33",
+        UciSource(
+            33,
+            ("dermatology/dermatology.data",),
+            ("1", "2", "3", "4", "5", "6"),
+            class_names=(
+                "psoriasis",
+                "seboreic dermatitis",
+                "lichen planus",
+                "pityriasis rosea",
+                "cronic dermatitis",
+                "pityriasis rubra pilaris",
+            ),
+        ),
     ),
     DatasetSpec(
         "Libras Movement",
@@ -232,7 +270,7 @@ _SPECS = (
         (360, 90),
         (24,) * 15,
         "d07318ea887ac949fecf26ccacbb4483a6e2077da0bd91c1de623639053c0bf2",
-        "UCI 181",
+        UciSource(181, ("libras/movement_libras.data",), tuple(map(str, range(1, 16)))),
     ),
     DatasetSpec(
         "Multiple Features",
@@ -240,7 +278,14 @@ _SPECS = (
         (2000, 649),
         (200,) * 10,
         "4b29f18f50a1f02b05779240975c6e9be4ef050ed86d74f6d386dead66bae348",
-        "UCI 72",
+        UciSource(
+            72,
+            tuple(f"mfeat/mfeat-{view}" for view in ("fou", "fac", "kar", "pix", "zer", "mor")),
+            tuple("0123456789"),
+            "blocks",
+            separator=None,
+            digits=5,
+        ),
     ),
     DatasetSpec(
         "CNAE-9",
@@ -248,7 +293,7 @@ _SPECS = (
         (1080, 856),
         (120,) * 9,
         "b5b6957b698397b5c69f8eb5b3b00c9202b6f6bbdbd34776e76e1a984ed537e1",
-        "UCI 233",
+        UciSource(233, ("00233/CNAE-9.data",), tuple("123456789"), "first"),
     ),
     DatasetSpec(
         "ORL",
@@ -314,7 +359,11 @@ def cache_folder() -> Path:
 
 
 def load_dataset(
-    name: str, data_dir: str | os.PathLike[str] | None = None, *, fetch: bool = True
+    name: str,
+    data_dir: str | os.PathLike[str] | None = None,
+    *,
+    fetch: bool = True,
+    progress: ProgressFunction | None = None,
 ) -> Dataset:
     """Load a data set of the papers and check that it is the right one.
 
@@ -327,7 +376,11 @@ def load_dataset(
         Where the files are. Default: the environment variable LINKSELECT_DATA, else the folder
         for fetched sets, `~/.cache/linkselect` (XDG_CACHE_HOME is respected).
     fetch : bool
-        Download a set that is in neither folder, where it has a public address.
+        Download a set that is in neither folder from the UCI repository, where it is there. It
+        is kept in the folder for fetched sets. (Only tried against a server on this machine.)
+    progress : function, optional
+        Called with the bytes received and expected while a set is fetched. Default: a bar on a
+        terminal, where rich is installed.
 
     Returns
     -------
@@ -343,7 +396,7 @@ def load_dataset(
     spec = _spec(name)
     if spec.file is None:
         return _shipped(spec.name)
-    path = _find(spec, data_dir, fetch)
+    path = _find(spec, data_dir) or _obtain(spec, data_dir, fetch, progress)
     return _read(spec.name, path, path.stat().st_mtime_ns)
 
 
@@ -354,24 +407,59 @@ def _spec(name: str) -> DatasetSpec:
     return DATASETS[name]
 
 
-def _find(spec: DatasetSpec, data_dir: str | os.PathLike[str] | None, fetch: bool) -> Path:
-    """Return the path of the set's file, fetched if need be."""
-    assert spec.file is not None
+def _folders(data_dir: str | os.PathLike[str] | None) -> list[Path]:
     named = data_dir or os.environ.get("LINKSELECT_DATA")
-    folders = ([Path(named)] if named else []) + [cache_folder()]
-    for folder in folders:
-        if (folder / spec.file).is_file():
-            return folder / spec.file
-    raise DataNotFoundError(_not_found(spec, folders))
+    return [Path(named), cache_folder()] if named else [cache_folder()]
 
 
-def _not_found(spec: DatasetSpec, folders: list[Path]) -> str:
-    places = " and ".join(str(folder) for folder in folders)
-    return (
+def _find(spec: DatasetSpec, data_dir: str | os.PathLike[str] | None) -> Path | None:
+    """Return the path of the set's file, or None."""
+    paths = (folder / str(spec.file) for folder in _folders(data_dir))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _obtain(
+    spec: DatasetSpec,
+    data_dir: str | os.PathLike[str] | None,
+    fetch: bool,
+    progress: ProgressFunction | None,
+) -> Path:
+    """Fetch the set into the cache and return its path, or say how to get it."""
+    places = " and ".join(map(str, _folders(data_dir)))
+    missing = (
         f"The data set {spec.name!r} needs the file {spec.file}, looked for in {places}. "
         f"Source: {spec.source}. "
         "Put the file there, or name its folder by data_dir=, --data-dir or LINKSELECT_DATA."
     )
+    if not fetch or not isinstance(spec.source, UciSource):
+        raise DataNotFoundError(missing)
+    try:
+        return _fetch(spec, spec.source, progress)
+    except FetchError as error:
+        raise DataNotFoundError(f"{error} {missing}") from error
+
+
+def _fetch(spec: DatasetSpec, source: UciSource, progress: ProgressFunction | None) -> Path:
+    X, y = fetch_arrays(source, spec.shape[1], progress)
+    names = source.class_names or source.labels
+    _checked(Dataset(spec.name, X, y, names), f"What was fetched from {source}")
+    path = cache_folder() / str(spec.file)
+    _write_whole(path, X, y, np.array(names))
+    return path
+
+
+def _write_whole(path: Path, X: NDArray[Any], y: NDArray[Any], class_names: NDArray[Any]) -> None:
+    """Write a file so that others see all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+        part = Path(file.name)
+        try:
+            np.savez_compressed(file, X=X, y=y, class_names=class_names)
+            file.close()
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
 
 # Every unit of an experiment loads its set again; the file's time is in the key, so that a
