@@ -40,7 +40,7 @@ class Answer(BaseHTTPRequestHandler):
 @pytest.fixture
 def site(monkeypatch, tmp_path):
     server = Site()
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     monkeypatch.setenv("LINKSELECT_UCI", server.address)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -54,7 +54,7 @@ def site(monkeypatch, tmp_path):
 
 
 def text_of(field):
-    return "?" if np.isnan(field) else repr(float(field))
+    return "?" if field != field else repr(field)
 
 
 def uci_text(name):
@@ -66,11 +66,11 @@ def uci_text(name):
     if source.label == "blocks":
         widths = np.cumsum([76, 216, 64, 240, 47])
         return [
-            "\n".join("  ".join(map(text_of, row)) for row in part)
+            "\n".join("  ".join(map(text_of, row)) for row in part.tolist())
             for part in np.split(dataset.X, widths, axis=1)
         ]
     lines = []
-    for row, label in zip(dataset.X, dataset.y, strict=True):
+    for row, label in zip(dataset.X.tolist(), dataset.y.tolist(), strict=True):
         fields = list(map(text_of, row))
         if source.label == "one-hot":
             fields += [str(int(k == label)) for k in range(len(source.labels))]

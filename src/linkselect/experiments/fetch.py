@@ -124,29 +124,27 @@ def _arrays(
 
 
 def _fields(text: str, separator: str | None) -> list[list[str]]:
-    return [
-        [field.strip() for field in line.split(separator)] for line in text.splitlines() if line
-    ]
+    return [line.split(separator) for line in text.splitlines() if line and not line.isspace()]
 
 
 def _numbers(rows: list[list[str]]) -> NDArray[np.float64]:
-    filled = [["nan" if field == "?" else field for field in row] for row in rows if row]
-    return np.array(filled, dtype=np.float64)
+    return np.array([[float("nan" if field == "?" else field) for field in row] for row in rows])
 
 
 def _classes(rows: list[list[str]], source: UciSource) -> NDArray[np.int64]:
     if source.label == "one-hot":
         return np.array(rows, dtype=np.float64).argmax(axis=1).astype(np.int64)
     known = {label: number for number, label in enumerate(source.labels)}
-    unknown = {row[0] for row in rows} - known.keys()
+    found = [row[0].strip() for row in rows]
+    unknown = set(found) - known.keys()
     if unknown:
         raise ValueError(f"{min(unknown)!r} is none of the labels {', '.join(source.labels)}.")
-    return np.array([known[row[0]] for row in rows], dtype=np.int64)
+    return np.array([known[label] for label in found], dtype=np.int64)
 
 
 def _rounded(X: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
-    text = np.char.mod(f"%.{digits}g", X)
-    return text.astype(np.float64)
+    rounded = [float(f"{value:.{digits}g}") for value in X.ravel().tolist()]
+    return np.array(rounded).reshape(X.shape)
 
 
 # -- download ---------------------------------------------------------------------------------
