@@ -8,9 +8,6 @@ them must-links. What it leaves open and how it is read here:
 - Sonar's rows are not in the paper's order: in our file they are sorted by the angle that the sonar
   saw, so that a first half holds other angles than the second (52.8 % for Variance, printed 79.3).
   Every second row trains instead.
-- Sonar is scaled to [0, 1]. The paper says of it that its features have similar scales and that
-  scaling changes little; of the raw file this is not true (Constraint Score-2 with 10 pairs: 75.1 %
-  raw, 79.7 % scaled, printed 82.5).
 - The numbers of features on faces are 20, 40, ... 1000. Over all of ORL's 4,096 the mean of
   Variance is 80.1 +- 9.9, printed 67.9 +- 9.9; up to 1,000 it is 67.2 +- 10.3, and the other
   methods agree as well.
@@ -33,7 +30,7 @@ from linkselect.experiments.datasets import Dataset, load_dataset
 from linkselect.experiments.evaluation import nearest_neighbor_curve
 from linkselect.experiments.paper import Cell, Figure, Panel, Paper, Results, Series, Table, Unit
 from linkselect.experiments.published import published
-from linkselect.experiments.scaling import scale_by_maximum, scale_to_unit
+from linkselect.experiments.scaling import scale_by_maximum
 from linkselect.experiments.splits import every_second, first_half, random_pairs
 from linkselect.selectors import ConstraintScore, FisherScore, LaplacianScore, VarianceScore
 
@@ -61,8 +58,7 @@ def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
     """Rank the features on the training rows; measure 1-NN on the others at each number."""
     parameters = dict(unit.parameters)
     dataset = load_dataset("ORL 64x64" if unit.dataset == "ORL" else unit.dataset, data_dir)
-    X = scale_to_unit(dataset.X) if dataset.name == "Sonar" else dataset.X
-    X = scale_by_maximum(X) if "scaling" in parameters else X
+    X = scale_by_maximum(dataset.X) if "scaling" in parameters else dataset.X
     train, test = _split(dataset)
     order = _rank(unit, X[train], dataset.y[train])
     counts = _counts(X.shape[1])
