@@ -204,7 +204,7 @@ def _make_figure(figure: Figure, results: Results, out: Path, console: Console) 
 
     title = f"Figure {figure.number}. {figure.title}"
     claims = figure.claims(results)
-    drawn = draw_panels(figure.panels(results), title)
+    drawn = draw_panels(figure.panels(results))
     png, svg = save_figure(drawn, out, f"figure-{figure.number}")
     console.print(title, style="bold", markup=False, highlight=False)
     console.print(f"  {png}\n  {svg}", markup=False, highlight=False, soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,18 +114,20 @@ def rbf_svm_curve(
     n_features: Counts = None,
     *,
     C: float = 1.0,
+    gamma: float | Literal["scale", "auto"] = "scale",
 ) -> NDArray[np.float64]:
     """Measure an SVM with Gaussian kernel with the first m features, for each wanted m (2012).
 
-    The kernel's width is scikit-learn's `gamma="scale"`: the paper states no parameters.
-    Parameters and result are those of `nearest_neighbor_curve`; `C` is the cost.
+    Parameters and result are those of `nearest_neighbor_curve`; `C` is the cost, and `gamma` the
+    kernel's, as in scikit-learn's `SVC`. The paper states neither.
     """
     from sklearn.svm import SVC
 
     accuracies = []
     for count in check_counts(n_features, len(order)).tolist():
         kept = np.asarray(order)[:count]
-        accuracies.append(SVC(C=C).fit(train[:, kept], y_train).score(test[:, kept], y_test))
+        machine = SVC(C=C, gamma=gamma).fit(train[:, kept], y_train)
+        accuracies.append(machine.score(test[:, kept], y_test))
     return np.array(accuracies)
 
 

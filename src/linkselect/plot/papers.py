@@ -81,6 +81,8 @@ def _figure_type() -> type[Figure]:
 
 
 def _draw_panel(ax: Axes, panel: Panel, styles: Mapping[str, tuple[str, Any]]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     ax.set_title(panel.title, loc="left", fontsize="medium", color=INK, parse_math=False)
     if panel.images:
         ax.imshow(_side_by_side(panel.images), cmap="gray", interpolation="nearest")
@@ -95,6 +97,10 @@ def _draw_panel(ax: Axes, panel: Panel, styles: Mapping[str, tuple[str, Any]]) -
     ax.set_ylabel(panel.ylabel, color=INK, fontsize="small", parse_math=False)
     draw = _draw_bars if panel.kind == "bar" else _draw_lines
     draw(ax, panel.series, styles)
+    if panel.kind == "line" and all(
+        isinstance(x, int) for line in panel.series.values() for x in line.x
+    ):
+        ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     if panel.logx:
         ax.set_xscale("log")
     if panel.logy:
