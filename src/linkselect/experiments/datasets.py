@@ -32,7 +32,7 @@ class DataNotFoundError(FileNotFoundError):
     """Raised when a data set is neither in the data folder nor can be fetched."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no plain equality
 class Dataset:
     """A data set as the papers use it. Its arrays are read-only: loads share them.
 

@@ -9,7 +9,7 @@ them must-links. What it leaves open and how it is read here:
   saw, so that a first half holds other angles than the second (52.8 % for Variance, printed 79.3).
   Every second row trains instead.
 - The numbers of features on faces are 20, 40, ... 1000. Over all of ORL's 4,096 the mean of
-  Variance is 80.1 +- 9.9, printed 67.9 +- 9.9; up to 1,000 it is 67.2 +- 10.3, and the other
+  Variance is 80.1 +- 9.9, printed 67.9 +- 9.9; up to 1,000 it is 67.2 +- 10.7, and the other
   methods agree as well.
 - The accuracy of figures 7 and 8 is the mean over the numbers of features, as in the tables.
 """
