@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,14 @@ def test_an_error_names_the_unit_and_keeps_the_rest(store, jobs):
     kept = store.find(UNITS)
     assert {unit for unit in UNITS if unit.run == 0} <= set(kept)
     assert not any(unit.dataset == "Sonar" and unit.run == 1 for unit in kept)
+
+
+def test_what_selectors_warn_of_is_not_shown(store):
+    def compute(unit, data_dir):
+        warnings.warn("4 features are constant", UserWarning, stacklevel=2)
+        return {}
+
+    run_units(UNITS[:1], compute, store)
 
 
 def test_progress(store):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,7 +125,9 @@ def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> t
         return unit, found[unit]
     start = time.perf_counter()
     try:
-        with threadpool_limits(1):
+        # What selectors warn of, such as features that are constant in a draw, is expected here.
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
             result = compute(unit, data_dir)
     except StoreError:
         raise

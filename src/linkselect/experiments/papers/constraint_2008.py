@@ -175,7 +175,9 @@ def _cells(number: int, results: Results) -> list[Cell]:
     cells = []
     for row in published(NAME, number):
         parameters = _balanced(int(row.setting.split()[0])) if row.setting else ()
-        curve = curves[row.dataset, row.method, parameters]
+        curve = curves.get((row.dataset, row.method, parameters))
+        if curve is None:  # not all sets were run
+            continue
         shown = f"{curve.n_features[0]}-{curve.n_features[-1]}"  # the mean runs over them
         cells.append(Cell(row.dataset, row.method, row.setting, shown, row.value, _mean(curve)))
     return cells
