@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
 import importlib.util
 import sys
@@ -157,6 +158,7 @@ def _run(request: _Request) -> None:
     figures = [
         _make_figure(figure, results(figure), request.out, console) for figure in request.figures
     ]
+    _write_claims(request.out / "claims.csv", [*tables, *figures])
     page = Page(
         request.paper.name, request.paper.title, request.runs, request.seed, [*tables, *figures]
     )
@@ -252,6 +254,16 @@ def _print_claims(claims: Sequence[Claim], console: Console) -> None:
         text = escape(f"{claim.text} ({claim.found})")
         console.print(f"  {verdict}: {text}", highlight=False)
     console.print()
+
+
+def _write_claims(path: Path, contents: Sequence[Content]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("part", "claim", "held", "found"))
+        for part in contents:
+            for claim in part.claims:
+                held = "yes" if claim.held else "no"
+                writer.writerow((part.name, claim.text, held, claim.found))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from linkselect.experiments.paper import Panel, Series
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 __all__ = ["draw_panels", "save_figure"]
 
@@ -154,8 +155,17 @@ def _add_legends(figure: Figure, axes: Sequence[Axes], panels: Sequence[Panel]) 
         handles, labels = ax.get_legend_handles_labels()
         if len(labels) > 1:
             columns = min(len(labels), 3 if len(panels) < 3 else 6)
-            figure.legend(handles, labels, loc="outside lower center", ncols=columns, **small)
+            below = figure.legend(
+                handles, labels, loc="outside lower center", ncols=columns, **small
+            )
+            _make_plain(below)
         return
     for ax, panel in drawn:
         if len(panel.series) > 1:
-            ax.legend(**small)
+            _make_plain(ax.legend(**small))
+
+
+def _make_plain(legend: Legend) -> None:
+    """Take names for names: a dollar sign in them begins no formula."""
+    for text in legend.get_texts():
+        text.set_parse_math(False)

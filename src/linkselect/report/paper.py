@@ -34,6 +34,11 @@ class TableContent:
     cells: Sequence[Cell]
     claims: Sequence[Claim] = ()
 
+    @property
+    def name(self) -> str:
+        """What the paper calls it."""
+        return f"Table {self.number}"
+
 
 @dataclass(frozen=True)
 class FigureContent:
@@ -43,6 +48,11 @@ class FigureContent:
     title: str
     svg: str
     claims: Sequence[Claim] = ()
+
+    @property
+    def name(self) -> str:
+        """What the paper calls it."""
+        return f"Figure {self.number}"
 
 
 Content = TableContent | FigureContent
