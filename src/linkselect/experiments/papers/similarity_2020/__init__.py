@@ -11,6 +11,8 @@ The paper's protocol, and how it is read where it leaves something open:
   training half. No method sees a test row.
 - Table 3 averages over 1, 2, ... features up to r %, rounded up (its curves end at 172 of CNAE-9's
   856). Table 8 looks for the least score in the same range.
+- The Laplacian Score and SPEC (its first style) use the complete graph of eq. 1 and 15, where each
+  sample is also joined to itself; the other scores 5 neighbours, as the paper says.
 - Clustering (tables 5 and 6, eps^SS in table 8): 20 nearest neighbours as in Kamvar et al. (2003),
   the symmetric normalisation, sigma=1, rows scaled to length 1, and each row takes the class of the
   nearest prototype there. The additive normalisation of a complete graph, the most literal
