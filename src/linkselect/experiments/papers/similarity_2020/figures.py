@@ -60,12 +60,12 @@ def _link_panels(results: Results) -> list[Panel]:
 
 def _crescents() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     random = np.random.default_rng(0)
-    angles = np.linspace(0, np.pi, 20)
+    angles = np.linspace(0, np.pi, 11)
     upper = np.column_stack([np.cos(angles), np.sin(angles)])
-    points = np.vstack([upper, [1.0, 0.35] - upper]) + random.normal(0, 0.08, (40, 2))
-    y = np.repeat([0, 1], 20)
-    labels = np.full(40, -1)
-    prototypes = [2, 10, 17, 22, 30, 37]
+    points = np.vstack([upper, [1.0, 0.2] - upper]) + random.normal(0, 0.06, (22, 2))
+    y = np.repeat([0, 1], 11)
+    labels = np.full(22, -1)
+    prototypes = [1, 5, 9, 12, 16, 20]
     labels[prototypes] = y[prototypes]
     return points, y, labels
 
