@@ -55,6 +55,15 @@ def test_one_legend_where_names_are_shared_else_one_in_each_panel():
     assert all(ax.get_legend() for ax in figure.axes)
 
 
+def test_long_names_fit_into_the_figure():
+    names = [f"Constraint Score-1 with {number} constraints" for number in range(6)]
+    figure = draw_panels([Panel("", "", "", dict.fromkeys(names, LINE.series["A"]))] * 3)
+    figure.draw_without_rendering()
+    box = figure.legends[0].get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
+
+
 def test_four_panels_leave_no_empty_axes():
     figure = draw_panels([LINE] * 4)
     assert sum(ax.get_visible() for ax in figure.axes) == 4

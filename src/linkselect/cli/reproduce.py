@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 BAD_INPUT, WRONG_USAGE, STOPPED = 1, 2, 130
+WIDTH_IN_A_PIPE = 200
 
 
 def reproduce(
@@ -151,7 +152,8 @@ def _run(request: _Request) -> None:
 
     from linkselect.report.paper import Page, write_page
 
-    console = Console()
+    # In a pipe there is no width to keep to, and names cut short cannot be searched for.
+    console = Console() if sys.stdout.isatty() else Console(width=WIDTH_IN_A_PIPE)
     request.out.mkdir(parents=True, exist_ok=True)
     results = _compute(request)
     tables = [_make_table(table, results(table), request.out, console) for table in request.tables]
@@ -216,6 +218,7 @@ def _make_figure(figure: Figure, results: Results, out: Path, console: Console) 
 
 def _as_rich(table: Table, cells: Sequence[Cell]) -> Any:
     """Lay a table out for the terminal, with a data set's name where it begins."""
+    import rich.box
     import rich.table
     from rich.markup import escape
 
@@ -224,13 +227,18 @@ def _as_rich(table: Table, cells: Sequence[Cell]) -> Any:
     title = f"Table {table.number}. {table.title} ({table.unit_name})"
     caption = agreement_text(cells, table.unit_name)
     shape = rich.table.Table(
-        title=title, title_justify="left", caption=caption, caption_justify="left"
+        title=title,
+        title_justify="left",
+        caption=caption,
+        caption_justify="left",
+        box=rich.box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
     )
     has = {"setting": any(c.setting for c in cells), "features": any(c.n_features for c in cells)}
     for name in ("data set", "method", *(name for name in has if has[name])):
-        shape.add_column(name)
+        shape.add_column(name, overflow="fold")
     for name in ("published", "ours", "difference"):
-        shape.add_column(name, justify="right")
+        shape.add_column(name, justify="right", no_wrap=True)
     before = ""
     for cell in cells:
         optional = {"setting": cell.setting, "features": cell.n_features}

@@ -26,6 +26,8 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (
 PANEL_WIDTH, PANEL_HEIGHT = 4.3, 3.2
 N_COLUMNS = 3
 FEW_POINTS = 12
+# What a name in a legend takes, in its small type.
+INCHES_PER_SIGN, INCHES_PER_HANDLE = 0.075, 0.75
 
 
 def draw_panels(panels: Sequence[Panel], title: str = "") -> Figure:
@@ -43,7 +45,7 @@ def draw_panels(panels: Sequence[Panel], title: str = "") -> Figure:
     matplotlib.figure.Figure
     """
     figure_type = _figure_type()
-    columns = min(N_COLUMNS, len(panels))
+    columns = 2 if len(panels) == 4 else min(N_COLUMNS, len(panels))
     rows = ceil(len(panels) / columns)
     size = (PANEL_WIDTH * max(columns, 1.4), PANEL_HEIGHT * rows + 0.6)
     figure = figure_type(figsize=size, layout="constrained")
@@ -101,7 +103,7 @@ def _draw_panel(ax: Axes, panel: Panel, styles: Mapping[str, tuple[str, Any]]) -
     if panel.kind == "line" and all(
         isinstance(x, int) for line in panel.series.values() for x in line.x
     ):
-        ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+        ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
     if panel.logx:
         ax.set_xscale("log")
     if panel.logy:
@@ -154,7 +156,9 @@ def _add_legends(figure: Figure, axes: Sequence[Axes], panels: Sequence[Panel]) 
     if all(set(panel.series) <= set(widest.series) for _, panel in drawn):
         handles, labels = ax.get_legend_handles_labels()
         if len(labels) > 1:
-            columns = min(len(labels), 3 if len(panels) < 3 else 6)
+            longest = max(map(len, labels))
+            room = figure.get_figwidth() / (INCHES_PER_SIGN * longest + INCHES_PER_HANDLE)
+            columns = max(1, min(len(labels), int(room)))
             below = figure.legend(
                 handles, labels, loc="outside lower center", ncols=columns, **small
             )
