@@ -21,7 +21,7 @@ __all__ = ["draw_panels", "save_figure"]
 
 INK, MUTED, FAINT = "#24292f", "#656d76", "#d8dee4"
 # Told apart by colour-blind eyes (Okabe and Ito, darkened on white), and by dashes in grey.
-COLOURS = ("#0072b2", "#c2410c", "#00805c", "#8a5a9e", "#a07800", "#3b8fc4", "#24292f")
+COLOURS = ("#0072b2", "#c2410c", "#00805c", "#8a5a9e", "#a07800", "#b5306e", "#24292f")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (9, 3)))
 PANEL_WIDTH, PANEL_HEIGHT = 4.3, 3.2
 N_COLUMNS = 3
@@ -84,7 +84,7 @@ def _figure_type() -> type[Figure]:
 
 
 def _draw_panel(ax: Axes, panel: Panel, styles: Mapping[str, tuple[str, Any]]) -> None:
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
     ax.set_title(panel.title, loc="left", fontsize="medium", color=INK, parse_math=False)
     if panel.images:
@@ -106,6 +106,7 @@ def _draw_panel(ax: Axes, panel: Panel, styles: Mapping[str, tuple[str, Any]]) -
         ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
     if panel.logx:
         ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(ScalarFormatter())
     if panel.logy:
         ax.set_yscale("log")
 

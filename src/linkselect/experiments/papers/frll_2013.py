@@ -233,14 +233,14 @@ def curve_claims(results: Results) -> list[Claim]:
 
 
 def _best_claim(text: str, curves: Mapping[str, NDArray[Any]], expected: Sequence[str]) -> Claim:
-    best = {name: float(curve.max()) for name, curve in curves.items()}
-    leader = max(best, key=lambda name: best[name])
+    best = {name: round(float(curve.max()), 1) for name, curve in curves.items()}
     ours = max(expected, key=lambda name: best[name])
+    other = max((name for name in best if name not in expected), key=lambda name: best[name])
     found = [
-        f"{name} {best[name]:.1f} % at {COUNTS[int(curves[name].argmax())]} features"
-        for name in dict.fromkeys((leader, ours))
+        f"{name} {best[name]} % at {COUNTS[int(curves[name].argmax())]} features"
+        for name in (ours, other)
     ]
-    return Claim(text, leader in expected, ", ".join(found))
+    return Claim(text, best[ours] > best[other], ", ".join(found))
 
 
 def _overall_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:

@@ -2,15 +2,16 @@
 
 The paper states ten repeats of ten folds. It states neither how features are scaled, nor the
 parameters of the SVM, nor whether features were ranked inside the folds. Here features are scaled
-to [0, 1] over the whole set, as LIBSVM's guide advises, missing values are medians, and the SVM has
-LIBSVM's defaults. What looks at labels ranks inside each fold, from its training rows; what does
-not ranks once, from all rows.
+to [0, 1] over the whole set, missing values are medians, and the SVM has scikit-learn's defaults:
+C = 1 and a width that follows the features' variance. LIBSVM's own width, 1 / number of features,
+is so flat on such features that the SVM names the larger class on Colon Cancer. What looks at
+labels ranks inside each fold, from its training rows; what does not ranks once, from all rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +90,8 @@ def compute(unit: Unit, data_dir: Path | None) -> dict[str, Any]:
             return _order_of_all_rows(unit.dataset, unit.method, data_dir)
         return np.arange(train.shape[1])
 
-    machine = partial(rbf_svm_curve, gamma="auto")  # 1 / number of features
     curve = cross_validated_curve(
-        X, y, rank, machine, counts, N_FOLDS, unit.random(), prepare=lambda X, train: X
+        X, y, rank, rbf_svm_curve, counts, N_FOLDS, unit.random(), prepare=lambda X, train: X
     )
     return {"n_features": counts, "accuracy": curve.tolist()}
 
@@ -210,9 +210,10 @@ def figure_claims(results: Results) -> list[Claim]:
     for dataset in datasets:
         means = np.array([curves[dataset, method].mean for method in METHODS])
         first_fifth = max(1, means.shape[1] // 5)
-        if means[:, :first_fifth].mean(axis=1).argmax() == 0:
+        first = means[:, :first_fifth].mean(axis=1)
+        if first[0] > first[1:].max():
             few.append(dataset)
-        if (means.argmax(axis=0) == 0).mean() > 0.5:
+        if (means[0] > means[1:].max(axis=0)).mean() > 0.5:
             wide.append(dataset)
     claims = [
         Claim(
