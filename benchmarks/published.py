@@ -1,8 +1,7 @@
-"""Repeat the published experiments of 2008 and 2020 and compare widths; prints tables.
+"""Repeat some experiments of the 2020 paper and compare widths; prints tables.
 
-Without arguments it prints the 2020 table of docs/published.md, with `2008` that of the Constraint
-Score paper, with `sigma RUNS NAME ...` the comparison of sigma=1 and sigma="target" on the named
-data sets.
+Without arguments it prints the 2020 table of docs/published.md, with `sigma RUNS NAME ...` the
+comparison of sigma=1 and sigma="target" on the named data sets.
 """
 
 import os
@@ -11,7 +10,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
@@ -20,7 +19,7 @@ DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "share
 MODES = {"eps^S": "supervised", "eps^SS": "semi-supervised"}
 # The share of each class that the paper trains on, where it is not half.
 SHARES = {"wdbc": 0.66, "wbcd_original": 0.6}
-SHIPPED = {"wdbc": load_breast_cancer, "wine": load_wine}
+SHIPPED = {"wdbc": load_breast_cancer}
 
 
 def load_raw(name):
@@ -73,37 +72,6 @@ def average(X, y, train, selector, n_runs):
     return np.mean(results, axis=0)
 
 
-def constraint_table(n_draws=100):
-    """Print tables 2 and 3 of 2008: mean accuracy over all numbers of features, raw features."""
-    alone = {"Variance": ls.VarianceScore(), "Laplacian": ls.LaplacianScore()}
-    alone["Fisher"] = ls.FisherScore()
-    from_pairs = {"Constraint Score-1": ls.ConstraintScore()}
-    from_pairs["Constraint Score-2"] = ls.ConstraintScore(criterion="difference")
-    print("| data | method | pairs | ours |\n|---|---|---|---|")
-    for name in ("ionosphere", "soybean_small", "wine"):
-        X, y = load_raw(name)
-        train = first_of_each_class(y, 0.5)
-        test = np.setdiff1d(np.arange(len(y)), train)
-        for method, selector in alone.items():
-            curve = accuracy_curve(X, y, train, test, selector.fit(X[train], y[train]).order_)
-            print(f"| {name} | {method} | | {curve.mean():.1f} |")
-        for method, selector in from_pairs.items():
-            for n in (2, 5, 20):
-                means = []
-                for seed in range(n_draws):
-                    pairs = ls.Pairs.from_labels(y[train], n_must=n, n_cannot=n, random_state=seed)
-                    order = selector.fit(X[train], pairs=pairs).order_
-                    means.append(accuracy_curve(X, y, train, test, order).mean())
-                print(f"| {name} | {method} | {2 * n} | {np.mean(means):.1f} |")
-        constant = np.flatnonzero(np.isnan(alone["Laplacian"].fit(X[train]).scores_))
-        order = alone["Laplacian"].order_
-        for n in range(len(constant) + 1) if name == "soybean_small" else ():
-            first = [*constant[:n], *order[~np.isin(order, constant[:n])]]
-            curve = accuracy_curve(X, y, train, test, first)
-            deviation = f"{curve.mean():.1f} +- {curve.std(ddof=1):.1f}"
-            print(f"| {name} | Laplacian, {n} constants first | | {deviation} |")
-
-
 def tables():
     print("| data | training rows | score | runs | mean over m | at the chosen m | chosen m |")
     print("|---|---|---|---|---|---|---|")
@@ -148,7 +116,5 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     if sys.argv[1:2] == ["sigma"]:
         compare_sigma(int(sys.argv[2]), sys.argv[3:])
-    elif sys.argv[1:] == ["2008"]:
-        constraint_table()
     else:
         tables()

@@ -28,6 +28,11 @@ COMMANDS = {
         "linkselect methods",
         "linkselect methods relieff",
     ),
+    "reproduce": (
+        "Repeat a paper's experiments, and show its numbers beside ours.",
+        "linkselect reproduce constraint-score-2008 --table 2 --data-dir data",
+        "linkselect reproduce similarity-constraint-score-2020 --runs 10 --jobs 2 --out results",
+    ),
     "demo": (
         "Rank the features of the breast cancer data from ten pairs, by three methods.",
         "linkselect demo --n-features 3",

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["Cell", "Figure", "Panel", "Paper", "Results", "Series", "Table", "Unit"]
+__all__ = ["Cell", "Claim", "Figure", "Panel", "Paper", "Results", "Series", "Table", "Unit"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,20 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper that our numbers can check: whether it held, and what was found."""
+
+    text: str
+    held: bool
+    found: str
+
+
+def no_claims(results: Results) -> Sequence[Claim]:
+    """Check nothing: the paper says nothing about this table or figure that can be checked."""
+    return ()
+
+
+@dataclass(frozen=True)
 class Series:
     """A line or a set of bars: y over x, with its spread where there is one."""
 
@@ -100,6 +114,7 @@ class Table:
     units: Callable[[int], Sequence[Unit]]
     cells: Callable[[Results], Sequence[Cell]]
     unit_name: str = "accuracy, %"
+    claims: Callable[[Results], Sequence[Claim]] = no_claims
 
 
 @dataclass(frozen=True)
@@ -110,6 +125,7 @@ class Figure:
     title: str
     units: Callable[[int], Sequence[Unit]]
     panels: Callable[[Results], Sequence[Panel]]
+    claims: Callable[[Results], Sequence[Claim]] = no_claims
 
 
 @dataclass(frozen=True)

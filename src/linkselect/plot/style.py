@@ -33,7 +33,7 @@ FILL, STRESS = "#2a6fa8", "#c2410c"
 
 # Colour, dashes and marker of each line: the colours suit colour-blind eyes (Okabe and Ito,
 # darkened on white), and dashes and markers tell the lines apart in grey.
-COLOURS = ("#0072b2", "#c2410c", "#00805c", "#8a5a9e", "#a07800", "#3b8fc4", "#24292f")
+COLOURS = ("#0072b2", "#c2410c", "#00805c", "#8a5a9e", "#a07800", "#b5306e", "#24292f")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (9, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 N_LINES = len(COLOURS) * len(DASHES) * len(MARKERS)

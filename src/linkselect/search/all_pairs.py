@@ -190,6 +190,11 @@ class AllPairs(SimilarityCriterion):
         else:
             self.lower[candidates] = values - self.criterion() - self.rounding()
             near = candidates[values <= values.min() + self.rounding()]
+        if len(near) > 1:
+            # Equal columns change the criterion equally, and the lowest of them wins. Few samples
+            # with many zeros have hundreds.
+            near = np.sort(near)
+            near = near[np.unique(self.columns[near], axis=0, return_index=True)[1]]
         if len(near) == 1:
             return int(near[0])
         changes = np.array([self._direct_change(feature) for feature in near])

@@ -1,0 +1,231 @@
+import csv
+import os
+import pty
+import re
+import subprocess
+import sys
+import types
+
+import pytest
+
+from linkselect import cli
+from linkselect.experiments import papers
+
+# A paper of our own, so that the command is tested without data and in seconds.
+TOY_PAPER = """
+import time
+import numpy as np
+from linkselect.experiments.datasets import load_dataset
+from linkselect.experiments.paper import *
+
+def units(runs):
+    return [Unit("toy", d, "Variance", r) for d in ("Wine", "WDBC") for r in range(runs)]
+
+def compute(unit, data_dir):
+    load_dataset(unit.dataset, data_dir)
+    return {"accuracy": 90 + unit.random().random()}
+
+def cells(results):
+    return [
+        Cell(d, "Variance", "[best]", "3", 91.0, float(np.mean(
+            [r["accuracy"] for u, r in results.items() if u.dataset == d])))
+        for d in ("Wine", "WDBC")
+    ]
+
+def panels(results):
+    return [Panel("Wine", "x", "y", {"Variance": Series([1, 2, 3], [1.0, 2.0, 1.5])})]
+
+def missing(runs):
+    return [Unit("toy", "Sonar", "Variance", r) for r in range(runs)]
+
+def claims(results):
+    return [Claim("Variance [leads]", True, "by 1 point"), Claim("It rains", False, "it shines")]
+
+PAPER = Paper("toy", "A toy paper", compute,
+    {2: Table(2, "Accuracies", units, cells, claims=claims),
+     5: Table(5, "Of a set that is not there", missing, cells)},
+    {1: Figure(1, "A curve", units, panels)}, default_runs=2)
+"""
+RUN = """
+import sys
+import toy_paper
+from linkselect.experiments import papers
+papers.PAPERS["toy"] = "toy"
+sys.modules["linkselect.experiments.papers.toy"] = toy_paper
+from linkselect.cli import main
+main()
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "toy_paper.py").write_text(TOY_PAPER)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "LINKSELECT_DATA": str(tmp_path),
+        "COLUMNS": "160",
+        # No server to fetch data from.
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+    }
+
+    def call(*arguments):
+        command = [sys.executable, "-c", RUN, "reproduce", *arguments]
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, env=environment
+        )
+
+    call.environment = environment
+    return call
+
+
+def test_everything_of_a_paper(run, tmp_path):
+    result = run("toy", "--table", "2", "--out", "found", "--jobs", "1")
+    assert result.returncode == 0, result.stderr
+    assert "Table 2. Accuracies (accuracy, %)" in result.stdout
+    assert re.search(r"Wine .*Variance .*\[best\] .*3 .*91\.0 .*90\.\d .*-0\.\d", result.stdout)
+    assert "held: Variance [leads] (by 1 point)" in result.stdout
+    assert "not held: It rains (it shines)" in result.stdout
+    with (tmp_path / "found" / "table-2.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == [
+        "dataset",
+        "method",
+        "setting",
+        "n_features",
+        "published",
+        "ours",
+        "difference",
+    ]
+    assert [row["dataset"] for row in rows] == ["Wine", "WDBC"]
+    for row in rows:
+        gap = float(row["ours"]) - float(row["published"])
+        assert float(row["difference"]) == pytest.approx(gap, abs=1e-4)
+    page = (tmp_path / "found" / "index.html").read_text()
+    assert "A toy paper" in page
+    assert not re.search(r"(src|href)=.https?://", page)
+    assert (tmp_path / "found" / "results.sqlite").exists()
+
+
+def test_a_figure(run, tmp_path):
+    result = run("toy", "--figure", "1", "--jobs", "1")
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "reproduction" / "toy"
+    assert (folder / "figure-1.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (folder / "figure-1.svg").read_text()
+    assert not list(folder.glob("table-*"))
+
+
+def test_the_same_seed_gives_the_same_numbers_whatever_the_number_of_jobs(run, tmp_path):
+    for out, options in {
+        "one": ("--jobs", "1"),
+        "two": ("--jobs", "2"),
+        "other": ("--jobs", "1", "--seed", "5"),
+    }.items():
+        result = run("toy", "--table", "2", "--runs", "3", "--out", out, *options)
+        assert result.returncode == 0, result.stderr
+    one, two, other = (
+        (tmp_path / out / "table-2.csv").read_text() for out in ("one", "two", "other")
+    )
+    assert one == two
+    assert one != other
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Return a function that calls the command here and returns its status and message."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("LINKSELECT_DATA", str(tmp_path))
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    toy = types.ModuleType("toy_paper")
+    exec(TOY_PAPER, vars(toy))
+    monkeypatch.setitem(papers.PAPERS, "toy", "toy")
+    monkeypatch.setitem(sys.modules, "linkselect.experiments.papers.toy", toy)
+
+    def typed(paper, **options):
+        arguments = [f"--{name}={value}" for name, value in options.items()]
+        return cli.run(["reproduce", paper, *arguments]), capsys.readouterr().err
+
+    return typed
+
+
+def test_missing_data(call):
+    status, message = call("toy", table=5, jobs=1)
+    assert status == 1
+    assert "toy, Sonar, Variance, run 0" in message
+
+
+@pytest.mark.parametrize(
+    ("paper", "options", "message"),
+    [
+        ("sparsity-2012", {}, "Did you mean 'sparsity-score-2012'?"),
+        ("toy", {"table": 3}, "toy has no table 3 with results. There are: 2, 5."),
+        ("toy", {"figure": 9}, "toy has no figure 9 with results. There are: 1."),
+        ("toy", {"table": 2, "figure": 1}, "Give --table or --figure, not both"),
+        ("toy", {"runs": 0}, "--runs must be 1 or more, but is 0"),
+        ("toy", {"jobs": -1}, "--jobs must be 1 or more, but is -1"),
+        ("toy", {"seed": -1}, "--seed must be 0 or more, but is -1"),
+    ],
+)
+def test_wrong_usage(call, paper, options, message):
+    status, errors = call(paper, **options)
+    assert status == 2
+    assert message in errors
+
+
+def test_what_is_no_number(run):
+    result = run("toy", "--table", "two")
+    assert result.returncode == 2
+    assert "--table" in result.stderr + result.stdout
+    assert "Traceback" not in result.stderr
+
+
+def test_a_store_that_is_none(call, tmp_path):
+    (tmp_path / "results.sqlite").write_text("no database " * 100)
+    status, message = call("toy", table=2, out=tmp_path)
+    assert status == 1
+    assert "is damaged, or no store of results" in message
+
+
+def test_a_folder_that_cannot_be_made(call, tmp_path):
+    (tmp_path / "file").write_text("")
+    status, message = call("toy", table=2, out=tmp_path / "file")
+    assert status == 1
+    assert "file" in message
+
+
+def test_a_progress_bar_on_a_terminal_only(run, tmp_path):
+    in_a_pipe = run("toy", "--table", "2", "--out", "first", "--jobs", "1")
+    assert in_a_pipe.stderr == ""
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-c", RUN, "reproduce", "toy", "--table", "2", "--jobs", "1"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        cwd=tmp_path,
+        env={**run.environment, "TERM": "xterm"},
+    )
+    os.close(terminal)
+    seen = b""
+    while True:
+        try:
+            part = os.read(master, 4096)
+        except OSError:  # how Linux says that the other end was closed
+            break
+        if not part:
+            break
+        seen += part
+    os.close(master)
+    assert process.wait() == 0
+    assert b"4/4" in seen
+    assert b"left" in seen
+
+
+def test_help_names_the_papers(run):
+    result = run("--help")
+    assert result.returncode == 0
+    for words in ("constraint-score-2008", "--data-dir", "--runs", "--jobs", "--out", "--seed"):
+        assert words in result.stdout

@@ -1,0 +1,180 @@
+import os
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkselect.experiments.paper import Unit
+from linkselect.experiments.runs import UnitError, run_units
+from linkselect.experiments.store import Store
+
+UNITS = [
+    Unit("curve", dataset, method, run)
+    for dataset in ("Wine", "Sonar")
+    for method in ("Variance", "Fisher")
+    for run in range(3)
+]
+
+
+def draw(unit, data_dir):
+    random = unit.random()
+    square = random.normal(size=(60, 60))
+    return {"draw": random.random(), "inverse": np.linalg.inv(square)[0], "data": str(data_dir)}
+
+
+def refuse_sonar(unit, data_dir):
+    if unit.dataset == "Sonar" and unit.run == 1:
+        raise FileNotFoundError("sonar.npz is not in the data folder")
+    return {"value": unit.run}
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "results.sqlite", "a-paper")
+
+
+def test_results_in_the_order_of_the_units(store):
+    results = run_units(UNITS, draw, store, data_dir=Path("folder"))
+    assert list(results) == UNITS
+    assert results[UNITS[0]]["data"] == "folder"
+
+
+def test_all_methods_of_a_run_see_the_same_draws(store):
+    results = run_units(UNITS, draw, store)
+    variance, fisher = (Unit("curve", "Wine", method, 1) for method in ("Variance", "Fisher"))
+    assert results[variance] == results[fisher]
+    assert results[variance] != results[Unit("curve", "Wine", "Variance", 2)]
+    assert results[variance] != results[Unit("curve", "Sonar", "Variance", 1)]
+
+
+def test_results_do_not_depend_on_the_number_of_jobs(store, tmp_path):
+    alone = run_units(UNITS, draw, store)
+    together = run_units(UNITS, draw, Store(tmp_path / "other.sqlite", "a-paper"), jobs=2)
+    assert alone == together
+
+
+def test_stored_units_are_not_computed_again(store):
+    first = run_units(UNITS[:5], draw, store)
+    computed = []
+
+    def watch(unit, data_dir):
+        computed.append(unit)
+        return draw(unit, data_dir)
+
+    again = run_units(UNITS, watch, store)
+    assert set(computed) == set(UNITS[5:])
+    assert {unit: again[unit] for unit in first} == first
+
+
+def test_a_unit_that_another_process_stored_meanwhile_is_taken(store):
+    def compute(unit, data_dir):
+        for other in UNITS[:2]:
+            store.keep(other, {"value": "from elsewhere"}, 0.0)
+        return {"value": "from here"}
+
+    results = run_units(UNITS[:2], compute, store)
+    assert [result["value"] for result in results.values()] == ["from elsewhere"] * 2
+
+
+def test_a_unit_named_twice_is_computed_once(store):
+    seen = []
+    run_units(UNITS[:1] * 3, lambda unit, data_dir: seen.append(unit) or {}, store)
+    assert seen == UNITS[:1]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_names_the_unit_and_keeps_the_rest(store, jobs):
+    message = "curve, Sonar, (Variance|Fisher), run 1: sonar.npz is not in"
+    with pytest.raises(UnitError, match=message):
+        run_units(UNITS, refuse_sonar, store, jobs=jobs)
+    kept = store.find(UNITS)
+    assert {unit for unit in UNITS if unit.run == 0} <= set(kept)
+    assert not any(unit.dataset == "Sonar" and unit.run == 1 for unit in kept)
+
+
+def test_what_selectors_warn_of_is_not_shown(store):
+    def compute(unit, data_dir):
+        warnings.warn("4 features are constant", UserWarning, stacklevel=2)
+        return {}
+
+    run_units(UNITS[:1], compute, store)
+
+
+def test_progress(store):
+    run_units(UNITS[:3], draw, store)
+    seen = []
+    run_units(UNITS, draw, store, progress=seen.append)
+    assert [step.done for step in seen] == list(range(3, len(UNITS) + 1))
+    assert {(step.total, step.found) for step in seen} == {(len(UNITS), 3)}
+    assert seen[0].seconds_left > 0
+    assert seen[-1].seconds_left == 0
+
+
+def test_time_left_knows_which_units_are_slow(store):
+    def kept(dataset, runs, seconds):
+        for run in range(runs):
+            store.keep(Unit("curve", dataset, "Variance", run), {}, seconds)
+
+    kept("Wine", 9, 1.0)
+    kept("Sonar", 2, 100.0)
+    units = [Unit("curve", name, "Variance", run) for name in ("Wine", "Sonar") for run in range(9)]
+    seen = []
+    run_units(units, lambda unit, data_dir: {}, store, progress=seen.append)
+    assert seen[0].seconds_left == pytest.approx(700.0)
+
+
+def test_nothing_is_known_of_the_time_before_the_first_unit(store):
+    seen = []
+    run_units(UNITS[:1], draw, store, progress=seen.append)
+    assert seen[0].seconds_left is None
+
+
+SLOW_RUN = """
+import sys, time
+from pathlib import Path
+from linkselect.experiments.paper import Unit
+from linkselect.experiments.runs import run_units
+from linkselect.experiments.store import Store
+
+def compute(unit, data_dir):
+    time.sleep(0.2)
+    return {"value": unit.run}
+
+if __name__ == "__main__":
+    store = Store(Path(sys.argv[1]), "a-paper")
+    try:
+        run_units([Unit("e", "d", "m", run) for run in range(200)], compute, store, jobs=2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
+@pytest.mark.parametrize(("signal_name", "status"), [("SIGINT", 130), ("SIGKILL", -9)])
+def test_a_stopped_run_loses_nothing_that_was_finished(store, tmp_path, signal_name, status):
+    import signal
+
+    script = tmp_path / "slow_run.py"
+    script.write_text(SLOW_RUN)
+    command = [sys.executable, str(script), str(store.path)]
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    units = [Unit("e", "d", "m", number) for number in range(200)]
+    give_up = time.monotonic() + 120
+    while not (store.path.exists() and len(store.find(units)) >= 3):
+        assert run.poll() is None
+        assert time.monotonic() < give_up, "no unit was finished"
+        time.sleep(0.2)
+    # Ctrl-C reaches the whole group of processes.
+    os.killpg(run.pid, getattr(signal, signal_name))
+    _, errors = run.communicate(timeout=120)
+    assert run.returncode == status
+    if signal_name == "SIGINT":
+        assert "Traceback" not in errors
+    kept = store.find(units)
+    assert 3 <= len(kept) < 200
+    results = run_units(units, lambda unit, data_dir: {"value": unit.run}, store)
+    assert [result["value"] for result in results.values()] == list(range(200))

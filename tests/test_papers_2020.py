@@ -1,0 +1,199 @@
+"""The experiments of 2020: what methods see, units that tables share, and a smoke run of all."""
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkselect.experiments.curves import Curve
+from linkselect.experiments.paper import Unit
+from linkselect.experiments.papers import load_paper
+from linkselect.experiments.papers.similarity_2020 import protocol, tables
+from linkselect.experiments.papers.similarity_2020.reading import mean_over_kept
+from linkselect.experiments.published import published
+
+PAPER = load_paper("similarity-constraint-score-2020")
+QUICK = ("WBCD", "Dermatology")
+
+
+DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.fixture
+def data_dir():
+    for name in ("wbcd_original", "dermatology"):
+        if not (DATA / f"{name}.npz").exists():
+            pytest.skip(f"needs {name}.npz in {DATA}; set LINKSELECT_DATA to the data folder")
+    return DATA
+
+
+def make_problem(seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1], 12)
+    X = rng.random((24, 5)) + y[:, None] * np.array([0.6, 0.0, 0.3, 0.0, 0.0])
+    labels = np.full(24, -1)
+    labels[[0, 1, 2, 12, 13, 14]] = y[[0, 1, 2, 12, 13, 14]]
+    return protocol.Problem(X, y, X + 0.01, y, labels, 0)
+
+
+def order_of(method, problem):
+    unit = Unit("prototypes", "WBCD", method, 0, (("p", 3),))
+    return protocol.fitted_selector(unit, problem, 3).order_.tolist()
+
+
+def changed(problem, **parts):
+    return protocol.Problem(**{**problem.__dict__, **parts})
+
+
+@pytest.mark.parametrize("method", sorted(protocol.METHODS))
+def test_no_method_sees_test_rows(method):
+    problem = make_problem()
+    other = changed(problem, X_test=problem.X_test[::-1] * 5, y_test=1 - problem.y_test)
+    assert order_of(method, problem) == order_of(method, other)
+
+
+@pytest.mark.parametrize("method", sorted(set(protocol.METHODS) - {"SFS-1NN"}))
+def test_only_the_wrapper_sees_true_labels(method):
+    problem = make_problem()
+    y = np.where(problem.labels >= 0, problem.y, 1 - problem.y)
+    assert order_of(method, problem) == order_of(method, changed(problem, y=y))
+
+
+def test_the_wrapper_scores_prototypes_on_the_training_rows():
+    problem = make_problem()
+    known = problem.labels >= 0
+    hits = []
+    for feature in range(5):
+        column = problem.X[:, feature]
+        nearest = np.abs(column[:, None] - column[known]).argmin(axis=1)
+        hits.append((problem.labels[known][nearest] == problem.y).mean())
+    unit = Unit("prototypes", "WBCD", "SFS-1NN", 0, (("p", 3),))
+    fitted = protocol.fitted_selector(unit, problem, 1)
+    np.testing.assert_allclose(fitted.scores_, hits)
+
+
+@pytest.mark.parametrize("method", ["ReliefF", "mRMR", "C1", "C2", "eps^S"])
+def test_supervised_methods_see_prototypes_alone(method):
+    problem = make_problem()
+    X = problem.X.copy()
+    X[problem.labels < 0] = np.random.default_rng(9).random((18, 5))
+    assert order_of(method, problem) == order_of(method, changed(problem, X=X))
+
+
+@pytest.mark.parametrize("method", ["Laplacian Score", "SPEC"])
+def test_unsupervised_methods_see_the_other_rows_alone(method):
+    problem = make_problem()
+    X = problem.X.copy()
+    X[problem.labels >= 0] = np.random.default_rng(9).random((6, 5))
+    assert order_of(method, problem) == order_of(method, changed(problem, X=X))
+
+
+def test_constraint_score_2_weighs_cannot_links_by_1():
+    selector, _ = protocol.METHODS["C2"]
+    assert selector(3, make_problem()).get_params()["weight"] == 1.0
+
+
+def test_tables_and_figures_share_their_units():
+    curves = set(PAPER.tables[3].units(4))
+    assert set(PAPER.figures[5].units(4)) <= curves
+    assert {unit for unit in PAPER.tables[8].units(4) if unit.method == "eps^S"} <= curves
+    clustered = set(PAPER.tables[6].units(4))
+    assert set(PAPER.figures[7].units(4)) <= clustered
+    shared = set(PAPER.tables[5].units(4)) & clustered
+    assert {unit.method for unit in shared} == {"eps^SS", "C4", "C7"}
+    assert not any(unit.run >= 20 for unit in PAPER.tables[6].units(100))
+
+
+def test_clustering_is_measured_at_25_numbers_at_most():
+    for unit in {*PAPER.tables[5].units(1), *PAPER.tables[6].units(1)}:
+        counts = protocol.counts_of(unit)
+        special = protocol.SETS[unit.dataset].semi_supervised
+        assert len(counts) <= 25
+        assert special is None or special in counts
+
+
+def test_mean_over_kept_interpolates_between_measured_numbers():
+    straight = Curve(np.array([1, 4, 9]), np.array([[10.0, 40.0, 90.0]]))
+    np.testing.assert_allclose(mean_over_kept(straight, "WBCD"), [50.0])
+
+
+def test_published_cells_of_every_table_can_be_met():
+    rows = {number: published(PAPER.name, number) for number in PAPER.tables}
+    assert {number: len(found) for number, found in rows.items()} == {
+        2: 72,
+        3: 78,
+        4: 72,
+        5: 144,
+        6: 91,
+        7: 45,
+        8: 48,
+    }
+
+
+def test_rank_sums_are_scaled_to_100_runs():
+    curves = {}
+    for method, accuracy in {"eps^S": [90.0, 80.0], "C1": [90.0, 70.0], "C2": [60.0, 75.0]}.items():
+        kind = tables.Kind("prototypes", "WBCD", method)
+        curves[kind] = Curve(np.array([5]), np.array(accuracy)[:, None])
+    sums = tables._rank_sums("prototypes", curves)
+    assert sums == {("WBCD", 3): {"eps^S": 100.0, "C1": 200.0, "C2": 250.0}}
+
+
+@cache
+def result_of(unit):
+    """Compute a unit once for all tests, and hand it over as a store would."""
+    return json.loads(json.dumps(PAPER.compute(unit, DATA)))
+
+
+def smoke_units(number, n_runs=2):
+    return [unit for unit in PAPER.tables[number].units(n_runs) if unit.dataset in QUICK]
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 5, 6, 8])
+@pytest.mark.usefixtures("data_dir")
+def test_smoke(number):
+    results = {unit: result_of(unit) for unit in smoke_units(number)}
+    cells = PAPER.tables[number].cells(results)
+    assert {cell.dataset for cell in cells} >= set(QUICK)
+    assert all(np.isfinite(cell.ours) for cell in cells)
+    assert all(cell.published is not None for cell in cells)
+    for claim in PAPER.tables[number].claims(results):
+        assert claim.found
+    if number in (3, 6):
+        gaps = [abs(cell.ours - cell.published) for cell in cells if cell.dataset == "WBCD"]
+        assert np.median(gaps) < 6
+
+
+def test_run_times_are_measured(data_dir):
+    unit = Unit("run time", "WBCD", "mRMR", 0, (("p", 3), ("m", 5)))
+    assert PAPER.compute(unit, data_dir)["seconds"] > 0
+
+
+def test_the_same_unit_gives_the_same_numbers(data_dir):
+    unit = Unit("clustering", "Dermatology", "EnsCLS", 1, (("p", 3),))
+    assert PAPER.compute(unit, data_dir) == PAPER.compute(unit, data_dir)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 9])
+@pytest.mark.usefixtures("data_dir")
+def test_figures_of_one_data_set(number):
+    figure = PAPER.figures[number]
+    results = {unit: result_of(unit) for unit in figure.units(1)}
+    panels = figure.panels(results)
+    assert len(panels) == {1: 4, 2: 7, 3: 2, 9: 4}[number]
+    for panel in panels:
+        for series in panel.series.values():
+            assert len(series.x) == len(series.y) > 1
+
+
+@pytest.mark.usefixtures("data_dir")
+def test_score_paths_behave_as_the_paper_says():
+    figure = PAPER.figures[2]
+    panels = figure.panels({unit: result_of(unit) for unit in figure.units(1)})
+    for panel in panels:
+        [line] = panel.series.values()
+        # The mean of ascending scores ascends, that of C2 too: it starts at its least.
+        assert (np.diff(line.y) >= -1e-12).all()
