@@ -1,6 +1,6 @@
 """Repeat some experiments of the 2020 paper and compare widths; prints tables.
 
-Without arguments it prints the 2020 table of docs/published.md, with `sigma RUNS NAME ...` the
+Without arguments it prints the 2020 table of docs/similarity.md, with `sigma RUNS NAME ...` the
 comparison of sigma=1 and sigma="target" on the named data sets.
 """
 
