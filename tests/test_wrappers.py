@@ -206,6 +206,14 @@ def test_a_y_that_the_selector_ignores_changes_no_draw(cancer):
         assert_array_equal(model.fit(X, ignored).scores_, expected)
 
 
+def test_pairs_do_not_take_the_labels_away(cancer):
+    X, y = cancer
+    pairs = ls.Pairs.from_labels(y, n_must=3, n_cannot=3, random_state=0)
+    wrapper = ls.StableSelector(ls.FisherScore(3), n_resamples=5, random_state=0)
+    with_pairs = wrapper.fit(X, y, pairs=pairs).selection_frequencies_
+    assert_array_equal(with_pairs, wrapper.fit(X, y).selection_frequencies_)
+
+
 def test_a_random_estimator_is_seeded(cancer):
     inner = ls.EnsembleCLS(3, n_estimators=4, max_samples=0.3)
     model = ls.StableSelector(inner, n_resamples=4, random_state=0)

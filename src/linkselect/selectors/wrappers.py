@@ -203,7 +203,8 @@ class StableSelector(_Wrapper):
         """Draw rows, and what the selector is told about them."""
         n_samples = len(known.classes)
         least = getattr(self.estimator, "n_neighbors", 0) + 1
-        if known.pairs is None:
+        # A selector that requires labels does not look at pairs.
+        if known.pairs is None or get_tags(self.estimator).target_tags.required:
             labels = None if known.y is None else np.asarray(known.y).ravel()
             if labels is None or len(labels) != n_samples:  # a selector that ignores y let it pass
                 rows = draw_bag(known, self.max_samples, least, rng)
