@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -41,6 +41,10 @@ def summarize(
     preparation: str | None = None,
     image_shape: tuple[int, int] | None = None,
     image_order: Literal["C", "F"] = "C",
+    notes: Sequence[str] | None = None,
+    warnings: Sequence[str] = (),
+    seconds: float | None = None,
+    view: bool = True,
 ) -> dict[str, Any]:
     """Gather what a report says about a fitted selector, as plain data.
 
@@ -65,12 +69,20 @@ def summarize(
         Height and width, where each feature is a pixel; the report then shows the mask.
     image_order : {"C", "F"}, default="C"
         Whether pixels run along rows or down columns.
+    notes : sequence of str, optional
+        What to tell first, instead of which of y and pairs the method does not look at.
+    warnings : sequence of str, default=()
+        What the selector warned of when it was fitted.
+    seconds : float, optional
+        How long that took.
+    view : bool, default=True
+        Whether to place samples in two dimensions, where there are pairs to draw.
 
     Returns
     -------
     dict
         `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`, `path`, `view`,
-        `mask` and `notes`.
+        `mask`, `notes`, `warnings` and `seconds`.
 
     Examples
     --------
@@ -96,7 +108,8 @@ def summarize(
     data = _describe_data(selector, X, preparation)
     ranking = _describe_ranking(selector)
     method = _describe_method(selector)
-    ignored = _ignored(method["name"], (y, used_y), (pairs, used_pairs))
+    if notes is None:
+        notes = _ignored(method["name"], (y, used_y), (pairs, used_pairs))
     return {
         "source": None if source is None else plain_text(source),
         "call": plain_text(call or _python_call(selector, used_y, used_pairs)),
@@ -106,9 +119,11 @@ def summarize(
         "supervision": supervision,
         "ranking": ranking,
         "path": _describe_path(selector),
-        "view": _describe_view(X, used_pairs, ids),
+        "view": _describe_view(X, used_pairs, ids) if view else None,
         "mask": _describe_mask(selector, image_shape, image_order),
-        "notes": ignored + _notes(method, data, supervision, ranking),
+        "notes": [*map(plain_text, notes), *_notes(method, data, supervision, ranking)],
+        "warnings": [plain_text(warning) for warning in warnings],
+        "seconds": None if seconds is None else round(seconds, 4),
     }
 
 
