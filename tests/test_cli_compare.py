@@ -29,8 +29,15 @@ TWO = ("--label", "species", "--methods", "fisher,laplacian")
 
 def test_comparison_as_text(compare):
     code, text, errors = compare(*TWO)
-    assert (code, errors) == (0, "")
-    for words in ("largest mean accuracy", "Rank correlation", "stability", "random choice"):
+    assert (code, errors) == (0, "Note: laplacian does not look at labels.\n")
+    for words in (
+        "the labels of 150 samples",
+        "neither labels nor pairs",
+        "largest mean accuracy",
+        "Rank correlation",
+        "stability",
+        "random choice",
+    ):
         assert words in text
 
 
