@@ -185,7 +185,7 @@ def _measure(
 
     with (
         warnings.catch_warnings(record=True) as caught,
-        explained(on_conflict="--on-conflict drop"),
+        explained(has_set=False),
         steps.named(),
     ):
         warnings.simplefilter("always")

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from linkselect.cli.errors import InputError, UsageError, many, shown
+from linkselect.cli.errors import InputError, UsageError, shown
 from linkselect.cli.output import check_apart, check_target, say, say_json, write_safely
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.supervising import absent_ids, explained, read_pairs
 from linkselect.cli.tables import DEFAULT_READING, Reading, read_rows
+from linkselect.messages import many
 
 if TYPE_CHECKING:
     from linkselect.pairs import Pairs

@@ -15,7 +15,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from linkselect.cli.choices import Method, default_method, make_selector, method_named
-from linkselect.cli.errors import InputError, UsageError, many
+from linkselect.cli.errors import InputError, UsageError
 from linkselect.cli.output import (
     COLUMN_FILES,
     check_apart,
@@ -38,6 +38,7 @@ from linkselect.cli.supervising import (
 )
 from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table
 from linkselect.cli.tables.limits import Budget, readable_size
+from linkselect.messages import many
 
 __all__ = ["rank"]
 
@@ -163,7 +164,7 @@ def _fit(selector: Any, data: Table, links: Any, prepare: Any, show_progress: bo
         selector.set_callbacks(ProgressBar())
     with warnings.catch_warnings(record=True) as caught, explained():
         warnings.simplefilter("always")
-        X = data.X if prepare is None else prepare.fit_transform(data.X)
+        X = _prepared(data.X, prepare)
         y = None if data.labels is None else data.codes()
         start = time.perf_counter()
         selector.fit(X, y, pairs=links, sample_ids=data.ids)
@@ -171,6 +172,19 @@ def _fit(selector: Any, data: Table, links: Any, prepare: Any, show_progress: bo
     # A name for each column, as if X had been a frame: the report shows them.
     selector.feature_names_in_ = np.array(data.names, dtype=object)
     return Fitted(selector, X, seconds, list(dict.fromkeys(str(one.message) for one in caught)))
+
+
+def _prepared(X: Any, prepare: Any) -> Any:
+    if prepare is None:
+        return X
+    try:
+        with np.errstate(over="raise"):
+            return prepare.fit_transform(X)
+    except FloatingPointError:
+        raise InputError(
+            "A feature is too large to be scaled or filled: it spans more than 1.8e308. Divide its "
+            "values, or leave it out with --drop."
+        ) from None
 
 
 def _summarize(

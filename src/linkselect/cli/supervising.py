@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -177,10 +178,10 @@ def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str
 
 
 @contextmanager
-def explained(on_conflict: str = "--set on_conflict=drop") -> Iterator[None]:
+def explained(has_set: bool = True) -> Iterator[None]:
     """Turn what the library says about its input into an error of the command line.
 
-    `on_conflict` is what to type where pairs contradict each other.
+    `has_set` tells whether the command sets the parameters of methods by --set.
     """
     from sklearn.utils._param_validation import InvalidParameterError
 
@@ -190,6 +191,7 @@ def explained(on_conflict: str = "--set on_conflict=drop") -> Iterator[None]:
         yield
     except PairConflictError as error:
         what = str(error).partition(" Correct the pairs")[0]
+        on_conflict = "--set on_conflict=drop" if has_set else "--on-conflict drop"
         raise InputError(
             f"{what} `linkselect pairs explain FILE` shows all; {on_conflict} leaves these "
             "cannot-links out."
@@ -198,4 +200,7 @@ def explained(on_conflict: str = "--set on_conflict=drop") -> Iterator[None]:
         raise UsageError(f"--set: {error}") from error
     except ValueError as error:
         # The library ends with what to write in Python.
-        raise InputError(str(error).partition(" Write ")[0]) from error
+        text = str(error).partition(" Write ")[0]
+        parameter = re.match(r"(\w+)=", text)
+        hint = f" Set it by --set {parameter[0]}..." if parameter and has_set else ""
+        raise InputError(text + hint) from error

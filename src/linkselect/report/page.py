@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from linkselect.messages import many
 from linkselect.report.pictures import have_matplotlib, report_pictures
-from linkselect.report.summary import many
 
 __all__ = ["render", "render_page", "write_page", "write_report"]
 

@@ -16,12 +16,13 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 import linkselect
 from linkselect.experiments.comparison import supervision_of
 from linkselect.forms import constant_columns
+from linkselect.messages import many
 from linkselect.pairs import Pairs, encode_labels
 from linkselect.plot.features import check_shape, path_has_optimum
 from linkselect.plot.samples import pair_rows, two_dimensional_view
 from linkselect.selectors.ranking import RankingSelector, index_of
 
-__all__ = ["many", "plain_number", "plain_text", "summarize"]
+__all__ = ["plain_number", "plain_text", "summarize"]
 
 # A picture with more would be a blot, and the page would be slow.
 MOST_DRAWN_PAIRS = 300
@@ -126,17 +127,6 @@ def summarize(
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
     }
-
-
-def many(number: int, noun: str) -> str:
-    """Write a number of things.
-
-    Examples
-    --------
-    >>> many(1, "pair"), many(1200, "pair")
-    ('1 pair', '1,200 pairs')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def plain_text(value: Any) -> str:

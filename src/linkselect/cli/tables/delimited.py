@@ -322,9 +322,9 @@ def _wrong_row(row: list[str], layout: Layout, roles: Roles, how: Reading) -> st
 
 def _about_comma(value: str, layout: Layout, how: Reading) -> str | None:
     grouped = re.fullmatch(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", value)
-    if grouped:
-        return "Write numbers without a sign between thousands."
-    could_be_decimal = how.decimal == "." and layout.separator != ","
-    if could_be_decimal and re.fullmatch(r"-?\d+,\d+", value):
-        return "Is the comma a decimal sign? Pass --decimal , then."
-    return None
+    decimal = re.fullmatch(r"-?\d+,\d+", value) and "," not in (how.decimal, layout.separator)
+    hints = [
+        "Write numbers without a sign between thousands." if grouped else "",
+        "Is the comma a decimal sign? Pass --decimal , then." if decimal else "",
+    ]
+    return " ".join(filter(None, hints)) or None
