@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from linkselect.experiments.curves import Curve
 from linkselect.experiments.evaluation import nearest_neighbor_curve
+from linkselect.messages import many
 from linkselect.pairs import Pairs, encode_labels
 from linkselect.selectors.ranking import LabelSelector, PairSelector, RankingSelector
 from linkselect.selectors.wrappers import nogueira_index
@@ -386,11 +387,10 @@ class _Task:
         """Say what of labels and pairs a selector looks at, when fitted on all rows."""
         kind = supervision_of(selector, self.pairs is not None)
         if kind == "labels":
-            return f"the labels of {np.count_nonzero(self.codes >= 0):,} samples"
+            return f"the labels of {many(np.count_nonzero(self.codes >= 0), 'sample')}"
         if kind == "pairs" and self.pairs is not None:
             held = self.pairs.restrict(self._ids(np.arange(len(self.codes))))
-            n_pairs = held.n_must + held.n_cannot
-            return f"{n_pairs:,} pair{'' if n_pairs == 1 else 's'}"
+            return many(held.n_must + held.n_cannot, "pair")
         return "neither labels nor pairs"
 
     def _ids(self, rows: IntArray) -> list[Hashable]:
@@ -628,7 +628,7 @@ def _summarize(found: Comparison) -> Iterator[str]:
     counts = found.accuracy[first].n_features
     few = "" if len(counts) == 1 else f"{counts[0]} to "
     yield (
-        f"{found.classifier} with {few}{_features(counts[-1])}, {found.n_splits} random splits: "
+        f"{found.classifier} with {few}{many(counts[-1], 'feature')}, {found.n_splits} random splits: "
         f"{_who_led(found)}."
     )
     others = [name for name in found.mean_accuracy if name not in _leaders(found)]
@@ -644,7 +644,7 @@ def _summarize(found: Comparison) -> Iterator[str]:
     yield (
         f"All features ({found.n_features:,}) give {_percent(float(np.mean(found.all_features)))}; "
         f"{first} reaches {_percent(best.max())} at best, with "
-        f"{_features(counts[int(best.argmax())])}."
+        f"{many(counts[int(best.argmax())], 'feature')}."
     )
 
 
@@ -700,10 +700,6 @@ def _what_they_saw(found: Comparison) -> str:
         return f"Fitted on all rows, {who} saw {next(iter(by_kind))}."
     parts = (f"{saw} ({', '.join(names)})" for saw, names in by_kind.items())
     return f"Fitted on all rows, methods saw different things: {'; '.join(parts)}."
-
-
-def _features(number: int) -> str:
-    return f"{number:,} feature{'' if number == 1 else 's'}"
 
 
 def _percent(share: float) -> str:
