@@ -387,7 +387,7 @@ class _Task:
         """Say what of labels and pairs a selector looks at, when fitted on all rows."""
         kind = supervision_of(selector, self.pairs is not None)
         if kind == "labels":
-            return f"the labels of {many(np.count_nonzero(self.codes >= 0), 'sample')}"
+            return f"the labels of {many(int((self.codes >= 0).sum()), 'sample')}"
         if kind == "pairs" and self.pairs is not None:
             held = self.pairs.restrict(self._ids(np.arange(len(self.codes))))
             return many(held.n_must + held.n_cannot, "pair")
@@ -628,8 +628,8 @@ def _summarize(found: Comparison) -> Iterator[str]:
     counts = found.accuracy[first].n_features
     few = "" if len(counts) == 1 else f"{counts[0]} to "
     yield (
-        f"{found.classifier} with {few}{many(counts[-1], 'feature')}, {found.n_splits} random splits: "
-        f"{_who_led(found)}."
+        f"{found.classifier} with {few}{many(counts[-1], 'feature')}, {found.n_splits} random "
+        f"splits: {_who_led(found)}."
     )
     others = [name for name in found.mean_accuracy if name not in _leaders(found)]
     shown = [name for name in others if found.difference(first, name).p_adjusted < found.level]
