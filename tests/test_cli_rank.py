@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -68,7 +69,7 @@ def test_json_is_what_the_library_finds(rank):
     scores = [expected.scores_[i] for i in expected.order_]
     np.testing.assert_allclose(found["ranking"]["score"], scores)
     assert found["ranking"]["selected"] == [True, True, True, False]
-    assert found["call"].startswith("linkselect ")
+    assert found["call"].startswith("linkselect")
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
@@ -243,6 +244,7 @@ def test_scaling_changes_what_scale_decides(tmp_path, capsys):
         ([*RELIEFF, "--set", "n_neighbors=many"], 2, "n_neighbors"),
         (["--label", "species", "--n-features", "5"], 2, "has 4 features"),
         (["--label", "species", "--n-features", "few"], 2, "has 4 features"),
+        (["--label", "species", "--n-features", "2.5"], 2, "whole number"),
         (["--label", "species", "--out", "r.xlsx"], 2, ".parquet"),
         (["--label", "species", "--out", "nowhere/r.csv"], 1, "no folder"),
         (["--label", "species", "--max-memory", "lots"], 2, "500MB"),
@@ -398,6 +400,18 @@ def test_help_names_an_example_and_every_command_has_one(capsys):
         assert f"linkselect {' '.join(call)}" in capsys.readouterr().out.split("Example")[1]
 
 
+def test_examples_in_help_can_be_copied(capsys, monkeypatch):
+    from linkselect.cli import COMMANDS, PAIR_COMMANDS
+
+    monkeypatch.setenv("COLUMNS", "80")
+    calls = {(name,): words for name, words in COMMANDS.items()}
+    calls |= {("pairs", name): words for name, words in PAIR_COMMANDS.items()}
+    for call, (_, *examples) in calls.items():
+        assert run([*call, "--help"]) == 0
+        text = capsys.readouterr().out
+        assert all(example in text for example in examples), call
+
+
 def test_help_shows_defaults_that_say_something(capsys):
     assert run(["rank", "--help"]) == 0
     text = capsys.readouterr().out
@@ -424,3 +438,135 @@ def test_ranking_imports_no_pandas(iris):
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.splitlines() == ["False", "(0, 0)"], result.stderr
+
+
+def test_nothing_is_written_over_what_is_read(rank, iris, tmp_path):
+    before = iris.read_text()
+    for option in ("--out", "--select"):
+        code, _, errors = rank("--label", "species", option, iris)
+        assert (code, f"{option} {iris} is the same file as the table" in errors) == (2, True)
+    both = ("--out", tmp_path / "r.csv", "--select", tmp_path / ".." / tmp_path.name / "r.csv")
+    code, _, errors = rank("--label", "species", *both)
+    assert (code, "same file as --out" in errors) == (2, True)
+    pairs = tmp_path / "p.csv"
+    pairs.write_text("a,b,link\np0,p1,must\n")
+    code, _, errors = rank("--drop", "species", "--pairs", pairs, "--out", pairs)
+    assert (code, "same file as --pairs" in errors) == (2, True)
+    assert (iris.read_text(), pairs.read_text()) == (before, "a,b,link\np0,p1,must\n")
+
+
+def test_infinite_scores_and_notes_are_in_json(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,same,class\n0,5,1\n0,5,1\n1,5,2\n1,5,2\n")
+    out = tmp_path / "r.json"
+    call = ["rank", str(path), "--label", "class", "--json", "--out", str(out), "--quiet"]
+    assert run(call) == 0
+    text, errors = capsys.readouterr()
+    found = json.loads(text)
+    assert errors == ""
+    assert found["ranking"]["score"] == ["inf", None]
+    assert any("constant" in warning for warning in found["warnings"])
+    assert json.loads(out.read_text())["ranking"] == found["ranking"]
+    assert run(["rank", str(path), "--method", "variance", "--json"]) == 0
+    text, errors = capsys.readouterr()
+    assert any("--label 'class'" in note for note in json.loads(text)["notes"])
+    assert "--label 'class'" in errors
+
+
+def test_whole_numbers_of_features_may_have_a_point(rank):
+    code, text, _ = rank("--label", "species", "--n-features", "2.0", "--json")
+    assert (code, json.loads(text)["method"]["n_selected"]) == (0, 2)
+
+
+def test_a_sparse_selection_that_does_not_fit(tmp_path, capsys):
+    path = tmp_path / "t.svm"
+    path.write_text("".join(f"{i % 2} {i + 1}:1 3000:{i}\n" for i in range(2000)))
+    out = tmp_path / "s.csv"
+    call = ["rank", str(path), "--label", "y", "--method", "variance", "--quiet"]
+    call += ["--n-features", "2900", "--select", str(out), "--max-memory", "60MB"]
+    assert run(call) == 1
+    errors = capsys.readouterr().err
+    assert "2,000 rows x 2,900 selected features" in errors
+    assert "--n-features" in errors
+    assert not out.exists()
+
+
+def test_pairs_of_one_kind_do_for_the_default(rank, tmp_path):
+    path = tmp_path / "p.csv"
+    for links in ("p0,p1,must", "p0,p99,cannot"):
+        path.write_text(f"a,b,link\n{links}\n")
+        code, text, _ = rank("--drop", "species", "--pairs", path)
+        assert (code, "Method: compensated_laplacian" in text) == (0, True)
+
+
+def test_a_method_for_labels_that_does_with_some(iris, rank):
+    lines = iris.read_text().splitlines()
+    lines[1:] = [
+        line if i % 2 else line.rsplit(",", 1)[0] + "," for i, line in enumerate(lines[1:])
+    ]
+    iris.write_text("\n".join(lines) + "\n")
+    arguments = ("--label", "species", "--method", "nearest_neighbor_sfs", "--json")
+    code, text, errors = rank(*arguments)
+    assert code == 0, errors
+    assert json.loads(text)["supervision"]["n_samples"] == 75
+    assert rank("--label", "species", "--method", "relieff")[0] == 1
+
+
+def test_a_label_like_nothing_is_noticed(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,None\n2,a\n4,a\n5,None\n")
+    assert run(["rank", str(path), "--label", "y"]) == 0
+    assert "--unlabelled None" in capsys.readouterr().err
+
+
+def test_a_range_that_cannot_be_scaled(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n-1e308,1\n1e308,2\n5,3\n")
+    assert run(["rank", str(path), "--method", "variance"]) == 1
+    assert "1.8e308" in capsys.readouterr().err
+
+
+def test_a_parameter_of_a_method_is_set_by_set(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,1\n2,2\n5,3\n")
+    assert run(["rank", str(path)]) == 1
+    assert "--set n_neighbors=" in capsys.readouterr().err
+    assert run(["rank", str(path), "--set", "n_neighbors=2", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_signs_that_the_terminal_lacks(encoding, arguments, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("größe,日\x7f\n1,2\n2,3\n4,9\n", encoding="utf-8")
+    command = [sys.executable, "-m", "linkselect", "rank", str(path), "--method", "variance"]
+    result = subprocess.run(
+        [*command, "--n-features", "2", *arguments],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+    text = result.stdout.decode(encoding)
+    if arguments:
+        assert set(json.loads(text)["ranking"]["feature"]) == {"größe", "日\x7f"}
+    else:
+        assert "\\u65e5" in text
+
+
+def test_a_missing_package_is_told_as_an_error(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cyclopts", None)
+    assert run(["methods"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "The command line needs more packages: pip install 'linkselect[cli]'\n",
+    )
+
+
+def test_ranking_imports_neither_matplotlib_nor_jinja2(iris):
+    code = (
+        "import sys; from linkselect.cli import run; "
+        f"run(['rank', {str(iris)!r}, '--label', 'species', '--drop', 'id', '--quiet']); "
+        "print([name for name in ('matplotlib', 'jinja2') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.splitlines() == ["[]"], result.stderr
