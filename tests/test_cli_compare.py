@@ -137,3 +137,9 @@ def test_json_is_not_silenced(compare):
 def test_nothing_is_written_over_what_is_read(compare, tmp_path):
     code, _, errors = compare(*TWO, "--out", tmp_path / "iris.csv")
     assert (code, "same file as the table" in errors) == (2, True)
+
+
+def test_a_file_whose_name_is_no_text(compare, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["linkselect", "compare", "\udcff.csv"])
+    assert compare(*TWO, "--out", tmp_path / "c.json", "--quiet")[0] == 0
+    assert json.loads((tmp_path / "c.json").read_text("utf-8"))["call"].endswith("'\udcff.csv'")

@@ -602,6 +602,16 @@ def test_an_array_without_a_shape(tmp_path):
     refused(tmp_path / "t.npy", "shape ()")
 
 
+@pytest.mark.parametrize("shape", [b"(-2, 2), ", b"(-1, 2), ", b"(2, -9), "])
+def test_an_array_of_negative_size(shape, tmp_path):
+    path = tmp_path / "t.npy"
+    np.save(path, np.zeros((2, 2)))
+    path.write_bytes(
+        path.read_bytes().replace(b"(2, 2), }", shape + b"}", 1).replace(b" \n", b"\n")
+    )
+    refused(path, "its header gives it the shape")
+
+
 def test_a_wrong_label_is_answered_with_the_arrays_too(tmp_path):
     np.savez(tmp_path / "t.npz", X=VALUES, labels=[0, 1, 0, 1])
     refused(tmp_path / "t.npz", "Did you mean 'labels'", label="lables")

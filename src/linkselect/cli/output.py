@@ -71,7 +71,9 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Seque
 
 def to_json(value: Any) -> str:
     """Write plain data as JSON, which lacks NaN and infinity: null, and "inf" or "-inf"."""
-    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    # Names of files may hold bytes that are no text; JSON can escape what stands for them.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _plain(value: Any) -> Any:

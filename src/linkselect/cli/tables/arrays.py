@@ -70,6 +70,8 @@ def _read_header(
         shape, fortran, dtype = read(file)
     except (ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
         raise InputError(f"{source} is no readable array: {str(error).splitlines()[0]}") from error
+    if min(shape, default=0) < 0:
+        raise InputError(f"{source} is no readable array: its header gives it the shape {shape}.")
     if budget is None:
         return shape, fortran, dtype
     if dtype.hasobject:
