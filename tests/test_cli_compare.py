@@ -29,8 +29,15 @@ TWO = ("--label", "species", "--methods", "fisher,laplacian")
 
 def test_comparison_as_text(compare):
     code, text, errors = compare(*TWO)
-    assert (code, errors) == (0, "")
-    for words in ("largest mean accuracy", "Rank correlation", "stability", "random choice"):
+    assert (code, errors) == (0, "Note: laplacian does not look at labels.\n")
+    for words in (
+        "the labels of 150 samples",
+        "neither labels nor pairs",
+        "largest mean accuracy",
+        "Rank correlation",
+        "stability",
+        "random choice",
+    ):
         assert words in text
 
 
@@ -85,6 +92,8 @@ def test_pairs(compare, tmp_path):
         ([*TWO, "--n-features", "1,9"], 2, "1 to 4"),
         ([*TWO, "--top", "9"], 2, "4 features"),
         ([*TWO, "--test-size", "2"], 2, "between 0 and 1"),
+        ([*TWO, "--test-size", "0.01"], 2, "2 test rows"),
+        ([*TWO, "--test-size", "0.99"], 2, "nearer to 0.5"),
         ([*TWO, "--out", "c.txt"], 2, ".json"),
         (["--label", "species"], 2, "--methods"),
     ],
@@ -93,3 +102,44 @@ def test_mistakes_are_answered(arguments, code, words, compare):
     found, text, errors = compare(*arguments)
     assert (found, words in errors) == (code, True), errors
     assert "Traceback" not in text + errors
+
+
+def test_conflicts(compare, tmp_path):
+    path = tmp_path / "p.csv"
+    links = [f"{i},{i + 1},must\n{i},{i + 60},cannot\n" for i in range(0, 80, 2)]
+    path.write_text("a,b,link\n" + "".join(links) + "0,1,cannot\n")
+    arguments = ("--label", "species", "--methods", "constraint,fisher", "--pairs", path)
+    code, _, errors = compare(*arguments)
+    assert (code, "--on-conflict drop" in errors, "--set" in errors) == (1, True, False)
+    code, text, errors = compare(*arguments, "--on-conflict", "drop")
+    assert code == 0
+    assert "fisher does not look at pairs." in errors
+    assert "the labels of 150 samples" in text
+    assert "81 pairs" in text
+
+
+def test_too_few_pairs_for_a_split(compare, tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("a,b,link\n0,1,must\n0,99,cannot\n")
+    code, _, errors = compare("--label", "species", "--methods", "constraint", "--pairs", path)
+    assert code == 1
+    for words in ("constraint, split", "of 4", "--test-size", "Give more pairs"):
+        assert words in errors
+    assert ".fit(" not in errors
+
+
+def test_json_is_not_silenced(compare):
+    code, text, errors = compare(*TWO, "--json", "--quiet")
+    assert (code, errors) == (0, "")
+    assert json.loads(text)["notes"] == ["laplacian does not look at labels."]
+
+
+def test_nothing_is_written_over_what_is_read(compare, tmp_path):
+    code, _, errors = compare(*TWO, "--out", tmp_path / "iris.csv")
+    assert (code, "same file as the table" in errors) == (2, True)
+
+
+def test_a_file_whose_name_is_no_text(compare, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["linkselect", "compare", "\udcff.csv"])
+    assert compare(*TWO, "--out", tmp_path / "c.json", "--quiet")[0] == 0
+    assert json.loads((tmp_path / "c.json").read_text("utf-8"))["call"].endswith("'\udcff.csv'")

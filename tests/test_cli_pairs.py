@@ -76,6 +76,8 @@ def test_explain(tmp_path, capsys):
     assert run(["pairs", "explain", odd, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found == [{"cannot": ["p0", "p4"], "chain": ["p0", "p2", "p4"]}]
+    assert run(["pairs", "explain", odd, "--limit", "0"]) == 2
+    assert "at least 1" in capsys.readouterr().err
     good = write(tmp_path / "good.csv", "a,b,link\np0,p2,must\n")
     assert run(["pairs", "explain", good]) == 0
     assert "no conflicts in 1 pair." in capsys.readouterr().out
@@ -92,3 +94,36 @@ def test_convert_there_and_back(tmp_path, capsys):
     assert run(["pairs", "convert", source, str(tmp_path / "p.xml")]) == 2
     assert ".json" in capsys.readouterr().err
     assert run(["pairs", "convert", str(tmp_path / "none.csv"), other]) == 1
+
+
+def test_check_and_make_need_no_numbers(table, tmp_path, capsys):
+    pairs = write(tmp_path / "p.csv", "a,b,link\n0,2,must\n0,1,cannot\n")
+    assert run(["pairs", "check", pairs, str(table)]) == 0
+    assert "30.0 % of the rows" in capsys.readouterr().out
+    out = str(tmp_path / "q.csv")
+    assert run(["pairs", "make", str(table), "--label", "kind", "--must", "2", "--out", out]) == 0
+
+
+def test_nothing_is_written_over_what_is_read(table, tmp_path, capsys):
+    before = table.read_text()
+    link = tmp_path / "link.csv"
+    link.symlink_to(table)
+    for out in (table, link):
+        assert run(["pairs", "make", str(table), "--label", "kind", "--out", str(out)]) == 2
+        assert "same file as the table" in capsys.readouterr().err
+    assert table.read_text() == before
+    pairs = write(tmp_path / "p.csv", "a,b,link\n0,2,must\n")
+    assert run(["pairs", "convert", pairs, pairs]) == 2
+    assert "same file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ['{"cannot": 5}', '{"cannot": [5]}', '{"must": [[1, {}]]}'])
+def test_json_of_another_form(text, tmp_path, capsys):
+    assert run(["pairs", "explain", write(tmp_path / "p.json", text)]) == 1
+    assert 'form {"must": [[a, b]], "cannot": [[a, c]]}' in capsys.readouterr().err
+
+
+def test_numbers_in_json_name_rows_by_id(tmp_path):
+    table = write(tmp_path / "t.csv", "i,x\n0,1\n1,2\n2,5\n")
+    pairs = write(tmp_path / "p.json", '{"must": [[0.0, 1]]}')
+    assert run(["pairs", "check", pairs, table, "--id-column", "i"]) == 0

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -7,8 +8,9 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.preprocessing import MinMaxScaler
 
-from linkselect import ConstraintScore, FisherScore, Pairs
+from linkselect import CompensatedLaplacianScore, FisherScore, Pairs
 from linkselect.cli import run
 from linkselect.cli.choices import command_name, methods
 
@@ -41,7 +43,7 @@ RELIEFF = ("--label", "species", "--method", "relieff")
 
 def scaled():
     X, y = load_iris(return_X_y=True)
-    return (X - X.min(0)) / np.ptp(X, axis=0), y
+    return MinMaxScaler().fit_transform(X), y
 
 
 def test_ranking_as_text(rank):
@@ -58,12 +60,16 @@ def test_json_is_what_the_library_finds(rank):
     X, y = scaled()
     expected = FisherScore(3).fit(X, y)
     assert code == 0
-    assert found["method"] == "fisher"
-    assert found["classes"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
+    assert found["method"]["name"] == "FisherScore"
+    assert [one["label"] for one in found["supervision"]["classes"]] == [
+        "setosa",
+        "versicolor",
+        "virginica",
+    ]
     scores = [expected.scores_[i] for i in expected.order_]
-    np.testing.assert_allclose([one["score"] for one in found["ranking"]], scores)
-    assert [one["selected"] for one in found["ranking"]] == [True, True, True, False]
-    assert found["call"].startswith("linkselect ")
+    np.testing.assert_allclose(found["ranking"]["score"], scores)
+    assert found["ranking"]["selected"] == [True, True, True, False]
+    assert found["call"].startswith("linkselect")
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
@@ -78,13 +84,11 @@ def test_pairs_by_id(kind, rank, tmp_path):
     )
     found = json.loads(text)
     assert code == 0
-    assert found["method"] == "constraint"
-    assert found["pairs"]["must"] == 8
+    assert found["method"]["name"] == "CompensatedLaplacianScore"
+    assert found["supervision"]["must"] == 8
     ids = [f"p{i}" for i in range(150)]
-    expected = ConstraintScore().fit(X, pairs=pairs, sample_ids=ids)
-    np.testing.assert_allclose(
-        [one["score"] for one in found["ranking"]], expected.scores_[expected.order_]
-    )
+    expected = CompensatedLaplacianScore().fit(X, pairs=pairs, sample_ids=ids)
+    np.testing.assert_allclose(found["ranking"]["score"], expected.scores_[expected.order_])
 
 
 def test_pairs_by_row_number(iris, tmp_path, capsys):
@@ -133,7 +137,7 @@ def test_results_in_every_format(rank, tmp_path):
     assert lines[0] == "feature,score,rank,selected"
     assert lines[1].startswith("petal width,")
     assert len(lines) == 5
-    assert json.loads(written("r.json").read_text())["ranking"][0]["feature"] == "petal width"
+    assert json.loads(written("r.json").read_text())["ranking"]["feature"][0] == "petal width"
     frame = pyarrow.parquet.read_table(written("r.parquet"))
     assert frame.column("rank").to_pylist() == [1, 2, 3, 4]
     assert pyarrow.feather.read_table(written("r.feather")).equals(frame)
@@ -151,7 +155,7 @@ def test_the_selected_table(kind, rank, tmp_path):
         assert pyarrow.parquet.read_table(path).column_names == ["id", "petal width", "species"]
     # What was written can be read again, and the values are those of the table.
     code, text, _ = rank("--label", "species", "--json", path=path)
-    assert json.loads(text)["features"] == 1
+    assert json.loads(text)["data"]["n_features"] == 1
 
 
 def test_a_failed_write_leaves_the_old_file(rank, tmp_path, monkeypatch):
@@ -185,7 +189,11 @@ def test_some_labels(iris, rank):
     iris.write_text("\n".join(partial) + "\n")
     code, text, _ = rank("--label", "species", "--json")
     found = json.loads(text)
-    assert (code, found["method"], found["unlabelled"]) == (0, "constrained_laplacian", 135)
+    assert (code, found["method"]["name"]) == (0, "CompensatedLaplacianScore")
+    assert (found["supervision"]["kind"], found["supervision"]["n_samples"]) == (
+        "partial labels",
+        15,
+    )
     code, _, errors = rank("--label", "species", "--method", "fisher")
     assert (code, "135 of 150 rows have no label" in errors, "lsdf" in errors) == (1, True, True)
 
@@ -216,7 +224,7 @@ def test_scaling_changes_what_scale_decides(tmp_path, capsys):
     for how in ("none", "minmax", "standard"):
         assert run(["rank", str(path), "--method", "variance", "--scale", how, "--json"]) == 0
         ranking = json.loads(capsys.readouterr().out)["ranking"]
-        found[how] = {one["feature"]: one["score"] for one in ranking}
+        found[how] = dict(zip(ranking["feature"], ranking["score"], strict=True))
     assert found["none"]["large"] > found["none"]["small"]
     assert found["minmax"]["large"] < found["minmax"]["small"]
     assert found["standard"]["large"] == pytest.approx(found["standard"]["small"])
@@ -236,6 +244,7 @@ def test_scaling_changes_what_scale_decides(tmp_path, capsys):
         ([*RELIEFF, "--set", "n_neighbors=many"], 2, "n_neighbors"),
         (["--label", "species", "--n-features", "5"], 2, "has 4 features"),
         (["--label", "species", "--n-features", "few"], 2, "has 4 features"),
+        (["--label", "species", "--n-features", "2.5"], 2, "whole number"),
         (["--label", "species", "--out", "r.xlsx"], 2, ".parquet"),
         (["--label", "species", "--out", "nowhere/r.csv"], 1, "no folder"),
         (["--label", "species", "--max-memory", "lots"], 2, "500MB"),
@@ -252,14 +261,19 @@ def test_mistakes_are_answered(arguments, code, words, rank):
     assert "Traceback" not in errors
 
 
+def parameters(text):
+    return json.loads(text)["method"]["parameters"]
+
+
 def test_settings_reach_the_method(rank):
     code, text, _ = rank(*RELIEFF, "--set", "n_neighbors=3", "--json")
-    assert json.loads(text)["parameters"]["n_neighbors"] == 3
+    assert {"name": "n_neighbors", "value": "3", "usual": False} in parameters(text)
     code, text, _ = rank(
         "--label", "species", "--method", "constrained-laplacian", "--set", "variant=2014",
         "--set", "sigma=auto", "--json",
     )  # fmt: skip
-    assert (code, json.loads(text)["parameters"]["variant"]) == (0, "2014")
+    assert code == 0
+    assert {"name": "variant", "value": "'2014'", "usual": False} in parameters(text)
     code, text, _ = rank(
         "--label", "species", "--method", "stable_selector", "--set", "estimator=fisher",
         "--set", "n_resamples=5", "--json",
@@ -323,7 +337,7 @@ def test_seed_makes_random_methods_repeat(rank):
         rank("--label", "species", "--method", "ensemble_cls", "--json", "--seed", seed)[1]
         for seed in (1, 1, 2)
     ]
-    scores = [[one["score"] for one in json.loads(text)["ranking"]] for text in runs]
+    scores = [json.loads(text)["ranking"]["score"] for text in runs]
     assert scores[0] == scores[1]
     assert scores[0] != scores[2]
 
@@ -386,6 +400,18 @@ def test_help_names_an_example_and_every_command_has_one(capsys):
         assert f"linkselect {' '.join(call)}" in capsys.readouterr().out.split("Example")[1]
 
 
+def test_examples_in_help_can_be_copied(capsys, monkeypatch):
+    from linkselect.cli import COMMANDS, PAIR_COMMANDS
+
+    monkeypatch.setenv("COLUMNS", "80")
+    calls = {(name,): words for name, words in COMMANDS.items()}
+    calls |= {("pairs", name): words for name, words in PAIR_COMMANDS.items()}
+    for call, (_, *examples) in calls.items():
+        assert run([*call, "--help"]) == 0
+        text = capsys.readouterr().out
+        assert all(example in text for example in examples), call
+
+
 def test_help_shows_defaults_that_say_something(capsys):
     assert run(["rank", "--help"]) == 0
     text = capsys.readouterr().out
@@ -412,3 +438,135 @@ def test_ranking_imports_no_pandas(iris):
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.splitlines() == ["False", "(0, 0)"], result.stderr
+
+
+def test_nothing_is_written_over_what_is_read(rank, iris, tmp_path):
+    before = iris.read_text()
+    for option in ("--out", "--select"):
+        code, _, errors = rank("--label", "species", option, iris)
+        assert (code, f"{option} {iris} is the same file as the table" in errors) == (2, True)
+    both = ("--out", tmp_path / "r.csv", "--select", tmp_path / ".." / tmp_path.name / "r.csv")
+    code, _, errors = rank("--label", "species", *both)
+    assert (code, "same file as --out" in errors) == (2, True)
+    pairs = tmp_path / "p.csv"
+    pairs.write_text("a,b,link\np0,p1,must\n")
+    code, _, errors = rank("--drop", "species", "--pairs", pairs, "--out", pairs)
+    assert (code, "same file as --pairs" in errors) == (2, True)
+    assert (iris.read_text(), pairs.read_text()) == (before, "a,b,link\np0,p1,must\n")
+
+
+def test_infinite_scores_and_notes_are_in_json(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,same,class\n0,5,1\n0,5,1\n1,5,2\n1,5,2\n")
+    out = tmp_path / "r.json"
+    call = ["rank", str(path), "--label", "class", "--json", "--out", str(out), "--quiet"]
+    assert run(call) == 0
+    text, errors = capsys.readouterr()
+    found = json.loads(text)
+    assert errors == ""
+    assert found["ranking"]["score"] == ["inf", None]
+    assert any("constant" in warning for warning in found["warnings"])
+    assert json.loads(out.read_text())["ranking"] == found["ranking"]
+    assert run(["rank", str(path), "--method", "variance", "--json"]) == 0
+    text, errors = capsys.readouterr()
+    assert any("--label 'class'" in note for note in json.loads(text)["notes"])
+    assert "--label 'class'" in errors
+
+
+def test_whole_numbers_of_features_may_have_a_point(rank):
+    code, text, _ = rank("--label", "species", "--n-features", "2.0", "--json")
+    assert (code, json.loads(text)["method"]["n_selected"]) == (0, 2)
+
+
+def test_a_sparse_selection_that_does_not_fit(tmp_path, capsys):
+    path = tmp_path / "t.svm"
+    path.write_text("".join(f"{i % 2} {i + 1}:1 3000:{i}\n" for i in range(2000)))
+    out = tmp_path / "s.csv"
+    call = ["rank", str(path), "--label", "y", "--method", "variance", "--quiet"]
+    call += ["--n-features", "2900", "--select", str(out), "--max-memory", "60MB"]
+    assert run(call) == 1
+    errors = capsys.readouterr().err
+    assert "2,000 rows x 2,900 selected features" in errors
+    assert "--n-features" in errors
+    assert not out.exists()
+
+
+def test_pairs_of_one_kind_do_for_the_default(rank, tmp_path):
+    path = tmp_path / "p.csv"
+    for links in ("p0,p1,must", "p0,p99,cannot"):
+        path.write_text(f"a,b,link\n{links}\n")
+        code, text, _ = rank("--drop", "species", "--pairs", path)
+        assert (code, "Method: compensated_laplacian" in text) == (0, True)
+
+
+def test_a_method_for_labels_that_does_with_some(iris, rank):
+    lines = iris.read_text().splitlines()
+    lines[1:] = [
+        line if i % 2 else line.rsplit(",", 1)[0] + "," for i, line in enumerate(lines[1:])
+    ]
+    iris.write_text("\n".join(lines) + "\n")
+    arguments = ("--label", "species", "--method", "nearest_neighbor_sfs", "--json")
+    code, text, errors = rank(*arguments)
+    assert code == 0, errors
+    assert json.loads(text)["supervision"]["n_samples"] == 75
+    assert rank("--label", "species", "--method", "relieff")[0] == 1
+
+
+def test_a_label_like_nothing_is_noticed(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,None\n2,a\n4,a\n5,None\n")
+    assert run(["rank", str(path), "--label", "y"]) == 0
+    assert "--unlabelled None" in capsys.readouterr().err
+
+
+def test_a_range_that_cannot_be_scaled(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n-1e308,1\n1e308,2\n5,3\n")
+    assert run(["rank", str(path), "--method", "variance"]) == 1
+    assert "1.8e308" in capsys.readouterr().err
+
+
+def test_a_parameter_of_a_method_is_set_by_set(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,1\n2,2\n5,3\n")
+    assert run(["rank", str(path)]) == 1
+    assert "--set n_neighbors=" in capsys.readouterr().err
+    assert run(["rank", str(path), "--set", "n_neighbors=2", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_signs_that_the_terminal_lacks(encoding, arguments, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("größe,日\x7f\n1,2\n2,3\n4,9\n", encoding="utf-8")
+    command = [sys.executable, "-m", "linkselect", "rank", str(path), "--method", "variance"]
+    result = subprocess.run(
+        [*command, "--n-features", "2", *arguments],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+    text = result.stdout.decode(encoding)
+    if arguments:
+        assert set(json.loads(text)["ranking"]["feature"]) == {"größe", "日\x7f"}
+    else:
+        assert "\\u65e5" in text
+
+
+def test_a_missing_package_is_told_as_an_error(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cyclopts", None)
+    assert run(["methods"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "The command line needs more packages: pip install 'linkselect[cli]'\n",
+    )
+
+
+def test_ranking_imports_neither_matplotlib_nor_jinja2(iris):
+    code = (
+        "import sys; from linkselect.cli import run; "
+        f"run(['rank', {str(iris)!r}, '--label', 'species', '--drop', 'id', '--quiet']); "
+        "print([name for name in ('matplotlib', 'jinja2') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.splitlines() == ["[]"], result.stderr

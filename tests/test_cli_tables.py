@@ -5,6 +5,7 @@ import gzip
 import os
 import pickle
 import struct
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -17,7 +18,8 @@ from scipy.sparse import csr_array, issparse
 from sklearn.datasets import dump_svmlight_file
 
 from linkselect.cli.errors import InputError, UsageError
-from linkselect.cli.tables import Reading, read_table
+from linkselect.cli.preparation import check_values
+from linkselect.cli.tables import Reading, Table, read_rows, read_table
 from linkselect.cli.tables.limits import Budget, available_memory, parse_size
 
 VALUES = np.array([[1.0, 2.5], [3.0, -4.0], [5.0, 6.0], [7.0, 8.5]])
@@ -536,3 +538,125 @@ def test_sizes(text, size):
 def test_sizes_that_are_none(text):
     with pytest.raises(UsageError, match="500MB"):
         parse_size(text)
+
+
+# -- what only looks odd, and what is ------------------------------------------------------------
+
+
+def test_blank_lines_before_the_header(tmp_path):
+    path = write(tmp_path / "t.csv", "\n \nx,y\n1,2\n3,4\n")
+    np.testing.assert_array_equal(read_table(path).X, [[1, 2], [3, 4]])
+    refused(write(tmp_path / "u.csv", "\nx,y\n1,2\n3,tall\n"), "line 4", "'tall'")
+    zipped = tmp_path / "t.csv.gz"
+    zipped.write_bytes(gzip.compress(path.read_bytes()))
+    np.testing.assert_array_equal(read_table(zipped).X, [[1, 2], [3, 4]])
+
+
+def test_lines_that_end_in_cr(tmp_path):
+    refused(write(tmp_path / "t.csv", "x,y\r1,2\r3,4\r"), "CR alone")
+
+
+def test_a_header_that_cannot_be_split(tmp_path):
+    refused(write(tmp_path / "t.csv", "x" * 140_000 + ",y\n1,2\n"), "--separator")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"decimal": "xx"}, "one sign"),
+        ({"decimal": "5"}, "one sign"),
+        ({"decimal": ","}, "--separator"),
+        ({"encoding": "hex"}, "not known"),
+        ({"encoding": "utf-16"}, "Save the table as UTF-8"),
+    ],
+)
+def test_options_that_cannot_be(how, words, tmp_path):
+    refused(write(tmp_path / "t.csv", "x,y\n1,2\n"), words, error=UsageError, **how)
+
+
+def test_a_decimal_comma_in_one_column(tmp_path):
+    path = write(tmp_path / "t.csv", "x\n1,5\n2\n")
+    np.testing.assert_array_equal(read_table(path, Reading(decimal=",")).X, [[1.5], [2]])
+
+
+def test_a_comma_between_thousands(tmp_path):
+    message = refused(write(tmp_path / "t.csv", 'x,y\n"1,000",2\n'), "thousands")
+    assert "--decimal" not in message
+
+
+def test_numbers_do_not_name_columns_that_have_names(tmp_path):
+    path = write(tmp_path / "t.csv", "5.1,3.5,setosa\n4,3,setosa\n1,2,other\n")
+    refused(path, "--no-header", label="-1")
+
+
+@pytest.mark.parametrize("kind", ["V0", "S0"])
+def test_values_without_a_size(kind, tmp_path):
+    path = tmp_path / "t.npy"
+    np.save(path, np.zeros((3, 2), dtype="S1"))
+    path.write_bytes(path.read_bytes().replace(b"'|S1'", f"'|{kind}'".encode()))
+    refused(path, "without a size")
+
+
+def test_an_array_without_a_shape(tmp_path):
+    np.save(tmp_path / "t.npy", np.float64(3))
+    refused(tmp_path / "t.npy", "shape ()")
+
+
+@pytest.mark.parametrize("shape", [b"(-2, 2), ", b"(-1, 2), ", b"(2, -9), "])
+def test_an_array_of_negative_size(shape, tmp_path):
+    path = tmp_path / "t.npy"
+    np.save(path, np.zeros((2, 2)))
+    path.write_bytes(
+        path.read_bytes().replace(b"(2, 2), }", shape + b"}", 1).replace(b" \n", b"\n")
+    )
+    refused(path, "its header gives it the shape")
+
+
+def test_a_wrong_label_is_answered_with_the_arrays_too(tmp_path):
+    np.savez(tmp_path / "t.npz", X=VALUES, labels=[0, 1, 0, 1])
+    refused(tmp_path / "t.npz", "Did you mean 'labels'", label="lables")
+    refused(tmp_path / "t.npz", "There are: X, labels, x0", label="zzz")
+
+
+def test_numbers_as_labels_and_ids_are_written_as_people_do(tmp_path):
+    frame = pa.table({"x": [1.0, 2.0, 3.0], "y": [0.1, 2.0, 0.1], "i": [0.0, 1.0, 2.5]})
+    pyarrow.parquet.write_table(frame, tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", Reading(label="y", id_column="i"))
+    assert table.classes == ["0.1", "2"]
+    assert table.ids == ("0", "1", "2.5")
+    frame = pa.table({"x": [1.0, 2.0], "i": [0.0, np.nan]})
+    pyarrow.parquet.write_table(frame, tmp_path / "t.parquet")
+    refused(tmp_path / "t.parquet", "row 2", "empty", id_column="i")
+
+
+def test_only_an_empty_cell_is_no_label(tmp_path):
+    path = write(tmp_path / "t.csv", "x,y\n1,None\n2,NA\n3,None\n4,\n")
+    assert read_table(path, Reading(label="y")).labels.tolist() == ["None", "NA", "None", None]
+    assert read_table(path, Reading(label="y", unlabelled="NA")).classes == ["None"]
+    head = "@attribute x numeric\n@attribute y {a,None}\n@data\n"
+    path = write(tmp_path / "t.arff", head + "1,a\n?,None\n3,?\n4,a\n")
+    table = read_table(path, Reading(label="y"))
+    assert table.labels.tolist() == ["a", "None", None, "a"]
+    assert np.isnan(table.X[1, 0])
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet", ".feather", ".arff"])
+def test_rows_are_read_whatever_the_columns_hold(kind, tmp_path):
+    path, how = table_of(kind, tmp_path)
+    refused(path, "'kind'")
+    table = read_rows(path, Reading())
+    assert (table.X.shape, table.labels) == ((4, 0), None)
+    assert read_rows(path, Reading(**how)).classes == ["a", "b"]
+
+
+def test_a_wide_sparse_table_is_checked_as_it_is():
+    X = csr_array((np.array([1.0, np.nan, np.inf]), ([0, 1, 4000], [0, 7, 9])), (5000, 200_000))
+    table = Table(X, tuple(map(str, range(200_000))), None, None, "t.svm")
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"row 4001: column '9' is infinite"):
+        check_values(table, "none")
+    X.data[2] = 1.0
+    with pytest.raises(InputError, match=r"1 values are missing in 1 of 200000 columns \('7'\)"):
+        check_values(table, "none")
+    assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    tracemalloc.stop()

@@ -1,4 +1,6 @@
 import json
+from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -7,13 +9,22 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from linkselect import LSDF, ConstraintScore, FisherScore, LaplacianScore, Pairs, VarianceScore
+from linkselect import (
+    LSDF,
+    ConstraintScore,
+    FisherScore,
+    LaplacianScore,
+    Pairs,
+    StableSelector,
+    VarianceScore,
+)
 from linkselect.experiments.comparison import (
     RANDOM,
     compare,
     corrected_t_test,
     holm,
     numbers_of_features,
+    p_text,
 )
 
 
@@ -174,6 +185,13 @@ def test_plain_data():
         ({"y": np.zeros(120, dtype=int)}, "two classes"),
         ({"y": np.r_[1, np.zeros(119, dtype=int)]}, "smallest with 1"),
         ({"selectors": {}}, "no method"),
+        ({"selectors": {RANDOM: FisherScore()}}, "Choose another name"),
+        ({"y": np.where(np.arange(120) % 2, 1, -1)}, "1 class, .*-1 means unlabelled"),
+        ({"n_features": []}, "ascend from 1 to 12"),
+        ({"n_features": [1.5]}, "are whole"),
+        ({"top": 0}, "at least one feature"),
+        ({"test_size": 30}, "between 0 and 1"),
+        ({"y": np.arange(119) % 2}, "inconsistent"),
     ],
 )
 def test_bad_input(change, words):
@@ -183,29 +201,163 @@ def test_bad_input(change, words):
         compare(**arguments)
 
 
+def test_minus_one_as_text_is_a_class():
+    X, y = data()
+    found = compare({"fisher": FisherScore()}, X, np.where(y, "1", "-1"), n_splits=2)
+    assert found.saw["fisher"] == "the labels of 120 samples"
+
+
+def test_top_is_at_most_all_features():
+    X, y = data()
+    found = compare({"fisher": FisherScore(), "worst": Worst()}, X, y, n_splits=2, top=100)
+    assert found.top == 12
+    assert found.overlap == ((1.0, 1.0), (1.0, 1.0))
+
+
+def test_numbers_of_features_may_be_an_array():
+    X, y = data()
+    found = compare({"fisher": FisherScore()}, X, y, n_splits=2, n_features=np.array([1, 2]))
+    assert found.accuracy["fisher"].n_features.tolist() == [1, 2]
+
+
+def test_what_each_method_saw():
+    X, y = data()
+    drawn = Pairs.from_labels(y, n_must=30, n_cannot=20, random_state=0)
+    pairs = Pairs(must=drawn.must, cannot=[*drawn.cannot, (4, 999)])  # one with an absent end
+    methods = {
+        "fisher": FisherScore(),
+        "stable": StableSelector(FisherScore(), n_resamples=3, random_state=0),
+        "constraint": ConstraintScore(),
+        "variance": VarianceScore(),
+    }
+    y = np.where(np.arange(120) < 100, y, -1)
+    found = compare(methods, X, y, pairs=pairs, n_splits=2, random_state=3)
+    assert found.saw == {
+        "fisher": "the labels of 100 samples",
+        "stable": "the labels of 100 samples",
+        "constraint": "50 pairs",
+        "variance": "neither labels nor pairs",
+    }
+    assert found.to_dict()["saw"] == found.saw
+    assert "the labels of 100 samples (fisher, stable); 50 pairs (constraint)" in " ".join(
+        found.summary
+    )
+    alike = compare({"constraint": ConstraintScore()}, X, y, n_splits=2)
+    assert alike.saw == {"constraint": "the labels of 100 samples"}
+    assert "constraint saw the labels of 100 samples." in " ".join(alike.summary)
+
+
+class SlowAtFirst(VarianceScore):
+    """Take long the first time, as one that has to load or compile something."""
+
+    n_fits: ClassVar[int] = 0
+
+    def _score(self, X, known):
+        self._clock.now += 100.0 if SlowAtFirst.n_fits == 0 else 1.0
+        SlowAtFirst.n_fits += 1
+        return np.arange(X.shape[1], dtype=float)
+
+
+def test_the_time_does_not_count_what_is_loaded_once(monkeypatch):
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(SlowAtFirst, "_clock", clock, raising=False)
+    monkeypatch.setattr(SlowAtFirst, "n_fits", 0)
+    monkeypatch.setattr("linkselect.experiments.comparison.time.perf_counter", lambda: clock.now)
+    X, y = data()
+    assert compare({"slow": SlowAtFirst()}, X, y, n_splits=3).seconds == {"slow": 1.0}
+
+
+def test_all_features_are_measured_as_the_curves_are():
+    """Equally near neighbours are decided alike, or all of the features beat all of them."""
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 2, size=(80, 3)).astype(float), rng.integers(0, 2, size=80)
+    found = compare({"fisher": FisherScore()}, X, y, n_splits=20, n_features=[3])
+    assert found.accuracy["fisher"].values[:, 0].tolist() == list(found.all_features)
+    assert found.accuracy[RANDOM].values[:, 0] == pytest.approx(found.all_features)
+
+
+def summary_of(methods, **options):
+    X, y = data()
+    return " ".join(compare(methods, X, y, **{"n_splits": 4} | options).summary)
+
+
+def test_words_for_one_method_and_one_number_of_features():
+    text = summary_of({"fisher": FisherScore()}, n_features=[1])
+    assert "1-NN with 1 feature, 4 random splits: fisher had a mean accuracy of" in text
+    assert "largest" not in text
+    assert "Every method" not in text
+    assert "with 1 to 3 features" in summary_of({"fisher": FisherScore()}, n_features=[1, 3])
+
+
+def test_a_tie_for_first_is_no_lead():
+    methods = {"a": FisherScore(), "b": FisherScore(), "c": Worst()}
+    text = summary_of(methods, n_features=[1, 2], n_splits=20)
+    assert "a and b had the same largest mean accuracy" in text
+    assert "a was better than c (" in text
+    assert "b (" not in text
+
+
+def test_less_than_a_random_choice_is_said():
+    text = summary_of({"worst": Worst(), "wide": VarianceScore()}, n_features=[1])
+    assert "less than a random choice of features" in text
+    assert "the others" not in text
+    assert "less than" not in summary_of({"fisher": FisherScore()}, n_features=[1])
+
+
 def test_the_corrected_test_by_hand():
     values = np.array([0.02, 0.03, 0.01, 0.02, 0.03])
-    # Without the correction it is the usual paired test.
-    assert corrected_t_test(values, 0.0) == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
+    # With many more training than test rows it is the usual paired test.
+    plain = corrected_t_test(values, 10**12, 100)
+    assert plain == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
     statistic = values.mean() / np.sqrt((1 / 5 + 0.25) * values.var(ddof=1))
-    assert corrected_t_test(values, 0.25) == pytest.approx(2 * stats.t.sf(statistic, 4))
-    assert corrected_t_test(-values, 0.25) == corrected_t_test(values, 0.25)
-    assert corrected_t_test([0.0, 0.0], 1.0) == 1.0
-    assert corrected_t_test([0.1, 0.1, 0.1], 1.0) == 0.0
+    assert corrected_t_test(values, 400, 100) == pytest.approx(2 * stats.t.sf(statistic, 4))
+    assert corrected_t_test(-values, 400, 100) == corrected_t_test(values, 400, 100)
+    assert corrected_t_test([0.0, 0.0], 5, 5) == 1.0
+
+
+def test_equal_differences_are_no_certainty():
+    """Two splits that happen to agree show little; twenty that agree show much."""
+    assert corrected_t_test([0.1, 0.1], 80, 20) > 0.05
+    assert corrected_t_test([0.1] * 20, 80, 20) < 0.001
+    assert corrected_t_test([0.1 + 1e-15, 0.1], 80, 20) == pytest.approx(
+        corrected_t_test([0.1, 0.1], 80, 20)
+    )
+    # A difference of less than one test row in every split is none that can be shown.
+    assert corrected_t_test([0.01] * 5, 80, 20) > 0.05
+
+
+def test_a_tiny_p_value_is_written_as_a_bound():
+    assert p_text(0.0) == p_text(0.0009) == "< 0.001"
+    assert p_text(0.04) == "= 0.04"
+    X, y = data()
+    X[:, 0] += 100.0 * y
+    found = compare({"fisher": FisherScore(), "worst": Worst()}, X, y, n_features=[1])
+    text = " ".join(found.summary)
+    assert "p < 0.001)" in text
+    assert "p = 0)" not in text
 
 
 def test_the_corrected_test_seldom_finds_what_is_not_there():
     """Overlapping splits of noise: the plain t-test cries wolf, the corrected one does not."""
     rng = np.random.default_rng(0)
-    n_found = {0.0: 0, 0.25: 0}
+    n_found = {10**9: 0, 80: 0}
     for _ in range(300):
         # What two equal methods differ by on each row, averaged over 20 test rows of 100.
         noise = rng.normal(size=100)
         draws = [noise[rng.permutation(100)[:20]].mean() for _ in range(20)]
-        for ratio in n_found:
-            n_found[ratio] += corrected_t_test(draws, ratio) < 0.05
-    assert n_found[0.0] / 300 > 0.25
-    assert n_found[0.25] / 300 < 0.08
+        for n_train in n_found:
+            n_found[n_train] += corrected_t_test(draws, n_train, 20) < 0.05
+    assert n_found[10**9] / 300 > 0.25
+    assert n_found[80] / 300 < 0.08
+
+
+def test_the_test_counts_the_rows_of_the_splits():
+    """Of 7 rows a test share of 0.3 is 3 rows, not 2.1."""
+    X, y = data(n=7, d=3)
+    found = compare({"fisher": FisherScore()}, X, y, n_splits=3, test_size=0.3)
+    values = {name: curve.values.mean(axis=1) for name, curve in found.accuracy.items()}
+    expected = corrected_t_test(values["fisher"] - values[RANDOM], 4, 3)
+    assert found.difference("fisher", RANDOM).p == pytest.approx(expected)
 
 
 def test_holm():

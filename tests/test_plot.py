@@ -17,9 +17,12 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
 
 from linkselect import (
+    FCBF,
+    MRMR,
     ConstraintScore,
     FisherScore,
     LaplacianScore,
+    NearestNeighborSFS,
     Pairs,
     ReliefF,
     SimilarityConstraintScore,
@@ -286,8 +289,16 @@ def test_path_marks_its_minimum_and_its_maximum():
     best = selector.path_.argmin() + 1
     assert ax.texts[0].get_text().startswith("minimum")
     assert f"at {best} features" in ax.texts[0].get_text()
-    ax = plot.path(TraceRatio().fit(WINE, WINE_LABELS), ax=new_axes())
+    ax = plot.path(NearestNeighborSFS(3).fit(WINE, WINE_LABELS), ax=new_axes())
     assert ax.texts[0].get_text().startswith("maximum")
+
+
+@pytest.mark.parametrize("selector", [MRMR(), FCBF(), TraceRatio()])
+def test_path_marks_no_best_point_where_there_is_none(selector):
+    """Values of single features, or that fall with every feature, are best at the first."""
+    ax = plot.path(selector.fit(WINE, WINE_LABELS), ax=new_axes())
+    assert not ax.texts
+    assert all(line.get_marker() != "D" for line in ax.lines)
 
 
 def test_path_of_an_estimate_has_a_band():
@@ -296,7 +307,7 @@ def test_path_of_an_estimate_has_a_band():
 
 
 def test_path_without_any_value():
-    selector = TraceRatio().fit(WINE, WINE_LABELS)
+    selector = NearestNeighborSFS(3).fit(WINE, WINE_LABELS)
     selector.path_ = np.full(3, np.nan)
     ax = plot.path(selector, ax=new_axes())
     pixels(ax)

@@ -18,12 +18,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
 
 from linkselect import (
+    FCBF,
+    MRMR,
     ConstraintScore,
     FisherScore,
     LaplacianScore,
+    NearestNeighborSFS,
     Pairs,
     Redundancy,
     SimilarityConstraintScore,
+    StableSelector,
+    TraceRatio,
     VarianceScore,
     selectors,
 )
@@ -34,6 +39,7 @@ pytest.importorskip("jinja2")
 
 # All but those that are made around another selector.
 SELECTORS = sorted(set(selectors.__all__) - {"Redundancy", "ScoreFunction", "StableSelector"})
+UNSUPERVISED = {"LaplacianScore", "SparsityScore", "SpectralScore", "VarianceScore"}
 STRANGE_NAMES = [
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(2)>",
@@ -153,6 +159,44 @@ def test_summary_of_labels():
     assert (known["must"], known["cannot"]) == (implied.n_must, implied.n_cannot)
 
 
+@pytest.mark.parametrize("name", sorted(set(SELECTORS) - UNSUPERVISED))
+def test_minus_one_is_told_as_the_selector_reads_it(name):
+    """Fitted on other labels, each selector shows how it takes -1: the report says the same."""
+    X, y = wine()
+    X, y = X.to_numpy()[::2, :5], y.to_numpy()[::2] - 1
+    kind = getattr(selectors, name)
+    renamed = kind().fit(X, y + 1)
+    is_class = np.array_equal(kind().fit(X, y).scores_, renamed.scores_)
+    known = summarize(kind().fit(X, y), X, y)["supervision"]
+    assert known["n_classes"] == (3 if is_class else 2)
+    assert known["kind"] == ("labels" if is_class else "partial labels")
+
+
+def test_labels_minus_one_and_one():
+    X, y = wine()
+    y = np.where(y == 0, -1, 1)
+    for selector in (FisherScore(), StableSelector(FisherScore(), n_resamples=2, random_state=0)):
+        summary = summarize(selector.fit(X, y), X, y)
+        assert "from the labels of 2 classes" in render(summary)
+        assert summary["supervision"]["n_samples"] == 178
+        assert [one["label"] for one in summary["supervision"]["classes"]] == ["1", "-1"]
+    foreign = StableSelector(SelectKBest(k=2), n_resamples=2, random_state=0).fit(X, y)
+    assert summarize(foreign, X, y)["supervision"]["n_classes"] == 2
+
+
+def test_the_python_call_names_the_ids_that_were_given():
+    X, _ = wine()
+    ids = [f"bottle {i}" for i in range(len(X))]
+    pairs = Pairs(must=[("bottle 0", "bottle 1")], cannot=[("bottle 0", "bottle 100")])
+    values = X.to_numpy()
+    selector = ConstraintScore().fit(values, pairs=pairs, sample_ids=ids)
+    call = summarize(selector, values, pairs=pairs, sample_ids=ids)["call"]
+    namespace = {"X": values, "pairs": pairs, "sample_ids": ids}
+    exec(call, namespace)
+    assert namespace["selector"].order_.tolist() == selector.order_.tolist()
+    assert "sample_ids" not in summarize(FisherScore().fit(X, _), X, _, sample_ids=ids)["call"]
+
+
 def test_summary_sees_through_wrappers():
     X, y = wine()
     summary = summarize(Redundancy(FisherScore()).fit(X, y), X, y)
@@ -201,6 +245,48 @@ def test_a_tie_at_the_cut_is_told():
     X = np.random.default_rng(0).normal(size=(10, 1)).repeat(4, axis=1)
     summary = summarize(VarianceScore(n_features_to_select=2).fit(X), X)
     assert "arbitrary" in summary["notes"][0]
+
+
+def test_equal_scores_are_no_tie_where_something_else_decides():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 1)).repeat(3, axis=1)
+    X[:, 2] += rng.normal(size=40)
+    y = (X[:, 0] > 0).astype(int)
+    stable = StableSelector(FisherScore(1), 1, n_resamples=3, random_state=0)
+    for selector in (MRMR(1), FCBF(1), NearestNeighborSFS(1), Redundancy(FisherScore(), 1), stable):
+        selector.fit(X, y).scores_ = np.ones(3)
+        assert summarize(selector, X, y)["notes"] == []
+    selector = FisherScore(1).fit(X, y)
+    assert "arbitrary" in summarize(selector, X, y)["notes"][0]
+    selector.scores_ = np.full(3, np.nan)
+    assert "arbitrary" not in " ".join(summarize(selector, X, y)["notes"])
+
+
+@pytest.mark.parametrize(
+    "selector", [MRMR(3), FCBF(3), TraceRatio(3), Redundancy(FisherScore(), 3)]
+)
+def test_a_path_without_an_optimum_has_no_best_point(selector):
+    X, y = wine()
+    page = render(summarize(selector.fit(X, y), X, y))
+    assert "diamond" not in page
+    assert "no best point is marked" in page
+    assert "maximum" not in page
+
+
+def test_a_path_with_an_optimum_has_a_best_point(paired):
+    X, y = wine()
+    for summary in (paired, summarize(NearestNeighborSFS(3).fit(X, y), X, y)):
+        page = render(summary)
+        assert "The diamond is its best point" in page
+        assert "imum " in page
+
+
+def test_warnings_and_time_are_on_the_page():
+    X, y = wine()
+    summary = summarize(FisherScore().fit(X, y), X, y, warnings=["<Mind>"], seconds=0.25)
+    page = render(summary)
+    assert "&lt;Mind&gt;" in page
+    assert "Fitted in 0.25 s." in page
 
 
 def test_sparse_and_tiny_data():
@@ -367,6 +453,9 @@ def test_comparison_page(comparison, tmp_path):
     assert "flavanoids" in shown
     assert len(parsed.ids) == len(set(parsed.ids))
     write_comparison(comparison, tmp_path / "c.html", source="wine.csv")
+    assert shown.count("the labels of 178 samples") == 2, "in words and in the table"
+    assert "neither labels nor pairs" in shown
+    assert "the random choice counting as one" in shown
     assert "Repeat it" not in (tmp_path / "c.html").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="names has 1 entries"):
         comparison_page(comparison, names=["one"])

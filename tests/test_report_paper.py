@@ -83,3 +83,10 @@ def test_agreement():
     assert agreement_text(CELLS, "accuracy, %") == "1 of 3 within 2 points, 2 within 4 points"
     assert agreement_text(CELLS[:2], "seconds") == "2 of 2 within 5 %, 2 within 10 %"
     assert "no numbers" in agreement_text(CELLS[3:], "%")
+
+
+def test_a_table_without_published_numbers_ends_in_one_full_stop():
+    cells = [Cell("ORL", "A", "seconds", "", None, 2.0)]
+    text = paper_page(Page("p", "t", 1, 0, [TableContent(7, "Times", "seconds", cells)]))
+    assert "prints no numbers for this table." in text
+    assert "table.." not in text

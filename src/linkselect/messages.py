@@ -1,11 +1,11 @@
-"""Warnings that point at the line of the user's program, not at ours."""
+"""What we say: warnings that point at the line of the user's program, and counted things."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 
-__all__ = ["warn_user"]
+__all__ = ["many", "warn_user"]
 
 OUR_PACKAGES = {"linkselect", "sklearn"}
 
@@ -18,3 +18,14 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level + 1)
+
+
+def many(number: int, noun: str) -> str:
+    """Count things.
+
+    Examples
+    --------
+    >>> many(1, "row"), many(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

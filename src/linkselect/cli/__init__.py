@@ -15,13 +15,13 @@ COMMANDS = {
     "rank": (
         "Rank the features of a table and keep the best.",
         "linkselect rank iris.csv --label species --method relieff --n-features 2",
-        "linkselect rank genes.parquet --pairs pairs.csv --id-column patient --out ranking.csv",
+        "linkselect rank genes.parquet --pairs pairs.csv --id-column patient",
         "linkselect rank faces.npz --label y --select small.csv --report report.html",
     ),
     "compare": (
         "Compare several methods on one table: accuracy, agreement, stability, time.",
-        "linkselect compare iris.csv --label species --methods fisher,relieff,laplacian",
-        "linkselect compare iris.csv --label species --methods fisher,mrmr --out comparison.json",
+        "linkselect compare iris.csv --label species --methods fisher,relieff",
+        "linkselect compare iris.csv --label species --methods fisher --out c.json",
     ),
     "methods": (
         "List the methods, what each one needs, and what it does.",
@@ -31,7 +31,7 @@ COMMANDS = {
     "reproduce": (
         "Repeat a paper's experiments, and show its numbers beside ours.",
         "linkselect reproduce constraint-score-2008 --table 2 --data-dir data",
-        "linkselect reproduce similarity-constraint-score-2020 --runs 10 --jobs 2 --out results",
+        "linkselect reproduce similarity-constraint-score-2020 --runs 10 --jobs 2",
     ),
     "demo": (
         "Rank the features of the breast cancer data from ten pairs, by three methods.",
@@ -41,7 +41,7 @@ COMMANDS = {
 PAIR_COMMANDS = {
     "make": (
         "Draw pairs from the labels of a table.",
-        "linkselect pairs make iris.csv --label species --must 10 --cannot 10 --out pairs.csv",
+        "linkselect pairs make iris.csv --label species --must 9 --out pairs.csv",
     ),
     "check": (
         "Check pairs against a table: coverage, conflicts, rows that are not there.",
@@ -65,12 +65,14 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code: 0, 1 for bad input, 2 for bad usage."""
+    _print_whatever_comes()
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
         import cyclopts
     except ImportError:
-        print("The command line needs more packages: pip install 'linkselect[cli]'")
+        way_out = "pip install 'linkselect[cli]'"
+        print(f"The command line needs more packages: {way_out}", file=sys.stderr)
         return 1
     from linkselect.cli.errors import InputError
 
@@ -98,6 +100,13 @@ def run(arguments: Sequence[str]) -> int:
         what = f"{command}: unexpected {type(error).__name__}: {error}"
         return _end(f"{what}\nThis is a fault of linkselect. --debug shows where.", 1, debug)
     return 0
+
+
+def _print_whatever_comes() -> None:
+    """Let a terminal show the code of a sign that it cannot show, instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _end(message: str, code: int, debug: bool) -> int:

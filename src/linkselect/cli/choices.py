@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from linkselect.cli.errors import UsageError, nearest
 from linkselect.cli.startup import without_pandas
 
@@ -41,6 +43,19 @@ class Method:
     uses: str
     summary: str
     parameters: dict[str, Any]
+
+    @property
+    def takes_some_labels(self) -> bool:
+        """Whether rows without a label may be among those with one."""
+        from linkselect.selectors.ranking import LabelSelector
+
+        if not issubclass(self.selector, LabelSelector):
+            return True
+        try:
+            self.selector()._check_data([[0.0], [1.0], [2.0]], np.array([0, 1, None]))
+        except ValueError:
+            return False
+        return True
 
 
 def methods() -> dict[str, Method]:
@@ -112,9 +127,9 @@ def method_named(name: str) -> Method:
 
 def default_method(labelled: str, pairs: bool) -> str:
     """Choose a method by what is known: pairs, labels of "all", "some" or "no" rows."""
-    if pairs:
-        return "constraint"
-    return {"all": "fisher", "some": "constrained_laplacian", "no": "laplacian"}[labelled]
+    if pairs or labelled == "some":
+        return "compensated_laplacian"
+    return {"all": "fisher", "no": "laplacian"}[labelled]
 
 
 def make_selector(

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from linkselect.cli.choices import Method, make_selector, method_named
-from linkselect.cli.errors import UsageError
+from linkselect.cli.errors import InputError, UsageError
 from linkselect.cli.output import (
+    check_apart,
     check_target,
     say,
+    say_json,
     text_table,
     to_json,
     write_columns,
@@ -23,7 +27,7 @@ from linkselect.cli.output import (
 )
 from linkselect.cli.preparation import Impute, Scale, check_values, describe, transformer
 from linkselect.cli.supervising import check_pairs, check_supervision, explained, read_pairs
-from linkselect.cli.tables import Reading, Table, read_table
+from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table
 
 if TYPE_CHECKING:
     from linkselect.experiments.comparison import Comparison
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 Classifier = Literal["1nn", "5nn", "logistic", "svm", "tree", "forest"]
-DEFAULT_READING = Reading()
+OnConflict = Literal["raise", "drop"]
 
 
 def compare(
@@ -43,6 +47,7 @@ def compare(
     n_features: str | None = None,
     top: int | None = None,
     pairs: Path | None = None,
+    on_conflict: OnConflict = "raise",
     splits: int = 20,
     test_size: float = 0.2,
     classifier: Classifier = "1nn",
@@ -68,6 +73,8 @@ def compare(
         How many of the best features agreement and stability look at.
     pairs
         Pairs for the methods that use them: .csv or .json.
+    on_conflict
+        What to do about cannot-links that contradict must-links: end, or leave them out.
     splits
         How many random splits into training and test rows.
     test_size
@@ -87,46 +94,40 @@ def compare(
     json
         Print the result as JSON and nothing else.
     quiet
-        Print nothing but errors.
+        Print nothing but errors, and JSON with --json.
     """
     check_target(out, "--out", (".json", ".csv", ".tsv", ".parquet", ".feather"))
     check_target(report, "--report", (".html", ".htm"))
+    check_apart({"the table": table, "--pairs": pairs}, {"--out": out, "--report": report})
     chosen = _chosen(methods)
     if not 0 < test_size < 1 or splits < 2:
         raise UsageError("--test-size is a share between 0 and 1, and --splits 2 or more.")
     data = read_table(table, read)
     links = None if pairs is None else read_pairs(pairs, data.ids is not None)
-    notes = check_pairs(links, data, pairs)
-    _check(chosen, data, links)
+    notes = check_pairs(links, data, pairs) + _check(chosen, data, links)
+    _check_split_size(data, test_size)
     check_values(data, impute)
-    sparse = hasattr(data.X, "toarray")
-    prepare = transformer(impute, scale, sparse)
-
-    from linkselect.experiments import comparison
-
-    with warnings.catch_warnings(record=True) as caught, explained():
-        warnings.simplefilter("always")
-        found = comparison.compare(
-            {method.name: make_selector(method, (), seed=seed) for method in chosen},
-            data.X,
-            data.codes(),
-            pairs=links,
-            sample_ids=data.ids,
-            n_features=_numbers(n_features, data),
-            top=_top(top, data),
-            n_splits=splits,
-            test_size=test_size,
-            prepare=prepare,
-            classifier=_classifier(classifier, seed),
-            random_state=seed,
-            track=_track(show=sys.stdout.isatty() and not (quiet or json)),
-        )
-    notes += dict.fromkeys(str(one.message) for one in caught)
-    record = _record(found, data, describe(impute, scale, sparse))
+    found, caught = _measure(
+        {method.name: _selector(method, on_conflict, seed) for method in chosen},
+        data,
+        _Steps(splits, show_bar=sys.stdout.isatty() and not (quiet or json)),
+        pairs=links,
+        n_features=_numbers(n_features, data),
+        top=_top(top, data),
+        test_size=test_size,
+        prepare=transformer(impute, scale, data.is_sparse),
+        classifier=_classifier(classifier, seed),
+        random_state=seed,
+    )
+    notes += caught
+    record = _record(found, data, describe(impute, scale, data.is_sparse), notes)
     if not quiet:
         for note in notes:
             say(f"Note: {note}", error=True)
-        say(to_json(record) if json else _as_text(found, record))
+    if json:
+        say_json(record)
+    elif not quiet:
+        say(_as_text(found, record))
     if out is not None:
         _write(out, found, record)
     if report is not None:
@@ -144,15 +145,60 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _check(chosen: list[Method], data: Table, links: Any) -> None:
+def _check(chosen: list[Method], data: Table, links: Any) -> list[str]:
+    """Refuse methods that lack what they need; return what should be said, each thing once."""
     if data.labels is None:
         raise UsageError("Accuracy is measured on labels. Name their column by --label.")
+    notes: list[str] = []
     for method in chosen:
         if method.needs == "another method":
             raise UsageError(f"{method.name} works around another method; compare that one.")
         # Rows without a label are left out for methods that need labels.
         if method.needs != "labels" or None not in data.labels:
-            check_supervision(method, data, links)
+            notes += check_supervision(method, data, links)
+    return list(dict.fromkeys(notes))
+
+
+def _check_split_size(data: Table, test_size: float) -> None:
+    """Refuse splits in which training or test rows are fewer than classes."""
+    n_labelled = int((data.codes() >= 0).sum())
+    n_test = math.ceil(test_size * n_labelled)
+    n_classes = len(data.classes)
+    if min(n_test, n_labelled - n_test) < n_classes:
+        raise UsageError(
+            f"--test-size {test_size:g} of {n_labelled} labelled rows makes {n_test} test rows and "
+            f"{n_labelled - n_test} training rows, but each need {n_classes} or more, one for each "
+            "class. Choose a share nearer to 0.5."
+        )
+
+
+def _selector(method: Method, on_conflict: OnConflict, seed: int) -> Any:
+    takes_it = on_conflict != "raise" and "on_conflict" in method.parameters
+    return make_selector(method, [f"on_conflict={on_conflict}"] if takes_it else (), seed=seed)
+
+
+def _measure(
+    selectors: dict[str, Any], data: Table, steps: _Steps, **how: Any
+) -> tuple[Comparison, list[str]]:
+    """Compare; return what was found, and what was warned of."""
+    from linkselect.experiments import comparison
+
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        explained(has_set=False),
+        steps.named(),
+    ):
+        warnings.simplefilter("always")
+        found = comparison.compare(
+            selectors,
+            data.X,
+            data.codes(),
+            sample_ids=data.ids,
+            n_splits=steps.n_splits,
+            track=steps,
+            **how,
+        )
+    return found, list(dict.fromkeys(str(one.message) for one in caught))
 
 
 def _numbers(text: str | None, data: Table) -> list[int] | None:
@@ -188,24 +234,54 @@ def _classifier(name: Classifier, seed: int) -> Any:
     }[name]
 
 
-def _track(show: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
-    return _progress if show else iter
+class _Steps:
+    """Knows the method and the split at work, for a bar on a terminal and for errors."""
+
+    def __init__(self, n_splits: int, show_bar: bool) -> None:
+        self.n_splits = n_splits
+        self._show_bar = show_bar
+        self._at_work: tuple[str, int] | None = None
+
+    def __call__(self, steps: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+        for step in _progress(list(steps)) if self._show_bar else steps:
+            self._at_work = step
+            yield step
+        self._at_work = None
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Name method and split in an error that comes of there being fewer rows in a split."""
+        from linkselect.pairs import PairConflictError
+
+        try:
+            yield
+        except PairConflictError:
+            raise
+        except ValueError as error:
+            if self._at_work is None or self._at_work[1] < 0:
+                raise
+            method, split = self._at_work
+            what = str(error).partition(" Write ")[0].partition(" In cross-validation")[0]
+            raise InputError(
+                f"{method}, split {split + 1} of {self.n_splits}: {what} Only pairs with both ends "
+                "among the training rows of a split count. Give more pairs, or pass a smaller "
+                "--test-size or another --seed."
+            ) from error
 
 
-def _progress(steps: Iterable[Any]) -> Iterator[Any]:
+def _progress(steps: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     """Show a bar that counts steps and names the method at work."""
     from rich.progress import Progress
 
-    listed = list(steps)
     with Progress(transient=True) as bar:
-        task = bar.add_task("", total=len(listed))
-        for step in listed:
+        task = bar.add_task("", total=len(steps))
+        for step in steps:
             bar.update(task, description=step[0])
             yield step
             bar.advance(task)
 
 
-def _record(found: Comparison, data: Table, preparation: str) -> dict[str, Any]:
+def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) -> dict[str, Any]:
     rankings = {
         name: [data.names[place] for place in order] for name, order in found.rankings.items()
     }
@@ -216,6 +292,7 @@ def _record(found: Comparison, data: Table, preparation: str) -> dict[str, Any]:
         "call": shlex.join(["linkselect", *sys.argv[1:]]),
         **found.to_dict(),
         "rankings": rankings,
+        "notes": notes,
     }
 
 
@@ -255,10 +332,12 @@ def _methods_table(found: Comparison) -> str:
             f"{100 * mean:.1f} %",
             _number(found.stability[name]),
             f"{found.seconds[name]:.3f} s",
+            found.saw[name],
         ]
         for name, mean in found.mean_accuracy.items()
     ]
-    return text_table(["method", "mean accuracy", "stability", "time"], rows, left=[0])
+    header = ["method", "mean accuracy", "stability", "time", "saw"]
+    return text_table(header, rows, left=[0, 4])
 
 
 def _number(value: float) -> str:

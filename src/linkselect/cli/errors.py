@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["InputError", "UsageError", "many", "nearest", "shown"]
+__all__ = ["InputError", "UsageError", "nearest", "shown"]
 
 
 class InputError(Exception):
@@ -38,17 +38,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     listed = ", ".join(other if other.isprintable() else repr(other) for other in names[:12])
     more = f", and {len(names) - 12} more" if len(names) > 12 else ""
     return f"There are: {listed}{more}."
-
-
-def many(number: int, noun: str) -> str:
-    """Count things.
-
-    Examples
-    --------
-    >>> many(1, "row"), many(1200, "row")
-    ('1 row', '1,200 rows')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def shown(value: object, width: int = 40) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from linkselect.cli.choices import Method, method_named
 from linkselect.cli.choices import methods as all_methods
-from linkselect.cli.output import say, text_table, to_json
+from linkselect.cli.output import say, say_json, text_table
 
 __all__ = ["methods"]
 
@@ -23,7 +23,7 @@ def methods(name: str | None = None, /, *, json: bool = False) -> None:
     """
     found = all_methods().values() if name is None else [method_named(name)]
     if json:
-        say(to_json([_plain(method) for method in found]))
+        say_json([_plain(method) for method in found])
     elif name is None:
         rows = [[one.name, _needs(one), one.summary] for one in found]
         say(text_table(["method", "needs", "what it does"], rows, left=[0, 1, 2]))

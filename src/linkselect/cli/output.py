@@ -14,7 +14,16 @@ from typing import Any
 
 from linkselect.cli.errors import InputError, UsageError
 
-__all__ = ["check_target", "say", "text_table", "to_json", "write_columns", "write_safely"]
+__all__ = [
+    "check_apart",
+    "check_target",
+    "say",
+    "say_json",
+    "text_table",
+    "to_json",
+    "write_columns",
+    "write_safely",
+]
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
@@ -26,6 +35,13 @@ def say(text: str = "", *, error: bool = False) -> None:
     Control characters from a file are made visible: they could rewrite what a terminal shows.
     """
     print(_CONTROL.sub(_visible, text), file=sys.stderr if error else sys.stdout)
+
+
+def say_json(value: Any) -> None:
+    """Print plain data as JSON, in signs that both JSON and the terminal can hold."""
+    plain = (sys.stdout.encoding or "").lower().startswith("utf")
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=not plain, allow_nan=False)
+    print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _visible(found: re.Match[str]) -> str:
@@ -54,19 +70,21 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Seque
 
 
 def to_json(value: Any) -> str:
-    """Write plain data as JSON; NaN and infinity, which JSON lacks, become null."""
-    return json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+    """Write plain data as JSON, which lacks NaN and infinity: null, and "inf" or "-inf"."""
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    # Names of files may hold bytes that are no text; JSON can escape what stands for them.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _finite(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [_plain(item) for item in value]
     if hasattr(value, "tolist"):  # NumPy's numbers and arrays
-        return _finite(value.tolist())
+        return _plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
-        return None
+        return None if math.isnan(value) else str(value)
     return value
 
 
@@ -82,6 +100,24 @@ def check_target(path: Path | None, option: str, endings: Sequence[str]) -> None
         raise UsageError(f"{option} {path} is a folder. Name a file.")
     if not path.parent.is_dir():
         raise InputError(f"{option} {path}: there is no folder {path.parent}. Make it first.")
+
+
+def check_apart(inputs: Mapping[str, Path | None], targets: Mapping[str, Path | None]) -> None:
+    """Refuse to write over a file that is read, or two results into one file."""
+    taken = {name: path for name, path in inputs.items() if path is not None}
+    for option, path in targets.items():
+        if path is None:
+            continue
+        for other, its_path in taken.items():
+            if _same_file(path, its_path):
+                raise UsageError(f"{option} {path} is the same file as {other}. Name another one.")
+        taken[option] = path
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    if one.resolve() == other.resolve():
+        return True
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def write_safely(path: Path, write: Callable[[Path], object]) -> None:

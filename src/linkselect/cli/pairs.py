@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from linkselect.cli.errors import InputError, UsageError, many, shown
-from linkselect.cli.output import check_target, say, to_json, write_safely
+from linkselect.cli.errors import InputError, UsageError, shown
+from linkselect.cli.output import check_apart, check_target, say, say_json, write_safely
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.supervising import absent_ids, explained, read_pairs
-from linkselect.cli.tables import Reading, read_table
+from linkselect.cli.tables import DEFAULT_READING, Reading, read_rows
+from linkselect.messages import many
 
 if TYPE_CHECKING:
     from linkselect.pairs import Pairs
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["check", "convert", "explain", "make"]
 
 _FILES = (".csv", ".json")
-DEFAULT_READING = Reading()
 
 
 def make(
@@ -51,9 +51,10 @@ def make(
         Print nothing but errors.
     """
     check_target(out, "--out", _FILES)
+    check_apart({"the table": table}, {"--out": out})
     if read.label is None:
         raise UsageError("Pairs are drawn from labels. Name their column by --label.")
-    data = read_table(table, read)
+    data = read_rows(table, read)
     with without_pandas():
         from linkselect.pairs import Pairs
     with explained():
@@ -87,7 +88,7 @@ def check(
     json
         Print JSON and nothing else.
     """
-    data = None if table is None else read_table(table, read)
+    data = None if table is None else read_rows(table, read)
     by_id = data is None or data.ids is not None
     found = read_pairs(pairs, by_id)
     ids: Any = None
@@ -95,7 +96,7 @@ def check(
         ids = range(data.X.shape[0]) if data.ids is None else data.ids
     absent = [] if ids is None else absent_ids(found, ids)
     record = {**found.summary(ids), "absent": absent}
-    say(to_json(record) if json else _describe(record, pairs, data is not None))
+    say_json(record) if json else say(_describe(record, pairs, data is not None))
     if record["conflicts"] or absent:
         raise InputError(_what_is_wrong(record, pairs))
 
@@ -140,12 +141,14 @@ def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> 
     json
         Print JSON and nothing else.
     """
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit {limit}, but at least 1 is explained. Without it: all.")
     found = read_pairs(pairs, by_id=True)
     conflicts = found.conflicts(limit)
     if json:
-        say(to_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts]))
+        say_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts])
         return
-    if not conflicts:
+    if not found.n_conflicts:
         say(f"{pairs.name}: no conflicts in {many(found.n_must + found.n_cannot, 'pair')}.")
         return
     say(f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} against the must-links.")
@@ -170,6 +173,7 @@ def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
         Print nothing but errors.
     """
     check_target(target, "The target", _FILES)
+    check_apart({"the source": source}, {"The target": target})
     found = read_pairs(source, by_id=None)
     _write(found, target)
     if not quiet:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from linkselect.cli.errors import InputError, shown
 from linkselect.cli.tables import Table
@@ -17,23 +15,26 @@ __all__ = ["Impute", "Scale", "check_values", "describe", "transformer"]
 Scale = Literal["minmax", "standard", "none"]
 Impute = Literal["none", "median", "mean"]
 
-# Rows looked at a time, so that the search for odd values makes no second table.
-_ROWS = 4096
+# Values looked at a time, so that the search for odd ones makes no second table.
+_BLOCK = 4 << 20
 
 
 def check_values(table: Table, impute: Impute) -> None:
     """Refuse infinite values, and missing ones that nobody asked to fill."""
-    n_missing = np.zeros(len(table.names), dtype=np.intp)
-    for start, block in _blocks(table.X):
-        if np.isinf(block).any():
-            row, column = np.argwhere(np.isinf(block))[0]
-            raise InputError(
-                f"{table.source}, row {start + row + 1}: column {shown(table.names[column])} is "
-                "infinite. Correct it, or empty the cell and pass --impute median."
-            )
-        n_missing += np.isnan(block).sum(axis=0)
-    if not n_missing.any():
+    if table.X.dtype.kind != "f":
         return
+    infinite, n_missing = _odd_stored(table.X) if table.is_sparse else _odd_values(table.X)
+    if infinite is not None:
+        row, column = infinite
+        raise InputError(
+            f"{table.source}, row {row + 1}: column {shown(table.names[column])} is "
+            "infinite. Correct it, or empty the cell and pass --impute median."
+        )
+    if n_missing.any():
+        _check_missing(table, n_missing, impute)
+
+
+def _check_missing(table: Table, n_missing: NDArray[np.intp], impute: Impute) -> None:
     places = np.flatnonzero(n_missing)
     if impute == "none":
         names = ", ".join(shown(table.names[place]) for place in places[:3])
@@ -51,12 +52,28 @@ def check_values(table: Table, impute: Impute) -> None:
         )
 
 
-def _blocks(X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
-    if X.dtype.kind != "f":
-        return
-    for start in range(0, X.shape[0], _ROWS):
-        block = X[start : start + _ROWS]
-        yield start, (block.toarray() if issparse(block) else block)
+def _odd_stored(X: Any) -> tuple[tuple[int, int] | None, NDArray[np.intp]]:
+    """Find the first infinite value of a CSR matrix, and count what is missing in each column."""
+    n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
+    infinite = np.flatnonzero(np.isinf(X.data))
+    if not len(infinite):
+        return None, n_missing
+    row = np.searchsorted(X.indptr, infinite[0], side="right") - 1
+    return (int(row), int(X.indices[infinite[0]])), n_missing
+
+
+def _odd_values(X: NDArray[Any]) -> tuple[tuple[int, int] | None, NDArray[np.intp]]:
+    """Find the first infinite value of an array, and count what is missing in each column."""
+    n_missing = np.zeros(X.shape[1], dtype=np.intp)
+    n_rows = max(1, _BLOCK // X.shape[1])
+    for start in range(0, X.shape[0], n_rows):
+        block = X[start : start + n_rows]
+        infinite = np.isinf(block)
+        if infinite.any():
+            row, column = np.argwhere(infinite)[0].tolist()
+            return (start + row, column), n_missing
+        n_missing += np.isnan(block).sum(axis=0)
+    return None, n_missing
 
 
 def transformer(impute: Impute, scale: Scale, sparse: bool) -> Any:

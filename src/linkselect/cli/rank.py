@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 import warnings
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,19 +14,21 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-import linkselect
 from linkselect.cli.choices import Method, default_method, make_selector, method_named
-from linkselect.cli.errors import UsageError, many
+from linkselect.cli.errors import InputError, UsageError
 from linkselect.cli.output import (
     COLUMN_FILES,
+    check_apart,
     check_target,
     say,
+    say_json,
     text_table,
     to_json,
     write_columns,
     write_safely,
 )
 from linkselect.cli.preparation import Impute, Scale, check_values, describe, transformer
+from linkselect.cli.startup import without_pandas
 from linkselect.cli.supervising import (
     check_pairs,
     check_supervision,
@@ -34,12 +36,13 @@ from linkselect.cli.supervising import (
     labelled_rows,
     read_pairs,
 )
-from linkselect.cli.tables import Reading, Table, read_table
+from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table
+from linkselect.cli.tables.limits import Budget, readable_size
+from linkselect.messages import many
 
 __all__ = ["rank"]
 
 _SHOWN = 20
-DEFAULT_READING = Reading()
 
 
 def rank(
@@ -67,8 +70,8 @@ def rank(
     table
         CSV, TSV (also .gz), Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight.
     method
-        How to rank; `linkselect methods` lists them. Without it: constraint for pairs, fisher
-        for labels, constrained_laplacian for some labels, laplacian for none.
+        How to rank; `linkselect methods` lists them. Without it: fisher for labels,
+        compensated_laplacian for pairs or some labels, laplacian for none.
     n_features
         How many features to keep: a number, a fraction such as 0.1, or auto.
     pairs
@@ -90,11 +93,13 @@ def rank(
     json
         Print the result as JSON and nothing else.
     quiet
-        Print nothing but errors.
+        Print nothing but errors, and JSON with --json.
     """
     check_target(out, "--out", COLUMN_FILES)
     check_target(select, "--select", COLUMN_FILES)
     check_target(report, "--report", (".html", ".htm"))
+    targets = {"--out": out, "--select": select, "--report": report}
+    check_apart({"the table": table, "--pairs": pairs}, targets)
     chosen = None if method is None else method_named(method)
     data = read_table(table, read)
     links = None if pairs is None else read_pairs(pairs, data.ids is not None)
@@ -105,18 +110,22 @@ def rank(
     check_values(data, impute)
     selector = make_selector(chosen, settings, _count(n_features, data), seed)
     show_progress = sys.stdout.isatty() and not (quiet or json)
-    found = _fit(selector, data, links, transformer(impute, scale, _is_sparse(data)), show_progress)
-    record = _record(found, chosen, data, links, describe(impute, scale, _is_sparse(data)))
+    found = _fit(selector, data, links, transformer(impute, scale, data.is_sparse), show_progress)
+    preparation = describe(impute, scale, data.is_sparse)
+    summary = _summarize(found, data, links, preparation, notes, with_view=report is not None)
     if not quiet:
         for note in [*notes, *found.warnings]:
             say(f"Note: {note}", error=True)
-        say(to_json(record)) if json else say(_as_text(record, data))
+    if json:
+        say_json(summary)
+    elif not quiet:
+        say(_as_text(summary, chosen, data, links))
     if out is not None:
-        _write_ranking(out, record)
+        _write_ranking(out, summary)
     if select is not None:
         _write_selected(select, found.selector, data, read)
     if report is not None:
-        _write_report(report, found, data, links, record)
+        _write_report(report, summary)
 
 
 @dataclass(frozen=True)
@@ -129,126 +138,141 @@ class Fitted:
     warnings: list[str]
 
 
-def _is_sparse(data: Table) -> bool:
-    return hasattr(data.X, "toarray")
-
-
 def _count(text: str, data: Table) -> int | float | str:
     """Read the number of features: a whole number, a fraction, or "auto"."""
+    if text == "auto":
+        return text
     n_all = len(data.names)
     try:
-        count = "auto" if text == "auto" else int(text) if text.isdecimal() else float(text)
+        count = float(text)
     except ValueError:
-        count = -1
-    if isinstance(count, str) or 1 <= count <= n_all or 0 < count < 1:
+        count = -1.0
+    if 0 < count < 1:
         return count
+    if 1 <= count <= n_all and count.is_integer():
+        return int(count)
     raise UsageError(
-        f"--n-features {text}, but {data.source} has {n_all} features. Choose 1 to {n_all}, a "
-        "fraction such as 0.5, or auto."
+        f"--n-features {text}, but {data.source} has {n_all} features. Choose a whole number from "
+        f"1 to {n_all}, a fraction below 1 such as 0.5, or auto."
     )
 
 
 def _fit(selector: Any, data: Table, links: Any, prepare: Any, show_progress: bool) -> Fitted:
-    X = data.X if prepare is None else prepare.fit_transform(data.X)
     if show_progress:
         from sklearn.callback import ProgressBar
 
         selector.set_callbacks(ProgressBar())
-    start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught, explained():
         warnings.simplefilter("always")
+        X = _prepared(data.X, prepare)
         y = None if data.labels is None else data.codes()
+        start = time.perf_counter()
         selector.fit(X, y, pairs=links, sample_ids=data.ids)
-    seconds = time.perf_counter() - start
+        seconds = time.perf_counter() - start
     # A name for each column, as if X had been a frame: the report shows them.
     selector.feature_names_in_ = np.array(data.names, dtype=object)
     return Fitted(selector, X, seconds, list(dict.fromkeys(str(one.message) for one in caught)))
 
 
-def _record(
-    found: Fitted, method: Method, data: Table, links: Any, preparation: str
+def _prepared(X: Any, prepare: Any) -> Any:
+    if prepare is None:
+        return X
+    try:
+        with np.errstate(over="raise"):
+            return prepare.fit_transform(X)
+    except FloatingPointError:
+        raise InputError(
+            "A feature is too large to be scaled or filled: it spans more than 1.8e308. Divide its "
+            "values, or leave it out with --drop."
+        ) from None
+
+
+def _summarize(
+    found: Fitted,
+    data: Table,
+    links: Any,
+    preparation: str,
+    notes: Sequence[str],
+    with_view: bool,
 ) -> dict[str, Any]:
     """Collect what was done and found, as plain data."""
-    selector = found.selector
-    parameters = selector.get_params(deep=False)
-    labels = data.labels
-    return {
-        "source": data.source,
-        "rows": data.X.shape[0],
-        "features": data.X.shape[1],
-        "classes": None if labels is None else dict(Counter(filter(None, labels.tolist()))),
-        "unlabelled": None if labels is None else sum(label is None for label in labels),
-        "pairs": None if links is None else links.summary(data.ids, n_samples=data.X.shape[0]),
-        "method": method.name,
-        "parameters": {name: _plain(value) for name, value in parameters.items()},
-        "larger_is_better": bool(selector.greater_is_better),
-        "preparation": preparation,
-        "selected": int(selector.n_features_),
-        "seconds": round(found.seconds, 4),
-        "call": shlex.join(["linkselect", *sys.argv[1:]]),
-        "version": linkselect.__version__,
-        "warnings": found.warnings,
-        "ranking": [
-            {
-                "rank": rank,
-                "feature": data.names[place],
-                "score": float(selector.scores_[place]),
-                "selected": bool(selector.support_[place]),
-            }
-            for rank, place in enumerate(selector.order_.tolist(), start=1)
-        ],
-    }
+    with without_pandas():
+        from linkselect.report import summarize
+
+    return summarize(
+        found.selector,
+        found.X,
+        data.labels,
+        links,
+        sample_ids=data.ids,
+        source=data.source,
+        call=shlex.join(["linkselect", *sys.argv[1:]]),
+        preparation=preparation,
+        notes=notes,
+        warnings=found.warnings,
+        seconds=found.seconds,
+        view=with_view,
+    )
 
 
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float | str | None) else repr(value)
-
-
-def _as_text(record: dict[str, Any], data: Table) -> str:
-    direction = "larger" if record["larger_is_better"] else "smaller"
+def _as_text(summary: dict[str, Any], method: Method, data: Table, links: Any) -> str:
+    n_selected, n_all = summary["method"]["n_selected"], summary["data"]["n_features"]
+    direction = "larger" if summary["method"]["greater_is_better"] else "smaller"
     lines = [
-        f"{record['source']}: {record['rows']:,} rows, {record['features']:,} features"
-        f"{_describe_labels(record, data)}{_describe_pairs(record['pairs'])}",
-        f"{record['preparation']} Method: {record['method']}; {direction} scores are better.",
+        f"{data.source}: {summary['data']['n_samples']:,} rows, {n_all:,} features"
+        f"{_known_text(data, links)}",
+        f"{summary['data']['preparation']} Method: {method.name}; {direction} scores are better.",
         "",
     ]
-    best = record["ranking"][: min(_SHOWN, record["selected"])]
-    rows = [[str(one["rank"]), one["feature"], f"{one['score']:.6g}"] for one in best]
+    n_shown = min(_SHOWN, n_selected)
+    columns = [summary["ranking"][key][:n_shown] for key in ("rank", "feature", "score")]
+    rows = [
+        [str(rank), feature, _score_text(score)]
+        for rank, feature, score in zip(*columns, strict=True)
+    ]
     lines.append(text_table(["rank", "feature", "score"], rows, left=[1]))
-    if record["selected"] > len(best):
-        lines.append(f"  ... and {record['selected'] - len(best):,} more.")
-    kept = f"{record['selected']:,} of {record['features']:,} features are selected"
-    lines += ["", f"{kept} ({record['seconds']:.2f} s). --out FILE writes the whole ranking."]
+    if n_selected > n_shown:
+        lines.append(f"  ... and {n_selected - n_shown:,} more.")
+    kept = f"{n_selected:,} of {n_all:,} features are selected"
+    lines += ["", f"{kept} ({summary['seconds']:.2f} s). --out FILE writes the whole ranking."]
     return "\n".join(lines)
 
 
-def _describe_labels(record: dict[str, Any], data: Table) -> str:
-    if record["classes"] is None:
-        return ""
-    shown_classes = ", ".join(data.classes[:4]) + (", ..." if len(data.classes) > 4 else "")
-    text = f", {len(data.classes)} classes ({shown_classes})"
-    return f"{text}, {record['unlabelled']:,} rows unlabelled" if record["unlabelled"] else text
+def _score_text(score: float | str | None) -> str:
+    return "none" if score is None else score if isinstance(score, str) else f"{score:.6g}"
 
 
-def _describe_pairs(pairs: dict[str, Any] | None) -> str:
-    if pairs is None:
-        return ""
-    return f", {many(pairs['must'], 'must-link')}, {many(pairs['cannot'], 'cannot-link')}"
+def _known_text(data: Table, links: Any) -> str:
+    """Say what is known of the rows, whether or not the method looks at it."""
+    text = ""
+    if data.labels is not None:
+        classes = data.classes
+        text += f", {len(classes)} classes ({', '.join(classes[:4])}"
+        text += ", ...)" if len(classes) > 4 else ")"
+        n_unlabelled = sum(label is None for label in data.labels)
+        text += f", {n_unlabelled:,} rows unlabelled" if n_unlabelled else ""
+    if links is not None:
+        text += f", {many(links.n_must, 'must-link')}, {many(links.n_cannot, 'cannot-link')}"
+    return text
 
 
-def _write_ranking(path: Path, record: dict[str, Any]) -> None:
+def _write_ranking(path: Path, summary: dict[str, Any]) -> None:
     if path.suffix.lower() == ".json":
-        write_safely(path, lambda part: part.write_text(to_json(record) + "\n", "utf-8"))
+        write_safely(path, lambda part: part.write_text(to_json(summary) + "\n", "utf-8"))
         return
-    ranking = record["ranking"]
     keys = ("feature", "score", "rank", "selected")
-    write_columns(path, {key: [one[key] for one in ranking] for key in keys})
+    ranking = {key: summary["ranking"][key] for key in keys}
+    # Columns of numbers have no text in them, but can hold what JSON cannot.
+    scores = [np.nan if score is None else float(score) for score in ranking["score"]]
+    write_columns(path, {**ranking, "score": scores})
 
 
 def _write_selected(path: Path, selector: Any, data: Table, read: Reading) -> None:
     kept = np.flatnonzero(selector.support_)
     X = data.X[:, kept]
-    X = X.toarray() if _is_sparse(data) else X
+    if data.is_sparse:
+        _check_dense_size(X.shape, path, data, read)
+        X = X.toarray()
     columns: dict[str, Any] = {}
     if data.ids is not None:
         columns[read.id_column or "id"] = list(data.ids)
@@ -258,19 +282,20 @@ def _write_selected(path: Path, selector: Any, data: Table, read: Reading) -> No
     write_columns(path, columns)
 
 
-def _write_report(
-    path: Path, found: Fitted, data: Table, links: Any, record: dict[str, Any]
-) -> None:
-    from linkselect.report import summarize, write_report
+def _check_dense_size(shape: tuple[int, int], path: Path, data: Table, read: Reading) -> None:
+    # Eight bytes as an array, 32 as a list of numbers.
+    needed = 40 * shape[0] * shape[1]
+    limit = Budget.of(read.max_memory, data.source).limit
+    if needed > limit:
+        raise InputError(
+            f"--select {path}: {data.source} is sparse, but is written with its zeros. "
+            f"{shape[0]:,} rows x {shape[1]:,} selected features take {readable_size(needed)}, "
+            f"and {readable_size(limit)} may be used. Keep fewer with --n-features, or allow more "
+            "with --max-memory."
+        )
 
-    summary = summarize(
-        found.selector,
-        found.X,
-        data.labels,
-        links,
-        sample_ids=data.ids,
-        source=data.source,
-        call=record["call"],
-        preparation=record["preparation"],
-    )
+
+def _write_report(path: Path, summary: dict[str, Any]) -> None:
+    from linkselect.report import write_report
+
     write_safely(path, lambda part: write_report(summary, part))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from linkselect.cli.errors import InputError, UsageError, shown
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables import Table
 from linkselect.cli.tables.limits import Budget
+from linkselect.cli.tables.table import value_text
 
 if TYPE_CHECKING:
     from linkselect.pairs import Pairs
@@ -29,6 +31,10 @@ __all__ = [
 # Columns of these names are seldom features.
 _LIKE_LABELS = {"class", "label", "labels", "target", "species", "diagnosis", "outcome"}
 _LIKE_IDS = {"id", "index", "sample_id", "patient_id", "unnamed: 0"}
+
+
+# How other programs write a missing value; in a label column it is text like any other.
+_LIKE_NOTHING = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?"}
 
 
 def labelled_rows(table: Table) -> str:
@@ -51,7 +57,7 @@ def check_supervision(method: Method, table: Table, pairs: Pairs | None) -> list
     if pairs is not None and method.uses in ("nothing", "labels"):
         notes.append(f"{method.name} does not look at pairs.")
     elif pairs is not None and table.labels is not None:
-        notes.append("pairs are given, so the labels are not used.")
+        notes.append(f"{method.name} is given pairs, so the labels are not used.")
     if table.labels is not None and method.uses == "nothing":
         notes.append(f"{method.name} does not look at labels.")
     suspects = [name for name in table.names if name.casefold() in _LIKE_LABELS | _LIKE_IDS]
@@ -61,9 +67,17 @@ def check_supervision(method: Method, table: Table, pairs: Pairs | None) -> list
             f"the column {shown(name)} is ranked as a feature; if it is none, pass "
             f"{option} {shown(name)} or --drop {shown(name)}."
         )
-    if "-1" in table.classes and len(table.classes) > 2:
-        notes.append("the label -1 is a class here; --unlabelled -1 makes it mean: no label.")
-    return notes
+    return notes + _suspect_labels(table.classes)
+
+
+def _suspect_labels(classes: list[str]) -> list[str]:
+    suspects = [name for name in classes if name in _LIKE_NOTHING]
+    if "-1" in classes and len(classes) > 2:
+        suspects.append("-1")
+    return [
+        f"the label {name} is a class here; --unlabelled {name} makes it mean: no label."
+        for name in suspects
+    ]
 
 
 def _check_labels(method: Method, table: Table) -> None:
@@ -73,7 +87,7 @@ def _check_labels(method: Method, table: Table) -> None:
             "choose a method that needs no labels, such as laplacian."
         )
     n_missing = sum(label is None for label in table.labels)
-    if n_missing:
+    if n_missing and not method.takes_some_labels:
         partial = [one.name for one in methods().values() if one.uses == "pairs or labels"]
         raise InputError(
             f"{table.source}: {n_missing} of {len(table.labels)} rows have no label, but "
@@ -107,13 +121,16 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
         pairs = Pairs.from_csv(path, id_type=kept) if kind == ".csv" else Pairs.from_json(path)
     except UnicodeDecodeError as error:
         raise InputError(f"{path.name} is not UTF-8 text. Save it as UTF-8.") from error
-    except (ValueError, TypeError, RecursionError) as error:
+    except TypeError as error:
+        form = '{"must": [[a, b]], "cannot": [[a, c]]}'
+        raise InputError(f"{path.name} does not have the form {form}.") from error
+    except (ValueError, RecursionError) as error:
         text = str(error).replace(str(path), path.name)
         named = text if path.name in text else f"{path.name}: {text}"
         raise InputError(named) from error
     if by_id is None:
         return pairs
-    name = str if by_id else _row_number
+    name = value_text if by_id else _row_number
     try:
         must = [(name(a), name(b)) for a, b in pairs.must]
         cannot = [(name(a), name(b)) for a, b in pairs.cannot]
@@ -161,8 +178,11 @@ def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Turn what the library says about its input into an error of the command line."""
+def explained(has_set: bool = True) -> Iterator[None]:
+    """Turn what the library says about its input into an error of the command line.
+
+    `has_set` tells whether the command sets the parameters of methods by --set.
+    """
     from sklearn.utils._param_validation import InvalidParameterError
 
     from linkselect.pairs import PairConflictError
@@ -171,11 +191,16 @@ def explained() -> Iterator[None]:
         yield
     except PairConflictError as error:
         what = str(error).partition(" Correct the pairs")[0]
+        on_conflict = "--set on_conflict=drop" if has_set else "--on-conflict drop"
         raise InputError(
-            f"{what} `linkselect pairs explain FILE` shows all; --set on_conflict=drop leaves "
-            "these cannot-links out."
+            f"{what} `linkselect pairs explain FILE` shows all; {on_conflict} leaves these "
+            "cannot-links out."
         ) from error
     except InvalidParameterError as error:
         raise UsageError(f"--set: {error}") from error
     except ValueError as error:
-        raise InputError(str(error)) from error
+        # The library ends with what to write in Python.
+        text = str(error).partition(" Write ")[0]
+        parameter = re.match(r"(\w+)=", text)
+        hint = f" Set it by --set {parameter[0]}..." if parameter and has_set else ""
+        raise InputError(text + hint) from error

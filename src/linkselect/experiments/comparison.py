@@ -6,21 +6,23 @@ import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from scipy.stats import rankdata, t
+from scipy.stats import t
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_consistent_length
 
 from linkselect.experiments.curves import Curve
 from linkselect.experiments.evaluation import nearest_neighbor_curve
+from linkselect.messages import many
 from linkselect.pairs import Pairs, encode_labels
+from linkselect.selectors.ranking import LabelSelector, PairSelector, RankingSelector
 from linkselect.selectors.wrappers import nogueira_index
 
 __all__ = [
@@ -31,6 +33,10 @@ __all__ = [
     "corrected_t_test",
     "holm",
     "numbers_of_features",
+    "p_text",
+    "rank_correlation",
+    "supervision_of",
+    "top_overlap",
 ]
 
 # What every method should beat: features in random order.
@@ -56,7 +62,8 @@ class Difference:
     p : float
         The two-sided p-value of the corrected resampled t-test.
     p_adjusted : float
-        The same after Holm's correction over all pairs of methods.
+        The same after Holm's correction over all pairs of methods, a random choice counting as
+        one of them.
     """
 
     better: str
@@ -96,9 +103,11 @@ class Comparison:
         How alike the `top` features of each method were over the splits (Nogueira's index):
         1 for always the same, about 0 for chance. NaN where `top` is all features.
     seconds : dict of str to float
-        The time to fit on all rows.
+        The time to fit on the training rows of a split, the median over splits.
     rankings : dict of str to tuple of int
         The features, best first, of each method fitted on all rows.
+    saw : dict of str to str
+        What each method was told, fitted on all rows: labels, pairs or neither, and how many.
     differences : tuple of Difference
         Every two methods, and each method and a random choice: largest difference first.
     level : float
@@ -119,6 +128,7 @@ class Comparison:
     stability: Mapping[str, float]
     seconds: Mapping[str, float]
     rankings: Mapping[str, tuple[int, ...]]
+    saw: Mapping[str, str]
     differences: tuple[Difference, ...]
     level: float = 0.05
 
@@ -170,6 +180,7 @@ class Comparison:
             "overlap": [list(row) for row in self.overlap],
             "stability": dict(self.stability),
             "seconds": dict(self.seconds),
+            "saw": dict(self.saw),
             "rankings": {name: list(order) for name, order in self.rankings.items()},
         }
 
@@ -199,7 +210,7 @@ def compare(
 
     Two methods are compared by their accuracy averaged over `n_features`, paired by split, with
     the corrected resampled t-test (Nadeau & Bengio 2003), which heeds that splits overlap, and
-    Holm's correction over all pairs of methods.
+    Holm's correction over all pairs of methods, a random choice of features counting as one.
 
     Parameters
     ----------
@@ -208,7 +219,7 @@ def compare(
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,)
-        Labels; -1, None and NaN mean unlabelled.
+        Labels; -1, None and NaN mean unlabelled, for every method.
     pairs : Pairs, optional
         For methods that use pairs; those with both ends among the training rows count.
     sample_ids : sequence of hashable, optional
@@ -216,8 +227,8 @@ def compare(
     n_features : ascending ints, optional
         The numbers of features. Default: `numbers_of_features`.
     top : int, optional
-        How many of the best features agreement and stability look at. Default: 10, or half of
-        all if there are fewer than 20.
+        How many of the best features agreement and stability look at; all if there are fewer.
+        Default: 10, or half of all if there are fewer than 20.
     n_splits, test_size : int, float
         How many splits, and the share of test rows.
     prepare : transformer, optional
@@ -243,35 +254,50 @@ def compare(
     >>> found.leader
     'fisher'
     """
+    samples = X.tocsr() if issparse(X) else np.asarray(X)
     codes, _ = encode_labels(y)
-    rows_first = X.tocsr() if issparse(X) else np.asarray(X)
-    counts = np.asarray(n_features or numbers_of_features(X.shape[1]), dtype=np.intp)
-    _check(selectors, codes, counts, X.shape[1], n_splits)
-    top = top or min(10, max(1, X.shape[1] // 2))
-    task = _Task(rows_first, codes, pairs, sample_ids, counts, prepare, classifier)
+    check_consistent_length(samples, codes)
+    n_all = samples.shape[1]
+    counts = np.asarray(numbers_of_features(n_all) if n_features is None else n_features)
+    top = min(10, max(1, n_all // 2)) if top is None else top
+    _check_methods(selectors)
+    _check_classes(codes, has_minus_one=bool(np.any(np.asarray(y) == -1)))
+    _check_numbers(counts, n_all, top, n_splits, test_size)
+    task = _Task(samples, codes, pairs, sample_ids, counts, prepare, classifier)
     sized = {name: _sized(selector, counts[-1]) for name, selector in selectors.items()}
     splits = list(_splits(codes, n_splits, test_size, random_state))
     measured = _measure(task, sized, splits, np.random.default_rng(random_state), track)
-    masks = {
-        name: np.array([np.isin(np.arange(X.shape[1]), order[:top]) for order in orders])
-        for name, orders in measured.orders.items()
-    }
+    return _put_together(task, sized, splits, measured, min(top, n_all), test_size)
+
+
+def _put_together(
+    task: _Task,
+    selectors: Mapping[str, Any],
+    splits: Sequence[Split],
+    measured: _Measured,
+    top: int,
+    test_size: float,
+) -> Comparison:
+    """Derive agreement, stability and differences from what was measured."""
+    n_samples, n_features = task.X.shape
+    ranks = np.array([np.argsort(order) + 1 for order in measured.whole.values()])
     return Comparison(
         methods=tuple(selectors),
-        n_samples=X.shape[0],
-        n_features=X.shape[1],
-        n_splits=n_splits,
+        n_samples=n_samples,
+        n_features=n_features,
+        n_splits=len(splits),
         test_size=test_size,
-        classifier="1-NN" if classifier is None else type(classifier).__name__,
+        classifier="1-NN" if task.classifier is None else type(task.classifier).__name__,
         accuracy=measured.accuracy,
         all_features=measured.all_features,
         top=top,
-        spearman=_agreement(measured.whole, _spearman),
-        overlap=_agreement(measured.whole, partial(_overlap, top=top)),
-        stability={name: nogueira_index(selected) for name, selected in masks.items()},
+        spearman=tuple(map(tuple, rank_correlation(ranks).tolist())),
+        overlap=tuple(map(tuple, top_overlap(ranks, top).tolist())),
+        stability={name: _stability(found, top) for name, found in measured.orders.items()},
         seconds=measured.seconds,
         rankings={name: tuple(order.tolist()) for name, order in measured.whole.items()},
-        differences=_differences(measured.accuracy, test_size / (1 - test_size)),
+        saw={name: task.told(selector) for name, selector in selectors.items()},
+        differences=_differences(measured.accuracy, len(splits[0][0]), len(splits[0][1])),
     )
 
 
@@ -290,11 +316,11 @@ def numbers_of_features(n_all: int, most: int = 100) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class _Measured:
-    """Orders and times on all rows, and orders and accuracies in each split."""
+    """Orders on all rows; orders and accuracies in each split, and the usual time of one."""
 
     whole: dict[str, IntArray]
-    seconds: dict[str, float]
     orders: dict[str, list[IntArray]]
+    seconds: dict[str, float]
     accuracy: dict[str, Curve]
     all_features: tuple[float, ...]
 
@@ -308,27 +334,25 @@ def _measure(
 ) -> _Measured:
     """Rank with every selector on all rows and in every split."""
     everything = np.arange(len(task.codes))
-    ranked: dict[str, tuple[IntArray, float]] = {}
-    orders: dict[str, list[IntArray]] = {name: [] for name in selectors}
+    whole: dict[str, IntArray] = {}
+    found: dict[str, list[tuple[IntArray, float]]] = {name: [] for name in selectors}
     for name, split in track([(name, i) for i in range(-1, len(splits)) for name in selectors]):
         if split < 0:
-            ranked[name] = task.rank(selectors[name], everything)
+            # Not timed: the first fit of all also loads and compiles what the others then have.
+            whole[name] = task.rank(selectors[name], everything)[0]
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said already of all rows
-            orders[name].append(task.rank(selectors[name], splits[split][0])[0])
+            found[name].append(task.rank(selectors[name], splits[split][0]))
+    orders = {name: [order for order, _ in fits] for name, fits in found.items()}
+    seconds = {name: float(np.median([spent for _, spent in fits])) for name, fits in found.items()}
     accuracy = {
-        name: Curve(task.counts, np.array(list(map(task.curve, splits, found))))
-        for name, found in orders.items()
+        name: Curve(task.counts, np.array(list(map(task.curve, splits, ordered))))
+        for name, ordered in orders.items()
     }
     accuracy[RANDOM] = Curve(task.counts, np.array([task.by_chance(one, rng) for one in splits]))
-    return _Measured(
-        {name: order for name, (order, _) in ranked.items()},
-        {name: seconds for name, (_, seconds) in ranked.items()},
-        orders,
-        accuracy,
-        tuple(map(task.with_all_features, splits)),
-    )
+    every = tuple(map(task.with_all_features, splits))
+    return _Measured(whole, orders, seconds, accuracy, every)
 
 
 @dataclass(frozen=True)
@@ -352,22 +376,30 @@ class _Task:
         if self.prepare is not None:
             values = clone(self.prepare).fit_transform(values)
         given: dict[str, Any] = {}
-        if self.pairs is not None:
-            numbers = rows.tolist()
-            ids = numbers if self.sample_ids is None else [self.sample_ids[i] for i in numbers]
+        if self.pairs is not None and supervision_of(selector, pairs_given=True) == "pairs":
+            ids = self._ids(rows)
             given = {"pairs": self.pairs.restrict(ids), "sample_ids": ids}
         start = time.perf_counter()
         selector.fit(values, self.codes[rows], **given)
         return selector.order_, time.perf_counter() - start
 
+    def told(self, selector: Any) -> str:
+        """Say what of labels and pairs a selector looks at, when fitted on all rows."""
+        kind = supervision_of(selector, self.pairs is not None)
+        if kind == "labels":
+            return f"the labels of {many(int((self.codes >= 0).sum()), 'sample')}"
+        if kind == "pairs" and self.pairs is not None:
+            held = self.pairs.restrict(self._ids(np.arange(len(self.codes))))
+            return many(held.n_must + held.n_cannot, "pair")
+        return "neither labels nor pairs"
+
+    def _ids(self, rows: IntArray) -> list[Hashable]:
+        numbers = rows.tolist()
+        return numbers if self.sample_ids is None else [self.sample_ids[row] for row in numbers]
+
     def curve(self, split: Split, order: IntArray) -> NDArray[np.float64]:
         """Measure accuracy with the first features of an order, for each wanted number."""
-        a, b = self._prepared(split, order[: self.counts[-1]])
-        if self.classifier is None and not issparse(a):
-            train, test = (self.codes[rows] for rows in split)
-            places = np.arange(a.shape[1])
-            return nearest_neighbor_curve(a, train, b, test, places, self.counts)
-        return np.array([self._accuracy(a[:, :k], b[:, :k], split) for k in self.counts])
+        return self._accuracies(split, order[: self.counts[-1]], self.counts)
 
     def by_chance(self, split: Split, rng: np.random.Generator) -> NDArray[np.float64]:
         """Measure accuracy with features in random order, the mean of several orders."""
@@ -376,7 +408,17 @@ class _Task:
 
     def with_all_features(self, split: Split) -> float:
         """Measure accuracy with all features."""
-        return self._accuracy(*self._prepared(split, np.arange(self.X.shape[1])), split)
+        n_all = self.X.shape[1]
+        return float(self._accuracies(split, np.arange(n_all), np.array([n_all]))[0])
+
+    def _accuracies(
+        self, split: Split, features: IntArray, counts: IntArray
+    ) -> NDArray[np.float64]:
+        a, b = self._prepared(split, features)
+        if self.classifier is None and not issparse(a):
+            train, test = (self.codes[rows] for rows in split)
+            return nearest_neighbor_curve(a, train, b, test, np.arange(a.shape[1]), counts)
+        return np.array([self._accuracy(a[:, :k], b[:, :k], split) for k in counts])
 
     def _prepared(self, split: Split, features: IntArray) -> tuple[Any, Any]:
         a, b = (self.X[rows][:, features] for rows in split)
@@ -393,27 +435,43 @@ class _Task:
         return float(model.fit(a, train).score(b, test))
 
 
-def _check(
-    selectors: Mapping[str, Any],
-    codes: IntArray,
-    counts: IntArray,
-    n_all: int,
-    n_splits: int,
-) -> None:
+def _check_methods(selectors: Mapping[str, Any]) -> None:
     if not selectors:
         raise ValueError("There is no method to compare. Name one or more.")
+    if RANDOM in selectors:
+        raise ValueError(
+            f"A method is called {RANDOM!r}, but that is what features in random order are called "
+            "in the result. Choose another name."
+        )
+
+
+def _check_classes(codes: IntArray, has_minus_one: bool) -> None:
     sizes = np.bincount(codes[codes >= 0])
-    if len(sizes) < 2 or sizes.min() < 2:
+    if len(sizes) >= 2 and sizes.min() >= 2:
+        return
+    hint = " -1 means unlabelled here; where it is a class, pass y.astype(str)."
+    raise ValueError(
+        f"y has {len(sizes)} {'class' if len(sizes) == 1 else 'classes'}, the smallest with "
+        f"{sizes.min() if len(sizes) else 0} samples; a comparison needs two classes or more, each "
+        f"with two samples or more.{hint if has_minus_one else ''}"
+    )
+
+
+def _check_numbers(
+    counts: NDArray[Any], n_all: int, top: int, n_splits: int, test_size: float
+) -> None:
+    whole = counts.ndim == 1 and counts.size > 0 and counts.dtype.kind in "iu"
+    if not whole or counts[0] < 1 or counts[-1] > n_all or (np.diff(counts) < 1).any():
         raise ValueError(
-            f"y has {len(sizes)} classes, the smallest with {sizes.min() if len(sizes) else 0} "
-            "samples; a comparison needs two classes or more, each with two samples or more."
+            f"n_features={counts.tolist()}, but numbers of features are whole and ascend from 1 to "
+            f"{n_all}."
         )
-    if counts[0] < 1 or counts[-1] > n_all or (np.diff(counts) < 1).any():
-        raise ValueError(
-            f"n_features={counts.tolist()}, but numbers of features ascend from 1 to {n_all}."
-        )
+    if top < 1:
+        raise ValueError(f"top={top}, but at least one feature is looked at. Choose 1 or more.")
     if n_splits < 2:
         raise ValueError(f"n_splits={n_splits}, but a test needs two splits or more.")
+    if not 0 < test_size < 1:
+        raise ValueError(f"test_size={test_size}, but it is a share between 0 and 1.")
 
 
 def _sized(selector: Any, n_features: int) -> Any:
@@ -429,56 +487,99 @@ def _splits(
         yield labelled[train], labelled[test]
 
 
-def _agreement(
-    orders: Mapping[str, IntArray], measure: Callable[[Any, Any], float]
-) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(float(measure(a, b)) for b in orders.values()) for a in orders.values())
+def _stability(orders: Sequence[IntArray], top: int) -> float:
+    everything = np.arange(len(orders[0]))
+    return nogueira_index(np.array([np.isin(everything, order[:top]) for order in orders]))
 
 
-def _overlap(one: IntArray, other: IntArray, top: int) -> float:
-    return len(np.intersect1d(one[:top], other[:top])) / top
+def supervision_of(selector: Any, pairs_given: bool) -> Literal["labels", "pairs", "nothing"]:
+    """Tell what a selector looks at, given labels and perhaps pairs.
+
+    Examples
+    --------
+    >>> from linkselect import ConstraintScore, VarianceScore
+    >>> supervision_of(ConstraintScore(), pairs_given=True)
+    'pairs'
+    >>> supervision_of(VarianceScore(), pairs_given=True)
+    'nothing'
+    """
+    if isinstance(selector, RankingSelector) and hasattr(selector, "estimator"):
+        return supervision_of(selector.estimator, pairs_given)
+    if isinstance(selector, PairSelector) and pairs_given:
+        return "pairs"
+    if isinstance(selector, RankingSelector) and not isinstance(
+        selector, LabelSelector | PairSelector
+    ):
+        return "nothing"
+    return "labels"
 
 
-def _spearman(one: IntArray, other: IntArray) -> float:
-    """Correlate the ranks that two orders give; 1 for the same order, also of one feature."""
-    if len(one) < 2:
-        return 1.0
-    return float(np.corrcoef(rankdata(np.argsort(one)), rankdata(np.argsort(other)))[0, 1])
+def rank_correlation(ranks: ArrayLike) -> NDArray[np.float64]:
+    """Return Spearman's correlation between rows of ranks; 1 where nothing varies.
+
+    Examples
+    --------
+    >>> rank_correlation([[1, 2, 3], [3, 2, 1]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    centred = np.asarray(ranks, dtype=float)
+    centred = centred - centred.mean(axis=1, keepdims=True)
+    norms = np.linalg.norm(centred, axis=1)
+    products = np.outer(norms, norms)
+    return np.where(products > 0, centred @ centred.T / np.where(products > 0, products, 1), 1.0)
+
+
+def top_overlap(ranks: ArrayLike, k: int) -> NDArray[np.float64]:
+    """Return the share of the `k` best features that two rows of ranks have in common.
+
+    Examples
+    --------
+    >>> top_overlap([[1, 2, 3], [3, 2, 1]], k=2)
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+    among_best = (np.asarray(ranks) <= k).astype(float)
+    return among_best @ among_best.T / k
 
 
 # -- tests and words -------------------------------------------------------------------------
 
 
-def corrected_t_test(differences: ArrayLike, test_to_train: float) -> float:
-    """Test whether paired differences over random splits have mean zero; two-sided.
+def corrected_t_test(differences: ArrayLike, n_train: int, n_test: int) -> float:
+    """Test whether paired differences of accuracy over random splits have mean zero; two-sided.
 
     Splits share rows, so their differences are not independent and the plain t-test finds
     differences where there are none. The variance is enlarged by `n_test / n_train` (Nadeau &
     Bengio 2003).
 
+    Accuracy comes in steps of one test row. Differences that are all equal therefore do not show
+    that there is no variance, only that it is within a step: the variance counts as at least
+    that of a value rounded to `1 / n_test`, which is `1 / (12 n_test^2)`.
+
     Parameters
     ----------
     differences : array-like of shape (n_splits,)
         One for each split.
-    test_to_train : float
-        The number of test rows over that of training rows.
+    n_train, n_test : int
+        The numbers of training and of test rows in each split.
 
     Returns
     -------
     float
-        The p-value; 1 if all differences are zero.
+        The p-value.
 
     Examples
     --------
-    >>> round(corrected_t_test([0.02, 0.03, 0.01, 0.02, 0.03], 0.25), 3)
+    >>> round(corrected_t_test([0.02, 0.03, 0.01, 0.02, 0.03], 400, 100), 3)
     0.017
+    >>> round(corrected_t_test([0.1, 0.1], 80, 20), 3)
+    0.079
     """
     values = np.asarray(differences, dtype=np.float64)
     n_splits = len(values)
-    variance = values.var(ddof=1)
-    if variance <= (1e-12 * np.abs(values).max()) ** 2:
-        return 1.0 if values.mean() == 0 else 0.0
-    statistic = values.mean() / np.sqrt((1 / n_splits + test_to_train) * variance)
+    variance = max(values.var(ddof=1), 1 / (12 * n_test**2))
+    statistic = values.mean() / np.sqrt((1 / n_splits + n_test / n_train) * variance)
     return float(2 * t.sf(abs(statistic), n_splits - 1))
 
 
@@ -498,49 +599,78 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in result]
 
 
-def _differences(curves: Mapping[str, Curve], test_to_train: float) -> tuple[Difference, ...]:
+def p_text(p: float) -> str:
+    """Write a p-value in few digits, and a tiny one as a bound: no test gives certainty.
+
+    Examples
+    --------
+    >>> p_text(0.0312), p_text(1e-9)
+    ('= 0.031', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+
+
+def _differences(curves: Mapping[str, Curve], n_train: int, n_test: int) -> tuple[Difference, ...]:
     means = {name: curve.values.mean(axis=1) for name, curve in curves.items()}
     found = []
     for one, other in combinations(means, 2):
         gap = means[one] - means[other]
         better, worse = (one, other) if gap.mean() >= 0 else (other, one)
-        found.append((better, worse, abs(float(gap.mean())), corrected_t_test(gap, test_to_train)))
+        p = corrected_t_test(gap, n_train, n_test)
+        found.append((better, worse, abs(float(gap.mean())), p))
     adjusted = holm([p for *_, p in found])
     differences = [Difference(*one, p) for one, p in zip(found, adjusted, strict=True)]
     return tuple(sorted(differences, key=lambda difference: -difference.mean))
 
 
 def _summarize(found: Comparison) -> Iterator[str]:
-    means = found.mean_accuracy
-    first, *others = means
+    first = found.leader
     counts = found.accuracy[first].n_features
+    few = "" if len(counts) == 1 else f"{counts[0]} to "
     yield (
-        f"{found.classifier} with {counts[0]} to {counts[-1]} features, {found.n_splits} random "
-        f"splits: {first} had the largest mean accuracy, {_percent(means[first])}."
+        f"{found.classifier} with {few}{many(counts[-1], 'feature')}, {found.n_splits} random "
+        f"splits: {_who_led(found)}."
     )
+    others = [name for name in found.mean_accuracy if name not in _leaders(found)]
     shown = [name for name in others if found.difference(first, name).p_adjusted < found.level]
     unclear = [name for name in others if name not in shown]
-    if others and not shown:
-        yield (
-            f"No difference between it and the others can be shown: {_gaps(found, first, others)}."
-        )
-    elif others:
-        yield f"It was better than {_gaps(found, first, shown)}."
-        if unclear:
-            yield f"No difference can be shown to {_gaps(found, first, unclear)}."
+    if shown:
+        yield f"{first} was better than {_gaps(found, first, shown)}."
+    if unclear:
+        yield f"No difference can be shown between {first} and {_gaps(found, first, unclear)}."
     yield _against_chance(found)
-    every = float(np.mean(found.all_features))
+    yield _what_they_saw(found)
     best = found.accuracy[first].mean
     yield (
-        f"With all {found.n_features} features accuracy is {_percent(every)}; {first} reaches "
-        f"{_percent(best.max())} at best, with {counts[int(best.argmax())]}."
+        f"All features ({found.n_features:,}) give {_percent(float(np.mean(found.all_features)))}; "
+        f"{first} reaches {_percent(best.max())} at best, with "
+        f"{many(counts[int(best.argmax())], 'feature')}."
     )
+
+
+def _leaders(found: Comparison) -> list[str]:
+    """Name the method with the largest mean, and those that have the same."""
+    means = found.mean_accuracy
+    return [name for name in means if np.isclose(means[name], means[found.leader], 0, 1e-9)]
+
+
+def _who_led(found: Comparison) -> str:
+    names = _leaders(found)
+    mean = found.mean_accuracy[found.leader]
+    chance = float(found.accuracy[RANDOM].values.mean())
+    less = f", less than a {RANDOM} of features" if mean < chance else ""
+    if len(found.methods) == 1:
+        return f"{names[0]} had a mean accuracy of {_percent(mean)}{less}"
+    if len(names) == 1:
+        return f"{names[0]} had the largest mean accuracy of the methods, {_percent(mean)}{less}"
+    together = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{together} had the same largest mean accuracy, {_percent(mean)}{less}"
 
 
 def _gaps(found: Comparison, first: str, others: Sequence[str]) -> str:
     gaps = (found.difference(first, name) for name in others)
     return ", ".join(
-        f"{name} ({100 * gap.mean:.1f} points, p = {gap.p_adjusted:.2g})"
+        f"{name} ({100 * gap.mean:.1f} points, p {p_text(gap.p_adjusted)})"
         for name, gap in zip(others, gaps, strict=True)
     )
 
@@ -550,11 +680,26 @@ def _against_chance(found: Comparison) -> str:
     beaten = [n for n, gap in gaps.items() if gap.better == n and gap.p_adjusted < found.level]
     rest = [name for name in found.methods if name not in beaten]
     chance = _percent(float(found.accuracy[RANDOM].values.mean()))
-    if not rest:
-        return f"Every method beat a {RANDOM} of features ({chance})."
-    if not beaten:
-        return f"No method can be shown to beat a {RANDOM} of features ({chance})."
-    return f"Not shown to beat a {RANDOM} of features ({chance}): {', '.join(rest)}."
+    if rest and beaten:
+        return f"Not shown to beat a {RANDOM} of features ({chance}): {', '.join(rest)}."
+    several = len(found.methods) > 1
+    if beaten:
+        who = "Every method" if several else beaten[0]
+        return f"{who} beat a {RANDOM} of features ({chance})."
+    who = "No method can" if several else f"{rest[0]} cannot"
+    return f"{who} be shown to beat a {RANDOM} of features ({chance})."
+
+
+def _what_they_saw(found: Comparison) -> str:
+    """Say what each method was told, since more is easier."""
+    by_kind: dict[str, list[str]] = {}
+    for name, saw in found.saw.items():
+        by_kind.setdefault(saw, []).append(name)
+    if len(by_kind) == 1:
+        who = "every method" if len(found.methods) > 1 else found.methods[0]
+        return f"Fitted on all rows, {who} saw {next(iter(by_kind))}."
+    parts = (f"{saw} ({', '.join(names)})" for saw, names in by_kind.items())
+    return f"Fitted on all rows, methods saw different things: {'; '.join(parts)}."
 
 
 def _percent(share: float) -> str:

@@ -21,11 +21,20 @@ from linkselect.plot.style import (
     short_name,
 )
 from linkselect.selectors.ranking import best_first
+from linkselect.selectors.search import NearestNeighborSFS, SimilarityConstraintScore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_mask", "draw_path", "draw_scores", "mask", "path", "scores"]
+__all__ = [
+    "draw_mask",
+    "draw_path",
+    "draw_scores",
+    "mask",
+    "path",
+    "path_has_optimum",
+    "scores",
+]
 
 # More bars than this have no room for names.
 MOST_NAMED_BARS = 60
@@ -165,11 +174,13 @@ def _in_words(value: float) -> str:
 
 
 def path(selector: Any, ax: Axes | None = None) -> Axes:
-    """Draw the criterion after each added feature, with its best point.
+    """Draw the criterion after each added feature, with its best point where that means much.
 
-    The best point is the minimum where smaller is better, as in `SimilarityConstraintScore`,
-    else the maximum. A dotted line shows how many features are selected. Where the path is an
-    estimate, a band shows twice its standard error.
+    The best point is marked where values for different numbers of features can be compared: the
+    minimum for `SimilarityConstraintScore`, the maximum for `NearestNeighborSFS`. The path of
+    other selectors holds the value of each feature when it was chosen, or falls with every
+    feature; its best point is the first and says nothing. A dotted line shows how many features
+    are selected. Where the path is an estimate, a band shows twice its standard error.
 
     Parameters
     ----------
@@ -195,9 +206,15 @@ def path(selector: Any, ax: Axes | None = None) -> Axes:
     errors = getattr(selector, "standard_error_", None)
     ax = axes_or_new(ax, 6.4, 3.6)
     greater = bool(selector.greater_is_better)
-    draw_path(ax, values, greater, int(selector.n_features_), errors)
+    n_selected = int(selector.n_features_)
+    draw_path(ax, values, greater, n_selected, errors, mark_best=path_has_optimum(selector))
     ax.set_title(type(selector).__name__, loc="left", color=INK)
     return ax
+
+
+def path_has_optimum(selector: Any) -> bool:
+    """Tell whether the path's values for different numbers of features can be compared."""
+    return isinstance(selector, SimilarityConstraintScore | NearestNeighborSFS)
 
 
 def draw_path(
@@ -206,8 +223,10 @@ def draw_path(
     greater_is_better: bool,
     n_selected: int,
     errors: NDArray[np.float64] | None = None,
+    *,
+    mark_best: bool = True,
 ) -> None:
-    """Draw values over 1, 2, ... features and mark the best of them."""
+    """Draw values over 1, 2, ... features, and perhaps mark the best of them."""
     steps = np.arange(1, len(values) + 1)
     if errors is not None and np.any(np.asarray(errors) > 0):
         spread = 2 * np.asarray(errors)
@@ -216,7 +235,7 @@ def draw_path(
     ax.plot(steps, values, color=FILL, marker=marker, markersize=3.5, linewidth=1.6)
     ax.axvline(n_selected, color=MUTED, linestyle=":", linewidth=1.2)
     known = np.isfinite(values)
-    if known.any():
+    if mark_best and known.any():
         ranked = np.where(known, values if greater_is_better else -values, -np.inf)
         _mark_best(ax, steps, values, int(ranked.argmax()), greater_is_better)
     ax.set_xlabel("number of features", color=INK)

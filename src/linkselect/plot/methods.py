@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from linkselect.experiments.comparison import rank_correlation, top_overlap
 from linkselect.experiments.curves import Curve
 from linkselect.plot.style import (
     INK,
@@ -165,21 +166,6 @@ def _ranks(name: str, ranks: NDArray[Any]) -> NDArray[Any]:
             f"The ranking {name!r} is no row of ranks from 1. Pass selector.ranking_ (not order_)."
         )
     return ranks
-
-
-def rank_correlation(ranks: ArrayLike) -> NDArray[np.float64]:
-    """Return Spearman's correlation between rows of ranks; 1 where nothing varies."""
-    centred = np.asarray(ranks, dtype=float)
-    centred = centred - centred.mean(axis=1, keepdims=True)
-    norms = np.linalg.norm(centred, axis=1)
-    products = np.outer(norms, norms)
-    return np.where(products > 0, centred @ centred.T / np.where(products > 0, products, 1), 1.0)
-
-
-def top_overlap(ranks: ArrayLike, k: int) -> NDArray[np.float64]:
-    """Return the share of the `k` best features that two rows of ranks have in common."""
-    among_best = (np.asarray(ranks) <= k).astype(float)
-    return among_best @ among_best.T / k
 
 
 def draw_agreement(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import linkselect
+from linkselect.experiments.comparison import p_text
 from linkselect.plot.methods import curves, draw_agreement
 from linkselect.plot.style import MUTED
 from linkselect.report.page import render_page, write_page
@@ -92,6 +93,7 @@ def _methods(found: Comparison) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": plain_text(name),
+                "saw": found.saw[name],
                 "mean": f"{mean:.1%}",
                 "mean_share": f"{100 * mean:.1f}%",
                 "peak": f"{curve.mean[best]:.1%} with {curve.n_features[best]:,}",
@@ -110,7 +112,7 @@ def _differences(found: Comparison) -> list[dict[str, Any]]:
             "better": plain_text(one.better),
             "worse": plain_text(one.worse),
             "points": f"{100 * one.mean:.1f}",
-            "p": "below 0.001" if one.p_adjusted < 0.001 else f"{one.p_adjusted:.2g}",
+            "p": p_text(one.p_adjusted).removeprefix("= "),
             "shown": one.p_adjusted < found.level,
         }
         for one in found.differences

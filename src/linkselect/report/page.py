@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from linkselect.messages import many
 from linkselect.report.pictures import have_matplotlib, report_pictures
 
 __all__ = ["render", "render_page", "write_page", "write_report"]
@@ -63,20 +64,16 @@ _COLUMNS = ("rank", "feature", "score", "selected")
 def _headline(summary: dict[str, Any]) -> str:
     method, data, known = summary["method"], summary["data"], summary["supervision"]
     by = {
-        "pairs": f"from {_many(known.get('must', 0), 'must-link')} and "
-        f"{_many(known.get('cannot', 0), 'cannot-link')}",
+        "pairs": f"from {many(known.get('must', 0), 'must-link')} and "
+        f"{many(known.get('cannot', 0), 'cannot-link')}",
         "labels": f"from the labels of {known.get('n_classes', 0)} classes",
-        "partial labels": f"from {_many(known['n_samples'], 'labelled sample')}",
+        "partial labels": f"from {many(known['n_samples'], 'labelled sample')}",
         "none": "without labels or pairs",
     }[known["kind"]]
     return (
         f"{method['name']} selects {method['n_selected']:,} of "
-        f"{_many(data['n_features'], 'feature')}, {by}."
+        f"{many(data['n_features'], 'feature')}, {by}."
     )
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def render_page(template: str, **content: Any) -> str:
@@ -106,7 +103,7 @@ def render_page(template: str, **content: Any) -> str:
     )
     environment.filters["score"] = score_text
     environment.filters["share"] = _share
-    environment.globals["many"] = _many
+    environment.globals["many"] = many
     environment.policies["json.dumps_function"] = _strict_json
     script = _packaged("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -126,7 +126,7 @@ def agreement_text(cells: Sequence[Cell], unit_name: str) -> str:
     """
     known = compared(cells)
     if not known:
-        return "The paper prints no numbers for this table."
+        return "The paper prints no numbers for this table"
     if "%" in unit_name:
         near, far = n_within(known, 2.0), n_within(known, 4.0)
         return f"{near} of {len(known)} within 2 points, {far} within 4 points"

@@ -152,9 +152,11 @@ def _path(summary: dict[str, Any]) -> str:
 
     def draw(ax: Axes) -> None:
         values = numbers(path["values"])
-        draw_path(ax, values, method["greater_is_better"], method["n_selected"], errors)
+        mark_best = path["has_optimum"]
+        greater, n_selected = method["greater_is_better"], method["n_selected"]
+        draw_path(ax, values, greater, n_selected, errors, mark_best=mark_best)
 
-    return draw_svg(draw, "path", "Criterion after each added feature", 7.2, 3.4)
+    return draw_svg(draw, "path", "Criterion at each step", 7.2, 3.4)
 
 
 def _pairs(view: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,11 +14,13 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 import linkselect
+from linkselect.experiments.comparison import supervision_of
 from linkselect.forms import constant_columns
+from linkselect.messages import many
 from linkselect.pairs import Pairs, encode_labels
-from linkselect.plot.features import check_shape
+from linkselect.plot.features import check_shape, path_has_optimum
 from linkselect.plot.samples import pair_rows, two_dimensional_view
-from linkselect.selectors.ranking import LabelSelector, PairSelector, RankingSelector, index_of
+from linkselect.selectors.ranking import RankingSelector, index_of
 
 __all__ = ["plain_number", "plain_text", "summarize"]
 
@@ -41,6 +43,10 @@ def summarize(
     preparation: str | None = None,
     image_shape: tuple[int, int] | None = None,
     image_order: Literal["C", "F"] = "C",
+    notes: Sequence[str] | None = None,
+    warnings: Sequence[str] = (),
+    seconds: float | None = None,
+    view: bool = True,
 ) -> dict[str, Any]:
     """Gather what a report says about a fitted selector, as plain data.
 
@@ -65,12 +71,20 @@ def summarize(
         Height and width, where each feature is a pixel; the report then shows the mask.
     image_order : {"C", "F"}, default="C"
         Whether pixels run along rows or down columns.
+    notes : sequence of str, optional
+        What to tell first, instead of which of y and pairs the method does not look at.
+    warnings : sequence of str, default=()
+        What the selector warned of when it was fitted.
+    seconds : float, optional
+        How long that took.
+    view : bool, default=True
+        Whether to place samples in two dimensions, where there are pairs to draw.
 
     Returns
     -------
     dict
         `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`, `path`, `view`,
-        `mask` and `notes`.
+        `mask`, `notes`, `warnings` and `seconds`.
 
     Examples
     --------
@@ -92,23 +106,26 @@ def summarize(
         )
     ids = _ids(X, sample_ids)
     used_y, used_pairs = _used(selector, y, pairs)
-    supervision = _describe_supervision(used_y, used_pairs, ids, _n_samples(X))
+    supervision = _describe_supervision(selector, used_y, used_pairs, ids)
     data = _describe_data(selector, X, preparation)
     ranking = _describe_ranking(selector)
     method = _describe_method(selector)
-    ignored = _ignored(method["name"], (y, used_y), (pairs, used_pairs))
+    if notes is None:
+        notes = _ignored(method["name"], (y, used_y), (pairs, used_pairs))
     return {
         "source": None if source is None else plain_text(source),
-        "call": plain_text(call or _python_call(selector, used_y, used_pairs)),
+        "call": plain_text(call or _python_call(selector, used_y, used_pairs, sample_ids)),
         "version": _versions(),
         "method": method,
         "data": data,
         "supervision": supervision,
         "ranking": ranking,
         "path": _describe_path(selector),
-        "view": _describe_view(X, used_pairs, ids),
+        "view": _describe_view(X, used_pairs, ids) if view else None,
         "mask": _describe_mask(selector, image_shape, image_order),
-        "notes": ignored + _notes(method, data, supervision, ranking),
+        "notes": [*map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
+        "warnings": [plain_text(warning) for warning in warnings],
+        "seconds": None if seconds is None else round(seconds, 4),
     }
 
 
@@ -136,13 +153,8 @@ def _ids(X: Any, sample_ids: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
 
 def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None]:
     """Return what of y and pairs the method looks at."""
-    if isinstance(selector, RankingSelector) and hasattr(selector, "estimator"):
-        return _used(selector.estimator, y, pairs)
-    if isinstance(selector, PairSelector):
-        return (y, None) if pairs is None else (None, pairs)
-    if isinstance(selector, LabelSelector) or not isinstance(selector, RankingSelector):
-        return y, None
-    return None, None
+    kind = supervision_of(selector, pairs is not None)
+    return y if kind == "labels" else None, pairs if kind == "pairs" else None
 
 
 def _ignored(name: str, y: tuple[Any, Any], pairs: tuple[Any, Any]) -> list[str]:
@@ -206,12 +218,12 @@ def _describe_data(selector: Any, X: Any, preparation: str | None) -> dict[str, 
 
 
 def _describe_supervision(
-    y: Any, pairs: Pairs | None, ids: tuple[Hashable, ...], n_samples: int
+    selector: Any, y: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]
 ) -> dict[str, Any]:
     if pairs is not None:
         return _describe_pairs(pairs, ids)
     if y is not None:
-        return _describe_labels(y)
+        return _describe_labels(np.asarray(y).ravel(), _minus_one_is_a_class(selector))
     return {"kind": "none", "n_samples": 0, "coverage": 0.0}
 
 
@@ -233,8 +245,19 @@ def _describe_pairs(pairs: Pairs, ids: tuple[Hashable, ...]) -> dict[str, Any]:
     }
 
 
-def _describe_labels(y: Any) -> dict[str, Any]:
-    codes, labels = encode_labels(np.asarray(y).ravel())
+def _minus_one_is_a_class(selector: Any) -> bool:
+    """Tell how the selector itself, or the one inside it, reads a label of -1."""
+    if isinstance(selector, RankingSelector) and hasattr(selector, "estimator"):
+        return _minus_one_is_a_class(selector.estimator)
+    # So it is in scikit-learn.
+    return getattr(selector, "_minus_one_is_a_class", True)
+
+
+def _describe_labels(y: NDArray[Any], minus_one_is_a_class: bool) -> dict[str, Any]:
+    if minus_one_is_a_class:
+        labels, codes = np.unique(y, return_inverse=True)
+    else:
+        codes, labels = encode_labels(y)
     sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
     n_labelled = int(sizes.sum())
     largest = np.argsort(-sizes, kind="stable")[:MOST_LISTED]
@@ -271,6 +294,7 @@ def _describe_path(selector: Any) -> dict[str, Any] | None:
     return {
         "values": [plain_number(value) for value in values],
         "errors": None if errors is None else [plain_number(error) for error in errors],
+        "has_optimum": path_has_optimum(selector),
     }
 
 
@@ -319,17 +343,18 @@ def _describe_mask(
     return {"pixels": pixels.astype(int).tolist()}
 
 
-def _python_call(selector: Any, y: Any, pairs: Pairs | None) -> str:
+def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) -> str:
     inner = getattr(selector, "estimator", None)
     kinds = [type(one).__name__ for one in (selector, inner) if one is not None]
     names = ", ".join(sorted(name for name in kinds if name in linkselect.__all__))
     given = "X" if y is None else "X, y"
     given += "" if pairs is None else ", pairs=pairs"
+    given += "" if pairs is None or sample_ids is None else ", sample_ids=sample_ids"
     return f"from linkselect import {names}\n\nselector = {selector!r}\nselector.fit({given})"
 
 
 def _notes(
-    method: dict[str, Any],
+    selector: Any,
     data: dict[str, Any],
     supervision: dict[str, Any],
     ranking: dict[str, Any],
@@ -339,27 +364,27 @@ def _notes(
     found = [
         (
             supervision.get("n_conflicts", 0) > 0,
-            f"{_count(supervision.get('n_conflicts', 0), 'cannot-link')} contradicted the "
+            f"{many(supervision.get('n_conflicts', 0), 'cannot-link')} contradicted the "
             "must-links and did not count.",
         ),
         (
             supervision.get("lost", 0) > 0,
-            f"{_count(supervision.get('lost', 0), 'pair')} had an end that is not in the data "
+            f"{many(supervision.get('lost', 0), 'pair')} had an end that is not in the data "
             "and did not count.",
         ),
         (
             supervision["kind"] != "none" and supervision["coverage"] < LITTLE_COVERAGE,
             f"Only {supervision['coverage']:.1%} of the samples have a label or a pair.",
         ),
-        (data["n_missing"] > 0, f"The data lack {_count(data['n_missing'], 'value')}."),
+        (data["n_missing"] > 0, f"The data lack {many(data['n_missing'], 'value')}."),
         (
             data["n_constant"] > 0,
-            f"The data hold {_count(data['n_constant'], 'constant feature')}, the same in every "
+            f"The data hold {many(data['n_constant'], 'constant feature')}, the same in every "
             "sample.",
         ),
-        (n_unscored > 0, f"There is no score for {_count(n_unscored, 'feature')}, ranked last."),
+        (n_unscored > 0, f"There is no score for {many(n_unscored, 'feature')}, ranked last."),
         (
-            _tied_at_the_cut(method["n_selected"], ranking),
+            _chooses_by_score(selector) and _tied_at_the_cut(ranking),
             "The last selected feature and the first one left out have the same score, so the "
             "choice between them is arbitrary.",
         ),
@@ -367,10 +392,13 @@ def _notes(
     return [sentence for holds, sentence in found if holds]
 
 
-def _tied_at_the_cut(n_selected: int, ranking: dict[str, Any]) -> bool:
-    scores = ranking["score"]
-    return n_selected < len(scores) and scores[n_selected - 1] == scores[n_selected]
+def _chooses_by_score(selector: Any) -> bool:
+    """Tell whether equal scores are a tie: a search, or many draws, know more than scores."""
+    return not hasattr(selector, "path_") and not hasattr(selector, "selection_frequencies_")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _tied_at_the_cut(ranking: dict[str, Any]) -> bool:
+    scores, n_selected = ranking["score"], sum(ranking["selected"])
+    if not 0 < n_selected < len(scores) or scores[n_selected] is None:
+        return False
+    return bool(scores[n_selected - 1] == scores[n_selected])

@@ -139,6 +139,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     }
     # What a constant feature scores: NaN in a ratio, what the formula says in a difference.
     _constant_is_undefined = True
+    # Whether a label of -1 is a class like any other, or means unlabelled.
+    _minus_one_is_a_class: ClassVar[bool] = False
     # Why a feature that varies may still have no score.
     _undefined = "the score is 0 / 0"
 
@@ -295,6 +297,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
 class LabelSelector(RankingSelector):
     """A selector that needs a label for every sample; pairs are ignored."""
+
+    _minus_one_is_a_class = True
 
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
         X = self._check_samples_with_labels(X, y)

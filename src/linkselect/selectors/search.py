@@ -348,6 +348,7 @@ class NearestNeighborSFS(LabelSelector):
 
     greater_is_better = True
     _constant_is_undefined = False
+    _minus_one_is_a_class = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LabelSelector._parameter_constraints,

@@ -13,9 +13,9 @@ from pathlib import Path
 from linkselect.cli.errors import InputError
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables.limits import Budget
-from linkselect.cli.tables.table import Reading, Table
+from linkselect.cli.tables.table import DEFAULT_READING, Reading, RowsOnly, Table
 
-__all__ = ["Reading", "Table", "read_table"]
+__all__ = ["DEFAULT_READING", "Reading", "Table", "read_rows", "read_table"]
 
 # By name, so that reading a CSV imports no other format.
 _READERS = {
@@ -47,7 +47,12 @@ _SIGNS = {
 }
 
 
-def read_table(path: Path, how: Reading | None = None) -> Table:
+def read_rows(path: Path, how: Reading) -> Table:
+    """Read labels and ids of a table but no features, so that columns may hold anything."""
+    return read_table(path, RowsOnly(**vars(how)))
+
+
+def read_table(path: Path, how: Reading = DEFAULT_READING) -> Table:
     """Read a table by the kind that its name ends in.
 
     Parameters
@@ -57,7 +62,6 @@ def read_table(path: Path, how: Reading | None = None) -> Table:
     how : Reading, optional
         Which column is the label, and so on.
     """
-    how = how or Reading()
     read = _reader(path)
     budget = Budget.of(how.max_memory, path.name)
     with budget.hold(), without_pandas():

@@ -11,7 +11,7 @@ from typing import IO, Any
 from linkselect.cli.errors import InputError, shown
 from linkselect.cli.tables.delimited import Layout, read_values
 from linkselect.cli.tables.limits import Budget
-from linkselect.cli.tables.table import Reading, Table
+from linkselect.cli.tables.table import Reading, RowsOnly, Table
 
 __all__ = ["read_arff"]
 
@@ -27,9 +27,18 @@ def read_arff(path: Path, how: Reading, budget: Budget) -> Table:
         names, n_lines = _read_head(file, path)
         start = file.tell()
         first = _first_row(file, path)
-    budget.check((path.stat().st_size - start) / len(first), len(names))
+    n_columns = 1 if isinstance(how, RowsOnly) else len(names)
+    budget.check((path.stat().st_size - start) / len(first), n_columns)
     quote = '"' if '"' in first and "'" not in first else "'"
-    layout = Layout(names, ",", 0, max(4 << 20, 4 * len(first)), quote, n_lines)
+    layout = Layout(
+        names,
+        ",",
+        max(4 << 20, 4 * len(first)),
+        quote,
+        n_lines,
+        nulls=("", "?"),
+        null_labels=True,
+    )
     return read_values(partial(_open_values, path, start), layout, how, budget)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -56,7 +57,7 @@ def read_npz(path: Path, how: Reading, budget: Budget) -> Table:
                     arrays[key] = _read_array(file, f"{path.name}, array {key}", budget)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise InputError(f"{path.name} is no readable NPZ file: {error}") from error
-    return _from_arrays(arrays, wanted, how, budget.source)
+    return _from_arrays(arrays, wanted, list(shapes), how, budget.source)
 
 
 def _read_header(
@@ -69,6 +70,8 @@ def _read_header(
         shape, fortran, dtype = read(file)
     except (ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
         raise InputError(f"{source} is no readable array: {str(error).splitlines()[0]}") from error
+    if min(shape, default=0) < 0:
+        raise InputError(f"{source} is no readable array: its header gives it the shape {shape}.")
     if budget is None:
         return shape, fortran, dtype
     if dtype.hasobject:
@@ -76,6 +79,8 @@ def _read_header(
             f"{source} holds Python objects (pickle), which could run foreign code when read. "
             "Save it as plain numbers: np.save(file, array.astype(float))."
         )
+    if dtype.itemsize == 0:
+        raise InputError(f"{source} holds values without a size ({dtype.str}), not numbers.")
     if dtype.kind in "biuf" and len(shape) == 2:
         budget.check(*shape, max(dtype.itemsize, 4))
     budget.check_bytes(prod(shape) * dtype.itemsize, "it")
@@ -124,7 +129,8 @@ def read_mat(path: Path, how: Reading, budget: Budget) -> Table:
         raise
     except Exception as error:  # SciPy raises all kinds of errors on damaged files
         raise InputError(f"{path.name} is no readable MATLAB file: {error}") from error
-    return _from_arrays({name: arrays[name] for name in wanted}, wanted, how, path.name)
+    found = {name: arrays[name] for name in wanted}
+    return _from_arrays(found, wanted, list(contents), how, path.name)
 
 
 def read_svmlight(path: Path, how: Reading, budget: Budget) -> Table:
@@ -173,21 +179,22 @@ def _choose(shapes: Mapping[str, tuple[int, ...]], how: Reading, source: str) ->
     return [features, *(name for name in others if name in shapes and name != features)]
 
 
-def _from_arrays(arrays: Mapping[str, Any], wanted: list[str], how: Reading, source: str) -> Table:
-    """Take labels, ids and names from arrays of their own."""
+def _from_arrays(
+    arrays: Mapping[str, Any], wanted: list[str], known: list[str], how: Reading, source: str
+) -> Table:
+    """Take labels, ids and names from arrays of their own; `known` are all that the file has."""
     matrix = arrays[wanted[0]]
     _check_matrix(matrix, source)
     n_rows, n_columns = matrix.shape
-    ordinary = Reading(
+    ordinary = replace(
+        how,
         label=None if how.label in arrays else how.label,
         id_column=None if how.id_column in arrays else how.id_column,
-        drop=how.drop,
-        unlabelled=how.unlabelled,
     )
     others = {name: _flat(arrays[name], name, source) for name in wanted[1:]}
     names = next((others[name] for name in _NAMES if name in others), [])
     named = [str(name) for name in names] if len(names) == n_columns else None
-    table = _from_matrix(matrix, ordinary, source, named)
+    table = _from_matrix(matrix, ordinary, source, named, known)
     for name in (how.label, how.id_column):
         if name in others and len(others[name]) != n_rows:
             raise InputError(
@@ -223,11 +230,12 @@ def _from_matrix(
     how: Reading,
     source: str,
     names: list[str] | None = None,
+    arrays: Sequence[str] = (),
 ) -> Table:
     """Split a matrix into features, label column and id column by their numbers."""
     _check_matrix(matrix, source)
     labels = [f"x{i}" for i in range(matrix.shape[1])] if names is None else names
-    roles = assign_roles([*labels], how, source, numbered=names is None)
+    roles = assign_roles([*labels], how, source, names is None, arrays)
     features = list(roles.features)
     if issparse(matrix):
         X: Any = csr_array(matrix)

@@ -33,7 +33,7 @@ def gather(
     for batch in batches:
         _check_types(batch, names, roles, n_rows, budget.source)
         n_rows += batch.num_rows
-        budget.check(n_rows, len(roles.features))
+        budget.check(n_rows, max(1, len(roles.features)))
         blocks.append(_numbers(batch, roles.features))
         if roles.label is not None:
             labels += batch.column(roles.label).to_pylist()

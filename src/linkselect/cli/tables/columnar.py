@@ -31,7 +31,7 @@ def read_parquet(path: Path, how: Reading, budget: Budget) -> Table:
             roles = assign_roles(names, how, budget.source)
             _check_declared(file.metadata, roles, budget)
             wanted, roles = _only(names, roles)
-            rows = max(1, min(_BATCH // len(wanted), 1 << 16))
+            rows = max(1, min(_BATCH // max(1, len(wanted)), 1 << 16))
             # One column after the other: threads would unpack many at once.
             batches = file.iter_batches(rows, columns=wanted, use_threads=False)
             return gather(_in_order(batches, wanted), wanted, roles, how, budget)

@@ -9,12 +9,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from linkselect.cli.errors import InputError, nearest, shown
 
-__all__ = ["MISSING", "Reading", "Roles", "Table", "assign_roles", "make_ids", "make_labels"]
+__all__ = [
+    "DEFAULT_READING",
+    "MISSING",
+    "Reading",
+    "Roles",
+    "RowsOnly",
+    "Table",
+    "assign_roles",
+    "make_ids",
+    "make_labels",
+    "value_text",
+]
 
-# What stands for a missing value in a text file.
+# What stands for a missing number in a text file. A label is missing only where the cell is empty.
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?")
 
 
@@ -61,6 +73,13 @@ class Reading:
     max_memory: str | None = None
 
 
+DEFAULT_READING = Reading()
+
+
+class RowsOnly(Reading):
+    """How to read labels and ids of a table, but none of its features."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Numbers with the names of their columns, and labels and ids of the rows where given.
@@ -92,9 +111,9 @@ class Table:
         return sorted({label for label in labels if label is not None}, key=_by_size)
 
     @property
-    def has_labels(self) -> bool:
-        """Whether a label column was named."""
-        return self.labels is not None
+    def is_sparse(self) -> bool:
+        """Whether X is a sparse matrix."""
+        return bool(issparse(self.X))
 
     def codes(self) -> NDArray[np.intp]:
         """Number the class of each row, -1 where it is not labelled."""
@@ -119,10 +138,17 @@ class Roles:
     ids: int | None
 
 
-def assign_roles(names: Sequence[str], how: Reading, source: str, numbered: bool = False) -> Roles:
+def assign_roles(
+    names: Sequence[str],
+    how: Reading,
+    source: str,
+    numbered: bool = False,
+    arrays: Sequence[str] = (),
+) -> Roles:
     """Find the label and id columns; what is left and not dropped is a feature.
 
-    `numbered` tells that the columns have no names of their own, so their numbers name them.
+    `numbered` tells that the columns have no names of their own, so their numbers name them;
+    `arrays` are other names that --label and --id-column could have meant.
     """
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
@@ -137,21 +163,33 @@ def assign_roles(names: Sequence[str], how: Reading, source: str, numbered: bool
         place |= {str(i - len(names)): i for i in range(len(names))}
     named = {"--label": how.label, "--id-column": how.id_column}
     found = {
-        option: _find(name, place, names, option, source)
+        option: _find(name, place, [*arrays, *names], option, source, numbered)
         for option, name in named.items()
         if name is not None
     }
-    dropped = {_find(name, place, names, "--drop", source) for name in how.drop}
+    dropped = {_find(name, place, names, "--drop", source, numbered) for name in how.drop}
     taken = dropped | set(found.values())
+    if isinstance(how, RowsOnly):
+        return Roles((), found.get("--label"), found.get("--id-column"))
     features = tuple(i for i in range(len(names)) if i not in taken)
     _check_features(names, features, source)
     return Roles(features, found.get("--label"), found.get("--id-column"))
 
 
-def _find(name: str, place: dict[str, int], names: Sequence[str], option: str, source: str) -> int:
+def _find(
+    name: str,
+    place: dict[str, int],
+    known: Sequence[str],
+    option: str,
+    source: str,
+    numbered: bool,
+) -> int:
     if name in place:
         return place[name]
-    raise InputError(f"{source} has no column {shown(name)} ({option}). {nearest(name, names)}")
+    hint = nearest(name, known)
+    if name.removeprefix("-").isdecimal() and not numbered:
+        hint += " Numbers name columns only where these have no names (--no-header)."
+    raise InputError(f"{source} has no column {shown(name)} ({option}). {hint}")
 
 
 def _check_features(names: Sequence[str], features: tuple[int, ...], source: str) -> None:
@@ -169,8 +207,9 @@ def _check_features(names: Sequence[str], features: tuple[int, ...], source: str
 
 def make_labels(values: Iterable[Any], how: Reading, source: str) -> NDArray[Any]:
     """Turn the values of the label column into text, None where a row is not labelled."""
-    texts = [_label_text(value) for value in values]
-    labels = np.array([None if text == how.unlabelled else text for text in texts], dtype=object)
+    texts = map(value_text, values)
+    missing = ("", how.unlabelled)
+    labels = np.array([None if text in missing else text for text in texts], dtype=object)
     known = [label for label in labels if label is not None]
     n_classes = len(set(known))
     if not known:
@@ -184,19 +223,25 @@ def make_labels(values: Iterable[Any], how: Reading, source: str) -> NDArray[Any
     return labels
 
 
-def _label_text(value: Any) -> str | None:
+def value_text(value: Any) -> str:
+    """Write a label or an id as text, empty if there is none.
+
+    Examples
+    --------
+    >>> [value_text(value) for value in (1, 1.0, 0.1, b"a", " b ", None, float("nan"))]
+    ['1', '1', '0.1', 'a', 'b', '', '']
+    """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if isinstance(value, float | np.floating):
-        # 1.0 and 1 are the same class, whatever type a file stores.
-        return None if value != value else f"{value:.17g}"
-    text = "" if value is None else str(value).strip()
-    return None if text in MISSING else text
+        # 1.0 and 1 are the same, whatever type a file stores; and so are 0.0 and -0.0.
+        return "" if value != value else repr(float(value) + 0.0).removesuffix(".0")
+    return "" if value is None else str(value).strip()
 
 
 def make_ids(values: Iterable[Any], column: str, source: str) -> tuple[str, ...]:
     """Turn the values of the id column into text; each names one row."""
-    ids = tuple("" if value is None else str(value).strip() for value in values)
+    ids = tuple(map(value_text, values))
     if "" in ids:
         raise InputError(
             f"{source}, row {ids.index('') + 1}: the id column {shown(column)} is empty there. "
