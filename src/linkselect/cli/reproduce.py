@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from linkselect.experiments.paper import Cell, Claim, Figure, Paper, Results, Table
     from linkselect.experiments.runs import Progress
+    from linkselect.experiments.store import Store
     from linkselect.report.paper import Content
 
 __all__ = ["reproduce"]
@@ -175,7 +176,6 @@ def _run(request: _Request) -> None:
 def _compute(request: _Request) -> Callable[[Table | Figure], Results]:
     """Do all the work, and return a function that picks the results of one table or figure."""
     from linkselect.experiments.runs import run_units
-    from linkselect.experiments.store import Store
 
     parts: list[Table | Figure] = [*request.tables, *request.figures]
     units = [unit for part in parts for unit in part.units(request.runs)]
@@ -185,12 +185,20 @@ def _compute(request: _Request) -> Callable[[Table | Figure], Results]:
         found = run_units(
             seeded.values(),
             request.paper.compute,
-            Store(request.out / "results.sqlite", request.paper.name),
+            _store(request),
             request.jobs,
             request.data_dir,
             progress,
+            request.paper.timed,
         )
     return lambda part: {unit: found[seeded[unit]] for unit in part.units(request.runs)}
+
+
+def _store(request: _Request) -> Store:
+    from linkselect.experiments.store import Store
+
+    protocol = request.paper.protocol_text
+    return Store(request.out / "results.sqlite", request.paper.name, protocol=protocol)
 
 
 def _make_table(table: Table, results: Results, out: Path, console: Console) -> Content:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -138,3 +138,13 @@ class Paper:
     tables: Mapping[int, Table]
     figures: Mapping[int, Figure]
     default_runs: int = 100
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    """What results depend on besides the unit, in plain JSON values: a stored result serves only
+    while it is the same."""
+    timed: Collection[str] = ()
+    """The experiments whose result is a time: they run after all others, one at a time."""
+
+    @property
+    def protocol_text(self) -> str:
+        """One text for each protocol, whatever the order of its parts."""
+        return json.dumps(self.protocol, sort_keys=True)
