@@ -462,7 +462,7 @@ def _write_whole(path: Path, X: NDArray[Any], y: NDArray[Any], class_names: NDAr
             raise
 
 
-# Every unit of an experiment loads its set again, in any order; the file's time is in the key, so that a
+# Units load their sets again and again, in any order; the file's time is in the key, so that a
 # replaced file is read anew.
 @lru_cache(maxsize=12)
 def _read(name: str, path: Path, changed: int) -> Dataset:

@@ -101,8 +101,6 @@ class Panel:
     series: Mapping[str, Series]
     kind: Literal["line", "bar"] = "line"
     logx: bool = False
-    logy: bool = False
-    images: Sequence[Any] = field(default=())
 
 
 @dataclass(frozen=True)
@@ -115,6 +113,17 @@ class Table:
     cells: Callable[[Results], Sequence[Cell]]
     unit_name: str = "accuracy, %"
     claims: Callable[[Results], Sequence[Claim]] = no_claims
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """What is to be said of a method wherever it is shown, such as that it sees more."""
+
+    @property
+    def name(self) -> str:
+        """What the paper calls it."""
+        return f"Table {self.number}"
+
+    def shown_method(self, method: str) -> str:
+        """Return a method's name with its mark."""
+        return f"{method} ({self.marks[method]})" if method in self.marks else method
 
 
 @dataclass(frozen=True)
@@ -126,6 +135,11 @@ class Figure:
     units: Callable[[int], Sequence[Unit]]
     panels: Callable[[Results], Sequence[Panel]]
     claims: Callable[[Results], Sequence[Claim]] = no_claims
+
+    @property
+    def name(self) -> str:
+        """What the paper calls it."""
+        return f"Figure {self.number}"
 
 
 @dataclass(frozen=True)

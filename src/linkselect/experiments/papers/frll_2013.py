@@ -248,11 +248,11 @@ def curve_claims(results: Results) -> list[Claim]:
 
 
 def _best_claim(text: str, curves: Mapping[str, NDArray[Any]], expected: Sequence[str]) -> Claim:
-    best = {name: round(float(curve.max()), 1) for name, curve in curves.items()}
+    best = {name: float(curve.max()) for name, curve in curves.items()}
     ours = max(expected, key=lambda name: best[name])
     other = max((name for name in best if name not in expected), key=lambda name: best[name])
     found = [
-        f"{name} {best[name]} % at {COUNTS[int(curves[name].argmax())]} features"
+        f"{name} {best[name]:.2f} % at {COUNTS[int(curves[name].argmax())]} features"
         for name in (ours, other)
     ]
     return Claim(text, best[ours] > best[other], ", ".join(found))
@@ -265,7 +265,7 @@ def _overall_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
         mean for name, mean in means.items() if name not in OURS
     )
     others = max((n for n in means if n not in OURS), key=lambda name: means[name])
-    shown = [f"{name} {means[name]:.1f} %" for name in (*OURS, others)]
+    shown = [f"{name} {means[name]:.2f} %" for name in (*OURS, others)]
     more = f"; ahead of FRLL-Q: {', '.join(ahead)}" if ahead else ""
     text = (
         f"The overall 1-NN accuracies of FRLL-Q and FRLL-D are higher than all others on {dataset}"
@@ -308,7 +308,7 @@ def _gain_claim(
     return Claim(
         text,
         after < before,
-        f"its lead is {after:+.1f} points with the SVM, {before:+.1f} with 1-NN",
+        f"its lead is {after:+.2f} points with the SVM, {before:+.2f} with 1-NN",
     )
 
 

@@ -70,7 +70,7 @@ ALL_FEATURES = "All features"
 N_FOLDS = 10
 MANY_FEATURES = 60
 COUNTS_OF_MANY = (1, 2, 5, *range(10, 401, 10))
-SVM = {"C": 1.0, "gamma": "scale"}
+SVM: dict[str, Any] = {"C": 1.0, "gamma": "scale"}
 SVM_CURVE = partial(rbf_svm_curve, **SVM)
 
 # What else decides the numbers that `compute` returns: change it with the code.
@@ -188,7 +188,7 @@ def _line(curve: Curve) -> Series:
 
 def table_claims(results: Results) -> list[Claim]:
     """Check who has the highest accuracies."""
-    best = {name: round(float(curve.mean.max()), 1) for name, curve in _curves(results).items()}
+    best = {name: float(curve.mean.max()) for name, curve in _curves(results).items()}
     datasets = [name for name in DATASETS if (name, "Sparsity Score") in best]
 
     def ahead_of(other: str) -> list[str]:
@@ -212,7 +212,7 @@ def table_claims(results: Results) -> list[Claim]:
             others = max(METHODS[1:], key=lambda method: best[dataset, method])
             ours, theirs = best[dataset, METHODS[0]], best[dataset, others]
             text = f"SS has the highest accuracy on {dataset}"
-            claims.append(Claim(text, ours > theirs, f"SS {ours} %, {others} {theirs} %"))
+            claims.append(Claim(text, ours > theirs, f"SS {ours:.2f} %, {others} {theirs:.2f} %"))
     return claims
 
 
