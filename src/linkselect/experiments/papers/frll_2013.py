@@ -100,18 +100,34 @@ def _accuracies(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
     if np.bincount(y).min() > IMAGES_PER_CLASS:
         drawn = prototypes(y, IMAGES_PER_CLASS, random)
         X, y = X[drawn], y[drawn]
-    both = partial(_both_curves, unit.method)
-    found = cross_validated_curve(X, y, _nothing, both, COUNTS, N_FOLDS, random)
+    by_subsets = unit.method == "SFisherScore"
+    rank = _best_subsets if by_subsets else partial(_order, unit.method)
+    both = _both_curves_of_subsets if by_subsets else _both_curves
+    found = cross_validated_curve(X, y, rank, both, COUNTS, N_FOLDS, random)
     return {"n_features": list(COUNTS), "nearest": found[0].tolist(), "svm": found[1].tolist()}
 
 
-def _nothing(X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-    """Rank nothing: the subset-level Fisher score has no order that holds for all sizes."""
-    return np.arange(0)
+def _best_subsets(X: NDArray[Any], y: NDArray[Any]) -> Any:
+    """Return the best features for each number: the subset-level score has no order for all."""
+    return [TraceRatio(count).fit(X, y).order_ for count in COUNTS]
+
+
+def _both_curves_of_subsets(
+    train: NDArray[Any],
+    y_train: NDArray[Any],
+    test: NDArray[Any],
+    y_test: NDArray[Any],
+    subsets: Any,
+    n_features: Sequence[int],
+) -> NDArray[Any]:
+    """Return the accuracies of 1-NN and of the SVM with each number's own features."""
+    rows = (train, y_train, test, y_test)
+    return np.hstack(
+        [_both_curves(*rows, order, [m]) for order, m in zip(subsets, n_features, strict=True)]
+    )
 
 
 def _both_curves(
-    method: str,
     train: NDArray[Any],
     y_train: NDArray[Any],
     test: NDArray[Any],
@@ -119,21 +135,10 @@ def _both_curves(
     order: NDArray[Any],
     n_features: Sequence[int],
 ) -> NDArray[Any]:
-    """Rank by the training rows, and return the accuracies of 1-NN and of the SVM."""
+    """Return the accuracies of 1-NN and of the SVM."""
     rows = (train, y_train, test, y_test)
     svm = partial(linear_svm_curve, costs=COSTS, n_folds=N_FOLDS_FOR_COST)
-    if method != "SFisherScore":
-        ranked = _order(method, train, y_train)
-        return np.array(
-            [curve(*rows, ranked, n_features) for curve in (nearest_neighbor_curve, svm)]
-        )
-    best = [TraceRatio(count).fit(train, y_train).order_ for count in n_features]
-    return np.array(
-        [
-            [curve(*rows, chosen, [m])[0] for chosen, m in zip(best, n_features, strict=True)]
-            for curve in (nearest_neighbor_curve, svm)
-        ]
-    )
+    return np.array([curve(*rows, order, n_features) for curve in (nearest_neighbor_curve, svm)])
 
 
 def _order(method: str, X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
