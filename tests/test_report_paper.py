@@ -108,6 +108,7 @@ def test_numbers_of_features_part_rows(tmp_path):
         (24.5, "number of features", "24.5"),
         (0.85961, "share", "0.8596"),
         (24036.96, "ratio", "24037.0"),
+        (84.0, "rank sum, scaled", "84.0"),
     ],
 )
 def test_digits(value, unit, text):

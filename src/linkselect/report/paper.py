@@ -10,6 +10,7 @@ from pathlib import Path
 import linkselect
 from linkselect.experiments.agreement import (
     AVERAGE_RANK,
+    RANK_SUM,
     RATIO,
     SHARE,
     agreement_text,
@@ -113,7 +114,7 @@ def shown(value: float | None, unit: str) -> str:
         return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
     if unit in FORMATS:
         return f"{value:{FORMATS[unit]}}"
-    if "%" in unit or abs(value) >= 100:
+    if "%" in unit or unit.startswith(RANK_SUM) or abs(value) >= 100:
         return f"{value:.1f}"
     return f"{value:.3g}"
 
