@@ -325,7 +325,7 @@ def time_claims(results: Results) -> list[Claim]:
         return 1000 * sum(seconds[n_classes, size, method] for size in TIMED_SIZES)
 
     def shown(n_classes: int) -> str:
-        return ", ".join(f"{method} {total(n_classes, method):.0f} ms" for method in TIMED)
+        return ", ".join(f"{method} {total(n_classes, method):.1f} ms" for method in TIMED)
 
     slower = total(2, "FRLL-Q") > total(2, "RELIEF-F")
     claims = [Claim("With 2 classes FRLL-Q takes longer than RELIEF-F", slower, shown(2))]
