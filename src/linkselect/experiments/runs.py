@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import threading
 import time
 import warnings
@@ -155,6 +156,8 @@ def _end_with(parent: int) -> None:
             time.sleep(1.0)
         os._exit(1)
 
+    # Ctrl-C reaches workers, too. The parent ends them; they would only print where they were.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=watch, daemon=True).start()
 
 
