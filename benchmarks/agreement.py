@@ -9,50 +9,40 @@ Reasons are in `benchmarks/reasons.csv`: the first line that fits a cell counts,
 import argparse
 import csv
 import re
-from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
-from linkselect.experiments.agreement import compared, n_within, read_cells
+from linkselect.experiments.agreement import (
+    AVERAGE_RANK,
+    FEATURES,
+    RANK_SUM,
+    Measure,
+    compared,
+    measures_of,
+    same_winners,
+    unit_of,
+)
 from linkselect.experiments.papers import load_paper
+from linkselect.experiments.parts import read_cells, read_records
 from linkselect.report.paper import shown, shown_difference
 
 YEAR_2020 = "similarity-constraint-score-2020"
-NUMBER_OF_FEATURES = ": number of features"
 REASONS = Path(__file__).with_name("reasons.csv")
 
-
-@dataclass(frozen=True)
-class Measure:
-    """What counts as agreement: a distance in points, or as a share of the published number."""
-
-    distance: float
-    relative: bool = False
-
-    def agrees(self, cell):
-        return bool(n_within([cell], self.distance, relative=self.relative))
-
-    def __str__(self):
-        return f"{100 * self.distance:.0f} %" if self.relative else f"{self.distance:g} points"
-
-
-POINTS, SHARE = Measure(2.0), Measure(0.1, relative=True)
-MEASURES = {
+# What a table is asked for, where it is not the first step of its unit.
+ASKED = {
     (YEAR_2020, 3): Measure(3.0),
+    (YEAR_2020, 4): Measure(0.1, relative=True),
     (YEAR_2020, 6): Measure(4.0),
     (YEAR_2020, 8): Measure(3.0),
 }
-# Rank sums are compared by who wins a row, run times by their order; not number by number.
-BY_WINNER = {(YEAR_2020, 2), (YEAR_2020, 5)}
-NOT_COMPARED = {(YEAR_2020, 7)}
 
 
 def measure_of(paper, table, cell):
-    if cell.setting.endswith(NUMBER_OF_FEATURES):
-        return Measure(0.15, relative=True)
-    if cell.dataset == "Average rank":
-        return Measure(0.15, relative=True)
-    return MEASURES.get((paper.name, table.number), POINTS if "%" in table.unit_name else SHARE)
+    """Return what counts as agreement, or None where single numbers are not compared."""
+    unit = unit_of(cell, table.unit_name)
+    if unit in (AVERAGE_RANK, FEATURES):
+        return measures_of(unit)[0]
+    return ASKED.get((paper.name, table.number), next(iter(measures_of(unit)), None))
 
 
 def reason_for(reasons, paper, table, cell):
@@ -64,74 +54,72 @@ def reason_for(reasons, paper, table, cell):
     return "not found"
 
 
-def winners(cells):
-    """Return for each row whether a published winner has our lowest sum."""
-    rows = {}
-    for name, line in groupby(cells, key=lambda cell: (cell.dataset, cell.setting)):
-        line = list(line)
-        least = min(cell.published for cell in line)
-        best = min(cell.ours for cell in line)
-        rows[name] = any(cell.ours <= best for cell in line if cell.published == least)
-    return rows
-
-
-def summary(paper, table, cells):
-    if (paper.name, table.number) in NOT_COMPARED:
-        return f"| {table.number} | {len(cells)} | not compared number by number | |"
-    if (paper.name, table.number) in BY_WINNER:
-        rows = winners(cells)
-        return f"| {table.number} | {len(rows)} rows | same winner | {sum(rows.values())} |"
+def summary(paper, table, cells, record):
+    start = f"| {table.number} | {record.runs}, seed {record.seed}"
+    if table.unit_name.startswith(RANK_SUM):
+        rows = same_winners(cells)
+        return f"{start} | {len(rows)} rows | same winner | {sum(rows.values())} |"
     lines = []
     for measure in dict.fromkeys(measure_of(paper, table, cell) for cell in cells):
         same = [cell for cell in cells if measure_of(paper, table, cell) == measure]
-        found = f"{sum(measure.agrees(cell) for cell in same)}"
+        if measure is None:
+            lines.append(f"{start} | {len(same)} | not compared number by number | |")
+            continue
+        what = "" if len(same) == len(cells) else f"{unit_of(same[0], table.unit_name)}: "
+        held, found = sum(map(measure.agrees, same)), ""
         if not measure.relative:
-            found += f" (within 2: {n_within(same, 2.0)}, 4: {n_within(same, 4.0)})"
-        lines.append(f"| {table.number} | {len(same)} | within {measure} | {found} |")
+            steps = measures_of(unit_of(same[0], table.unit_name))
+            counts = [f"{sum(map(step.agrees, same))} within {step}" for step in steps]
+            found = f" ({', '.join(counts)})"
+        lines.append(f"{start} | {len(same)} | {what}within {measure} | {held}{found} |")
     return "\n".join(lines)
 
 
 def disagreements(paper, table, cells, reasons):
-    if (paper.name, table.number) in NOT_COMPARED:
-        return
-    if (paper.name, table.number) in BY_WINNER:
-        for (dataset, setting), same in winners(cells).items():
-            if not same:
-                line = [c for c in cells if (c.dataset, c.setting) == (dataset, setting)]
-                told = min(line, key=lambda cell: cell.published)
-                ours = min(line, key=lambda cell: cell.ours)
-                why = reason_for(reasons, paper, table, told)
-                yield (
-                    f"| {table.number} | {dataset} | winner | {setting} | {told.method} "
-                    f"| {ours.method} | | {why} |"
-                )
+    if table.unit_name.startswith(RANK_SUM):
+        yield from lost_rows(paper, table, cells, reasons)
         return
     for cell in cells:
-        if not measure_of(paper, table, cell).agrees(cell):
-            numbers = [shown(value, table.unit_name) for value in (cell.published, cell.ours)]
-            numbers.append(shown_difference(cell, table.unit_name))
-            fields = [table.number, cell.dataset, cell.method, cell.setting, *numbers]
-            fields.append(reason_for(reasons, paper, table, cell))
-            yield f"| {' | '.join(map(str, fields))} |"
+        measure = measure_of(paper, table, cell)
+        if measure is not None and not measure.agrees(cell):
+            unit = unit_of(cell, table.unit_name)
+            numbers = [shown(value, unit) for value in (cell.published, cell.ours)]
+            numbers.append(shown_difference(cell, unit))
+            names = [cell.dataset, table.shown_method(cell.method), cell.setting]
+            why = reason_for(reasons, paper, table, cell)
+            yield row(table.number, *names, *numbers, why)
+
+
+def lost_rows(paper, table, cells, reasons):
+    """Name the winners of rows that another method wins here."""
+    for (dataset, setting), same in same_winners(cells).items():
+        if not same:
+            line = [c for c in cells if (c.dataset, c.setting) == (dataset, setting)]
+            told = min(line, key=lambda cell: cell.published)
+            ours = min(line, key=lambda cell: cell.ours)
+            why = reason_for(reasons, paper, table, told)
+            yield row(table.number, dataset, "winner", setting, told.method, ours.method, "", why)
+
+
+def row(*fields):
+    # A bar inside a field, as in |M|, would end it.
+    return f"| {' | '.join(str(field).replace('|', chr(92) + '|') for field in fields)} |"
 
 
 def tables_part(paper, folder, reasons):
-    tables = {
-        number: compared(read_cells(folder / f"table-{number}.csv"))
-        for number in paper.tables
-        if (folder / f"table-{number}.csv").exists()
-    }
+    records = read_records(folder)
+    tables = [
+        (table, compared(read_cells(folder / f"table-{table.number}.csv")))
+        for table in paper.tables.values()
+        if table.name in records
+    ]
     if not tables:
         return []
-    off = [
-        line
-        for number, cells in tables.items()
-        for line in disagreements(paper, paper.tables[number], cells, reasons)
-    ]
+    off = [line for table, cells in tables for line in disagreements(paper, table, cells, reasons)]
     return [
-        "| table | cells | agreement | how many |",
-        "|---|---|---|---|",
-        *(summary(paper, paper.tables[number], cells) for number, cells in tables.items()),
+        "| table | runs | cells | agreement | how many |",
+        "|---|---|---|---|---|",
+        *(summary(paper, table, cells, records[table.name]) for table, cells in tables),
         "",
         "Cells that do not agree:",
         "",
@@ -143,22 +131,14 @@ def tables_part(paper, folder, reasons):
 
 
 def claims_part(folder):
-    file = folder / "claims.csv"
-    if not file.exists():
-        return []
-    with file.open(newline="", encoding="utf-8") as content:
-        lines = list(csv.DictReader(content))
-    if not lines:
-        return []
-    return [
-        "| where | claim | held | found |",
-        "|---|---|---|---|",
-        *(
-            f"| {line['part']} | {line['claim']} | {line['held']} | {line['found']} |"
-            for line in lines
-        ),
-        "",
+    lines = [
+        row(f"{record.part} ({record.runs}, seed {record.seed})", claim.text, held, claim.found)
+        for record in read_records(folder).values()
+        for claim in record.claims
+        for held in ("yes" if claim.held else "no",)
     ]
+    head = ["| where | claim | held | found |", "|---|---|---|---|"]
+    return [*head, *lines, ""] if lines else []
 
 
 def main():

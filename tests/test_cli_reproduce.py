@@ -117,6 +117,21 @@ def test_a_figure(run, tmp_path):
     assert not list(folder.glob("table-*"))
 
 
+def test_parts_are_made_one_by_one(run, tmp_path):
+    folder = tmp_path / "found"
+    for part in (("--table", "2", "--runs", "3"), ("--figure", "1", "--runs", "1")):
+        result = run("toy", *part, "--out", "found", "--jobs", "1")
+        assert result.returncode == 0, result.stderr
+    page = (folder / "index.html").read_text()
+    assert "Table 2. Accuracies" in page
+    assert "Figure 1. A curve" in page
+    assert "3 runs, seed 0" in page
+    assert "1 run, seed 0" in page
+    assert "It rains" in (folder / "claims.csv").read_text()
+    lines = (folder / "runs.csv").read_text().splitlines()
+    assert [line.rpartition(",")[0] for line in lines[1:]] == ["Table 2,3,3,0", "Figure 1,1,1,0"]
+
+
 def test_the_same_seed_gives_the_same_numbers_whatever_the_number_of_jobs(run, tmp_path):
     for out, options in {
         "one": ("--jobs", "1"),
@@ -145,7 +160,7 @@ def call(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "linkselect.experiments.papers.toy", toy)
 
     def typed(paper, **options):
-        arguments = [f"--{name}={value}" for name, value in options.items()]
+        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
         return cli.run(["reproduce", paper, *arguments]), capsys.readouterr().err
 
     return typed
@@ -193,7 +208,21 @@ def test_a_folder_that_cannot_be_made(call, tmp_path):
     (tmp_path / "file").write_text("")
     status, message = call("toy", table=2, out=tmp_path / "file")
     assert status == 1
-    assert "file" in message
+    assert "--out must be a folder, but" in message
+    assert "file is a file" in message
+    status, message = call("toy", table=2, out=tmp_path / "file" / "below")
+    assert status == 1
+    assert "cannot be made (Not a directory). Name another one by --out" in message
+
+
+def test_a_data_folder_that_is_mistyped(call, monkeypatch):
+    status, message = call("toy", table=2, data_dir="dta")
+    assert status == 1
+    assert "There is no folder 'dta', which --data-dir names" in message
+    monkeypatch.setenv("LINKSELECT_DATA", "nowhere")
+    status, message = call("toy", table=2)
+    assert status == 1
+    assert "'nowhere', which LINKSELECT_DATA names" in message
 
 
 def test_a_progress_bar_on_a_terminal_only(run, tmp_path):

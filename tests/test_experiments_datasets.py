@@ -90,6 +90,27 @@ def test_a_missing_set_without_an_address_says_what_to_do(no_folders, tmp_path):
         assert part in message
 
 
+def test_a_data_folder_that_does_not_exist(no_folders, tmp_path, monkeypatch):
+    with pytest.raises(DataNotFoundError, match="There is no folder '.*dta', which data_dir names"):
+        load_dataset("Ionosphere", tmp_path / "dta")
+    monkeypatch.setenv("LINKSELECT_DATA", "nowhere")
+    with pytest.raises(DataNotFoundError, match="'nowhere', which LINKSELECT_DATA names"):
+        load_dataset("Ionosphere")
+
+
+def test_a_damaged_file_is_named(no_folders, tmp_path):
+    path = tmp_path / "ionosphere.npz"
+    np.savez_compressed(path, X=np.eye(3), y=np.arange(3), class_names=["a", "b", "c"])
+    whole = path.read_bytes()
+    flipped = bytes(byte ^ 255 if 60 < place < 90 else byte for place, byte in enumerate(whole))
+    np.savez(path, X=np.eye(3))
+    without_y = path.read_bytes()
+    for content in (b"", b"no archive", whole[:100], flipped, without_y):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"ionosphere.npz is damaged, or .*Replace it"):
+            load_dataset("Ionosphere", tmp_path)
+
+
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(ValueError, match="no data set 'Iris'. Known are: Ionosphere, Sonar"):
         load_dataset("Iris")

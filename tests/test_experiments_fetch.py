@@ -114,9 +114,19 @@ def test_what_is_not_the_expected_set_is_refused_and_not_kept(site, tmp_path):
     publish(site, "Ionosphere")
     page = "/ionosphere/ionosphere.data"
     site.pages[page] = site.pages[page].replace(b"0.99539", b"0.99538", 1)
-    with pytest.raises(ValueError, match="What was fetched from UCI 52.*its checksum differs"):
+    with pytest.raises(ValueError, match="its checksum differs") as caught:
         load_dataset("Ionosphere")
     assert not list(tmp_path.rglob("*.npz"))
+    assert f"What was fetched from {site.address}/ionosphere" in str(caught.value)
+    assert "LINKSELECT_UCI names another address" in str(caught.value)
+
+
+def test_a_cache_that_cannot_be_written(site, tmp_path, monkeypatch):
+    publish(site, "Ionosphere")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(DataNotFoundError, match="cannot be written .*XDG_CACHE_HOME names another"):
+        load_dataset("Ionosphere")
 
 
 def test_a_broken_download_is_noticed(site, tmp_path):

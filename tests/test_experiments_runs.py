@@ -133,8 +133,90 @@ def test_nothing_is_known_of_the_time_before_the_first_unit(store):
     assert seen[0].seconds_left is None
 
 
-SLOW_RUN = """
+def test_timed_units_come_last_one_at_a_time(store):
+    units = [Unit(name, "Wine", "Variance", run) for name in ("time", "curve") for run in range(3)]
+    results = run_units(units, when_and_where, store, jobs=2, timed=("time",))
+    timed = [results[unit] for unit in units if unit.experiment == "time"]
+    others = [results[unit] for unit in units if unit.experiment != "time"]
+    assert {result["process"] for result in timed} == {os.getpid()}
+    assert os.getpid() not in {result["process"] for result in others}
+    last = max(result["end"] for result in others)
+    assert all(result["start"] >= last for result in timed)
+
+
+def when_and_where(unit, data_dir):
+    start = time.time()
+    return {"start": start, "end": time.time(), "process": os.getpid()}
+
+
+SHARED_RUN = """
 import sys, time
+from pathlib import Path
+from linkselect.experiments.paper import Unit
+from linkselect.experiments.runs import run_units
+from linkselect.experiments.store import Store
+
+computed = 0
+
+def compute(unit, data_dir):
+    global computed
+    computed += 1
+    time.sleep(0.05)
+    return {"value": unit.run}
+
+store = Store(Path(sys.argv[1]), "a-paper")
+ready = Path(sys.argv[2])
+Path(f"{ready}-{sys.argv[3]}").touch()
+while len(list(ready.parent.glob("ready-*"))) < 2:
+    time.sleep(0.01)
+units = [Unit("e", f"d{d}", f"m{m}", run) for run in range(2) for d in range(5) for m in range(8)]
+run_units(units, compute, store)
+print(computed)
+"""
+
+
+def test_two_processes_share_the_work(store, tmp_path):
+    script = tmp_path / "shared_run.py"
+    script.write_text(SHARED_RUN)
+    command = [sys.executable, str(script), str(store.path), str(tmp_path / "ready")]
+    runs = [subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True) for name in "ab"]
+    counts = [int(run.communicate(timeout=120)[0]) for run in runs]
+    assert min(counts) > 0
+    assert 80 <= sum(counts) < 110, counts
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks processes up in /proc")
+def test_workers_end_with_the_process_that_was_killed(store, tmp_path):
+    script = tmp_path / "slow_run.py"
+    script.write_text(SLOW_RUN)
+    run = subprocess.Popen([sys.executable, str(script), str(store.path)])
+    wait_until(lambda: store.path.exists() and store.find(SLOW_UNITS))
+    workers = {stored.result["process"] for stored in store.find(SLOW_UNITS).values()}
+    assert run.pid not in workers
+    run.kill()
+    run.wait()
+    wait_until(lambda: not any(map(is_running, workers)))
+
+
+def is_running(process):
+    try:
+        # What ended but was not waited for by its new parent is a zombie.
+        return " Z " not in Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(condition):
+    give_up = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.2)
+
+
+SLOW_UNITS = [Unit("e", "d", "m", number) for number in range(200)]
+SLOW_RUN = """
+import os, sys, time
 from pathlib import Path
 from linkselect.experiments.paper import Unit
 from linkselect.experiments.runs import run_units
@@ -142,7 +224,7 @@ from linkselect.experiments.store import Store
 
 def compute(unit, data_dir):
     time.sleep(0.2)
-    return {"value": unit.run}
+    return {"value": unit.run, "process": os.getpid()}
 
 if __name__ == "__main__":
     store = Store(Path(sys.argv[1]), "a-paper")
@@ -162,7 +244,7 @@ def test_a_stopped_run_loses_nothing_that_was_finished(store, tmp_path, signal_n
     script.write_text(SLOW_RUN)
     command = [sys.executable, str(script), str(store.path)]
     run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    units = [Unit("e", "d", "m", number) for number in range(200)]
+    units = SLOW_UNITS
     give_up = time.monotonic() + 120
     while not (store.path.exists() and len(store.find(units)) >= 3):
         assert run.poll() is None

@@ -41,8 +41,10 @@ def test_the_first_result_stays(store):
     assert store.keep(UNIT, {"value": 2}, 0.2).result == {"value": 1}
 
 
-@pytest.mark.parametrize("change", [{"paper": "another"}, {"version": "0.0.0"}])
-def test_results_belong_to_a_paper_and_a_version(store, change):
+@pytest.mark.parametrize(
+    "change", [{"paper": "another"}, {"version": "0.0.0"}, {"protocol": '{"folds": 5}'}]
+)
+def test_results_belong_to_a_paper_a_version_and_a_protocol(store, change):
     store.keep(UNIT, {"value": 1}, 0.1)
     other = Store(store.path, **({"paper": store.paper} | change))
     assert other.find([UNIT]) == {}
@@ -60,6 +62,7 @@ def test_rows_say_what_they_are(store):
         "paper": "a-paper",
         "key": UNIT.key,
         "version": linkselect.__version__,
+        "protocol": "{}",
         "experiment": "curve",
         "dataset": "Wine",
         "method": "Variance",
@@ -102,6 +105,44 @@ def test_the_database_of_another_program(store):
     with pytest.raises(StoreError, match="another program's database"):
         store.find([UNIT])
     assert store.path.read_bytes() == before
+
+
+def test_a_store_of_results_without_a_protocol(store):
+    connection = sqlite3.connect(store.path)
+    connection.execute("CREATE TABLE results (paper TEXT, key TEXT, version TEXT, result TEXT)")
+    connection.execute("PRAGMA application_id = 0x6C6B736C")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreError, match="by another version of linkselect.* Move it away"):
+        store.find([UNIT])
+
+
+class NoWriteAheadLog(sqlite3.Connection):
+    def execute(self, query, *values):
+        if "journal_mode" in query:  # SQLite does not wait for the lock here
+            raise sqlite3.OperationalError("database is locked")
+        return super().execute(query, *values)
+
+
+def test_a_new_store_does_without_a_write_ahead_log(store, monkeypatch):
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda path, timeout: connect(path, timeout, factory=NoWriteAheadLog)
+    )
+    assert store.keep(UNIT, {"value": 1}, 0.1).result == {"value": 1}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "message"), [(0.0, "another process. Try"), (2.0, "another process for 2 seconds")]
+)
+def test_a_locked_store_says_how_long_it_waited(store, monkeypatch, seconds, message):
+    store.find([UNIT])
+    monkeypatch.setattr("linkselect.experiments.store.SECONDS_TO_WAIT_FOR_A_LOCK", seconds)
+    other = sqlite3.connect(store.path)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match=message):
+        store.keep(UNIT, {"value": 1}, 0.1)
+    other.close()
 
 
 def test_a_folder_that_does_not_exist(tmp_path):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -74,15 +76,25 @@ def test_claims_count_sets():
     assert claims[0].found.startswith("so on 4 of 6 sets: Ionosphere")
 
 
-def test_panels_leave_out_the_last_point_of_large_sets():
-    def many(unit):
-        return {"n_features": [1, 400, 2000], "accuracy": [0.1, 0.2, 0.3]}
+def test_all_features_are_no_choice_on_the_gene_sets():
+    assert sparsity_2012._counts(2000)[-1] == 400
+    assert sparsity_2012._counts(13) == list(range(1, 14))
 
-    colon = {unit: many(unit) for unit in TABLE.units(1) if unit.dataset == "Colon Cancer"}
+
+def test_panels():
+    results = made_up(level)
+    colon = {unit: result for unit, result in results.items() if unit.dataset == "Colon Cancer"}
     (panel,) = FIGURE.panels(colon)
     assert panel.title == "Colon Cancer"
     assert list(panel.series) == list(METHODS)
-    assert list(panel.series["Variance"].x) == [1, 400]
+    assert list(panel.series["Variance"].x) == [1, 2, 3, 4]
+
+
+def test_a_change_of_the_svm_changes_the_protocol():
+    before = PAPER.protocol_text
+    changed = replace(PAPER, protocol=PAPER.protocol | {"SVM": {"C": 2.0, "gamma": "scale"}})
+    assert changed.protocol_text != before
+    assert sparsity_2012.SVM_CURVE.keywords == PAPER.protocol["SVM"]
 
 
 @pytest.mark.parametrize("method", ["Fisher Score", "Laplacian Score", "All features"])

@@ -42,6 +42,16 @@ def test_claims_fail_where_another_method_leads():
     assert not any(value for text, value in held.items() if text.startswith("The overall"))
 
 
+def test_who_is_behind_to_the_end_is_said_so():
+    results = {unit: as_published(unit) for unit in CURVES.units(1)}
+    for unit, result in results.items():
+        if unit.method == "MRMR-Diff":
+            result["nearest"] = [value + 0.3 for value in result["nearest"]]
+    found = [claim.found for claim in CURVES.claims(results) if claim.text.startswith("MRMR is")]
+    assert len(found) == 3
+    assert all(text.endswith("FRLL is still behind with all features") for text in found)
+
+
 def test_panels():
     results = {unit: as_published(unit) for unit in CURVES.units(2)}
     panels = CURVES.panels(results)

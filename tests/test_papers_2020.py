@@ -1,4 +1,4 @@
-"""The experiments of 2020: what methods see, units that tables share, and a smoke run of all."""
+"""The experiments of 2020: what methods see, units that tables share, and a run of the figures."""
 
 import json
 import os
@@ -16,8 +16,6 @@ from linkselect.experiments.papers.similarity_2020.reading import mean_over_kept
 from linkselect.experiments.published import published
 
 PAPER = load_paper("similarity-constraint-score-2020")
-QUICK = ("WBCD", "Dermatology")
-
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -101,7 +99,7 @@ def test_tables_and_figures_share_their_units():
     assert set(PAPER.figures[5].units(4)) <= curves
     assert {unit for unit in PAPER.tables[8].units(4) if unit.method == "eps^S"} <= curves
     clustered = set(PAPER.tables[6].units(4))
-    assert set(PAPER.figures[7].units(4)) <= clustered
+    assert set(PAPER.figures[7].units(4)) <= clustered | curves
     shared = set(PAPER.tables[5].units(4)) & clustered
     assert {unit.method for unit in shared} == {"eps^SS", "C4", "C7"}
     assert not any(unit.run >= 20 for unit in PAPER.tables[6].units(100))
@@ -148,23 +146,35 @@ def result_of(unit):
     return json.loads(json.dumps(PAPER.compute(unit, DATA)))
 
 
-def smoke_units(number, n_runs=2):
-    return [unit for unit in PAPER.tables[number].units(n_runs) if unit.dataset in QUICK]
+def test_the_scores_are_faster_than_the_wrapper():
+    table = PAPER.tables[7]
+    seconds = {"SFS-1NN": 2.0, "eps^S": 1.0, "eps^SS": 3.0}
+    results = {
+        unit: {"seconds": seconds[unit.method] + unit.run}
+        for unit in table.units(2)
+        if unit.method in seconds
+    }
+    held = {claim.text: claim.held for claim in table.claims(results)}
+    assert held == {
+        "eps^S is always faster than SFS-1NN": True,
+        "eps^SS is always faster than SFS-1NN": False,
+    }
+    [ours] = {cell.ours for cell in table.cells(results) if cell.method == "eps^S"}
+    assert ours == 1.0
 
 
-@pytest.mark.parametrize("number", [2, 3, 4, 5, 6, 8])
-@pytest.mark.usefixtures("data_dir")
-def test_smoke(number):
-    results = {unit: result_of(unit) for unit in smoke_units(number)}
-    cells = PAPER.tables[number].cells(results)
-    assert {cell.dataset for cell in cells} >= set(QUICK)
-    assert all(np.isfinite(cell.ours) for cell in cells)
-    assert all(cell.published is not None for cell in cells)
-    for claim in PAPER.tables[number].claims(results):
-        assert claim.found
-    if number in (3, 6):
-        gaps = [abs(cell.ours - cell.published) for cell in cells if cell.dataset == "WBCD"]
-        assert np.median(gaps) < 6
+def test_figure_7_has_the_wrapper_with_its_mark():
+    figure = PAPER.figures[7]
+    results = {
+        unit: {"accuracy": np.ones(len(protocol.counts_of(unit)))} for unit in figure.units(1)
+    }
+    for panel in figure.panels(results):
+        assert "SFS-1NN (1-NN on the prototypes; sees all training labels)" in panel.series
+
+
+def test_only_clustering_is_limited_to_20_runs():
+    for number in (8, 10):
+        assert max(unit.run for unit in PAPER.figures[number].units(100)) == 99
 
 
 def test_run_times_are_measured(data_dir):

@@ -66,7 +66,9 @@ def test_table(name, number, store_folder):
     table = paper.tables[number]
     units = [unit for unit in table.units(N_RUNS) if unit.dataset in small and is_short(unit)]
     store = Store(store_folder / "results.sqlite", name)
-    cells = table.cells(run_units(units, paper.compute, store, data_dir=DATA))
+    results = run_units(units, paper.compute, store, data_dir=DATA)
+    cells = table.cells(results)
+    assert all(claim.found for claim in table.claims(results))
     printed = {
         (row.dataset, row.method, row.setting, row.value)
         for row in published(name, number)

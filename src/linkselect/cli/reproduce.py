@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from linkselect.experiments.paper import Cell, Claim, Figure, Paper, Results, Table
+    from linkselect.experiments.parts import Record
     from linkselect.experiments.runs import Progress
-    from linkselect.report.paper import Content
+    from linkselect.experiments.store import Store
 
 __all__ = ["reproduce"]
 
@@ -62,31 +63,16 @@ def reproduce(
     seed
         Where random draws start from.
     """
-    content = _load(paper)
-    tables, figures = _chosen(content, table, figure)
+    chosen = _load(paper)
+    tables, figures = _chosen(chosen, table, figure)
     _check_numbers(runs, jobs, seed)
     _check_packages()
-    request = _Request(
-        content,
-        tables,
-        figures,
-        content.default_runs if runs is None else runs,
-        _n_cores() if jobs is None else jobs,
-        data_dir,
-        Path("reproduction") / paper if out is None else out,
-        seed,
-    )
-    from linkselect.experiments.runs import UnitError
-    from linkselect.experiments.store import StoreError
-
-    try:
-        _run(request)
-    except (UnitError, StoreError) as error:
-        raise InputError(str(error)) from error
-    except KeyboardInterrupt:
-        kept = request.out / "results.sqlite"
-        say(f"What was finished is in {kept}; the same command goes on from there.", error=True)
-        raise
+    _check_folder(data_dir)
+    n_runs = chosen.default_runs if runs is None else runs
+    n_jobs = _n_cores() if jobs is None else jobs
+    folder = Path("reproduction") / paper if out is None else out
+    _make_folder(folder)
+    _run_or_say_why(_Request(chosen, tables, figures, n_runs, n_jobs, data_dir, folder, seed))
 
 
 @dataclass(frozen=True)
@@ -149,25 +135,53 @@ def _n_cores() -> int:
     return int(joblib.cpu_count())
 
 
+def _check_folder(data_dir: Path | None) -> None:
+    """Say that a folder is mistyped before its sets are looked for elsewhere."""
+    named = data_dir or os.environ.get("LINKSELECT_DATA")
+    if named and not Path(named).is_dir():
+        option = "--data-dir" if data_dir else "LINKSELECT_DATA"
+        raise InputError(f"There is no folder {str(named)!r}, which {option} names.")
+
+
+def _make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError(f"--out must be a folder, but {out} is a file.") from None
+    except OSError as error:
+        text = f"The folder {out} cannot be made ({error.strerror}). Name another one by --out."
+        raise InputError(text) from error
+
+
+def _run_or_say_why(request: _Request) -> None:
+    from linkselect.experiments.runs import UnitError
+    from linkselect.experiments.store import StoreError
+
+    try:
+        _run(request)
+    except (UnitError, StoreError) as error:
+        raise InputError(str(error)) from error
+    except KeyboardInterrupt:
+        kept = request.out / "results.sqlite"
+        say(f"What was finished is in {kept}; the same command goes on from there.", error=True)
+        raise
+
+
 def _run(request: _Request) -> None:
     from rich.console import Console
 
+    from linkselect.experiments.parts import write_records
     from linkselect.report.page import write_page
-    from linkselect.report.paper import Page, paper_page
+    from linkselect.report.paper import page_of, paper_page
 
     # In a pipe there is no width to keep to, and names cut short cannot be searched for.
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH_IN_A_PIPE)
-    request.out.mkdir(parents=True, exist_ok=True)
     results = _compute(request)
-    tables = [_make_table(table, results(table), request.out, console) for table in request.tables]
-    figures = [
-        _make_figure(figure, results(figure), request.out, console) for figure in request.figures
-    ]
-    _write_claims(request.out / "claims.csv", [*tables, *figures])
-    page = Page(
-        request.paper.name, request.paper.title, request.runs, request.seed, [*tables, *figures]
-    )
-    write_page(paper_page(page), request.out / "index.html")
+    tables = [_make_table(table, results(table), request, console) for table in request.tables]
+    figures = [_make_figure(item, results(item), request, console) for item in request.figures]
+    write_records(request.out, [*tables, *figures])
+    # The page has what earlier commands made as well.
+    write_page(paper_page(page_of(request.paper, request.out)), request.out / "index.html")
     ending = f"Everything is in {request.out}; begin with index.html."
     console.print(ending, markup=False, highlight=False, soft_wrap=True)
 
@@ -175,7 +189,6 @@ def _run(request: _Request) -> None:
 def _compute(request: _Request) -> Callable[[Table | Figure], Results]:
     """Do all the work, and return a function that picks the results of one table or figure."""
     from linkselect.experiments.runs import run_units
-    from linkselect.experiments.store import Store
 
     parts: list[Table | Figure] = [*request.tables, *request.figures]
     units = [unit for part in parts for unit in part.units(request.runs)]
@@ -185,76 +198,92 @@ def _compute(request: _Request) -> Callable[[Table | Figure], Results]:
         found = run_units(
             seeded.values(),
             request.paper.compute,
-            Store(request.out / "results.sqlite", request.paper.name),
+            _store(request),
             request.jobs,
             request.data_dir,
             progress,
+            request.paper.timed,
         )
     return lambda part: {unit: found[seeded[unit]] for unit in part.units(request.runs)}
 
 
-def _make_table(table: Table, results: Results, out: Path, console: Console) -> Content:
-    from linkselect.experiments.agreement import write_cells
-    from linkselect.report.paper import TableContent
+def _store(request: _Request) -> Store:
+    from linkselect.experiments.store import Store
+
+    protocol = request.paper.protocol_text
+    return Store(request.out / "results.sqlite", request.paper.name, protocol=protocol)
+
+
+def _make_table(table: Table, results: Results, request: _Request, console: Console) -> Record:
+    from linkselect.experiments.parts import made_of, write_cells
 
     cells = table.cells(results)
-    claims = table.claims(results)
-    write_cells(out / f"table-{table.number}.csv", cells)
-    console.print(_as_rich(table, cells))
-    _print_claims(claims, console)
-    return TableContent(table.number, table.title, table.unit_name, cells, claims)
+    record = made_of(table.name, results, request.seed, table.claims(results))
+    write_cells(request.out / f"table-{table.number}.csv", cells)
+    console.print(_as_rich(table, cells, record))
+    _print_claims(record.claims, console)
+    return record
 
 
-def _make_figure(figure: Figure, results: Results, out: Path, console: Console) -> Content:
+def _make_figure(figure: Figure, results: Results, request: _Request, console: Console) -> Record:
+    from linkselect.experiments.parts import made_of
     from linkselect.plot.papers import draw_panels, save_figure
-    from linkselect.report.paper import FigureContent
 
-    title = f"Figure {figure.number}. {figure.title}"
-    claims = figure.claims(results)
+    record = made_of(figure.name, results, request.seed, figure.claims(results))
     drawn = draw_panels(figure.panels(results))
-    png, svg = save_figure(drawn, out, f"figure-{figure.number}")
+    png, svg = save_figure(drawn, request.out, f"figure-{figure.number}")
+    title = f"{figure.name}. {figure.title} ({record.runs})"
     console.print(title, style="bold", markup=False, highlight=False)
     console.print(f"  {png}\n  {svg}", markup=False, highlight=False, soft_wrap=True)
-    _print_claims(claims, console)
-    return FigureContent(figure.number, figure.title, svg.read_text(encoding="utf-8"), claims)
+    _print_claims(record.claims, console)
+    return record
 
 
-def _as_rich(table: Table, cells: Sequence[Cell]) -> Any:
+def _as_rich(table: Table, cells: Sequence[Cell], record: Record) -> Any:
     """Lay a table out for the terminal, with a data set's name where it begins."""
     import rich.box
     import rich.table
-    from rich.markup import escape
 
-    from linkselect.report.paper import agreement_text, shown, shown_difference
+    from linkselect.experiments.agreement import agreement_text
 
-    title = f"Table {table.number}. {table.title} ({table.unit_name})"
-    caption = agreement_text(cells, table.unit_name)
     shape = rich.table.Table(
-        title=title,
+        title=f"{table.name}. {table.title} ({table.unit_name})",
         title_justify="left",
-        caption=caption,
+        caption=f"{agreement_text(cells, table.unit_name)} ({record.runs})",
         caption_justify="left",
         box=rich.box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    has = {"setting": any(c.setting for c in cells), "features": any(c.n_features for c in cells)}
-    for name in ("data set", "method", *(name for name in has if has[name])):
+    columns = ["data set", "method"]
+    columns += ["setting"] if any(cell.setting for cell in cells) else []
+    columns += ["features"] if any(cell.n_features for cell in cells) else []
+    for name in columns:
         shape.add_column(name, overflow="fold")
     for name in ("published", "ours", "difference"):
         shape.add_column(name, justify="right", no_wrap=True)
     before = ""
     for cell in cells:
-        optional = {"setting": cell.setting, "features": cell.n_features}
-        shape.add_row(
-            "" if cell.dataset == before else escape(cell.dataset),
-            escape(cell.method),
-            *(escape(optional[name]) for name in has if has[name]),
-            shown(cell.published, table.unit_name),
-            shown(cell.ours, table.unit_name),
-            shown_difference(cell, table.unit_name),
-        )
+        shape.add_row(*_texts(table, cell, columns, before))
         before = cell.dataset
     return shape
+
+
+def _texts(table: Table, cell: Cell, columns: Sequence[str], before: str) -> list[str]:
+    """Return a cell's line; `before` is the data set of the line above."""
+    from rich.markup import escape
+
+    from linkselect.experiments.agreement import unit_of
+    from linkselect.report.paper import shown, shown_difference
+
+    unit = unit_of(cell, table.unit_name)
+    names = {
+        "data set": "" if cell.dataset == before else cell.dataset,
+        "method": table.shown_method(cell.method),
+        "setting": cell.setting,
+        "features": cell.n_features,
+    }
+    numbers = (shown(cell.published, unit), shown(cell.ours, unit), shown_difference(cell, unit))
+    return [*(escape(names[name]) for name in columns), *numbers]
 
 
 def _print_claims(claims: Sequence[Claim], console: Console) -> None:
@@ -265,16 +294,6 @@ def _print_claims(claims: Sequence[Claim], console: Console) -> None:
         text = escape(f"{claim.text} ({claim.found})")
         console.print(f"  {verdict}: {text}", highlight=False)
     console.print()
-
-
-def _write_claims(path: Path, contents: Sequence[Content]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(("part", "claim", "held", "found"))
-        for part in contents:
-            for claim in part.claims:
-                held = "yes" if claim.held else "no"
-                writer.writerow((part.name, claim.text, held, claim.found))
 
 
 @contextmanager

@@ -1,16 +1,87 @@
-"""Tables on disk, and how many of their numbers agree with the published ones."""
+"""How many of a table's numbers agree with the published ones.
+
+One rule for all papers: numbers are compared as they are, not rounded as they are printed. Whoever
+is ahead is ahead, by however little, and 2.04 is not within 2.
+"""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
 from linkselect.experiments.paper import Cell
 
-__all__ = ["COLUMNS", "compared", "difference", "n_within", "read_cells", "write_cells"]
+__all__ = [
+    "AVERAGE_RANK",
+    "FEATURES",
+    "RANK_SUM",
+    "SECONDS",
+    "Measure",
+    "agreement_text",
+    "compared",
+    "difference",
+    "measures_of",
+    "same_winners",
+    "unit_of",
+]
 
-COLUMNS = ("dataset", "method", "setting", "n_features", "published", "ours", "difference")
+AVERAGE_RANK, FEATURES, RANK_SUM = "average rank", "number of features", "rank sum"
+LINKS, RATIO, SHARE, SECONDS = "number of links", "ratio", "share", "seconds"
+UNITS_OF_MEASURES = {"|M|": LINKS, "NML": RATIO, "CNML": SHARE}
+# Differences of sums that are equal but for rounding.
+TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What counts as agreement: a distance in points, or as a share of the published number."""
+
+    distance: float
+    relative: bool = False
+
+    def agrees(self, cell: Cell) -> bool:
+        """Tell whether ours is no farther from the published number, which there must be."""
+        gap = difference(cell)
+        if gap is None or cell.published is None:
+            return False
+        allowed = self.distance * abs(cell.published) if self.relative else self.distance
+        return abs(gap) <= allowed + TINY
+
+    def __str__(self) -> str:
+        return f"{100 * self.distance:.0f} %" if self.relative else f"{self.distance:g} points"
+
+
+POINTS = (Measure(2.0), Measure(4.0))
+SHARES = (Measure(0.05, relative=True), Measure(0.1, relative=True))
+NEAR_NUMBERS = (Measure(0.15, relative=True),)
+
+
+def unit_of(cell: Cell, table_unit: str) -> str:
+    """Return the unit of a cell: its table's, but for rows that count something else.
+
+    Examples
+    --------
+    >>> from linkselect.experiments.paper import Cell
+    >>> unit_of(Cell("Average rank", "C1", "", "", 2.5, 2.6), "accuracy, %")
+    'average rank'
+    """
+    if cell.dataset == "Average rank":
+        return AVERAGE_RANK
+    if cell.setting.endswith(f": {FEATURES}"):
+        return FEATURES
+    return UNITS_OF_MEASURES.get(cell.method, table_unit)
+
+
+def measures_of(unit: str) -> tuple[Measure, ...]:
+    """Return the steps of agreement in a unit, none where single numbers are not compared.
+
+    Times are those of two machines, and rank sums tell who wins.
+    """
+    if unit.startswith((RANK_SUM, SECONDS)):
+        return ()
+    if unit in (AVERAGE_RANK, FEATURES):
+        return NEAR_NUMBERS
+    return POINTS if "%" in unit else SHARES
 
 
 def difference(cell: Cell) -> float | None:
@@ -23,51 +94,48 @@ def compared(cells: Iterable[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.published is not None]
 
 
-def n_within(cells: Iterable[Cell], distance: float, *, relative: bool = False) -> int:
-    """Count the cells whose difference is at most a distance, or a share of the published one.
+def same_winners(cells: Iterable[Cell]) -> dict[tuple[str, str], bool]:
+    """Tell for each data set and setting whether a published winner has our lowest number."""
+    rows: dict[tuple[str, str], list[Cell]] = {}
+    for cell in compared(cells):
+        rows.setdefault((cell.dataset, cell.setting), []).append(cell)
+    return {name: _has_published_winner(row) for name, row in rows.items()}
 
-    Numbers are compared as the papers print them, to a tenth (a share: to a thousandth).
+
+def _has_published_winner(row: Sequence[Cell]) -> bool:
+    # Published winners may tie.
+    least = min(cell.published for cell in row if cell.published is not None)
+    winners = [cell.ours for cell in row if cell.published == least]
+    return min(winners) <= min(cell.ours for cell in row) + TINY
+
+
+def agreement_text(cells: Iterable[Cell], table_unit: str) -> str:
+    """Say how many numbers agree, unit by unit.
+
+    Examples
+    --------
+    >>> from linkselect.experiments.paper import Cell
+    >>> agreement_text([Cell("Wine", "Variance", "", "", 95.4, 98.3)], "accuracy, %")
+    '0 of 1 within 2 points, 1 within 4 points'
     """
-    n_agreeing = 0
-    for cell in cells:
-        if cell.published is None:
-            continue
-        gap = abs(cell.ours - cell.published)
-        shown = round(gap / abs(cell.published), 3) if relative else round(gap, 1)
-        n_agreeing += shown <= distance
-    return n_agreeing
+    by_unit: dict[str, list[Cell]] = {}
+    for cell in compared(cells):
+        by_unit.setdefault(unit_of(cell, table_unit), []).append(cell)
+    if not by_unit:
+        return "the paper prints no numbers for this table"
+    texts = {unit: _of_one_unit(known, unit) for unit, known in by_unit.items()}
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return "; ".join(f"{unit}: {text}" for unit, text in texts.items())
 
 
-def write_cells(path: Path, cells: Sequence[Cell]) -> None:
-    """Write a table as CSV."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        for cell in cells:
-            writer.writerow(
-                [
-                    cell.dataset,
-                    cell.method,
-                    cell.setting,
-                    cell.n_features,
-                    "" if cell.published is None else cell.published,
-                    f"{cell.ours:.6g}",
-                    "" if cell.published is None else f"{cell.ours - cell.published:.6g}",
-                ]
-            )
-
-
-def read_cells(path: Path) -> list[Cell]:
-    """Read a table that `write_cells` wrote."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return [
-            Cell(
-                row["dataset"],
-                row["method"],
-                row["setting"],
-                row["n_features"],
-                float(row["published"]) if row["published"] else None,
-                float(row["ours"]),
-            )
-            for row in csv.DictReader(file)
-        ]
+def _of_one_unit(cells: Sequence[Cell], unit: str) -> str:
+    if unit.startswith(RANK_SUM):
+        rows = same_winners(cells)
+        return f"the published winner wins in {sum(rows.values())} of {len(rows)} rows"
+    if unit.startswith(SECONDS):
+        return "not compared number by number, since the machines differ"
+    first, *others = measures_of(unit)
+    n_near = sum(map(first.agrees, cells))
+    more = [f", {sum(map(step.agrees, cells))} within {step}" for step in others]
+    return f"{n_near} of {len(cells)} within {first}{''.join(more)}"

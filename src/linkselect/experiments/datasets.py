@@ -5,16 +5,24 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.experiments.fetch import FetchError, ProgressFunction, UciSource, fetch_arrays
+from linkselect.experiments.fetch import (
+    FetchError,
+    ProgressFunction,
+    UciSource,
+    fetch_arrays,
+    uci_address,
+)
 
 __all__ = [
     "DATASETS",
@@ -92,9 +100,9 @@ class DatasetSpec:
     image_shape: tuple[int, int] | None = None
 
 
-_ASU = "ASU feature selection repository (scikit-feature); no public address to fetch from"
-_FACES = "copies of the face database are passed around as MATLAB files; no public address"
-_GENES = "R package datamicroarray; no public address to fetch from"
+_ASU = "ASU feature selection repository (scikit-feature); not fetched"
+_FACES = "copies of the face database are passed around as MATLAB files; not fetched"
+_GENES = "R package datamicroarray; not fetched"
 
 _SPECS = (
     DatasetSpec(
@@ -409,7 +417,15 @@ def _spec(name: str) -> DatasetSpec:
 
 def _folders(data_dir: str | os.PathLike[str] | None) -> list[Path]:
     named = data_dir or os.environ.get("LINKSELECT_DATA")
-    return [Path(named), cache_folder()] if named else [cache_folder()]
+    if not named:
+        return [cache_folder()]
+    if not Path(named).is_dir():
+        raise DataNotFoundError(
+            f"There is no folder {str(named)!r}, which "
+            f"{'data_dir' if data_dir else 'LINKSELECT_DATA'} names. Name the folder of the data "
+            "files, or none to fetch what can be fetched."
+        )
+    return [Path(named), cache_folder()]
 
 
 def _find(spec: DatasetSpec, data_dir: str | os.PathLike[str] | None) -> Path | None:
@@ -442,9 +458,20 @@ def _obtain(
 def _fetch(spec: DatasetSpec, source: UciSource, progress: ProgressFunction | None) -> Path:
     X, y = fetch_arrays(source, spec.shape[1], progress)
     names = source.class_names or source.labels
-    _checked(Dataset(spec.name, X, y, names), f"What was fetched from {source}")
+    _checked(
+        Dataset(spec.name, X, y, names),
+        f"What was fetched from {uci_address()}/{source.files[0]}",
+        f"Get {spec.file} elsewhere and name its folder by data_dir=, --data-dir or "
+        "LINKSELECT_DATA; LINKSELECT_UCI names another address to fetch from.",
+    )
     path = cache_folder() / str(spec.file)
-    _write_whole(path, X, y, np.array(names))
+    try:
+        _write_whole(path, X, y, np.array(names))
+    except OSError as error:
+        raise FetchError(
+            f"{path} cannot be written ({error.strerror}). XDG_CACHE_HOME names another folder "
+            "for fetched sets."
+        ) from error
     return path
 
 
@@ -462,24 +489,34 @@ def _write_whole(path: Path, X: NDArray[Any], y: NDArray[Any], class_names: NDAr
             raise
 
 
-# Every unit of an experiment loads its set again; the file's time is in the key, so that a
+# Units load their sets again and again, in any order; the file's time is in the key, so that a
 # replaced file is read anew.
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=12)
 def _read(name: str, path: Path, changed: int) -> Dataset:
     spec = DATASETS[name]
-    with np.load(path, allow_pickle=False) as content:
+    try:
+        dataset = _from_file(spec, path)
+    except (BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, IndexError) as error:
+        raise ValueError(
+            f"{path} is damaged, or no file with arrays X, y and class_names ({error}). "
+            f"Replace it, or remove it. Source: {spec.source}."
+        ) from error
+    return _checked(dataset, str(path), "Replace the file, or remove it.")
+
+
+def _from_file(spec: DatasetSpec, path: Path) -> Dataset:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
         arrays = {key: content[key] for key in content.files}
     n_samples = spec.shape[0]
     names = arrays.get("feature_names")
-    dataset = Dataset(
-        name,
+    return Dataset(
+        spec.name,
         arrays["X"][:n_samples].astype(np.float64),
         arrays["y"][:n_samples].astype(np.int64),
         tuple(arrays["class_names"].tolist()[: len(spec.class_counts)]),
         None if names is None else tuple(names.tolist()),
         spec.image_shape,
     )
-    return _checked(dataset, str(path))
 
 
 @lru_cache(maxsize=2)
@@ -495,10 +532,10 @@ def _shipped(name: str) -> Dataset:
         tuple(map(str, content.target_names)),
         tuple(map(str, content.feature_names)),
     )
-    return _checked(dataset, "scikit-learn")
+    return _checked(dataset, "scikit-learn", "Use a release of scikit-learn that has it.")
 
 
-def _checked(dataset: Dataset, origin: str) -> Dataset:
+def _checked(dataset: Dataset, origin: str, way_out: str) -> Dataset:
     """Return the set with read-only arrays, or say in what it is not the expected one."""
     spec = DATASETS[dataset.name]
     counts = tuple(np.bincount(dataset.y, minlength=len(spec.class_counts)).tolist())
@@ -512,7 +549,7 @@ def _checked(dataset: Dataset, origin: str) -> Dataset:
     if differences:
         raise ValueError(
             f"{origin} does not hold the data set {dataset.name!r} that the experiments were "
-            f"made with: {'; '.join(differences)}. Source: {spec.source}."
+            f"made with: {'; '.join(differences)}. {way_out} Source: {spec.source}."
         )
     dataset.X.flags.writeable = False
     dataset.y.flags.writeable = False

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FetchError", "UciSource", "download", "fetch_arrays"]
+__all__ = ["FetchError", "UciSource", "download", "fetch_arrays", "uci_address"]
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
@@ -87,7 +87,7 @@ def fetch_arrays(
         Called with the bytes received and expected. Default: a bar on a terminal, where rich
         is installed.
     """
-    base = os.environ.get("LINKSELECT_UCI", UCI).rstrip("/")
+    base = uci_address()
     texts = [download(f"{base}/{file}", progress).decode("latin-1") for file in source.files]
     try:
         X, y = _arrays(source, texts, n_features)
@@ -97,6 +97,11 @@ def fetch_arrays(
             f"{error}"
         ) from error
     return X if source.digits is None else _rounded(X, source.digits), y
+
+
+def uci_address() -> str:
+    """Return the address of the UCI repository, or that of LINKSELECT_UCI."""
+    return os.environ.get("LINKSELECT_UCI", UCI).rstrip("/")
 
 
 # -- text to arrays ---------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -101,8 +101,6 @@ class Panel:
     series: Mapping[str, Series]
     kind: Literal["line", "bar"] = "line"
     logx: bool = False
-    logy: bool = False
-    images: Sequence[Any] = field(default=())
 
 
 @dataclass(frozen=True)
@@ -115,6 +113,17 @@ class Table:
     cells: Callable[[Results], Sequence[Cell]]
     unit_name: str = "accuracy, %"
     claims: Callable[[Results], Sequence[Claim]] = no_claims
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """What is to be said of a method wherever it is shown, such as that it sees more."""
+
+    @property
+    def name(self) -> str:
+        """What the paper calls it."""
+        return f"Table {self.number}"
+
+    def shown_method(self, method: str) -> str:
+        """Return a method's name with its mark."""
+        return f"{method} ({self.marks[method]})" if method in self.marks else method
 
 
 @dataclass(frozen=True)
@@ -127,6 +136,11 @@ class Figure:
     panels: Callable[[Results], Sequence[Panel]]
     claims: Callable[[Results], Sequence[Claim]] = no_claims
 
+    @property
+    def name(self) -> str:
+        """What the paper calls it."""
+        return f"Figure {self.number}"
+
 
 @dataclass(frozen=True)
 class Paper:
@@ -138,3 +152,13 @@ class Paper:
     tables: Mapping[int, Table]
     figures: Mapping[int, Figure]
     default_runs: int = 100
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    """What results depend on besides the unit, in plain JSON values: a stored result serves only
+    while it is the same."""
+    timed: Collection[str] = ()
+    """The experiments whose result is a time: they run after all others, one at a time."""
+
+    @property
+    def protocol_text(self) -> str:
+        """One text for each protocol, whatever the order of its parts."""
+        return json.dumps(self.protocol, sort_keys=True)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import random
+import signal
+import threading
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +61,7 @@ def run_units(
     jobs: int = 1,
     data_dir: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
+    timed: Collection[str] = (),
 ) -> dict[Unit, dict[str, Any]]:
     """Compute the units that the store lacks, and return the results of all.
 
@@ -76,6 +82,9 @@ def run_units(
         The data folder, handed on to `compute`.
     progress : function or None
         Called with a `Progress` at the start and after each unit.
+    timed : collection of str
+        Experiments that measure time. They come last, one unit at a time, so that other units do
+        not slow them down.
 
     Returns
     -------
@@ -87,20 +96,32 @@ def run_units(
     UnitError
         At the first unit that fails. What was finished before is stored.
     """
-    # Run after run over all data sets and methods: the time left is soon known, and what a
-    # killed run leaves is the same number of runs everywhere.
     in_order = list(dict.fromkeys(units))
-    wanted = sorted(in_order, key=lambda unit: unit.run)
-    done = store.find(wanted)
-    clock = _Clock(wanted, done, jobs)
+    done = store.find(in_order)
+    clock = _Clock(in_order, done, jobs)
     report = progress or _say_nothing
     report(clock.progress())
-    todo = [unit for unit in wanted if unit not in done]
-    for unit, stored in _spread(todo, compute, store, jobs, data_dir):
-        done[unit] = stored
-        clock.count(unit, stored.seconds)
-        report(clock.progress())
+    todo = _shuffled(unit for unit in in_order if unit not in done)
+    plain = [unit for unit in todo if unit.experiment not in timed]
+    alone = [unit for unit in todo if unit.experiment in timed]
+    for part, n_jobs in ((plain, jobs), (alone, 1)):
+        for unit, stored in _spread(part, compute, store, n_jobs, data_dir):
+            done[unit] = stored
+            clock.count(unit, stored.seconds)
+            report(clock.progress())
     return {unit: done[unit].result for unit in in_order}
+
+
+def _shuffled(units: Iterable[Unit]) -> list[Unit]:
+    """Order units by run, and within a run at random.
+
+    Run after run over all data sets and methods: the time left is soon known, and what a killed
+    run leaves is the same number of runs everywhere. At random, since processes that share a
+    store would compute the same units if they went in the same order.
+    """
+    shuffled = list(units)
+    random.Random().shuffle(shuffled)
+    return sorted(shuffled, key=lambda unit: unit.run)
 
 
 def _spread(
@@ -115,7 +136,29 @@ def _spread(
         pool = joblib.Parallel(
             n_jobs=jobs, batch_size=1, pre_dispatch="2 * n_jobs", return_as="generator_unordered"
         )
-        yield from pool(joblib.delayed(_one)(unit, compute, store, data_dir) for unit in todo)
+        job = joblib.delayed(_in_worker)
+        yield from pool(job(os.getpid(), unit, compute, store, data_dir) for unit in todo)
+
+
+def _in_worker(
+    parent: int, unit: Unit, compute: Compute, store: Store, data_dir: Path | None
+) -> tuple[Unit, Stored]:
+    _end_with(parent)
+    return _one(unit, compute, store, data_dir)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent; one that was killed cannot tell its workers."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    # Ctrl-C reaches workers, too. The parent ends them; they would only print where they were.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> tuple[Unit, Stored]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +18,14 @@ __all__ = ["Store", "StoreError", "Stored"]
 
 # Written into the file's head, so that another program's database is not taken for ours.
 APPLICATION_ID = 0x6C6B736C
+# Counts the shapes of the table below. The first had no protocol.
+SHAPE = 2
 SECONDS_TO_WAIT_FOR_A_LOCK = 60.0
 COLUMNS = """
-    paper TEXT, key TEXT, version TEXT,
+    paper TEXT, key TEXT, version TEXT, protocol TEXT,
     experiment TEXT, dataset TEXT, method TEXT, run INTEGER, parameters TEXT, seed INTEGER,
     seconds REAL, result TEXT,
-    PRIMARY KEY (paper, key, version)
+    PRIMARY KEY (paper, key, version, protocol)
 """
 
 
@@ -41,7 +44,8 @@ class Stored(NamedTuple):
 class Store:
     """The results of one paper in a SQLite file, which several processes may share.
 
-    A result of another version of the library stays in the file, but is not used.
+    A result of another version of the library or of another protocol stays in the file, but is
+    not used.
 
     Parameters
     ----------
@@ -51,16 +55,22 @@ class Store:
         The paper whose units are kept.
     version : str
         The version of the library that results carry.
+    protocol : str
+        What results depend on besides the unit, as text: see `Paper.protocol`.
     """
 
     path: Path
     paper: str
     version: str = linkselect.__version__
+    protocol: str = "{}"
 
     def find(self, units: Iterable[Unit]) -> dict[Unit, Stored]:
         """Return what is stored of these units."""
         wanted = {unit.key: unit for unit in units}
-        query = "SELECT key, result, seconds FROM results WHERE paper = ? AND version = ?"
+        query = (
+            "SELECT key, result, seconds FROM results "
+            "WHERE paper = ? AND version = ? AND protocol = ?"
+        )
         with self._connection() as connection:
             if len(wanted) == 1:
                 rows = connection.execute(f"{query} AND key = ?", (*self._owner, *wanted))
@@ -78,6 +88,7 @@ class Store:
             "paper": self.paper,
             "key": unit.key,
             "version": self.version,
+            "protocol": self.protocol,
             "experiment": unit.experiment,
             "dataset": unit.dataset,
             "method": unit.method,
@@ -94,49 +105,67 @@ class Store:
         return self.find([unit])[unit]
 
     @property
-    def _owner(self) -> tuple[str, str]:
-        return self.paper, self.version
+    def _owner(self) -> tuple[str, str, str]:
+        return self.paper, self.version, self.protocol
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         # A connection for each call: it may not cross to another process, and costs less than 1 ms.
+        start = time.monotonic()
         try:
             opened = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT_FOR_A_LOCK)
             with closing(opened) as connection:
                 _prepare(connection, self.path)
                 yield connection
         except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
-            raise StoreError(_what_is_wrong(self.path, error)) from error
+            waited = time.monotonic() - start
+            raise StoreError(_what_is_wrong(self.path, error, waited)) from error
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the table in a new file; refuse the file of another program."""
-    if _application(connection) == APPLICATION_ID:
+    """Make the table in a new file; refuse files of another program or another shape."""
+    if _number(connection, "application_id") == APPLICATION_ID:
+        _check_shape(connection, path)
         return
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        if _application(connection) == APPLICATION_ID:  # another process was faster
+        if _number(connection, "application_id") == APPLICATION_ID:  # another process was faster
             return
         (n_entries,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if n_entries or _application(connection):
+        if n_entries or _number(connection, "application_id"):
             raise StoreError(
                 f"{path} is another program's database. Name another folder for results."
             )
         connection.execute(f"CREATE TABLE results ({COLUMNS})")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    # A reader does not wait for the writer, nor the writer for readers.
-    connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA user_version = {SHAPE}")
+    # So that a reader does not wait for the writer, nor the writer for readers. This change does
+    # not wait for a lock; a store without it is only slower.
+    with suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA journal_mode = WAL")
 
 
-def _application(connection: sqlite3.Connection) -> int:
-    (number,) = connection.execute("PRAGMA application_id").fetchone()
+def _check_shape(connection: sqlite3.Connection, path: Path) -> None:
+    shape = _number(connection, "user_version")
+    if shape != SHAPE:
+        raise StoreError(
+            f"{path} was written by another version of linkselect (shape {shape} of the table, "
+            f"this one has {SHAPE}), so that it is not known by which protocol its results were "
+            "made. Move it away to start anew, or name another folder for results."
+        )
+
+
+def _number(connection: sqlite3.Connection, name: str) -> int:
+    """Return a number of the file's head."""
+    (number,) = connection.execute(f"PRAGMA {name}").fetchone()
     return int(number)
 
 
-def _what_is_wrong(path: Path, error: Exception) -> str:
+def _what_is_wrong(path: Path, error: Exception, waited: float) -> str:
     if "locked" in str(error):
+        how_long = f" for {waited:.0f} seconds" if waited >= 1 else ""
         return (
-            f"{path} was locked by another process for {SECONDS_TO_WAIT_FOR_A_LOCK:.0f} seconds. "
+            f"{path} was locked by another process{how_long}. "
             "Try again when it has ended; what was finished is kept."
         )
     if "unable to open" in str(error) or "readonly" in str(error):

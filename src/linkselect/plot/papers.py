@@ -1,4 +1,4 @@
-"""The papers' figures: panels of lines, bars or pictures."""
+"""The papers' figures: panels of lines or bars."""
 
 from __future__ import annotations
 
@@ -80,13 +80,9 @@ def _figure_type() -> type[Figure]:
 
 
 def _draw_panel(ax: Axes, panel: Panel, styles: Mapping[str, Any]) -> None:
-    from matplotlib.ticker import MaxNLocator, ScalarFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     ax.set_title(panel.title, loc="left", fontsize="medium", color=INK, **PLAIN_TEXT)
-    if panel.images:
-        ax.imshow(_side_by_side(panel.images), cmap="gray", interpolation="nearest")
-        ax.set_axis_off()
-        return
     calm(ax, grid="y")
     ax.tick_params(labelsize="small")
     ax.set_xlabel(panel.xlabel, color=INK, fontsize="small", **PLAIN_TEXT)
@@ -99,9 +95,7 @@ def _draw_panel(ax: Axes, panel: Panel, styles: Mapping[str, Any]) -> None:
         ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
     if panel.logx:
         ax.set_xscale("log")
-        ax.xaxis.set_major_formatter(ScalarFormatter())
-    if panel.logy:
-        ax.set_yscale("log")
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
 
 
 def _draw_lines(ax: Axes, series: Mapping[str, Series], styles: Mapping[str, Any]) -> None:
@@ -125,15 +119,6 @@ def _draw_bars(ax: Axes, series: Mapping[str, Series], styles: Mapping[str, Any]
     ax.set_xticks(
         range(len(places)), places, rotation=35 if turned else 0, ha="right" if turned else "center"
     )
-
-
-def _side_by_side(images: Sequence[Any]) -> Any:
-    """Put pictures of one height in a row, with white between them."""
-    pictures = [np.asarray(image, dtype=float) for image in images]
-    white = max(float(picture.max()) for picture in pictures)
-    gap = np.full((pictures[0].shape[0], 2), white)
-    parts = [part for picture in pictures for part in (picture, gap)]
-    return np.hstack(parts[:-1])
 
 
 def _add_legends(figure: Figure, axes: Sequence[Axes], panels: Sequence[Panel]) -> None:

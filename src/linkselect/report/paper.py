@@ -5,67 +5,62 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import linkselect
-from linkselect.experiments.agreement import compared, difference, n_within
-from linkselect.experiments.paper import Cell, Claim
+from linkselect.experiments.agreement import (
+    AVERAGE_RANK,
+    RANK_SUM,
+    RATIO,
+    SHARE,
+    agreement_text,
+    difference,
+    measures_of,
+    unit_of,
+)
+from linkselect.experiments.paper import Cell, Figure, Paper, Table
+from linkselect.experiments.parts import Record, read_cells, read_records
 from linkselect.report.page import render_page
 
 __all__ = [
-    "Content",
     "FigureContent",
     "Page",
     "TableContent",
-    "agreement_text",
+    "page_of",
     "paper_page",
     "shown",
     "shown_difference",
 ]
+
+FORMATS = {AVERAGE_RANK: ".2f", RATIO: ".1f", SHARE: ".4f"}
 
 
 @dataclass(frozen=True)
 class TableContent:
     """A table with our numbers."""
 
-    number: int
-    title: str
-    unit_name: str
+    table: Table
     cells: Sequence[Cell]
-    claims: Sequence[Claim] = ()
-
-    @property
-    def name(self) -> str:
-        """What the paper calls it."""
-        return f"Table {self.number}"
+    record: Record
 
 
 @dataclass(frozen=True)
 class FigureContent:
     """A figure as the text of an SVG file."""
 
-    number: int
-    title: str
+    figure: Figure
     svg: str
-    claims: Sequence[Claim] = ()
-
-    @property
-    def name(self) -> str:
-        """What the paper calls it."""
-        return f"Figure {self.number}"
-
-
-Content = TableContent | FigureContent
+    record: Record
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a paper's page shows, and how its numbers came about."""
+    """What a paper's page shows."""
 
     name: str
     title: str
-    runs: int
-    seed: int
-    contents: Sequence[Content]
+    tables: Sequence[TableContent]
+    figures: Sequence[FigureContent]
 
 
 @dataclass(frozen=True)
@@ -77,13 +72,28 @@ class _Row:
     cells: Sequence[Cell | None]
 
 
+def page_of(paper: Paper, folder: Path) -> Page:
+    """Return the page of all parts of a paper whose files and records are in a folder."""
+    records = read_records(folder)
+    tables = []
+    for number, table in paper.tables.items():
+        file = folder / f"table-{number}.csv"
+        if table.name in records and file.exists():
+            tables.append(TableContent(table, read_cells(file), records[table.name]))
+    figures = []
+    for number, figure in paper.figures.items():
+        file = folder / f"figure-{number}.svg"
+        if figure.name in records and file.exists():
+            svg = file.read_text(encoding="utf-8")
+            figures.append(FigureContent(figure, svg, records[figure.name]))
+    return Page(paper.name, paper.title, tables, figures)
+
+
 def paper_page(page: Page) -> str:
     """Return a paper's page as HTML that needs no other file."""
     return render_page(
         "paper.html",
         page=page,
-        tables=[part for part in page.contents if isinstance(part, TableContent)],
-        figures=[part for part in page.contents if isinstance(part, FigureContent)],
         version=linkselect.__version__,
         agreement=agreement_text,
         closeness=_closeness,
@@ -92,72 +102,55 @@ def paper_page(page: Page) -> str:
         rows=_rows,
         shown=shown,
         shown_difference=shown_difference,
+        unit_of=unit_of,
     )
 
 
-def shown(value: float | None, unit_name: str) -> str:
-    """Write a number with as many digits as the papers print."""
+def shown(value: float | None, unit: str) -> str:
+    """Write a number with about as many digits as the papers print."""
     if value is None:
         return "-"
-    if "%" in unit_name or abs(value) >= 100:
+    if unit.startswith("number of"):
+        return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
+    if unit in FORMATS:
+        return f"{value:{FORMATS[unit]}}"
+    if "%" in unit or unit.startswith(RANK_SUM) or abs(value) >= 100:
         return f"{value:.1f}"
     return f"{value:.3g}"
 
 
-def shown_difference(cell: Cell, unit_name: str) -> str:
+def shown_difference(cell: Cell, unit: str) -> str:
     """Write ours less the published number, with its sign."""
     gap = difference(cell)
     if gap is None:
         return "-"
-    text = shown(abs(gap), unit_name)
+    text = shown(abs(gap), unit)
     if not text.strip("0."):
         return text
     return f"+{text}" if gap > 0 else f"-{text}"
 
 
-def agreement_text(cells: Sequence[Cell], unit_name: str) -> str:
-    """Say how many numbers agree: within 2 and 4 points, or within 5 and 10 % of other units.
-
-    Examples
-    --------
-    >>> from linkselect.experiments.paper import Cell
-    >>> agreement_text([Cell("Wine", "Variance", "", "", 95.4, 98.3)], "accuracy, %")
-    '0 of 1 within 2 points, 1 within 4 points'
-    """
-    known = compared(cells)
-    if not known:
-        return "The paper prints no numbers for this table"
-    if "%" in unit_name:
-        near, far = n_within(known, 2.0), n_within(known, 4.0)
-        return f"{near} of {len(known)} within 2 points, {far} within 4 points"
-    near, far = n_within(known, 0.05, relative=True), n_within(known, 0.1, relative=True)
-    return f"{near} of {len(known)} within 5 %, {far} within 10 %"
-
-
-def _closeness(cell: Cell, unit_name: str) -> str:
-    """Name the style of a difference: near, fair or far."""
-    if cell.published is None:
+def _closeness(cell: Cell, unit: str) -> str:
+    """Name the style of a difference: near, fair or far; unknown where it means nothing."""
+    measures = measures_of(unit)
+    if cell.published is None or not measures:
         return "unknown"
-    relative = "%" not in unit_name
-    steps = (("near", 0.05 if relative else 2.0), ("fair", 0.1 if relative else 4.0))
-    for name, distance in steps:
-        if n_within([cell], distance, relative=relative):
-            return name
-    return "far"
+    steps = zip(("near", "fair"), measures, strict=False)
+    return next((name for name, measure in steps if measure.agrees(cell)), "far")
 
 
-def _methods(table: TableContent) -> list[str]:
-    return list(dict.fromkeys(cell.method for cell in table.cells))
+def _methods(content: TableContent) -> list[str]:
+    return list(dict.fromkeys(cell.method for cell in content.cells))
 
 
-def _rows(table: TableContent) -> list[_Row]:
+def _rows(content: TableContent) -> list[_Row]:
     """Turn the list of cells into lines with one column for each method."""
-    methods = _methods(table)
+    methods = _methods(content)
     # Where a setting has several numbers of features, each number is a line of its own.
-    names = [(cell.dataset, cell.setting, cell.method) for cell in table.cells]
+    names = [(cell.dataset, cell.setting, cell.method) for cell in content.cells]
     by_features = len(set(names)) < len(names)
     found: dict[tuple[str, str], dict[str, Cell]] = {}
-    for cell in table.cells:
+    for cell in content.cells:
         setting = cell.setting
         if by_features and cell.n_features:
             setting = f"{setting}, {cell.n_features} features".lstrip(", ")
@@ -168,6 +161,6 @@ def _rows(table: TableContent) -> list[_Row]:
     ]
 
 
-def _picture(figure: FigureContent) -> str:
+def _picture(content: FigureContent) -> str:
     """Return the figure as an address that holds the figure itself."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(figure.svg.encode()).decode()}"
+    return f"data:image/svg+xml;base64,{base64.b64encode(content.svg.encode()).decode()}"

@@ -45,7 +45,22 @@ PAIR_METHODS = ("Constraint Score-1", "Constraint Score-2")
 N_PAIRS = (4, 10, 40)
 LEVELS = (4, 6, 8, 10, 14, 20, 30, 40)  # of labels or pairs, in figure 3
 LINKS = tuple(range(5, 51, 5))  # figure 7
+LAMBDA = 0.1  # where it is not varied
 LAMBDAS = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0)  # figure 8
+MANY_FEATURES = 1000
+COUNTS_OF_MANY = (20, 1001, 20)  # first, end and step
+ROWS_IN_ANOTHER_ORDER = ("Sonar",)
+
+# What else decides the numbers that `compute` returns: change it with the code.
+PROTOCOL = {
+    "lambda": LAMBDA,
+    "many features": MANY_FEATURES,
+    "counts of many features": COUNTS_OF_MANY,
+    "training rows": {"first half": "all others", "every second": ROWS_IN_ANOTHER_ORDER},
+    "features": "raw",
+    "classifier": "1-NN on the training rows",
+    "Laplacian Score": "the class's defaults",
+}
 
 Parameters = tuple[tuple[str, Any], ...]
 Kind = tuple[str, str, Parameters]
@@ -69,12 +84,15 @@ def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
 
 
 def _split(dataset: Dataset) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    return every_second(dataset.y) if dataset.name == "Sonar" else first_half(dataset.y)
+    split = every_second if dataset.name in ROWS_IN_ANOTHER_ORDER else first_half
+    return split(dataset.y)
 
 
 def _counts(n_features: int) -> NDArray[np.intp]:
     """Return the numbers of features that means run over: all, or those of the faces."""
-    return np.arange(1, n_features + 1) if n_features < 1000 else np.arange(20, 1001, 20)
+    if n_features < MANY_FEATURES:
+        return np.arange(1, n_features + 1)
+    return np.arange(*COUNTS_OF_MANY)
 
 
 def _rank(unit: Unit, X: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -85,7 +103,7 @@ def _rank(unit: Unit, X: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[n
         warnings.simplefilter("ignore", UserWarning)
         if unit.method in PAIR_METHODS:
             pairs = random_pairs(y, parameters["must"], parameters["cannot"], unit.random())
-            selector = ConstraintScore(weight=parameters.get("lambda", 0.1))
+            selector = ConstraintScore(weight=parameters.get("lambda", LAMBDA))
             if unit.method == "Constraint Score-2":
                 selector.set_params(criterion="difference")
             return selector.fit(X, pairs=pairs).order_
@@ -277,8 +295,8 @@ def _unbalanced_panels(results: Results) -> list[Panel]:
 
 
 def _lambda(dataset: str, n_pairs: int, value: float) -> Kind:
-    # 0.1 is what the tables use, so that their units serve here as well.
-    other = {} if value == 0.1 else {"lambda": value}
+    # So that the tables' units serve here as well.
+    other = {} if value == LAMBDA else {"lambda": value}
     return (dataset, "Constraint Score-2", _balanced(n_pairs, **other))
 
 
@@ -357,4 +375,5 @@ PAPER = Paper(
         for number, (title, kinds) in _TABLES.items()
     },
     figures=dict(sorted(_FIGURES.items())),
+    protocol=PROTOCOL,
 )

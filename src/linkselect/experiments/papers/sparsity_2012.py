@@ -6,12 +6,15 @@ to [0, 1] over the whole set, missing values are medians, and the SVM has scikit
 C = 1 and a width that follows the features' variance. LIBSVM's own width, 1 / number of features,
 is so flat on such features that the SVM names the larger class on Colon Cancer. What looks at
 labels ranks inside each fold, from its training rows; what does not ranks once, from all rows.
+A method's best accuracy is that over all numbers of features on the small sets: the paper has
+Fisher Score and Fisher-Markov best with 13 of Wine's 13. On the gene sets it is that over at most
+400 features, where the paper's curves end, so that all features are no method's choice there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +69,20 @@ METHODS = (*UNSUPERVISED, *SUPERVISED)
 ALL_FEATURES = "All features"
 N_FOLDS = 10
 MANY_FEATURES = 60
+COUNTS_OF_MANY = (1, 2, 5, *range(10, 401, 10))
+SVM: dict[str, Any] = {"C": 1.0, "gamma": "scale"}
+SVM_CURVE = partial(rbf_svm_curve, **SVM)
+
+# What else decides the numbers that `compute` returns: change it with the code.
+PROTOCOL = {
+    "folds": N_FOLDS,
+    "SVM": SVM,
+    "features": "[0, 1] over all rows, missing values by the median, constants removed",
+    "ranked": {"all rows": tuple(UNSUPERVISED), "training rows of a fold": tuple(SUPERVISED)},
+    "many features": MANY_FEATURES,
+    "counts of many features": COUNTS_OF_MANY,
+    "counts of few features": "1, 2, ... all",
+}
 
 
 def units(runs: int) -> list[Unit]:
@@ -91,7 +108,7 @@ def compute(unit: Unit, data_dir: Path | None) -> dict[str, Any]:
         return np.arange(train.shape[1])
 
     curve = cross_validated_curve(
-        X, y, rank, rbf_svm_curve, counts, N_FOLDS, unit.random(), prepare=lambda X, train: X
+        X, y, rank, SVM_CURVE, counts, N_FOLDS, unit.random(), prepare=lambda X, train: X
     )
     return {"n_features": counts, "accuracy": curve.tolist()}
 
@@ -105,13 +122,11 @@ def _prepared(dataset: str, data_dir: Path | None) -> tuple[NDArray[Any], NDArra
 
 
 def _counts(n_features: int) -> list[int]:
-    """All numbers of features, or a grid where there are many."""
-    if n_features <= MANY_FEATURES:
-        return list(range(1, n_features + 1))
-    return [1, 2, 5, *range(10, 401, 10), n_features]
+    """Return the numbers of features that a method may choose: all, or a grid to 400."""
+    return list(range(1, n_features + 1) if n_features <= MANY_FEATURES else COUNTS_OF_MANY)
 
 
-@lru_cache(maxsize=len(DATASETS))
+@lru_cache(maxsize=len(DATASETS) * len(UNSUPERVISED))
 def _order_of_all_rows(dataset: str, method: str, data_dir: Path | None) -> NDArray[Any]:
     # The same for every fold and run. The Sparsity Score of a large set takes 20 seconds.
     X, _ = _prepared(dataset, data_dir)
@@ -168,13 +183,12 @@ def panels(results: Results) -> list[Panel]:
 
 
 def _line(curve: Curve) -> Series:
-    shown = slice(None) if curve.n_features[-1] <= MANY_FEATURES else slice(None, -1)
-    return Series(curve.n_features[shown].tolist(), curve.mean[shown].tolist())
+    return Series(curve.n_features.tolist(), curve.mean.tolist())
 
 
 def table_claims(results: Results) -> list[Claim]:
     """Check who has the highest accuracies."""
-    best = {name: round(float(curve.mean.max()), 1) for name, curve in _curves(results).items()}
+    best = {name: float(curve.mean.max()) for name, curve in _curves(results).items()}
     datasets = [name for name in DATASETS if (name, "Sparsity Score") in best]
 
     def ahead_of(other: str) -> list[str]:
@@ -198,7 +212,7 @@ def table_claims(results: Results) -> list[Claim]:
             others = max(METHODS[1:], key=lambda method: best[dataset, method])
             ours, theirs = best[dataset, METHODS[0]], best[dataset, others]
             text = f"SS has the highest accuracy on {dataset}"
-            claims.append(Claim(text, ours > theirs, f"SS {ours} %, {others} {theirs} %"))
+            claims.append(Claim(text, ours > theirs, f"SS {ours:.2f} %, {others} {theirs:.2f} %"))
     return claims
 
 
@@ -253,4 +267,5 @@ PAPER = Paper(
         1: Figure(1, "Accuracy against the number of features", units, panels, claims=figure_claims)
     },
     default_runs=10,
+    protocol=PROTOCOL,
 )

@@ -24,7 +24,7 @@ The paper's protocol, and how it is read where it leaves something open:
 
 from linkselect.experiments.paper import Paper
 from linkselect.experiments.papers.similarity_2020.figures import FIGURES
-from linkselect.experiments.papers.similarity_2020.protocol import compute
+from linkselect.experiments.papers.similarity_2020.protocol import PROTOCOL, compute
 from linkselect.experiments.papers.similarity_2020.tables import NAME, TABLES
 
 __all__ = ["PAPER"]
@@ -35,4 +35,6 @@ PAPER = Paper(
     compute,
     TABLES,
     FIGURES,
+    protocol=PROTOCOL,
+    timed=("run time",),
 )

@@ -13,7 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.experiments.clustering import clustering_curve, label_by_prototypes
+from linkselect.experiments.clustering import (
+    N_NEIGHBORS,
+    clustering_curve,
+    label_by_prototypes,
+)
 from linkselect.experiments.datasets import load_dataset
 from linkselect.experiments.evaluation import nearest_neighbor_curve
 from linkselect.experiments.measures import (
@@ -42,7 +46,7 @@ from linkselect.selectors import (
     SpectralScore,
 )
 
-__all__ = ["SETS", "compute", "counts_of", "n_selected"]
+__all__ = ["PROTOCOL", "SETS", "compute", "counts_of", "n_selected"]
 
 # Each point of a clustering curve is an eigenproblem, so a curve has so many.
 N_POINTS = 25
@@ -72,6 +76,30 @@ SETS = {
     "ALLAML": DataOf2020(7129, 37),
 }
 
+SIGMA = 1.0  # of the complete graph
+N_RELIEF_NEIGHBORS = 5
+WEIGHT_OF_C2 = 1.0
+
+# What else decides the numbers that `compute` returns: change it with the code.
+PROTOCOL = {
+    "sets": {name: list(data) for name, data in SETS.items()},
+    "training rows": "the first of each class",
+    "features": "[0, 1] over all rows, missing values by the training median",
+    "kept": "r % rounded up",
+    "clustering": {
+        "points": N_POINTS,
+        "neighbors": N_NEIGHBORS,
+        "normalisation": "symmetric",
+        "sigma": 1.0,
+        "rows": "scaled to length 1",
+        "class": "of the nearest prototype",
+    },
+    "Laplacian Score and SPEC": {"graph": "complete, with itself", "sigma": SIGMA, "style": 1},
+    "ReliefF": {"neighbors": N_RELIEF_NEIGHBORS},
+    "C2": {"weight": WEIGHT_OF_C2},
+    "SFS-1NN": "1-NN on the prototypes, scored by the classes of all training rows",
+}
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -87,7 +115,7 @@ class Problem:
     """For what a method draws itself."""
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=len(SETS))
 def _split_data(name: str, data_dir: Path | None) -> tuple[NDArray[Any], ...]:
     """Return X and y of the training rows, then of the test rows; features lie in [0, 1]."""
     data = load_dataset(name, data_dir)
@@ -132,7 +160,7 @@ def _wrapper(n_features: int, problem: Problem) -> NearestNeighborSFS:
 
 
 def _constraint_2(n_features: int, problem: Problem) -> ConstraintScore:
-    return ConstraintScore(n_features, criterion="difference", weight=1.0)
+    return ConstraintScore(n_features, criterion="difference", weight=WEIGHT_OF_C2)
 
 
 def _semi_supervised(n_features: int, problem: Problem) -> SimilarityConstraintScore:
@@ -168,7 +196,7 @@ def _plain(kind: Any, **options: Any) -> Callable[[int, Problem], Any]:
 # A method's selector, and what it may see.
 METHODS: dict[str, tuple[Callable[[int, Problem], Any], Callable[[Any, Problem], Any]]] = {
     "SFS-1NN": (_wrapper, _on_all_labels),
-    "ReliefF": (_plain(ReliefF, n_neighbors=5), _on_prototypes),
+    "ReliefF": (_plain(ReliefF, n_neighbors=N_RELIEF_NEIGHBORS), _on_prototypes),
     "mRMR": (_plain(MRMR), _on_prototypes),
     "C1": (_plain(ConstraintScore), _on_prototypes),
     "C2": (_constraint_2, _on_prototypes),
@@ -179,8 +207,8 @@ METHODS: dict[str, tuple[Callable[[int, Problem], Any], Callable[[Any, Problem],
     "C5": (_plain(ConstrainedLaplacianScore, variant="2011"), _on_all_rows),
     "C6": (_plain(ConstrainedLaplacianScore, variant="2014"), _on_all_rows),
     "C7": (_plain(CompensatedLaplacianScore), _on_all_rows),
-    "Laplacian Score": (_plain(_LaplacianScore, sigma=1.0), _on_unlabelled),
-    "SPEC": (_plain(_SpectralScore, style=1, sigma=1.0), _on_unlabelled),
+    "Laplacian Score": (_plain(_LaplacianScore, sigma=SIGMA), _on_unlabelled),
+    "SPEC": (_plain(_SpectralScore, style=1, sigma=SIGMA), _on_unlabelled),
     "SCGS": (_plain(SCGS), _on_all_rows),
     "EnsCLS": (
         lambda n_features, problem: EnsembleCLS(n_features, random_state=problem.seed),
