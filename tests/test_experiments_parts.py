@@ -54,7 +54,7 @@ def units(n_runs, method="A"):
 @pytest.mark.parametrize(
     ("made", "text"),
     [
-        ([], "nothing is drawn"),
+        ([], "no random draws"),
         (units(1), "1 run"),
         (units(3) * 2, "3 runs"),
         ([*units(3), *units(20, "B")], "3 to 20 runs"),

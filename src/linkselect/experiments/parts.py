@@ -63,7 +63,7 @@ class Record:
     def runs(self) -> str:
         """The number of runs in words."""
         if self.most_runs == 0:
-            return "nothing is drawn"
+            return "no random draws"
         most = "1 run" if self.most_runs == 1 else f"{self.most_runs} runs"
         return most if self.fewest_runs == self.most_runs else f"{self.fewest_runs} to {most}"
 
