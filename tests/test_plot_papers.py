@@ -27,6 +27,17 @@ def test_lines():
     assert len(ax.collections) == 1
 
 
+def test_points_have_no_line_and_links_no_marks():
+    points, links = (
+        Series([1, 2], [3.0, 4.0], drawn="points"),
+        Series([1, 2], [3, 4], drawn="links"),
+    )
+    (ax,) = draw_panels([Panel("", "", "", {"links": links, "points": points})]).axes
+    first, second = ax.lines
+    assert (first.get_linestyle(), first.get_marker()) == ("-", "None")
+    assert (second.get_linestyle(), second.get_marker() != "None") == ("None", True)
+
+
 def test_bars_stand_at_their_names():
     (ax,) = draw_panels([BARS]).axes
     assert [label.get_text() for label in ax.get_xticklabels()] == ["x", "y"]

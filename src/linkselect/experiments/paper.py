@@ -84,11 +84,22 @@ def no_claims(results: Results) -> Sequence[Claim]:
 
 @dataclass(frozen=True)
 class Series:
-    """A line or a set of bars: y over x, with its spread where there is one."""
+    """A line, links between points (NaN ends one), points, or bars.
+
+    Parameters
+    ----------
+    x, y : sequences
+        The places.
+    spread : sequence of float, optional
+        To either side of a line.
+    drawn : {"line", "links", "points"}
+        How a panel of lines shows it: links are thin and lie under everything else.
+    """
 
     x: Sequence[Any]
     y: Sequence[float]
     spread: Sequence[float] | None = None
+    drawn: Literal["line", "links", "points"] = "line"
 
 
 @dataclass(frozen=True)

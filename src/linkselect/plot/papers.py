@@ -101,8 +101,14 @@ def _draw_panel(ax: Axes, panel: Panel, styles: Mapping[str, Any]) -> None:
 def _draw_lines(ax: Axes, series: Mapping[str, Series], styles: Mapping[str, Any]) -> None:
     for name, line in series.items():
         colour, dashes, marker = styles[name]
-        marker = marker if len(line.x) <= FEW_POINTS else None
-        ax.plot(line.x, line.y, color=colour, ls=dashes, lw=1.4, marker=marker, ms=3.5, label=name)
+        drawn: dict[str, Any] = {"ls": dashes, "lw": 1.4, "ms": 3.5}
+        if line.drawn == "links":
+            drawn = {"ls": "-", "lw": 0.6, "alpha": 0.6, "zorder": 1}
+        elif line.drawn == "points":
+            drawn = {"ls": "none", "marker": marker, "ms": 6}
+        elif len(line.x) <= FEW_POINTS:
+            drawn["marker"] = marker
+        ax.plot(line.x, line.y, color=colour, label=name, **drawn)
         if line.spread is not None:
             mean, spread = np.asarray(line.y), np.asarray(line.spread)
             ax.fill_between(line.x, mean - spread, mean + spread, color=colour, alpha=0.1, lw=0)

@@ -83,20 +83,16 @@ def _drawing(
     segments = [points[list(pair)] for pair in links]
     drawing = {"must-link": _segments(segments)} if segments else {}
     for label in range(2):
-        drawing[f"class {label + 1}"] = _crosses(points[y == label], 0.025)
-    return drawing | {"prototype": _crosses(points[labels >= 0], 0.07)}
-
-
-def _crosses(points: NDArray[Any], size: float) -> Series:
-    """Draw points as crosses, since a panel has lines only."""
-    arms = np.array([[size, 0.0], [0.0, size]])
-    return _segments([[point - arm, point + arm] for point in points for arm in arms])
+        for name, chosen in (("class", labels < 0), ("prototype of class", labels >= 0)):
+            x, y_values = points[(y == label) & chosen].T.tolist()
+            drawing[f"{name} {label + 1}"] = Series(x, y_values, drawn="points")
+    return drawing
 
 
 def _segments(segments: Sequence[Any]) -> Series:
     gap = np.full((1, 2), np.nan)
     path = np.vstack([np.vstack([segment, gap]) for segment in segments])
-    return Series(path[:, 0].tolist(), path[:, 1].tolist())
+    return Series(path[:, 0].tolist(), path[:, 1].tolist(), drawn="links")
 
 
 # -- figures 2, 3 and 9: scores against the number of features --------------------------------
