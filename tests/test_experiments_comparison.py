@@ -18,14 +18,8 @@ from linkselect import (
     StableSelector,
     VarianceScore,
 )
-from linkselect.experiments.comparison import (
-    RANDOM,
-    compare,
-    corrected_t_test,
-    holm,
-    numbers_of_features,
-    p_text,
-)
+from linkselect.experiments.comparison import RANDOM, compare, numbers_of_features
+from linkselect.experiments.significance import corrected_t_test, holm, p_text
 
 
 def data(n=120, d=12, seed=0):

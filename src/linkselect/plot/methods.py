@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from linkselect.experiments.comparison import rank_correlation, top_overlap
 from linkselect.experiments.curves import Curve
+from linkselect.experiments.significance import rank_correlation, top_overlap
 from linkselect.plot.style import (
     INK,
     LINES,
