@@ -364,9 +364,7 @@ def _write(path: Path, found: Comparison, record: dict[str, Any]) -> None:
 
 
 def _write_report(path: Path, found: Comparison, data: Table, call: str) -> None:
-    from linkselect.report import write_comparison
+    from linkselect.report import comparison_page
 
-    write_safely(
-        path,
-        lambda part: write_comparison(found, part, names=data.names, source=data.source, call=call),
-    )
+    page = comparison_page(found, names=data.names, source=data.source, call=call)
+    write_safely(path, lambda part: part.write_text(page, "utf-8", newline="\n"))

@@ -296,6 +296,6 @@ def _check_dense_size(shape: tuple[int, int], path: Path, data: Table, read: Rea
 
 
 def _write_report(path: Path, summary: dict[str, Any]) -> None:
-    from linkselect.report import write_report
+    from linkselect.report import render
 
-    write_safely(path, lambda part: write_report(summary, part))
+    write_safely(path, lambda part: part.write_text(render(summary), "utf-8", newline="\n"))
