@@ -150,8 +150,13 @@ def _apart(f, d, C, U):
     return total + sum(d[i] * (f[i] - m) ** 2 for i in range(n) if U[i])
 
 
+def near_or_itself(X, k):
+    """Count a sample among its own k nearest."""
+    return near(X, k - 1) | np.eye(len(X), dtype=bool)
+
+
 @per_feature
-def constrained_laplacian(f, X, M, C, U, sigma, k, variant):
+def constrained_laplacian(f, X, M, C, U, sigma, k, variant, near=near):
     G, N = gauss(X, sigma), near(X, k)
     n = len(f)
     W = np.where(N, G, 0.0)
@@ -169,7 +174,7 @@ def constrained_laplacian(f, X, M, C, U, sigma, k, variant):
 
 
 @per_feature
-def compensated_laplacian(f, X, M, C, groups, sigma, k, gamma, compensation):
+def compensated_laplacian(f, X, M, C, groups, sigma, k, gamma, compensation, near=near):
     G, N = gauss(X, sigma), near(X, k)
     n = len(f)
     W = np.zeros((n, n))

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import literal
 from linkselect.experiments.curves import Curve
+from linkselect.experiments.datasets import load_dataset
 from linkselect.experiments.paper import Unit
 from linkselect.experiments.papers import load_paper
 from linkselect.experiments.papers.similarity_2020 import protocol, tables
@@ -92,6 +94,71 @@ def test_unsupervised_methods_see_the_other_rows_alone(method):
 def test_constraint_score_2_weighs_cannot_links_by_1():
     selector, _ = protocol.METHODS["C2"]
     assert selector(3, make_problem()).get_params()["weight"] == 1.0
+
+
+@pytest.mark.parametrize("method", ["C5", "C6", "C7"])
+def test_a_sample_is_among_its_own_neighbours(method):
+    problem = make_problem()
+    labels, known = problem.labels, problem.labels >= 0
+    named = known[:, None] & known
+    same = labels[:, None] == labels
+    M, C = named & same & ~np.eye(len(labels), dtype=bool), named & ~same
+    given = {"sigma": 1.0, "k": 5, "near": literal.near_or_itself}
+    if method == "C7":
+        expected = literal.compensated_laplacian(
+            problem.X, M, C, labels, gamma=0.9, compensation=0.5, **given
+        )
+    else:
+        variant = {"C5": "2011", "C6": "2014"}[method]
+        expected = literal.constrained_laplacian(problem.X, M, C, ~known, variant=variant, **given)
+    unit = Unit("clustering", "WBCD", method, 0, (("p", 3),))
+    fitted = protocol.fitted_selector(unit, problem, 3)
+    np.testing.assert_allclose(fitted.scores_, expected, rtol=1e-10)
+
+
+def test_the_published_ensemble_has_the_worst_features_first():
+    problem = make_problem()
+    assert order_of("EnsCLS", problem) == order_of("EnsCLS, best first", problem)[::-1]
+
+
+def test_the_right_order_of_the_ensemble_stands_beside_the_published_one():
+    units = PAPER.tables[6].units(1)
+    results = {
+        unit: {"accuracy": [80.0 + len(unit.method)] * len(protocol.counts_of(unit))}
+        for unit in units
+        if unit.dataset == "WBCD"
+    }
+    cells = {(cell.dataset, cell.method): cell for cell in PAPER.tables[6].cells(results)}
+    assert cells["WBCD", "EnsCLS"].published == 92.21
+    assert cells["WBCD", "EnsCLS, best first"].published is None
+    assert cells["WBCD", "EnsCLS, best first"].ours == pytest.approx(98.0)
+    assert ("Average rank", "EnsCLS, best first") not in cells
+    assert PAPER.tables[6].shown_method("EnsCLS") == "EnsCLS (worst features first)"
+
+
+def test_training_rows_stand_class_by_class(data_dir):
+    _, y, _, y_test = protocol._split_data("Dermatology", data_dir)
+    assert (np.diff(y) >= 0).all()
+    assert (np.bincount(y) + np.bincount(y_test)).tolist() == [112, 61, 72, 49, 52, 20]
+
+
+def test_classes_are_numbered_by_appearance():
+    assert protocol._by_appearance(np.array([3, 3, 0, 2, 0])).tolist() == [0, 0, 1, 2, 1]
+
+
+def test_table_4_shows_how_the_classes_of_image_segmentation_were_numbered():
+    if not (DATA / "image_segmentation.npz").exists():
+        pytest.skip(f"needs image_segmentation.npz in {DATA}; set LINKSELECT_DATA")
+    y = load_dataset("Image Segmentation", DATA).y
+    by_file = protocol._classes_by_file(y)
+    assert (by_file[210:] == 6 - y[210:]).all()
+    assert (by_file[:210] != 6 - y[:210]).sum() == 180
+    units = [unit for unit in PAPER.tables[4].units(20) if unit.dataset == "Image Segmentation"]
+    cells = PAPER.tables[4].cells({unit: PAPER.compute(unit, DATA) for unit in units})
+    shares = {cell.setting: cell for cell in cells if cell.method == "CNML"}
+    assert sorted(shares) == ["p=2", "p=3", "p=4"]
+    for cell in shares.values():  # 0.64 to 0.74 with the true classes
+        assert cell.ours == pytest.approx(cell.published, abs=0.04)
 
 
 def test_tables_and_figures_share_their_units():

@@ -69,18 +69,20 @@ def constrained_laplacian(
     sigma: float,
     variant: Literal["2011", "2014"],
     n_jobs: int | None = None,
+    *,
+    self_weight: float = 0.0,
 ) -> FloatArray:
     """Compare the change among the alike with what should change (C5, C6); smaller is better.
 
     The denominator has cannot-links, weighted by the degrees of their ends, and the spread of
-    unlabelled samples about the overall mean.
+    unlabelled samples about the overall mean. A sample's weight with itself counts in its degree.
     """
     if variant == "2011":
         alike = constrained_graph(X, near, supervision, sigma, n_jobs)
-        weights = degrees(alike)
+        weights = degrees(alike) + self_weight
     else:
         alike = reward_graph(X, near, supervision, sigma, n_jobs)
-        weights = degrees(gaussian_edges(near, sigma))
+        weights = degrees(gaussian_edges(near, sigma)) + self_weight
     apart = _free_spread(X, supervision, weights, n_jobs)
     if supervision.has_cannot:
         apart += laplacian_form(X, cannot_graph(supervision, weights), n_jobs)
@@ -95,13 +97,16 @@ def compensated_laplacian(
     gamma: float,
     compensation: float,
     n_jobs: int | None = None,
+    *,
+    self_weight: float = 0.0,
 ) -> FloatArray:
     """Compare the change among alike samples with total plus between minus within scatter (C7).
 
-    Smaller is better; where the denominator is not positive the score is NaN.
+    Smaller is better; where the denominator is not positive the score is NaN. A sample's weight
+    with itself counts in its degree.
     """
     graph = compensated_graph(near, supervision, sigma, gamma, compensation)
-    total = degree_form(X, degrees(graph), n_jobs=n_jobs)
+    total = degree_form(X, degrees(graph) + self_weight, n_jobs=n_jobs)
 
     def between_less_within(block: Matrix) -> FloatArray:
         parts = moments(block, supervision.classes)

@@ -26,6 +26,7 @@ from linkselect.experiments.papers.similarity_2020.tables import (
     CONSTRAINT_SCORES,
     SEES_MORE,
     SMALL_AND_ORL,
+    WORST_FIRST,
     semi_supervised_runs,
 )
 from linkselect.graphs import nearest_edges
@@ -183,9 +184,16 @@ def _with_wrapper() -> dict[str, dict[str, Kind]]:
     wanted = _by_dataset("clustering", HIGH_DIMENSIONAL, COMPARED["clustering"])
     name = f"SFS-1NN (1-NN on the prototypes; {SEES_MORE['SFS-1NN']})"
     return {
-        dataset: {name: Kind("prototypes", dataset, "SFS-1NN"), **lines}
+        dataset: {
+            name: Kind("prototypes", dataset, "SFS-1NN"),
+            **{_marked(method): kind for method, kind in lines.items()},
+        }
         for dataset, lines in wanted.items()
     }
+
+
+def _marked(method: str) -> str:
+    return f"{method} ({WORST_FIRST[method]})" if method in WORST_FIRST else method
 
 
 def _sigma_kind(dataset: str, method: str, sigma: float) -> Kind:

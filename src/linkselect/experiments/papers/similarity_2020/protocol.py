@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkselect import scores
 from linkselect.experiments.clustering import (
     N_NEIGHBORS,
     clustering_curve,
@@ -29,7 +30,7 @@ from linkselect.experiments.measures import (
 from linkselect.experiments.paper import Unit
 from linkselect.experiments.scaling import fill_missing, scale_to_unit
 from linkselect.experiments.splits import first_part, prototypes
-from linkselect.graphs import kernel_graph
+from linkselect.graphs import kernel_graph, nearest_edges
 from linkselect.selectors import (
     LSDF,
     MRMR,
@@ -76,14 +77,16 @@ SETS = {
     "ALLAML": DataOf2020(7129, 37),
 }
 
-SIGMA = 1.0  # of the complete graph
+SIGMA = 1.0  # of all graphs
+N_NEAREST = 5  # of C3, C5, C6 and C7, the sample itself among them
 N_RELIEF_NEIGHBORS = 5
 WEIGHT_OF_C2 = 1.0
 
 # What else decides the numbers that `compute` returns: change it with the code.
 PROTOCOL = {
     "sets": {name: list(data) for name, data in SETS.items()},
-    "training rows": "the first of each class",
+    "training rows": "the first of each class, class by class",
+    "Image Segmentation": "classes numbered by appearance in each of its two files",
     "features": "[0, 1] over all rows, missing values by the training median",
     "kept": "r % rounded up",
     "clustering": {
@@ -95,6 +98,8 @@ PROTOCOL = {
         "class": "of the nearest prototype",
     },
     "Laplacian Score and SPEC": {"graph": "complete, with itself", "sigma": SIGMA, "style": 1},
+    "C3, C5, C6, C7": {"neighbors": N_NEAREST, "of them itself": 1},
+    "EnsCLS": "worst features first",
     "ReliefF": {"neighbors": N_RELIEF_NEIGHBORS},
     "C2": {"weight": WEIGHT_OF_C2},
     "SFS-1NN": "1-NN on the prototypes, scored by the classes of all training rows",
@@ -119,9 +124,29 @@ class Problem:
 def _split_data(name: str, data_dir: Path | None) -> tuple[NDArray[Any], ...]:
     """Return X and y of the training rows, then of the test rows; features lie in [0, 1]."""
     data = load_dataset(name, data_dir)
-    train, test = first_part(data.y, SETS[name].n_train)
+    y = _classes_by_file(data.y) if name == "Image Segmentation" else data.y
+    train, test = first_part(y, SETS[name].n_train)
     X = scale_to_unit(fill_missing(data.X.astype(np.float64), train))
-    return X[train], data.y[train], X[test], data.y[test]
+    # The paper draws its prototypes class by class, so of equally near ones that of the first
+    # class decides. On Dermatology, whose features have four values, this is worth 1 to 2 points.
+    train = train[np.argsort(y[train], kind="stable")]
+    return X[train], y[train], X[test], y[test]
+
+
+def _classes_by_file(y: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number the classes of Image Segmentation as the paper must have had them.
+
+    The set is two files, of 210 and 2,100 rows, in which the classes appear in opposite orders.
+    Numbered by appearance in each file, only one of seven keeps its number: 180 rows bear that of
+    another class. Table 4 shows that the paper's did: with p=3 its share of correct new must-links
+    is 0.50, here 0.49, and 0.70 with the true classes.
+    """
+    return np.concatenate([_by_appearance(y[:210]), _by_appearance(y[210:])])
+
+
+def _by_appearance(y: NDArray[np.int64]) -> NDArray[np.int64]:
+    _, first, codes = np.unique(y, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[codes]
 
 
 def _problem(unit: Unit, data_dir: Path | None) -> Problem:
@@ -167,13 +192,14 @@ def _semi_supervised(n_features: int, problem: Problem) -> SimilarityConstraintS
     return SimilarityConstraintScore(n_features, mode="semi-supervised", n_jobs=1)
 
 
-class _CompleteGraph:
-    """The graph of eq. 1 and 15: all pairs, each sample with itself among them.
+# Each sample is joined with itself, by a weight of 1, in all graphs of the paper. Its text does
+# not say so, but CNAE-9 shows it, where samples are so far apart that this weight decides: the
+# paper has 11.5 % for the Laplacian Score there and 19.1 % for C7, and so have these (11.4 and
+# about 18); joined with others alone they have 52 %.
 
-    On CNAE-9 the samples are so far apart that the weight of a sample with itself decides: the
-    paper's Laplacian Score is at chance there (11.5 %), this one too; with neighbours alone it
-    has 52 %.
-    """
+
+class _CompleteGraph:
+    """The graph of eq. 1 and 15: all pairs, each sample with itself among them."""
 
     sigma: float
 
@@ -189,8 +215,36 @@ class _SpectralScore(_CompleteGraph, SpectralScore):  # type: ignore[misc]
     pass
 
 
+class _ConstrainedLaplacianScore(ConstrainedLaplacianScore):
+    def _score(self, X: Any, known: Any) -> NDArray[np.float64]:
+        near = nearest_edges(X, N_NEAREST - 1, 1)
+        return scores.constrained_laplacian(X, near, known, SIGMA, self.variant, 1, self_weight=1.0)
+
+
+class _CompensatedLaplacianScore(CompensatedLaplacianScore):
+    def _score(self, X: Any, known: Any) -> NDArray[np.float64]:
+        near = nearest_edges(X, N_NEAREST - 1, 1)
+        return scores.compensated_laplacian(
+            X, near, known, SIGMA, self.gamma, self.compensation, 1, self_weight=1.0
+        )
+
+
+class _WorstFirst(EnsembleCLS):
+    """EnsCLS with the features in the opposite order, as the published numbers have it.
+
+    They are at chance on CNAE-9 (11.4 %) and 34 % on Multiple Features. The right order has 48 and
+    77 % there, the opposite one 11.4 and 36 %.
+    """
+
+    greater_is_better = True
+
+
 def _plain(kind: Any, **options: Any) -> Callable[[int, Problem], Any]:
     return lambda n_features, problem: kind(n_features, **options)
+
+
+def _ensemble(kind: Any) -> Callable[[int, Problem], Any]:
+    return lambda n_features, problem: kind(n_features, random_state=problem.seed)
 
 
 # A method's selector, and what it may see.
@@ -202,18 +256,16 @@ METHODS: dict[str, tuple[Callable[[int, Problem], Any], Callable[[Any, Problem],
     "C2": (_constraint_2, _on_prototypes),
     "eps^S": (_plain(SimilarityConstraintScore, n_jobs=1), _on_prototypes),
     "eps^SS": (_semi_supervised, _on_all_rows),
-    "C3": (_plain(LSDF), _on_all_rows),
+    "C3": (_plain(LSDF, n_neighbors=N_NEAREST - 1), _on_all_rows),
     "C4": (_plain(LaplacianConstraintScore), _on_all_rows),
-    "C5": (_plain(ConstrainedLaplacianScore, variant="2011"), _on_all_rows),
-    "C6": (_plain(ConstrainedLaplacianScore, variant="2014"), _on_all_rows),
-    "C7": (_plain(CompensatedLaplacianScore), _on_all_rows),
+    "C5": (_plain(_ConstrainedLaplacianScore, variant="2011"), _on_all_rows),
+    "C6": (_plain(_ConstrainedLaplacianScore, variant="2014"), _on_all_rows),
+    "C7": (_plain(_CompensatedLaplacianScore), _on_all_rows),
     "Laplacian Score": (_plain(_LaplacianScore, sigma=SIGMA), _on_unlabelled),
     "SPEC": (_plain(_SpectralScore, style=1, sigma=SIGMA), _on_unlabelled),
     "SCGS": (_plain(SCGS), _on_all_rows),
-    "EnsCLS": (
-        lambda n_features, problem: EnsembleCLS(n_features, random_state=problem.seed),
-        _on_all_rows,
-    ),
+    "EnsCLS": (_ensemble(_WorstFirst), _on_all_rows),
+    "EnsCLS, best first": (_ensemble(EnsembleCLS), _on_all_rows),
 }
 
 
