@@ -122,6 +122,17 @@ def test_more_clusters_than_samples(clusterer):
 # -- spectral ----------------------------------------------------------------------------------
 
 
+def test_spectral_clustering_of_samples_that_are_all_far_apart():
+    # Eigenvalues nearly coincide, and LAPACK finds none of the leading vectors by themselves.
+    X = np.random.default_rng(0).random((120, 20))
+    y = np.full(120, -1)
+    y[:6] = [0, 0, 0, 1, 1, 1]
+    model = ls.ConstrainedSpectralClustering(
+        n_neighbors=20, sigma=0.1, normalization="additive", random_state=0
+    )
+    assert set(model.fit(X, y).labels_) == {0, 1}
+
+
 def test_affinity_and_normalisations_equal_the_formulas():
     X, _ = blobs(6, [[0.0, 0], [3, 0]])
     must, cannot = [(0, 1), (5, 2), (3, 11)], [(3, 4), (7, 0)]

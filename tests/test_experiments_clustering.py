@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -10,6 +10,7 @@ from linkselect.experiments.clustering import (
     clustering_curve,
     label_by_clustering,
     label_by_prototypes,
+    without,
 )
 
 
@@ -29,31 +30,40 @@ def test_a_prototype_with_a_twin_in_another_class_keeps_its_label():
     assert label_by_prototypes(X, np.array([0, 1, -1])).tolist() == [0, 1, 0]
 
 
-@pytest.mark.parametrize("assign", ["nearest", "k-means"])
-def test_clustering_follows_the_shape_of_classes(assign):
+def test_clustering_follows_the_shape_of_classes():
     X, y = make_moons(200, noise=0.04, random_state=0)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
     labels = keep_labels(y, np.r_[np.flatnonzero(y == 0)[:3], np.flatnonzero(y == 1)[:3]])
-    found = label_by_clustering(X, labels, n_neighbors=6, sigma=0.05, assign=assign)
+    found = label_by_clustering(X, labels, n_neighbors=6, sigma=0.05)
     by_distance = label_by_prototypes(X, labels)
     assert (found == y).mean() == 1.0
     assert (by_distance == y).mean() < 0.95
 
 
-@pytest.mark.parametrize("assign", ["nearest", "k-means"])
-def test_labelled_rows_keep_their_labels(assign):
+def test_labelled_rows_keep_their_labels():
     X, y = make_blobs(60, centers=3, cluster_std=4.0, random_state=1)
     rows = np.concatenate([np.flatnonzero(y == label)[:4] for label in range(3)])
     # Wrong on purpose: what is given counts, whatever the clusters say.
     labels = keep_labels((y + 1) % 3, rows)
-    found = label_by_clustering(X, labels, assign=assign)
+    found = label_by_clustering(X, labels)
     assert_array_equal(found[rows], labels[rows])
     assert set(found) <= {0, 1, 2}
 
 
 def test_few_rows_are_all_neighbours():
-    X = np.array([[0.0], [0.1], [1.0], [1.1]])
-    assert label_by_clustering(X, np.array([0, -1, -1, 1])).tolist() == [0, 0, 1, 1]
+    X = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]])
+    labels = np.array([0, -1, -1, -1, -1, 1])
+    assert label_by_clustering(X, labels, sigma=0.2).tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_the_basis_without_a_direction_spans_the_rest():
+    vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(9, 3)))[0]
+    direction = vectors @ [2.0, -1.0, 0.5]
+    basis = without(vectors, direction)
+    assert basis.shape == (9, 2)
+    assert_allclose(basis.T @ basis, np.eye(2), atol=1e-12)
+    assert_allclose(basis.T @ direction, 0.0, atol=1e-12)
+    assert_allclose(vectors @ (vectors.T @ basis), basis, atol=1e-12)
 
 
 def test_curve_is_1nn_on_the_clustered_rows():

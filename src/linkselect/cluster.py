@@ -284,7 +284,11 @@ def leading_eigenvectors(matrix: Any, count: int) -> FloatArray:
     """Find the eigenvectors of the largest eigenvalues of a symmetric matrix, in columns."""
     n_samples = matrix.shape[0]
     if n_samples <= SAMPLES_AS_DENSE or count >= n_samples - 1:
-        return eigh(matrix.toarray(), subset_by_index=[n_samples - count, n_samples - 1])[1]
+        dense = matrix.toarray()
+        found = eigh(dense, subset_by_index=[n_samples - count, n_samples - 1])[1]
+        # LAPACK's solver for some eigenvectors may return none where eigenvalues nearly coincide,
+        # as they do if the affinities are tiny.
+        return found if found.shape[1] == count else eigh(dense, driver="evd")[1][:, -count:]
     # A fixed start makes the result repeatable; a random one meets every eigenvector.
     start = np.random.default_rng(0).standard_normal(n_samples)
     return eigsh(matrix, k=count, which="LA", v0=start)[1]

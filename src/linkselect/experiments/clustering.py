@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from linkselect.cluster import ConstrainedSpectralClustering, leading_eigenvectors, symmetric
+from linkselect.cluster import leading_eigenvectors, symmetric
 from linkselect.experiments.evaluation import check_counts, nearest_neighbor_curve
 from linkselect.graphs import affinity_graph, nearest_edges
 from linkselect.supervision import from_labels
 
-__all__ = ["clustering_curve", "label_by_clustering", "label_by_prototypes"]
+__all__ = ["clustering_curve", "label_by_clustering", "label_by_prototypes", "without"]
 
-Assign = Literal["nearest", "k-means"]
 # Kamvar, Klein & Manning (2003) join each sample with so many.
 N_NEIGHBORS = 20
 
@@ -47,13 +46,13 @@ def label_by_clustering(
     *,
     n_neighbors: int = N_NEIGHBORS,
     sigma: float = 1.0,
-    assign: Assign = "nearest",
 ) -> NDArray[Any]:
     """Label all rows from a few by constrained spectral clustering.
 
     Neighbours have a Gaussian affinity, rows of one class 1 and of two classes 0. Rows become
     points in the leading eigenvectors of the symmetrically normalised affinity, as many as there
-    are classes, scaled to length 1.
+    are classes, scaled to length 1; the first eigenvector, which knows nothing but the degrees, is
+    left out. A row gets the label of the nearest labelled point.
 
     Parameters
     ----------
@@ -65,40 +64,30 @@ def label_by_clustering(
         How many neighbours a row is joined with; all where there are fewer.
     sigma : float, default=1.0
         The width of the Gaussian.
-    assign : {"nearest", "k-means"}, default="nearest"
-        A row gets the label of the nearest labelled point, or k-means finds clusters, which are
-        then named by the labels in them. A cluster without a name goes by the nearest point.
 
     Returns
     -------
     array of int, shape (n_samples,)
         A labelled row keeps its label.
     """
-    if assign == "k-means":
-        return _label_by_k_means(X, labels, n_neighbors, sigma)
     near = nearest_edges(X, min(n_neighbors, len(X) - 1), 1)
     affinity = affinity_graph(near, from_labels(labels, len(X)), sigma).to_csr()
-    n_classes = len(np.unique(labels[labels >= 0]))
-    points = leading_eigenvectors(symmetric(affinity), n_classes)
+    count = min(len(np.unique(labels[labels >= 0])) + 1, len(X))
+    leading = leading_eigenvectors(symmetric(affinity), count)
+    points = without(leading, np.sqrt(affinity.sum(axis=1)))
     lengths = np.linalg.norm(points, axis=1, keepdims=True)
     return label_by_prototypes(points / np.where(lengths > 0, lengths, 1.0), labels)
 
 
-def _label_by_k_means(
-    X: NDArray[Any], labels: NDArray[Any], n_neighbors: int, sigma: float
-) -> NDArray[Any]:
-    model = ConstrainedSpectralClustering(
-        n_neighbors=n_neighbors,
-        sigma=sigma,
-        normalization="symmetric",
-        random_state=0,
-        n_jobs=1,
-    ).fit(X, labels)
-    # Labels are codes from 0, so a cluster without a name can be marked by -1.
-    names = np.array([-1 if name is None else int(name) for name in model.names_])
-    found = names[model.labels_]
-    found[labels >= 0] = labels[labels >= 0]
-    return label_by_prototypes(X, found)
+def without(vectors: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an orthonormal basis of what the vectors span, less one direction.
+
+    Where parts of the graph are not joined, the solver may give any mixture of the direction and
+    other eigenvectors; what they span without it is the same.
+    """
+    unit = direction / np.linalg.norm(direction)
+    rest = vectors - np.outer(unit, unit @ vectors)
+    return np.linalg.svd(rest, full_matrices=False)[0][:, :-1]
 
 
 def clustering_curve(
@@ -111,7 +100,6 @@ def clustering_curve(
     *,
     n_neighbors: int = N_NEIGHBORS,
     sigma: float = 1.0,
-    assign: Assign = "nearest",
 ) -> NDArray[np.float64]:
     """Measure 1-NN on training rows that clustering labelled, with the first m of an order.
 
@@ -128,7 +116,7 @@ def clustering_curve(
         Features, best first.
     n_features : ascending ints, optional
         The numbers of features. Default: 1, 2, ... len(order).
-    n_neighbors, sigma, assign
+    n_neighbors, sigma
         As in `label_by_clustering`.
 
     Returns
@@ -141,9 +129,7 @@ def clustering_curve(
     for place, count in enumerate(counts):
         kept = np.asarray(order)[:count]
         seen = np.ascontiguousarray(train[:, kept])
-        found = label_by_clustering(
-            seen, labels, n_neighbors=n_neighbors, sigma=sigma, assign=assign
-        )
+        found = label_by_clustering(seen, labels, n_neighbors=n_neighbors, sigma=sigma)
         accuracies[place] = nearest_neighbor_curve(
             seen, found, test[:, kept], y_test, np.arange(count), [count]
         )[0]

@@ -94,6 +94,7 @@ PROTOCOL = {
         "neighbors": N_NEIGHBORS,
         "normalisation": "symmetric",
         "sigma": 1.0,
+        "eigenvectors": "as many as classes, without the first",
         "rows": "scaled to length 1",
         "class": "of the nearest prototype",
     },
