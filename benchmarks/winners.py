@@ -1,0 +1,77 @@
+"""How often the winner of a row of rank sums is the same by chance of the draws alone.
+
+`python benchmarks/winners.py OUT` reads the runs of tables 2 and 5 of the similarity score paper
+that `linkselect reproduce` stored in OUT, draws 100 of them with replacement, twice, and counts in
+how many rows both name the same winner. The published winners are those of 100 draws as well, so no
+reproduction can be expected to agree with them more often.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import rankdata
+
+from linkselect.experiments.papers import load_paper
+from linkselect.experiments.papers.similarity_2020 import tables
+from linkselect.experiments.papers.similarity_2020.reading import curves_of, kinds, values_at
+from linkselect.experiments.published import published
+from linkselect.experiments.store import Store
+
+PAPER = load_paper(tables.NAME)
+N_RUNS = 100
+N_DRAWS = 1000
+
+
+def rows_of(number, experiment, out):
+    """Return, of each row of a table, the methods' ranks in each run, and who won in the paper."""
+    store = Store(out / "results.sqlite", PAPER.name, protocol=PAPER.protocol_text)
+    found = store.find(PAPER.tables[number].units(N_RUNS))
+    curves = curves_of({unit: stored.result for unit, stored in found.items()})
+    sums = {}
+    for cell in published(PAPER.name, number):
+        sums.setdefault((cell.dataset, tables._p_of(cell.setting)), {})[cell.method] = cell
+    rows = []
+    for (dataset, p), cells in sums.items():
+        wanted = kinds(experiment, [dataset], tables.CONSTRAINT_SCORES[experiment], [p])
+        if (dataset, p) != tables.NOT_COMPARABLE and all(kind in curves for kind in wanted):
+            m = int(next(iter(cells.values())).n_features)
+            accuracies = np.array([values_at(curves[kind], m) for kind in wanted])
+            values = np.array([cells[kind.method].value for kind in wanted])
+            ranks = rankdata(-accuracies.round(6), axis=0, method="min")
+            rows.append((ranks, values == values.min()))
+    return rows
+
+
+def winners(rows, rng):
+    """Mark who has the least rank sum in each row, over runs drawn with replacement."""
+    marks = []
+    for ranks, _ in rows:
+        sums = ranks[:, rng.integers(ranks.shape[1], size=N_RUNS)].sum(axis=1)
+        marks.append(sums == sums.min())
+    return marks
+
+
+def n_shared(first, second):
+    return sum(bool((a & b).any()) for a, b in zip(first, second, strict=True))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    out = parser.parse_args().out
+    rng = np.random.default_rng(0)
+    for number, experiment in ((2, "prototypes"), (5, "clustering")):
+        rows = rows_of(number, experiment, out)
+        as_published = [mark for _, mark in rows]
+        draws = [(winners(rows, rng), winners(rows, rng)) for _ in range(N_DRAWS)]
+        ours = np.mean([n_shared(first, second) for first, second in draws])
+        theirs = np.mean([n_shared(first, as_published) for first, _ in draws])
+        print(
+            f"Table {number}: of {len(rows)} rows two sets of {N_RUNS} runs of ours share "
+            f"{ours:.1f} winners, one of ours and the published one {theirs:.1f}."
+        )
+
+
+if __name__ == "__main__":
+    main()
