@@ -19,12 +19,11 @@ The paper's protocol, and how it is read where it leaves something open:
 - EnsCLS has its features in the opposite order: only so the published numbers come out. Table 6
   shows the right order besides.
 - Clustering (tables 5 and 6, eps^SS in table 8): 20 nearest neighbours as in Kamvar et al. (2003),
-  the symmetric normalisation, sigma=1, rows scaled to length 1, and each row takes the class of the
-  nearest prototype there. The additive normalisation of a complete graph, the most literal
-  reading, collapses into single rows.
-- Table 8 prints the accuracy of eps^S by 1-NN on the prototypes, that of eps^SS by clustering: on
-  Multiple Features with 23 features the paper has 84.2; in two draws clustering has 86.6, the
-  prototypes 73.8.
+  the symmetric normalisation, sigma=1, as many eigenvectors as classes without the first, rows
+  scaled to length 1, and each row takes the class of the nearest prototype there. The paper states
+  none of this; docs/reproduction.md says what else was tried. The additive normalisation of a
+  complete graph, the most literal reading, collapses into single rows.
+- Table 8 prints the accuracy of eps^S by 1-NN on the prototypes, that of eps^SS by clustering.
 """
 
 from linkselect.experiments.paper import Paper
