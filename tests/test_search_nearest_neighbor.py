@@ -12,6 +12,15 @@ import linkselect as ls
 from linkselect.search import nearest_neighbor, select_by_nearest_neighbor
 
 
+@pytest.fixture(autouse=True, params=["plain", "compiled"])
+def way(request, monkeypatch):
+    """Search both ways: they find the same."""
+    if request.param == "compiled":
+        pytest.importorskip("numba")
+    least = 0 if request.param == "compiled" else np.inf
+    monkeypatch.setattr(nearest_neighbor, "DIFFERENCES_WORTH_COMPILING", least)
+
+
 def literal_accuracy(X, labels, features, splits):
     accuracies = []
     for train, test in splits:

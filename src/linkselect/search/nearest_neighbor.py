@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,9 @@ DISTANCES_PER_BLOCK = 2**16
 MAX_KEPT_DISTANCES = 2**22
 # Squared differences in a step below which a second thread costs more than it saves.
 DIFFERENCES_WORTH_THREADS = 2**25
-# How many of the nearest references are looked at before all of them.
+# Squared differences in a whole search from which it saves more than compiling takes.
+DIFFERENCES_WORTH_COMPILING = 1e8
+# How many of the nearest references are looked at before all of them, where nothing is compiled.
 N_NEAREST = 32
 
 
@@ -85,7 +88,8 @@ def select_by_nearest_neighbor(
     Notes
     -----
     Ties between neighbours go to the first in `train`, ties between features to the lowest index.
-    Memory holds all distances if they take no more than 32 MB, else a block of them.
+    Memory holds all distances if they take no more than 32 MB, else a block of them. Large
+    searches are compiled where numba is there; the result is the same without.
     """
     columns = np.ascontiguousarray(X.T, dtype=np.float64)
     leave_self_out = splits is None
@@ -94,6 +98,9 @@ def select_by_nearest_neighbor(
         splits = [(everything, everything)]
     n_distances = sum(len(train) * len(test) for train, test in splits)
     n_threads = n_jobs if n_distances * len(columns) >= DIFFERENCES_WORTH_THREADS else 1
+    is_large = n_distances * len(columns) * n_features >= DIFFERENCES_WORTH_COMPILING
+    compiled = compiled_hits() if is_large else None
+    codes = np.unique(labels, return_inverse=True)[1]
     keep = n_distances <= MAX_KEPT_DISTANCES
     blocks = [
         block for number, split in enumerate(splits) for block in _blocks(number, split, keep)
@@ -102,7 +109,14 @@ def select_by_nearest_neighbor(
 
     def accuracy_with(candidates: IntArray, chosen: list[int]) -> FloatArray:
         def hits(block: _Queries) -> IntArray:
-            return _hits(columns, labels, block, chosen, candidates, leave_self_out)
+            distances = _distances(columns, block, chosen, leave_self_out)
+            if compiled is None:
+                return _hits(columns, codes, block, bool(chosen), candidates, distances)
+            nearest = np.argsort(distances, axis=1)
+            ascending = np.take_along_axis(distances, nearest, axis=1)
+            return compiled(
+                columns, codes, candidates, block.queries, block.train, nearest, ascending
+            )
 
         found = np.zeros((len(n_queries), len(candidates)), dtype=np.intp)
         for block, counted in zip(blocks, map_threads(hits, blocks, n_threads), strict=True):
@@ -142,15 +156,10 @@ def _add_feature(distances: FloatArray, column: FloatArray, block: _Queries) -> 
     distances += _squared_differences(column, block.queries[:, None], block.train)
 
 
-def _hits(
-    columns: FloatArray,
-    labels: NDArray[Any],
-    block: _Queries,
-    chosen: list[int],
-    candidates: IntArray,
-    leave_self_out: bool,
-) -> IntArray:
-    """Count, for every candidate, the queries whose nearest neighbour has their label."""
+def _distances(
+    columns: FloatArray, block: _Queries, chosen: list[int], leave_self_out: bool
+) -> FloatArray:
+    """Return the squared distances by the chosen features."""
     _, train, queries, kept = block
     if kept is None:
         distances = np.zeros((len(queries), len(train)))
@@ -160,10 +169,67 @@ def _hits(
         distances = kept
     if leave_self_out:
         distances[queries[:, None] == train] = np.inf
-    nearest_with = _nearest_of_few if chosen else _nearest_of_all
-    nearest = nearest_with(columns, candidates, queries, train, distances)
-    own = labels[queries]
-    return np.array([np.count_nonzero(labels[rows] == own) for rows in nearest], dtype=np.intp)
+    return distances
+
+
+def _hits(
+    columns: FloatArray,
+    codes: IntArray,
+    block: _Queries,
+    any_chosen: bool,
+    candidates: IntArray,
+    distances: FloatArray,
+) -> IntArray:
+    """Count, for every candidate, the queries whose nearest neighbour is of their class."""
+    nearest_with = _nearest_of_few if any_chosen else _nearest_of_all
+    nearest = nearest_with(columns, candidates, block.queries, block.train, distances)
+    own = codes[block.queries]
+    return np.array([np.count_nonzero(codes[rows] == own) for rows in nearest], dtype=np.intp)
+
+
+@cache
+def compiled_hits() -> Callable[..., IntArray] | None:
+    """Compile what `_hits` counts, with references sorted by distance; None without numba.
+
+    A further feature makes no distance smaller, so the search for a query's neighbour ends at
+    the first reference that is already farther away than the nearest one found.
+    """
+    try:
+        from numba import njit
+    except ImportError:
+        return None
+
+    @njit(nogil=True)
+    def hits(
+        columns: Any,
+        codes: Any,
+        candidates: Any,
+        queries: Any,
+        train: Any,
+        nearest: Any,
+        ascending: Any,
+    ) -> Any:
+        n_references = train.size
+        counts = np.zeros(candidates.size, np.intp)
+        for place in range(candidates.size):
+            column = columns[candidates[place]]
+            for row in range(queries.size):
+                value = column[queries[row]]
+                least = np.inf
+                found = n_references
+                for position in range(n_references):
+                    if ascending[row, position] > least:
+                        break
+                    reference = nearest[row, position]
+                    difference = value - column[train[reference]]
+                    distance = ascending[row, position] + difference * difference
+                    if distance < least or (distance == least and reference < found):
+                        least = distance
+                        found = reference
+                counts[place] += codes[train[found]] == codes[queries[row]]
+        return counts
+
+    return hits
 
 
 def _nearest_of_all(
