@@ -29,6 +29,7 @@ import plain
 from linkselect import scores, search
 from linkselect.graphs import reconstruction_weights
 from linkselect.search import compiled_pairs
+from linkselect.search import nearest_neighbor as nearest_neighbor_search
 from linkselect.supervision import from_pairs
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -235,6 +236,19 @@ def nearest_neighbor():
     yield "SFS-1NN, 500 x 50, 10 features, leave one out", "linkselect", alone, None, None
 
 
+def compiled_nearest_neighbor():
+    """1,000 x 600, 30 of them prototypes: 100 features by 1-NN accuracy, compiled or not."""
+    X, y = make_classification(1000, 600, n_informative=20, n_classes=10, random_state=0)
+    rows = np.arange(1000)
+    prototypes = np.concatenate([np.flatnonzero(y == label)[:3] for label in range(10)])
+    selector = ls.NearestNeighborSFS(100, cv=[(prototypes, rows)], n_jobs=1)
+    ours = best_time(lambda: selector.fit(X, y), 2)
+    yield "SFS-1NN, 30 prototypes, 1,000 x 600, 100 features", "linkselect, numba", ours, None, None
+    with patch.object(nearest_neighbor_search, "compiled_hits", lambda: None):
+        plainly = best_time(lambda: selector.fit(X, y), 1)
+    yield "", "linkselect without numba", plainly, plainly / ours, None
+
+
 def trace_ratio():
     """The best subset of 8 out of 20 features, and 100 of 20,000 against skfeature."""
     rng = np.random.default_rng(0)
@@ -348,6 +362,7 @@ CASES = {
         mnist,
         similarity,
         nearest_neighbor,
+        compiled_nearest_neighbor,
         trace_ratio,
         similarity_mnist,
         sparsity,

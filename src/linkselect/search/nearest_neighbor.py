@@ -23,8 +23,10 @@ DISTANCES_PER_BLOCK = 2**16
 MAX_KEPT_DISTANCES = 2**22
 # Squared differences in a step below which a second thread costs more than it saves.
 DIFFERENCES_WORTH_THREADS = 2**25
-# Squared differences in a whole search from which it saves more than compiling takes.
-DIFFERENCES_WORTH_COMPILING = 1e8
+# Squared differences in a whole search from which it saves more than compiling takes, and how many
+# the evaluation of a candidate costs besides its own.
+DIFFERENCES_WORTH_COMPILING = 1e9
+DIFFERENCES_PER_EVALUATION = 1e4
 # How many of the nearest references are looked at before all of them, where nothing is compiled.
 N_NEAREST = 32
 
@@ -98,8 +100,8 @@ def select_by_nearest_neighbor(
         splits = [(everything, everything)]
     n_distances = sum(len(train) * len(test) for train, test in splits)
     n_threads = n_jobs if n_distances * len(columns) >= DIFFERENCES_WORTH_THREADS else 1
-    is_large = n_distances * len(columns) * n_features >= DIFFERENCES_WORTH_COMPILING
-    compiled = compiled_hits() if is_large else None
+    work = (n_distances + DIFFERENCES_PER_EVALUATION) * len(columns) * n_features
+    compiled = compiled_hits() if work >= DIFFERENCES_WORTH_COMPILING else None
     codes = np.unique(labels, return_inverse=True)[1]
     keep = n_distances <= MAX_KEPT_DISTANCES
     blocks = [
