@@ -37,7 +37,7 @@ GRAPHS = {"complete": None, "20 neighbours": 20}
 # Two times sigma squared, from the squared distances.
 WIDTHS = {
     "sigma 1": lambda squared: 2.0,
-    "mean distance": lambda squared: squared.mean(),
+    "mean square": lambda squared: squared.mean(),
     "3 % of it": lambda squared: 0.03 * squared.mean(),
 }
 
@@ -74,7 +74,7 @@ FIRST = {"with the first": False, "without the first": True}
 
 
 def k_means(points, labels):
-    """Name each cluster by the labels in it; one without any goes by the nearest prototype."""
+    """Name each cluster by the labels in it; one without any goes by the nearest named rows."""
     known = labels >= 0
     n_classes = labels.max() + 1
     clusters = KMeans(n_classes, n_init=3, random_state=0).fit_predict(points)
@@ -90,9 +90,9 @@ ASSIGNMENTS = {"nearest prototype": label_by_prototypes, "k-means": k_means}
 
 
 def accuracies(dataset, run, data_dir):
-    """Return the mean accuracy of each reading, and of 1-NN on the prototypes alone."""
+    """Return the mean accuracy of each reading."""
     unit = Unit("clustering", dataset, "eps^SS", run, (("p", 3),))
-    problem = protocol._problem(unit, data_dir)
+    problem = protocol.problem_of(unit, data_dir)
     kept = n_kept(protocol.SETS[dataset].n_features)
     order = protocol.fitted_selector(unit, problem, kept).order_
     counts = np.unique(np.linspace(1, kept, 7).round().astype(int))
@@ -108,6 +108,7 @@ def accuracies(dataset, run, data_dir):
 
 
 def readings(rows, labels):
+    """Yield the rows' labels by each reading; without clustering, by the nearest prototype."""
     yield ("no clustering",), label_by_prototypes(rows, labels)
     squared = cdist(rows, rows, "sqeuclidean")
     n_classes = labels.max() + 1

@@ -1,9 +1,9 @@
 """How often the winner of a row of rank sums is the same by chance of the draws alone.
 
 `python benchmarks/winners.py OUT` reads the runs of tables 2 and 5 of the similarity score paper
-that `linkselect reproduce` stored in OUT, draws 100 of them with replacement, twice, and counts in
-how many rows both name the same winner. The published winners are those of 100 draws as well, so no
-reproduction can be expected to agree with them more often.
+that `linkselect reproduce` stored in OUT, draws 100 from them with replacement, twice, and counts
+in how many rows both name the same winner. The published winners are those of 100 draws as well, so
+a reproduction can be expected to agree with them about so often, or less where few runs are stored.
 """
 
 import argparse
@@ -30,13 +30,15 @@ def rows_of(number, experiment, out):
     curves = curves_of({unit: stored.result for unit, stored in found.items()})
     sums = {}
     for cell in published(PAPER.name, number):
-        sums.setdefault((cell.dataset, tables._p_of(cell.setting)), {})[cell.method] = cell
+        sums.setdefault((cell.dataset, tables.p_of(cell.setting)), {})[cell.method] = cell
     rows = []
     for (dataset, p), cells in sums.items():
         wanted = kinds(experiment, [dataset], tables.CONSTRAINT_SCORES[experiment], [p])
         if (dataset, p) != tables.NOT_COMPARABLE and all(kind in curves for kind in wanted):
             m = int(next(iter(cells.values())).n_features)
-            accuracies = np.array([values_at(curves[kind], m) for kind in wanted])
+            runs = [values_at(curves[kind], m) for kind in wanted]
+            n_runs = min(map(len, runs))
+            accuracies = np.array([values[:n_runs] for values in runs])
             values = np.array([cells[kind.method].value for kind in wanted])
             ranks = rankdata(-accuracies.round(6), axis=0, method="min")
             rows.append((ranks, values == values.min()))

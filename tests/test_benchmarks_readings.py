@@ -5,7 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
+
+from linkselect.experiments.clustering import label_by_clustering
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -21,6 +24,8 @@ def test_every_reading_of_the_clustering_keeps_the_known_labels():
     for reading, given in found.items():
         assert (given[known] == y[known]).all(), reading
         assert set(given) == {0, 1, 2}, reading
+    chosen = "20 neighbours", "sigma 1", "symmetric", "without the first", "nearest prototype"
+    assert_array_equal(found[chosen], label_by_clustering(X, labels))
 
 
 def test_winners_are_shared_where_one_is_always_ahead():

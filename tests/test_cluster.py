@@ -122,13 +122,14 @@ def test_more_clusters_than_samples(clusterer):
 # -- spectral ----------------------------------------------------------------------------------
 
 
-def test_spectral_clustering_of_samples_that_are_all_far_apart():
-    # Eigenvalues nearly coincide, and LAPACK finds none of the leading vectors by themselves.
-    X = np.random.default_rng(0).random((120, 20))
-    y = np.full(120, -1)
+@pytest.mark.parametrize(("n_samples", "normalization"), [(120, "additive"), (600, "symmetric")])
+def test_spectral_clustering_of_samples_that_are_all_far_apart(n_samples, normalization):
+    # Eigenvalues nearly coincide: LAPACK finds no leading vector by itself, and ARPACK no end.
+    X = np.random.default_rng(0).random((n_samples, 20))
+    y = np.full(n_samples, -1)
     y[:6] = [0, 0, 0, 1, 1, 1]
     model = ls.ConstrainedSpectralClustering(
-        n_neighbors=20, sigma=0.1, normalization="additive", random_state=0
+        n_neighbors=20, sigma=0.1, normalization=normalization, random_state=0
     )
     assert set(model.fit(X, y).labels_) == {0, 1}
 

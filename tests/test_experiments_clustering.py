@@ -50,6 +50,11 @@ def test_labelled_rows_keep_their_labels():
     assert set(found) <= {0, 1, 2}
 
 
+def test_nothing_is_to_be_found_where_all_labels_are_known():
+    X = np.random.default_rng(0).random((6, 5))
+    assert label_by_clustering(X, np.arange(6)).tolist() == [0, 1, 2, 3, 4, 5]
+
+
 def test_few_rows_are_all_neighbours():
     X = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [1.2]])
     labels = np.array([0, -1, -1, -1, -1, 1])

@@ -1,5 +1,7 @@
 """Forward selection by 1-NN accuracy against literal evaluations and scikit-learn."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -19,6 +21,31 @@ def way(request, monkeypatch):
         pytest.importorskip("numba")
     least = 0 if request.param == "compiled" else np.inf
     monkeypatch.setattr(nearest_neighbor, "DIFFERENCES_WORTH_COMPILING", least)
+    monkeypatch.setattr(nearest_neighbor, "CANDIDATES_WORTH_SORTING", 0)
+
+
+def test_where_numba_cannot_be_imported_the_result_is_the_same(monkeypatch):
+    X, y = make_classification(60, 8, random_state=0)
+    expected = select_by_nearest_neighbor(X, y, 4)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    nearest_neighbor.compiled_hits.cache_clear()
+    try:
+        assert nearest_neighbor.compiled_hits() is None
+        assert_same(select_by_nearest_neighbor(X, y, 4), expected)
+    finally:
+        nearest_neighbor.compiled_hits.cache_clear()
+
+
+def test_a_row_that_does_not_exist_is_an_error():
+    X, y = make_classification(60, 8, random_state=0)
+    with pytest.raises(IndexError):
+        select_by_nearest_neighbor(X, y, 1, [(np.arange(50), np.arange(50, 70))])
+
+
+def test_a_missing_value_does_not_end_the_process():
+    X, y = make_classification(60, 8, random_state=0)
+    X[:, 3] = np.nan
+    assert len(select_by_nearest_neighbor(X, y, 4).order) == 8
 
 
 def literal_accuracy(X, labels, features, splits):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.utils import Tags, check_random_state
@@ -37,6 +37,8 @@ __all__ = ["COPKMeans", "ConstrainedSpectralClustering"]
 N_CLUSTERS = 8
 # Below this, all eigenvectors of a dense matrix are found faster than a few of a sparse one.
 SAMPLES_AS_DENSE = 500
+# Where the sparse solver finds no end, so many are still dense: 200 MB.
+MOST_SAMPLES_AS_DENSE = 5000
 AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
 
 
@@ -283,15 +285,19 @@ def symmetric(affinity: Any) -> Any:
 def leading_eigenvectors(matrix: Any, count: int) -> FloatArray:
     """Find the eigenvectors of the largest eigenvalues of a symmetric matrix, in columns."""
     n_samples = matrix.shape[0]
-    if n_samples <= SAMPLES_AS_DENSE or count >= n_samples - 1:
-        dense = matrix.toarray()
-        found = eigh(dense, subset_by_index=[n_samples - count, n_samples - 1])[1]
-        # LAPACK's solver for some eigenvectors may return none where eigenvalues nearly coincide,
-        # as they do if the affinities are tiny.
-        return found if found.shape[1] == count else eigh(dense, driver="evd")[1][:, -count:]
-    # A fixed start makes the result repeatable; a random one meets every eigenvector.
-    start = np.random.default_rng(0).standard_normal(n_samples)
-    return eigsh(matrix, k=count, which="LA", v0=start)[1]
+    if n_samples > SAMPLES_AS_DENSE and count < n_samples - 1:
+        # A fixed start makes the result repeatable; a random one meets every eigenvector.
+        start = np.random.default_rng(0).standard_normal(n_samples)
+        try:
+            return eigsh(matrix, k=count, which="LA", v0=start)[1]
+        except ArpackNoConvergence:
+            if n_samples > MOST_SAMPLES_AS_DENSE:
+                raise
+    dense = matrix.toarray()
+    found = eigh(dense, subset_by_index=[n_samples - count, n_samples - 1])[1]
+    # Like ARPACK, LAPACK's solver for some eigenvectors may fail where eigenvalues nearly coincide,
+    # as they do if affinities are tiny; it then returns none.
+    return found if found.shape[1] == count else eigh(dense, driver="evd")[1][:, -count:]
 
 
 class COPKMeans(_PairClusterer):

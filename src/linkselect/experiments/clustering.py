@@ -50,9 +50,9 @@ def label_by_clustering(
     """Label all rows from a few by constrained spectral clustering.
 
     Neighbours have a Gaussian affinity, rows of one class 1 and of two classes 0. Rows become
-    points in the leading eigenvectors of the symmetrically normalised affinity, as many as there
-    are classes, scaled to length 1; the first eigenvector, which knows nothing but the degrees, is
-    left out. A row gets the label of the nearest labelled point.
+    points in the leading eigenvectors of the symmetrically normalised affinity, one more than there
+    are classes, without the one that knows nothing but the degrees; points are scaled to length 1.
+    A row gets the label of the nearest labelled point.
 
     Parameters
     ----------
@@ -70,6 +70,8 @@ def label_by_clustering(
     array of int, shape (n_samples,)
         A labelled row keeps its label.
     """
+    if (labels >= 0).all():
+        return labels.copy()
     near = nearest_edges(X, min(n_neighbors, len(X) - 1), 1)
     affinity = affinity_graph(near, from_labels(labels, len(X)), sigma).to_csr()
     count = min(len(np.unique(labels[labels >= 0])) + 1, len(X))
@@ -83,7 +85,8 @@ def without(vectors: NDArray[np.float64], direction: NDArray[np.float64]) -> NDA
     """Return an orthonormal basis of what the vectors span, less one direction.
 
     Where parts of the graph are not joined, the solver may give any mixture of the direction and
-    other eigenvectors; what they span without it is the same.
+    other eigenvectors; what they span without it is the same, unless a multiple
+    eigenvalue is cut.
     """
     unit = direction / np.linalg.norm(direction)
     rest = vectors - np.outer(unit, unit @ vectors)

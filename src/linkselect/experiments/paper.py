@@ -114,6 +114,11 @@ class Panel:
     logx: bool = False
 
 
+def marked(method: str, marks: Mapping[str, str]) -> str:
+    """Return a method's name with what is to be said of it, if anything."""
+    return f"{method} ({marks[method]})" if method in marks else method
+
+
 @dataclass(frozen=True)
 class Table:
     """A published table: the units it needs in so many runs, and the cells they give."""
@@ -134,7 +139,7 @@ class Table:
 
     def shown_method(self, method: str) -> str:
         """Return a method's name with its mark."""
-        return f"{method} ({self.marks[method]})" if method in self.marks else method
+        return marked(method, self.marks)
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,11 @@ DISTANCES_PER_BLOCK = 2**16
 MAX_KEPT_DISTANCES = 2**22
 # Squared differences in a step below which a second thread costs more than it saves.
 DIFFERENCES_WORTH_THREADS = 2**25
-# Squared differences in a whole search from which it saves more than compiling takes, and how many
-# the evaluation of a candidate costs besides its own.
+# Squared differences in a whole search from which compiling pays, and how many the evaluation of a
+# candidate costs besides its own. With fewer candidates, sorting the references costs too much.
 DIFFERENCES_WORTH_COMPILING = 1e9
 DIFFERENCES_PER_EVALUATION = 1e4
+CANDIDATES_WORTH_SORTING = 100
 # How many of the nearest references are looked at before all of them, where nothing is compiled.
 N_NEAREST = 32
 
@@ -101,7 +102,8 @@ def select_by_nearest_neighbor(
     n_distances = sum(len(train) * len(test) for train, test in splits)
     n_threads = n_jobs if n_distances * len(columns) >= DIFFERENCES_WORTH_THREADS else 1
     work = (n_distances + DIFFERENCES_PER_EVALUATION) * len(columns) * n_features
-    compiled = compiled_hits() if work >= DIFFERENCES_WORTH_COMPILING else None
+    is_large = work >= DIFFERENCES_WORTH_COMPILING and len(columns) >= CANDIDATES_WORTH_SORTING
+    compiled = compiled_hits() if is_large else None
     codes = np.unique(labels, return_inverse=True)[1]
     keep = n_distances <= MAX_KEPT_DISTANCES
     blocks = [
@@ -116,8 +118,10 @@ def select_by_nearest_neighbor(
                 return _hits(columns, codes, block, bool(chosen), candidates, distances)
             nearest = np.argsort(distances, axis=1)
             ascending = np.take_along_axis(distances, nearest, axis=1)
+            # Looked up here, where a row number that does not exist is an error.
+            own, theirs = codes[block.queries], codes[block.train]
             return compiled(
-                columns, codes, candidates, block.queries, block.train, nearest, ascending
+                columns, candidates, block.queries, block.train, own, theirs, nearest, ascending
             )
 
         found = np.zeros((len(n_queries), len(candidates)), dtype=np.intp)
@@ -204,22 +208,22 @@ def compiled_hits() -> Callable[..., IntArray] | None:
     @njit(nogil=True)
     def hits(
         columns: Any,
-        codes: Any,
         candidates: Any,
         queries: Any,
         train: Any,
+        own: Any,
+        theirs: Any,
         nearest: Any,
         ascending: Any,
     ) -> Any:
-        n_references = train.size
         counts = np.zeros(candidates.size, np.intp)
         for place in range(candidates.size):
             column = columns[candidates[place]]
             for row in range(queries.size):
                 value = column[queries[row]]
                 least = np.inf
-                found = n_references
-                for position in range(n_references):
+                found = 0
+                for position in range(train.size):
                     if ascending[row, position] > least:
                         break
                     reference = nearest[row, position]
@@ -228,7 +232,7 @@ def compiled_hits() -> Callable[..., IntArray] | None:
                     if distance < least or (distance == least and reference < found):
                         least = distance
                         found = reference
-                counts[place] += codes[train[found]] == codes[queries[row]]
+                counts[place] += theirs[found] == own[row]
         return counts
 
     return hits

@@ -14,10 +14,10 @@ The paper's protocol, and how it is read where it leaves something open:
   training half. No method sees a test row.
 - Table 3 averages over 1, 2, ... features up to r %, rounded up (its curves end at 172 of CNAE-9's
   856). Table 8 looks for the least score in the same range.
-- The Laplacian Score, SPEC (its first style) and C4 use the complete graph of eq. 1 and 15, the
-  other scores 5 neighbours; in both each sample is also joined with itself.
-- EnsCLS has its features in the opposite order: only so the published numbers come out. Table 6
-  shows the right order besides.
+- The Laplacian Score, SPEC (its first style) and C4 use the complete graph of eq. 1 and 15, where
+  each sample is also joined with itself; C3, C5, C6 and C7 have 5 neighbours, itself among them.
+- EnsCLS has its features in the opposite order, which is nearer to the published numbers on eight
+  of twelve sets. Table 6 shows the right order besides.
 - Clustering (tables 5 and 6, eps^SS in table 8): 20 nearest neighbours as in Kamvar et al. (2003),
   the symmetric normalisation, sigma=1, as many eigenvectors as classes without the first, rows
   scaled to length 1, and each row takes the class of the nearest prototype there. The paper states

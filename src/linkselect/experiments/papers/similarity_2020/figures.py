@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkselect.experiments.clustering import label_by_prototypes
 from linkselect.experiments.curves import Curve
-from linkselect.experiments.paper import Figure, Panel, Results, Series, Unit
+from linkselect.experiments.paper import Figure, Panel, Results, Series, Unit, marked
 from linkselect.experiments.papers.similarity_2020.protocol import SETS
 from linkselect.experiments.papers.similarity_2020.reading import (
     Kind,
@@ -186,14 +186,10 @@ def _with_wrapper() -> dict[str, dict[str, Kind]]:
     return {
         dataset: {
             name: Kind("prototypes", dataset, "SFS-1NN"),
-            **{_marked(method): kind for method, kind in lines.items()},
+            **{marked(method, WORST_FIRST): kind for method, kind in lines.items()},
         }
         for dataset, lines in wanted.items()
     }
-
-
-def _marked(method: str) -> str:
-    return f"{method} ({WORST_FIRST[method]})" if method in WORST_FIRST else method
 
 
 def _sigma_kind(dataset: str, method: str, sigma: float) -> Kind:

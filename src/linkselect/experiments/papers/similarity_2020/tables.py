@@ -39,6 +39,7 @@ __all__ = [
     "SMALL_AND_ORL",
     "TABLES",
     "WORST_FIRST",
+    "p_of",
     "semi_supervised_runs",
 ]
 
@@ -68,7 +69,7 @@ def semi_supervised_runs(n_runs: int) -> int:
     return min(n_runs, 20)
 
 
-def _p_of(setting: str) -> int:
+def p_of(setting: str) -> int:
     """Return p of a setting such as "rank sum over 100 runs, p=2"."""
     return int(setting[setting.index("p=") + 2])
 
@@ -80,9 +81,9 @@ def _rank_sum_cells(number: int, experiment: str, results: Results) -> list[Cell
     sums = _rank_sums(experiment, curves_of(results))
     cells = []
     for row in published(NAME, number):
-        found = sums.get((row.dataset, _p_of(row.setting)))
+        found = sums.get((row.dataset, p_of(row.setting)))
         if found is not None:
-            comparable = (row.dataset, _p_of(row.setting)) != NOT_COMPARABLE
+            comparable = (row.dataset, p_of(row.setting)) != NOT_COMPARABLE
             cells.append(_cell(row, found[row.method], comparable=comparable))
     return cells
 
@@ -108,9 +109,7 @@ def _rank_sums(
 def _winner_claims(number: int, experiment: str, results: Results) -> list[Claim]:
     rows = same_winners(_rank_sum_cells(number, experiment, results))
     n_held = sum(rows.values())
-    lost = [
-        f"{dataset} p={_p_of(setting)}" for (dataset, setting), held in rows.items() if not held
-    ]
+    lost = [f"{dataset} p={p_of(setting)}" for (dataset, setting), held in rows.items() if not held]
     found = f"{n_held} of {len(rows)} rows" + (f"; not: {', '.join(lost)}" if lost else "")
     text = "The method with the lowest published rank sum has the lowest in at least 80 % of rows"
     return [Claim(text, n_held >= 0.8 * len(rows), found)]
@@ -133,7 +132,7 @@ def _mean_cells(number: int, experiment: str, results: Results) -> list[Cell]:
         if (row.dataset, row.method) in means
     ]
     unpublished = [
-        Cell(dataset, method, cells[0].setting, "", None, mean)
+        Cell(dataset, method, published(NAME, number)[0].setting, "", None, mean)
         for (dataset, method), mean in means.items()
         if method == RIGHT_ORDER
     ]
@@ -174,7 +173,7 @@ def _must_link_cells(results: Results) -> list[Cell]:
     runs = grouped(results)
     cells = []
     for row in published(NAME, 4):
-        kind = Kind("new must-links", row.dataset, "", (("p", _p_of(row.setting)),))
+        kind = Kind("new must-links", row.dataset, "", (("p", p_of(row.setting)),))
         if kind in runs:
             mean = np.mean([result[row.method] for _, result in runs[kind]])
             cells.append(_cell(row, float(mean)))
