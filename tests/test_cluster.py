@@ -134,6 +134,16 @@ def test_spectral_clustering_of_samples_that_are_all_far_apart(n_samples, normal
     assert set(model.fit(X, y).labels_) == {0, 1}
 
 
+def test_many_samples_that_are_all_far_apart(monkeypatch):
+    monkeypatch.setattr(cluster, "MOST_SAMPLES_AS_DENSE", 500)
+    X = np.random.default_rng(0).random((600, 20))
+    y = np.full(600, -1)
+    y[:6] = [0, 0, 0, 1, 1, 1]
+    model = ls.ConstrainedSpectralClustering(n_neighbors=20, sigma=0.1, normalization="symmetric")
+    with pytest.raises(ValueError, match="Choose a larger sigma"):
+        model.fit(X, y)
+
+
 def test_affinity_and_normalisations_equal_the_formulas():
     X, _ = blobs(6, [[0.0, 0], [3, 0]])
     must, cannot = [(0, 1), (5, 2), (3, 11)], [(3, 4), (7, 0)]

@@ -290,9 +290,12 @@ def leading_eigenvectors(matrix: Any, count: int) -> FloatArray:
         start = np.random.default_rng(0).standard_normal(n_samples)
         try:
             return eigsh(matrix, k=count, which="LA", v0=start)[1]
-        except ArpackNoConvergence:
+        except ArpackNoConvergence as error:
             if n_samples > MOST_SAMPLES_AS_DENSE:
-                raise
+                raise ValueError(
+                    "The leading eigenvectors of the affinities cannot be told apart: at this "
+                    "sigma most samples have hardly any affinity to others. Choose a larger sigma."
+                ) from error
     dense = matrix.toarray()
     found = eigh(dense, subset_by_index=[n_samples - count, n_samples - 1])[1]
     # Like ARPACK, LAPACK's solver for some eigenvectors may fail where eigenvalues nearly coincide,
