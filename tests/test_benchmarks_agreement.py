@@ -41,7 +41,7 @@ def test_tables_with_their_runs_and_units(tmp_path):
         "| 3 | 1 to 20 runs, seed 7 | 2 | accuracy, %: within 3 points | 1 (0 within 2 points, 2 within 4 points) |",  # noqa: E501
         "| 3 | 1 to 20 runs, seed 7 | 1 | average rank: within 15 % | 0 |",
         "| 4 | 5 runs, seed 0 | 1 | within 10 % | 0 |",
-        "| 3 | Average rank | C1 | p=3 | 2.00 | 2.90 | +0.90 | not found |",
+        "| 3 | Average rank | C1 | p=3 | 2.00 | 2.90 | +0.90 | follows from the cells above |",
         "| Table 3 (1 to 20 runs, seed 7) | C1 leads | yes | by 1 \\| point |",
     ):
         assert line in text
