@@ -90,6 +90,17 @@ def test_units_are_not_mixed(tmp_path):
     ]
 
 
+def test_a_setting_that_all_lines_have_needs_no_column(tmp_path):
+    cells = [Cell(name, "A", "p=3, means", "", 90.0, 91.0) for name in ("Wine", "Sonar")]
+    text = made_page(tmp_path, cells, [RECORD])
+    assert "accuracy, %; p=3, means. 1 to 3 runs" in text
+    assert text.count("p=3, means") == 1
+    assert '<th scope="col">setting</th>' not in text
+    text = made_page(tmp_path, [*cells, Cell("Wine", "A", "p=4", "", 90.0, 91.0)], [RECORD])
+    assert "<td>p=3, means</td>" in text
+    assert '<th scope="col">setting</th>' in text
+
+
 def test_numbers_of_features_part_rows(tmp_path):
     cells = [Cell("ORL", "A", "seconds", m, 1.0, 2.0) for m in ("20", "50")]
     text = made_page(tmp_path, cells, [RECORD], "seconds")

@@ -97,6 +97,7 @@ def paper_page(page: Page) -> str:
         version=linkselect.__version__,
         agreement=agreement_text,
         closeness=_closeness,
+        common_setting=_common_setting,
         methods=_methods,
         picture=_picture,
         rows=_rows,
@@ -159,6 +160,12 @@ def _rows(content: TableContent) -> list[_Row]:
         _Row(dataset, setting, [line.get(method) for method in methods])
         for (dataset, setting), line in found.items()
     ]
+
+
+def _common_setting(rows: Sequence[_Row]) -> str | None:
+    """Return the setting that all lines have, which then needs no column; None if they differ."""
+    settings = {row.setting for row in rows}
+    return settings.pop() if len(settings) == 1 else None
 
 
 def _picture(content: FigureContent) -> str:
