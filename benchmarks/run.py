@@ -244,13 +244,13 @@ def compiled_nearest_neighbor():
     selector = ls.NearestNeighborSFS(100, cv=[(prototypes, rows)], n_jobs=1)
     ours = best_time(lambda: selector.fit(X, y), 2)
     yield "SFS-1NN, 30 prototypes, 1,000 x 600, 100 features", "linkselect, numba", ours, None, None
-    with patch.object(nearest_neighbor_search, "compiled_hits", lambda: None):
+    with patch.object(nearest_neighbor_search, "compiled_loop", lambda: None):
         plainly = best_time(lambda: selector.fit(X, y), 1)
     yield "", "linkselect without numba", plainly, plainly / ours, None
     selector = ls.NearestNeighborSFS(30, n_jobs=1)
     ours = best_time(lambda: selector.fit(X[:, :300], y), 1)
     yield "SFS-1NN, 1,000 x 300, 30 features, leave one out", "linkselect, numba", ours, None, None
-    with patch.object(nearest_neighbor_search, "compiled_hits", lambda: None):
+    with patch.object(nearest_neighbor_search, "compiled_loop", lambda: None):
         plainly = best_time(lambda: selector.fit(X[:, :300], y), 1)
     yield "", "linkselect without numba", plainly, plainly / ours, None
 

@@ -85,8 +85,7 @@ def without(vectors: NDArray[np.float64], direction: NDArray[np.float64]) -> NDA
     """Return an orthonormal basis of what the vectors span, less one direction.
 
     Where parts of the graph are not joined, the solver may give any mixture of the direction and
-    other eigenvectors; what they span without it is the same, unless a multiple
-    eigenvalue is cut.
+    other eigenvectors; what they span without it is the same, unless a multiple eigenvalue is cut.
     """
     unit = direction / np.linalg.norm(direction)
     rest = vectors - np.outer(unit, unit @ vectors)
