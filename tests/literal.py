@@ -1,19 +1,18 @@
-"""Every score as the literal double sum of its definition: slow, plain, written independently."""
+"""Every score as the literal double sum of its definition: slow, plain, written independently.
+
+Sums keep the type of X: where that is `np.longdouble`, so is every step up to the score.
+"""
 
 from collections import Counter
 from fractions import Fraction
+from itertools import combinations
 from math import fsum, log
 
 import numpy as np
 
 
 def squared_distances(X):
-    n = len(X)
-    D = np.zeros((n, n))
-    for i in range(n):
-        for j in range(n):
-            D[i, j] = np.sum((X[i] - X[j]) ** 2)
-    return D
+    return ((X[:, None] - X[None, :]) ** 2).sum(axis=2)
 
 
 def near(X, k, radius=None):
@@ -33,23 +32,38 @@ def near(X, k, radius=None):
 
 
 def auto_sigma(X):
-    D = squared_distances(X)
-    return np.sqrt(np.median(D[np.triu_indices(len(X), 1)]) / 2)
+    """Take the median over all pairs, or over those that differ if most do not."""
+    distances = squared_distances(X)[np.triu_indices(len(X), 1)]
+    median = np.median(distances)
+    if median == 0 and distances.any():
+        median = np.median(distances[distances > 0])
+    return np.sqrt(median / 2) if median > 0 else median + np.sqrt(0.5)
 
 
 def gauss(X, sigma):
-    return np.exp(-squared_distances(X) / (2 * sigma**2))
+    """Weigh all pairs; a weight below what float64 holds is 0, however wide the type of X."""
+    G = np.exp(-squared_distances(X) / sigma / (2 * sigma))
+    return np.where(G < 1e-300, 0 * G, G)
 
 
 def form(f, W):
     """Half the sum over ordered pairs of W_ij (f_i - f_j)^2."""
-    n = len(f)
-    return 0.5 * sum(W[i, j] * (f[i] - f[j]) ** 2 for i in range(n) for j in range(n))
+    return 0.5 * np.sum(W * (f[:, None] - f[None, :]) ** 2)
+
+
+def weighted_mean_apart(f, d):
+    """Return every f_i less the mean under d, by differences: equal values are 0 apart."""
+    return ((f[:, None] - f[None, :]) * d).sum(axis=1) / d.sum()
+
+
+def spread(f, d):
+    """Sum d_i (f_i - m)^2 about the mean m under d."""
+    return np.sum(d * weighted_mean_apart(f, d) ** 2)
 
 
 def divide(a, b):
     if b == 0:
-        return np.nan if a == 0 else np.inf * np.sign(a)
+        return np.nan if a == 0 else np.inf if a > 0 else -np.inf
     return a / b
 
 
@@ -66,19 +80,36 @@ def per_feature(function):
     return apply
 
 
+def variance(X):
+    return ((X - X.mean(axis=0)) ** 2).mean(axis=0)
+
+
 @per_feature
 def laplacian(f, X, W):
-    d = W.sum(axis=1)
-    g = f - (f @ d) / d.sum()
-    return divide(form(f, W), np.sum(d * g**2))
+    return divide(form(f, W), spread(f, W.sum(axis=1)))
+
+
+def between_and_within(f, y):
+    """Return the scatter of the class means and the scatter inside classes."""
+    members = [f[y == c] for c in np.unique(y)]
+    between = sum(len(v) * (v.mean() - f.mean()) ** 2 for v in members)
+    return between, sum(((v - v.mean()) ** 2).sum() for v in members)
 
 
 @per_feature
 def fisher(f, X, y):
-    mu = f.mean()
-    between = sum((y == c).sum() * (f[y == c].mean() - mu) ** 2 for c in np.unique(y))
-    within = sum((y == c).sum() * f[y == c].var() for c in np.unique(y))
-    return divide(between, within)
+    return divide(*between_and_within(f, y))
+
+
+def trace_ratios(X, y):
+    """Return the scatters of every feature, and the best ratio of a subset of each size."""
+    scatters = [between_and_within(f, y) for f in X.T]
+    best = []
+    for size in range(1, X.shape[1] + 1):
+        subsets = combinations(scatters, size)
+        sums = [[sum(part) for part in zip(*subset, strict=True)] for subset in subsets]
+        best.append(max(float(divide(between, within)) for between, within in sums))
+    return scatters, best
 
 
 def links(y):
@@ -136,18 +167,15 @@ def lsdf(f, X, M, C, U, gamma, k):
 @per_feature
 def laplacian_constraint(f, X, M, C, sigma):
     W = gauss(X, sigma)
-    d = W.sum(axis=1)
-    g = f - (f @ d) / d.sum()
     with np.errstate(invalid="ignore"):
-        smooth = divide(form(f, W), np.sum(d * g**2))
-        return np.float64(smooth) * divide(form(f, M), form(f, C))
+        smooth = divide(form(f, W), spread(f, W.sum(axis=1)))
+        return f.dtype.type(smooth) * divide(form(f, M), form(f, C))
 
 
 def _apart(f, d, C, U):
-    n = len(f)
-    m = np.sum(d * f) / d.sum()
-    total = sum(d[i] * (f[i] - f[j]) ** 2 for i in range(n) for j in range(n) if C[i, j])
-    return total + sum(d[i] * (f[i] - m) ** 2 for i in range(n) if U[i])
+    """Sum d_i (f_i - f_j)^2 over ordered cannot-links, and d_i (f_i - m)^2 over U."""
+    across = np.sum(C * d[:, None] * (f[:, None] - f[None, :]) ** 2)
+    return across + np.sum(U * d * weighted_mean_apart(f, d) ** 2)
 
 
 def near_or_itself(X, k):
@@ -173,11 +201,11 @@ def constrained_laplacian(f, X, M, C, U, sigma, k, variant, near=near):
     return divide(2 * form(f, W), _apart(f, degree_weights.sum(axis=1), C, U))
 
 
-@per_feature
-def compensated_laplacian(f, X, M, C, groups, sigma, k, gamma, compensation, near=near):
+def compensated_parts(f, X, M, C, groups, sigma, k, gamma, compensation, near=near):
+    """Return the numerator of C7, and the total, between and within of its denominator."""
     G, N = gauss(X, sigma), near(X, k)
     n = len(f)
-    W = np.zeros((n, n))
+    W = np.zeros_like(G)
     for i in range(n):
         for j in range(n):
             if M[i, j]:
@@ -185,13 +213,18 @@ def compensated_laplacian(f, X, M, C, groups, sigma, k, gamma, compensation, nea
             elif N[i, j]:
                 W[i, j] = (1 - gamma) * G[i, j] if C[i, j] else G[i, j]
     d = W.sum(axis=1)
-    total = np.sum(d * (f - np.sum(d * f) / d.sum()) ** 2)
+    total = spread(f, d)
     labelled = f[groups >= 0]
     members = [f[groups == c] for c in np.unique(groups[groups >= 0])]
     between = sum(len(v) * (v.mean() - labelled.mean()) ** 2 for v in members)
-    within = sum(len(v) * v.var() for v in members)
+    return 2 * form(f, W), total, between, sum(len(v) * v.var() for v in members)
+
+
+@per_feature
+def compensated_laplacian(f, X, *args, **kwargs):
+    above, total, between, within = compensated_parts(f, X, *args, **kwargs)
     denominator = total + between - within
-    return divide(2 * form(f, W), denominator) if denominator > 0 else np.nan
+    return divide(above, denominator) if denominator > 0 else np.nan
 
 
 @per_feature
@@ -235,31 +268,49 @@ def spectral(f, X, W, style):
     return np.sum((2 - values) * (h @ vectors) ** 2)
 
 
+@per_feature
+def spectral_sums(f, X, W, style):
+    """Write `spectral` without eigenvectors, whose digits an offset of f would take.
+
+    Ln is 0 on xi_1 = D^(1/2) 1, so `h' Ln h` is Q(f; W) over the squared length of D^(1/2) f, and
+    what h has besides xi_1 is D^(1/2) g.
+    """
+    d = W.sum(axis=1)
+    change, energy, free = form(f, W), np.sum(d * f**2), spread(f, d)
+    if style == 3:
+        return divide(2 * free - change, energy)
+    return divide(change, energy if style == 1 else free)
+
+
+def relief_differences(X, discrete):
+    """Return the exact difference of every two samples in every feature, as fractions."""
+    n, d = X.shape
+    differences = np.full((n, n, d), Fraction(0), dtype=object)
+    for f, column in enumerate(X.T.tolist()):
+        values = [Fraction(value) for value in column]
+        extent = max(values) - min(values)
+        for i in range(n):
+            for j in range(i):
+                if values[i] != values[j]:
+                    apart = Fraction(1) if discrete[f] else abs(values[i] - values[j]) / extent
+                    differences[i, j, f] = differences[j, i, f] = apart
+    return differences
+
+
 def relieff(X, y, n_neighbors, discrete):
     """Follow the definition in exact arithmetic, so that ties are ties."""
-    rows = [[Fraction(value) for value in row] for row in X.tolist()]
-    extent = [max(column) - min(column) for column in zip(*rows, strict=True)]
     n, d = X.shape
-
-    def difference(i, j, f):
-        a, b = rows[i][f], rows[j][f]
-        if discrete[f]:
-            return Fraction(a != b)
-        return abs(a - b) / extent[f] if extent[f] else Fraction(0)
-
-    def distance(i, j):
-        return sum(difference(i, j, f) for f in range(d))
-
+    differences = relief_differences(X, discrete)
+    distances = differences.sum(axis=2)
     prior = {c: Fraction(int((y == c).sum()), n) for c in set(y.tolist())}
-    scores = [Fraction(0)] * d
+    scores = np.full(d, Fraction(0), dtype=object)
     for i in range(n):
         for c in prior:
-            others = [(distance(i, j), j) for j in range(n) if j != i and y[j] == c]
+            others = [(distances[i, j], j) for j in range(n) if j != i and y[j] == c]
             near = [j for _, j in sorted(others)[:n_neighbors]]
             weight = Fraction(-1) if c == y[i] else prior[c] / (1 - prior[y[i].item()])
             for j in near:
-                for f in range(d):
-                    scores[f] += weight * difference(i, j, f) / len(near) / n
+                scores += weight * differences[i, j] / len(near) / n
     return np.array([float(score) for score in scores])
 
 
@@ -276,6 +327,47 @@ def fisher_markov(X, y, gamma):
         squares = sum(value**2 for value in f)
         scores.append(total / n - gamma / n * squares + (gamma - 1) / n**2 * sum(f) ** 2)
     return np.array([float(score) for score in scores])
+
+
+def exact_deviation_states(f):
+    """Cut as `deviation_states` does, in exact arithmetic; also return the closest call.
+
+    That is how near a value comes to a cut without lying on it, over the deviation.
+    """
+    f = [Fraction(value) for value in f]
+    mean = sum(f) / len(f)
+    variance = sum((value - mean) ** 2 for value in f) / len(f)
+    states, closest = [], 1.0
+    for value in f:
+        beyond = (value - mean) ** 2 - variance
+        if beyond:
+            closest = min(closest, float(abs(beyond) / variance))
+        # A value on the upper cut is still inside, one on the lower cut is not.
+        low, high = value <= mean and beyond >= 0, value > mean and beyond > 0
+        states.append(0 if low else 2 if high else 1)
+    return states, closest
+
+
+def quantile_states(f, n_bins=5):
+    """Count the cuts that a value has reached; a cut between two values is their mean."""
+    ascending = sorted(Fraction(value) for value in f)
+    cuts = []
+    for number in range(1, n_bins):
+        place, rest = divmod(number * len(f), n_bins)
+        cuts.append(ascending[place] if rest else (ascending[place - 1] + ascending[place]) / 2)
+    return [sum(value >= cut for cut in cuts) for value in f]
+
+
+def width_states(f, n_bins=5):
+    """Count the cuts that a value has reached; also return the closest call, over a bin."""
+    f = [Fraction(value) for value in f]
+    low, extent = min(f), max(f) - min(f)
+    if not extent:
+        return [0] * len(f), 1.0
+    places = [(value - low) * n_bins / extent for value in f]
+    inner = [place for place in places if 0 < place < n_bins]
+    closest = min((float(abs(place - round(place))) for place in inner), default=1.0)
+    return [min(int(place), n_bins - 1) for place in places], closest
 
 
 def deviation_states(f):
@@ -303,34 +395,45 @@ def uncertainty(a, b):
 
 
 def mrmr(columns, classes, n_chosen, scheme):
-    """Return relevance, order and path; values that differ by less than 1e-11 are ties."""
+    """Return relevance, order and path; values that differ by less than 1e-11 are ties.
+
+    As a quotient, 0 / 0 has no value and ranks last: at every step what has neither relevance nor
+    redundancy, and from the first step on what has one state only.
+    """
     relevance = [information(column, classes) for column in columns]
     chosen, path = [], []
     while len(chosen) < n_chosen:
-        keys = {}
+        keys, values = {}, {}
         for f, column in enumerate(columns):
             if f in chosen:
                 continue
             value = relevance[f]
-            if chosen:
+            if scheme == "quotient" and len(set(column)) == 1:
+                value = np.nan
+            elif chosen:
                 redundancy = sum(information(column, columns[g]) for g in chosen) / len(chosen)
                 if scheme == "difference":
                     value = relevance[f] - redundancy
                 elif redundancy > 1e-13:
                     value = relevance[f] / redundancy
                 else:
-                    value = np.inf if relevance[f] > 1e-13 else 0.0
+                    value = np.inf if relevance[f] > 1e-13 else np.nan
             among_infinite = round(relevance[f], 11) if value == np.inf else 0
-            keys[f] = (-round(value, 11), -among_infinite, f)
+            last, values[f] = np.isnan(value), value
+            keys[f] = (last, 0 if last else -round(value, 11), -among_infinite, f)
         ranked = sorted(keys, key=keys.get)
         chosen.append(ranked[0])
-        path.append(-keys[ranked[0]][0])
+        path.append(values[ranked[0]])
+    if scheme == "quotient":
+        alone = zip(columns, relevance, strict=True)
+        relevance = [np.nan if len(set(column)) == 1 else value for column, value in alone]
     return relevance, chosen + ranked[1:], path
 
 
 def fcbf(columns, classes, threshold):
     """Return uncertainty, order and the number of predominant features."""
-    with_class = [round(uncertainty(column, classes), 11) for column in columns]
+    exact = [uncertainty(column, classes) for column in columns]
+    with_class = [round(value, 11) for value in exact]
     ranked = sorted(range(len(columns)), key=lambda f: (-with_class[f], f))
     alive = [f for f in ranked if with_class[f] > threshold]
     for p in ranked:
@@ -338,4 +441,4 @@ def fcbf(columns, classes, threshold):
             for q in alive[alive.index(p) + 1 :]:
                 if round(uncertainty(columns[p], columns[q]), 11) >= with_class[q]:
                     alive.remove(q)
-    return with_class, alive + [f for f in ranked if f not in alive], len(alive)
+    return exact, alive + [f for f in ranked if f not in alive], len(alive)

@@ -127,3 +127,20 @@ def test_numbers_in_json_name_rows_by_id(tmp_path):
     table = write(tmp_path / "t.csv", "i,x\n0,1\n1,2\n2,5\n")
     pairs = write(tmp_path / "p.json", '{"must": [[0.0, 1]]}')
     assert run(["pairs", "check", pairs, table, "--id-column", "i"]) == 0
+
+
+def test_ids_of_a_table_that_look_like_numbers(tmp_path, capsys):
+    table = write(tmp_path / "t.csv", "who,x,kind\n101,1,a\n102,2,a\n103,4,b\n")
+    by_id, out = ["--id-column", "who"], str(tmp_path / "p.csv")
+    assert run(["pairs", "make", table, "--label", "kind", *by_id, "--out", out]) == 0
+    assert (tmp_path / "p.csv").read_text().splitlines()[1] == "101,102,must"
+    assert run(["pairs", "check", out, table, *by_id, "--drop", "kind"]) == 0
+    assert "100.0 % of the rows" in capsys.readouterr().out
+
+
+def test_convert_refuses_to_change_an_id(tmp_path, capsys):
+    source = write(tmp_path / "p.json", '{"must": [[" a", "b"]]}')
+    target = write(tmp_path / "p.csv", "before")
+    assert run(["pairs", "convert", source, target]) == 1
+    assert "' a' would come back from CSV as 'a'" in capsys.readouterr().err
+    assert (tmp_path / "p.csv").read_text() == "before"

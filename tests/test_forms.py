@@ -137,7 +137,7 @@ def test_a_sample_far_away_costs_the_others_no_digits(store):
     assert found.scatter[1, 1] == 0
     weightless = forms.moments(store(X), np.zeros(40, dtype=int), (codes == 1).astype(float))
     assert_allclose(weightless.scatter[0], 39 * X[1:].var(axis=0), rtol=1e-12, atol=1e-30)
-    assert_allclose(weightless.origin + weightless.mean[0], X[1:].mean(axis=0), rtol=1e-13)
+    assert_allclose(weightless.means_minus(0.0)[0], X[1:].mean(axis=0), rtol=1e-13)
 
 
 def test_sparse_columns_that_nearly_all_weight_is_stored_of():
@@ -154,3 +154,43 @@ def test_sparse_classes_that_are_constant_have_no_scatter():
     X[:50] = [0.1, 0.7, 1e8, 3.3]
     found = forms.moments(sparse.csc_array(X), np.repeat([0, 1], 50))
     assert_array_equal(found.scatter, 0)
+
+
+@pytest.mark.parametrize("store", STORAGE)
+def test_means_are_compared_wherever_each_counts_from(store):
+    # The first sample has no strength, so that the two means of its group count from others.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 3)) + np.array([0.0, 1e6, 0.0])
+    X[0] += 50.0
+    codes = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, -1, -1, -1])
+    strength = rng.random(12)
+    strength[[0, 3]] = 0.0
+    literal = np.zeros(3)
+    for i in range(9):
+        for j in range(i):
+            if codes[i] != codes[j]:
+                literal += (strength[i] + strength[j]) * (X[i] - X[j]) ** 2
+    found = forms.laplacian_form(store(X), graphs.Groups(codes, across=True, strength=strength))
+    assert_allclose(found, literal, rtol=1e-10)
+
+
+@pytest.mark.parametrize("store", STORAGE)
+def test_weights_of_very_different_size_keep_the_scatter_of_the_light(store):
+    # All that varies is light; a mean that is off by rounding would outweigh it.
+    weights = np.array([1e-150, 1.0, 1.0, 1e-150])
+    X = np.array([[0.7, 0.0], [0.1, 0.3], [0.1, 0.3], [0.9, 0.0]])
+    expected = [1e-150 * (0.6**2 + 0.8**2), 1e-150 * 2 * 0.3**2]
+    assert_allclose(forms.degree_form(store(X), weights), expected, rtol=1e-12)
+
+
+def test_features_that_vary_too_little_to_be_squared():
+    X = np.array([[1.0, 1e-100, 0.0, 1e-300], [2.0, 3e-100, 0.0, 1e-300]])
+    X = np.repeat(X, 20, axis=0)
+    for store in STORAGE:
+        assert_array_equal(forms.faint_columns(store(X)), [1])
+    # They may differ only behind the first rows.
+    X[:, 0] = 1.0
+    X[-1, 0] += 1e-16 * 4
+    assert_array_equal(forms.faint_columns(X), [1])
+    assert forms.faint_columns(X.astype(np.float32)).size == 0
+    assert forms.faint_columns(np.eye(3, dtype=np.int8)).size == 0

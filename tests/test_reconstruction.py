@@ -16,7 +16,7 @@ import linkselect as ls
 from linkselect import scores
 from linkselect.graphs import reconstruction_weights
 from linkselect.graphs.reconstruction import n_reconstruction_steps, reconstruct, weights
-from linkselect.graphs.reconstruction.weights import smallest_errors
+from linkselect.graphs.reconstruction.weights import smallest_errors, step_limit
 
 
 def with_twins_and_a_constant(X):
@@ -318,6 +318,66 @@ def test_a_sample_that_is_not_solved_is_named(rng):
     with pytest.warns(ConvergenceWarning, match="max_iter=1") as got:
         reconstruction_weights(X, max_iter=1)
     assert got[0].filename == __file__
+
+
+def test_how_many_samples_are_not_solved_and_how_badly_is_told_once(rng):
+    X = rng.integers(0, 2, size=(60, 12)).astype(float)
+    stopped = reconstruct(X, max_iter=1)
+    n_unsolved, worst = len(stopped.unsolved), stopped.gaps.max()
+    assert n_unsolved > 1
+    assert worst > 1e-6
+    words = f"^{n_unsolved} of 60 samples.* max_iter=1 steps: .*certified gap is {worst:.2g} of"
+    for compute in (
+        lambda: ls.SparsityScore(max_iter=1).fit(X),
+        lambda: reconstruction_weights(X, max_iter=1),
+    ):
+        with pytest.warns(ConvergenceWarning, match=words) as got:
+            compute()
+        assert len(got) == 1
+
+
+def test_samples_of_which_nothing_is_known_are_told(rng, monkeypatch):
+    monkeypatch.setattr(weights, "TILES_PER_STEP", 2)
+    selector = ls.SparsityScore(max_iter=500).set_callbacks(Recorder(last=3))
+    with pytest.warns(ConvergenceWarning, match="max_iter=500 steps: nothing is certain of 20 .*"):
+        selector.fit(rng.normal(size=(32, 4)))
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "seen"),
+    [(200, 256, 3_217), (400, 512, 9_091), (400, 1024, 11_698), (800, 1024, 17_101)],
+)
+def test_the_limit_of_steps_grows_with_the_problem(n, d, seen):
+    # Steps that were seen on features of rank 20 and noise, times 1,000 or 10,000.
+    limit = step_limit("auto", n, d)
+    assert limit >= max(10_000, 3 * seen)
+    assert step_limit("auto", 4 * n, d) > limit
+    assert step_limit("auto", n, 4 * d) > limit
+    assert step_limit(7, n, d) == 7
+
+
+def test_the_limit_of_steps_for_small_problems_is_what_it_was():
+    assert step_limit("auto", 20, 5) == step_limit("auto", 150, 20) == 10_000
+    assert ls.SparsityScore().max_iter == "auto"
+
+
+def test_the_limit_of_steps_is_used_where_none_is_given(rng, monkeypatch):
+    X = rng.integers(0, 2, size=(60, 12)).astype(float)
+    computations = (lambda: ls.SparsityScore().fit(X), lambda: reconstruction_weights(X))
+    monkeypatch.setattr(weights, "LEAST_STEP_LIMIT", 1)
+    for compute in computations:
+        compute()
+    monkeypatch.setattr(weights, "STEPS_PER_EXCHANGE", 0)
+    for compute in computations:
+        with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
+            compute()
+    reconstruction_weights(X, max_iter=10_000)
+
+
+@pytest.mark.parametrize("max_iter", [0, -1, 1.5, "most", None])
+def test_a_limit_that_is_none_is_refused(max_iter, rng):
+    with pytest.raises(ValueError, match="'max_iter' parameter of SparsityScore must be"):
+        ls.SparsityScore(max_iter=max_iter).fit(rng.normal(size=(10, 3)))
 
 
 # -- feasibility and parameters ----------------------------------------------------------------

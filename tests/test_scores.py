@@ -3,11 +3,13 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer
 
 import linkselect as ls
 import literal
@@ -278,3 +280,110 @@ def test_memmap_that_cannot_be_written_to(selector, tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     np.testing.assert_array_equal(selector.fit(mapped, y).scores_, selector.fit(X, y).scores_)
+
+
+# -- weights that vanish, narrow types, extreme scales ------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["2011", "2014"])
+@pytest.mark.parametrize("store", STORAGE)
+def test_a_labelled_sample_far_from_all_others(variant, store):
+    # The weights of the first labelled sample underflow: it has a degree of 0.
+    X = np.array([[60.0, 50], [1, 2], [0, 1], [1, 1], [0, 0], [2, 1]])
+    y = np.array([0, 0, 1, 1, -1, -1])
+    M, C = literal.links(y)
+    expected = literal.constrained_laplacian(X, M, C, y < 0, sigma=1.0, k=2, variant=variant)
+    selector = ls.ConstrainedLaplacianScore(variant=variant, n_neighbors=2)
+    assert_allclose(selector.fit(store(X), y).scores_, expected, rtol=1e-12)
+    by_pairs = selector.fit(store(X), pairs=ls.Pairs.from_labels(y)).scores_
+    assert_allclose(by_pairs, expected, rtol=1e-12)
+    if variant == "2011":
+        assert_allclose(expected, [3.48e-4, 5.12e-4], rtol=1e-3)
+
+
+def test_breast_cancer_from_few_labels_as_from_their_pairs():
+    X, y = load_breast_cancer(return_X_y=True)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        some = np.where(rng.random(len(y)) < 0.1, y, -1)
+        for variant in ("2011", "2014"):
+            selector = ls.ConstrainedLaplacianScore(variant=variant)
+            by_pairs = selector.fit(X, pairs=ls.Pairs.from_labels(some))
+            scores, order = by_pairs.scores_, by_pairs.order_
+            assert_allclose(selector.fit(X, some).scores_, scores, rtol=1e-9)
+            assert_array_equal(selector.order_, order)
+
+
+@pytest.mark.parametrize("number", [np.int8, np.uint8, np.int32, np.int64, np.float32, bool])
+@pytest.mark.parametrize("store", [sparse.csr_array, sparse.csc_array])
+def test_complete_kernel_on_sparse_data_of_any_type(number, store):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2 if number is bool else 17, (40, 6)) * (rng.random((40, 6)) < 0.4)
+    y = rng.integers(-1, 3, 40)
+    # With a narrow width the form is summed up from differences.
+    for selector in (
+        ls.LaplacianConstraintScore(sigma=5.0),
+        ls.LaplacianConstraintScore(sigma=0.1),
+        ls.ConstrainedLaplacianScore(sigma=5.0),
+    ):
+        expected = selector.fit(X.astype(float), y).scores_
+        assert_allclose(selector.fit(store(X.astype(number)), y).scores_, expected, rtol=1e-10)
+
+
+def test_differences_that_underflow_are_refused():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    for selector in (ls.FisherScore(), ls.LaplacianScore(), ls.COPKMeans(2)):
+        with pytest.raises(
+            ValueError, match=r"30 features.*'mean radius'.*underflow.*MinMaxScaler"
+        ):
+            selector.fit(X * 1e-162, y)
+        with pytest.raises(ValueError, match=r"1 features.*feature 3: the squares"):
+            selector.fit(X.to_numpy() * np.where(np.arange(30) == 3, 1e-162, 1.0), y)
+    # What squares nothing works at any scale.
+    for selector in (ls.ReliefF(), ls.MRMR(5), ls.FCBF()):
+        order = selector.fit(X[:60], y[:60]).order_
+        assert_array_equal(selector.fit(X[:60] * 2.0**-540, y[:60]).order_, order)
+    # Up to the limit nothing is lost.
+    expected = ls.FisherScore().fit(X, y).scores_
+    assert_allclose(ls.FisherScore().fit(X * 2.0**-280, y).scores_, expected, rtol=1e-12)
+
+
+def test_weights_that_nearly_vanish():
+    # Twins at the start, everything else so far apart that few weights are left.
+    X = np.array([[32.0, 54, 29], [33, 54, 29], [4, 28, 21], [40, 41, 2], [11, 3, 45]])
+    X = np.vstack([X, [[10.0, 53, 58], [36, 18, 18], [35, 49, 59]]])
+    # The edges (0, 1) and (5, 7) of weights .61 and 3.9e-140 outweigh all others. The third
+    # feature changes over the second of them only.
+    expected = 1.0 / (29**2 + 30**2)
+    for store in STORAGE:
+        found = ls.LaplacianScore(n_neighbors=2, sigma=1.0).fit(store(X))
+        assert_allclose(found.scores_[2], expected, rtol=1e-10)
+        with pytest.raises(ValueError, match=r"nearly 0 with sigma=0.01.*nearest samples are 1 "):
+            ls.LaplacianScore(n_neighbors=2, sigma=0.01).fit(store(X))
+
+
+@pytest.mark.parametrize("selector", [ls.FisherScore(), ls.FRLL(), ls.TraceRatio()], ids=repr)
+def test_one_sample_per_class_is_told(selector):
+    X = np.random.default_rng(0).random((8, 3))
+    with pytest.warns(UserWarning, match="all 3 features.*infinite.*no class has two") as told:
+        selector.fit(X, np.arange(8))
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("selector", SHIFT_INVARIANT, ids=repr)
+def test_the_order_of_memory_changes_no_bit(selector):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(60, 30)), rng.integers(-1, 3, 60)
+    expected = selector.fit(X, y).scores_
+    assert_array_equal(selector.fit(np.asfortranarray(X), y).scores_, expected)
+    assert_array_equal(selector.fit(np.repeat(X, 2, axis=1)[:, ::2], y).scores_, expected)
+    assert_array_equal(selector.fit(pd.DataFrame(X), y).scores_, expected)
+
+
+def test_compensated_laplacian_over_a_denominator_of_0():
+    # Two samples that a must-link joins: total and within scatter are the same sum.
+    X = np.array([[0.0, 1.0], [3.0, 1.5]])
+    selector = ls.CompensatedLaplacianScore(n_neighbors=1)
+    with pytest.warns(UserWarning, match="2 of 2 features vary.*is not positive"):
+        selector.fit(X, pairs=ls.Pairs(must=[(0, 1)]))
+    assert np.isnan(selector.scores_).all()

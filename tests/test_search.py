@@ -163,8 +163,27 @@ def test_quotient_over_no_redundancy_prefers_relevance():
     found = fitted(ls.MRMR(5, scheme="quotient", discretize=None), X, 2 * high + low)
     assert_array_equal(found.order_[:2], [1, 3])
     assert np.isinf(found.path_[1])
-    assert found.path_[-1] == 0
-    assert not np.isnan(found.path_).any()
+    # A constant is 0 / 0 against every feature.
+    assert_array_equal(found.order_[-2:], [2, 0])
+    assert np.isnan(found.path_[-1])
+    assert np.isnan(found.scores_[0])
+
+
+def test_a_constant_feature_is_never_chosen_by_quotient_before_another():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    X = np.column_stack([np.zeros(40), rng.integers(0, 3, (40, 4)), y])
+    by_quotient = fitted(ls.MRMR(5, scheme="quotient", discretize=None), X, y)
+    assert by_quotient.order_[-1] == 0
+    assert not by_quotient.support_[0]
+    # Also where nothing is relevant, so that the first choice is a tie.
+    nothing = fitted(
+        ls.MRMR(1, scheme="quotient", discretize=None), X[:, [0, 5]], np.arange(40) % 2
+    )
+    assert_array_equal(nothing.order_, [1, 0])
+    # In a difference it is what the formula says: 0, more than a redundant feature has.
+    by_difference = fitted(ls.MRMR(5, discretize=None), X, y)
+    assert by_difference.scores_[0] == 0
 
 
 def test_as_many_values_as_samples():
@@ -251,3 +270,15 @@ def test_progress_is_reported(selector):
     expected = selector.fit(X, y).order_
     selector.set_callbacks(ProgressBar())
     assert_array_equal(selector.fit(X, y).order_, expected)
+
+
+def test_a_feature_that_only_meets_the_threshold_is_not_relevant():
+    high, middle, low = np.unravel_index(np.arange(8), (2, 2, 2))
+    states = np.column_stack([middle, low])
+    # Both tell nothing about the class: an uncertainty of 0 does not exceed 0.
+    assert fcbf(states, high).n_predominant == 0
+    # The uncertainty of a feature with itself is 1, with a copy that is half as fine 2/3.
+    both = fcbf(np.column_stack([high]), 2 * high + low, threshold=0.6)
+    assert both.n_predominant == 1
+    limit = np.round(both.uncertainty[0], 11)
+    assert fcbf(np.column_stack([high]), 2 * high + low, threshold=limit).n_predominant == 0

@@ -127,3 +127,28 @@ def test_a_constant_feature_is_never_preferred():
     with pytest.warns(UserWarning, match="constant"):
         everything = ls.TraceRatio(14).fit(np.column_stack([np.ones(len(y)), X]), y)
     assert_array_equal(everything.path_, [*alone.path_, alone.path_[-1]])
+
+
+def test_features_of_very_different_scale():
+    # Rounding in the difference of the large feature exceeds that of the small one.
+    y = np.array([0, 0, 0, 1, 1, 1])
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([1e-10 * rng.normal(size=6), rng.normal(size=6) + 3 * y])
+        found = ls.TraceRatio(1).fit(X, y)
+        assert found.ratio_ == pytest.approx(found.scores_.max())
+        assert found.order_[0] == found.scores_.argmax()
+
+
+def test_the_optimum_over_many_orders_of_magnitude():
+    between = np.array([1.0e-22, 2.39e-18, 2.229e14, 5.66e19])
+    within = np.array([9.5e-22, 1.034e-17, 2.0306e15, 1.08e21])
+    path = trace_ratio_path(between, within)
+    for size in (1, 2, 3, 4):
+        subsets = [list(subset) for subset in combinations(range(4), size)]
+        best = max(between[subset].sum() / within[subset].sum() for subset in subsets)
+        found = best_trace_ratio(between, within, size)
+        assert found.ratio == pytest.approx(best)
+        chosen = found.order[:size]
+        assert between[chosen].sum() / within[chosen].sum() == pytest.approx(best)
+        assert path[size - 1] == pytest.approx(best)

@@ -37,6 +37,12 @@ def wine():
     return MinMaxScaler().fit_transform(X), y
 
 
+def quietly(selector, X, y=None, pairs=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return selector.fit(X, y, pairs=pairs)
+
+
 def assert_found(fitted, expected):
     order, path, scores = expected
     n_steps = len(fitted.path_)
@@ -249,10 +255,9 @@ def test_an_interrupted_fit_leaves_the_object_as_it_was(selector, wine):
 # -- bad input ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["supervised", "semi-supervised"])
-def test_too_little_to_compare(mode, wine):
+def test_too_little_to_compare(wine):
     X, y = wine
-    selector = ls.SimilarityConstraintScore(mode=mode)
+    selector = ls.SimilarityConstraintScore()
     with pytest.raises(ValueError, match=r"needs a cannot-link.*at least two classes"):
         selector.fit(X, np.zeros(len(y), dtype=int))
     with pytest.raises(ValueError, match=r"needs a must-link.*two samples in one of them"):
@@ -261,6 +266,40 @@ def test_too_little_to_compare(mode, wine):
         selector.fit(X)
     with pytest.raises(ValueError, match="needs a must-link, but there is none among the 2"):
         selector.fit(X, pairs=ls.Pairs(cannot=[(0, 1)]))
+
+
+def test_all_samples_in_one_group_leave_nothing_to_compare(wine):
+    X, y = wine
+    selector = ls.SimilarityConstraintScore(mode="semi-supervised")
+    with pytest.raises(ValueError, match=r"needs two groups.*178 samples .* are one group"):
+        selector.fit(X, np.zeros(len(y), dtype=int))
+    with pytest.raises(ValueError, match=r"needs two groups.* the 3 samples .* are one group"):
+        selector.fit(X, pairs=ls.Pairs(must=[(0, 1), (1, 2)]))
+    with pytest.raises(ValueError, match="needs two groups.*neither pairs"):
+        selector.fit(X)
+
+
+@pytest.mark.parametrize("sigma", [1.0, "auto", "target"])
+@pytest.mark.parametrize("max_pairs", [None, 100])
+def test_two_groups_are_enough_for_all_samples(wine, sigma, max_pairs):
+    X, y = wine
+    X = MinMaxScaler().fit_transform(X)
+    selector = ls.SimilarityConstraintScore(
+        mode="semi-supervised", sigma=sigma, max_pairs=max_pairs, random_state=0
+    )
+    one_each = prototypes(y, 1, 0)
+    by_label = selector.fit(X, one_each).order_
+    first, second, third = np.flatnonzero(one_each >= 0)
+    cannot = ls.Pairs(cannot=[(first, second), (first, third), (second, third)])
+    assert_array_equal(selector.fit(X, pairs=cannot).order_, by_label)
+    # Must-links that do not meet: two groups, though no cannot-link says so.
+    groups = np.full(len(y), -1)
+    groups[[0, 1, 100, 101]] = [0, 0, 1, 1]
+    apart = ls.Pairs(must=[(0, 1), (100, 101)])
+    assert_array_equal(selector.fit(X, pairs=apart).order_, selector.fit(X, groups).order_)
+    # Every sample a group of its own: no two should be alike.
+    few = X[[0, 70, 150]]
+    assert sorted(selector.fit(few, [0, 1, 2]).order_) == list(range(X.shape[1]))
 
 
 @pytest.mark.parametrize(
@@ -334,3 +373,72 @@ def test_matrices_that_take_much_memory_are_announced(wine, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ls.SimilarityConstraintScore(2, max_pairs=500).fit(*wine)
+
+
+def narrow_problem(number, spread, n_samples=500, n_features=820):
+    """Make features within half a width, but for two good ones whose range the type cannot hold."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, n_samples)
+    X = rng.integers(-spread // 8, spread // 8, (n_samples, n_features))
+    # Four classes, which only the two of them together tell apart.
+    X[:, 6] += spread * 7 // 8 * np.where(y < 2, 1, -1)
+    X[:, 3] += spread * 7 // 8 * np.where(y % 2, 1, -1)
+    return X.astype(number), y
+
+
+# The range of each type exceeds what it can hold. Large enough to be compiled.
+@pytest.mark.parametrize(("number", "spread"), [(np.int16, 30_000), (np.int8, 120)])
+def test_narrow_integers_choose_as_their_floats(number, spread):
+    X, y = narrow_problem(number, spread)
+    selector = ls.SimilarityConstraintScore(3, sigma=spread / 4)
+    expected = quietly(selector, X.astype(float), y)
+    order, scores = expected.order_, expected.scores_
+    assert_array_equal(quietly(selector, X, y).order_, order)
+    assert_array_equal(selector.scores_, scores)
+    assert set(order[:2]) == {3, 6}
+
+
+@pytest.mark.parametrize("mode", ["supervised", "semi-supervised"])
+def test_the_warning_about_sigma_sees_narrow_sparse_integers(mode):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 20)
+    X = (rng.integers(0, 2, (40, 4)) * 255).astype(np.uint8)
+    selector = ls.SimilarityConstraintScore(2, mode=mode, sigma=20.0)
+    for stored in (X, sparse.csr_array(X)):
+        with pytest.warns(UserWarning, match=r"sigma=20 is too narrow for .* more than 255\)"):
+            selector.fit(stored, y)
+
+
+@pytest.mark.parametrize("from_pairs", [False, True])
+@pytest.mark.parametrize("mode", ["supervised", "semi-supervised"])
+def test_an_offset_costs_the_similarity_no_digits(mode, from_pairs):
+    rng = np.random.default_rng(1)
+    # Values that stay exact beside an offset of 1e8, with a spread of 1e-3.
+    X = rng.integers(0, 2**16, (60, 5)) * 2.0**-26
+    y = rng.integers(0, 3, 60)
+    known = {"pairs": ls.Pairs.from_labels(y, n_must=40, n_cannot=40, random_state=0)}
+    known = known if from_pairs else {"y": y}
+    selector = ls.SimilarityConstraintScore(5, mode=mode, sigma=5e-4)
+    expected = quietly(selector, X, **known)
+    scores, order, path = expected.scores_, expected.order_, expected.path_
+    moved = quietly(selector, X + 1e8, **known)
+    assert_allclose(moved.scores_, scores, rtol=1e-12)
+    assert_allclose(moved.path_, path, rtol=1e-12)
+    assert_array_equal(moved.order_, order)
+    # A column and its moved copy tie, and the first of them wins.
+    for first, second in ((0.0, 1e8), (1e8, 0.0)):
+        twins = np.column_stack([X[:, 0] + first, X[:, 0] + second])
+        assert_array_equal(
+            quietly(selector.set_params(n_features_to_select=2), twins, **known).order_, [0, 1]
+        )
+
+
+def test_a_value_far_from_all_others_costs_the_similarity_no_digits():
+    rng = np.random.default_rng(2)
+    X, y = rng.random((40, 4)), rng.integers(0, 2, 40)
+    X[0, 1] = 1e9
+    selector = ls.SimilarityConstraintScore(4, sigma=0.5)
+    similar = np.exp(-((X[:, None] - X) ** 2) / 0.5)
+    target = (y[:, None] == y)[..., None]
+    expected = ((similar - target) ** 2).sum(axis=(0, 1))
+    assert_allclose(quietly(selector, X, y).scores_, expected, rtol=1e-12)

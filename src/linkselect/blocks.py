@@ -22,6 +22,7 @@ __all__ = [
     "column_slices",
     "dense_blocks",
     "map_threads",
+    "row_block",
     "slices",
     "sum_by",
 ]
@@ -60,9 +61,17 @@ def column_slices(X: Matrix, n_rows: int | None = None) -> list[slice]:
 def column_block(X: Matrix, columns: slice, rows: Any = slice(None)) -> Matrix:
     """Copy some columns as float64, so that no arithmetic can overflow or touch the input."""
     if issparse(X):
-        block = X[:, columns]
+        block = X[:, columns].astype(np.float64)
         return block if isinstance(rows, slice) else block[rows]
     return np.array(X[:, columns][rows], dtype=np.float64, order="C")
+
+
+def row_block(X: Matrix, rows: Any) -> NDArray[np.float64]:
+    """Copy some rows of a dense X as float64.
+
+    In C order whatever the order of X, since sums in another order differ in their last digits.
+    """
+    return np.array(X[rows], dtype=np.float64, order="C")
 
 
 def dense_blocks(X: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
@@ -72,7 +81,7 @@ def dense_blocks(X: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     width = min(max(BLOCK_SIZE // max(n_samples, 1), 16), 1 << 13)
     for columns in slices(n_features, width):
         block = column_block(stored, columns)
-        yield columns, block.toarray().astype(np.float64) if issparse(block) else block
+        yield columns, block.toarray() if issparse(block) else block
 
 
 def blockwise(

@@ -27,6 +27,7 @@ from linkselect.selectors.ranking import (
     SIGMA,
     check_labels,
     check_samples,
+    check_spread,
     index_of,
 )
 from linkselect.supervision import OnConflict, Supervision
@@ -87,6 +88,7 @@ class _PairClusterer(ClusterMixin, BaseEstimator):
         self._validate_params()
         ids = index_of(X) if sample_ids is None else sample_ids
         X = check_samples(self, X)
+        check_spread(X, getattr(self, "feature_names_in_", None))
         names: NDArray[Any] = np.empty(0)
         if pairs is not None:
             known = supervision.from_pairs(

@@ -8,8 +8,8 @@ feature's offset does not matter.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ __all__ = [
     "Moments",
     "constant_columns",
     "degree_form",
+    "faint_columns",
     "laplacian_form",
     "laplacian_product",
     "moments",
@@ -44,6 +45,9 @@ SPARSE_EDGE_CHUNK = 1 << 14
 CANCELLATION = 1e-5
 # A mean is trusted to this share of its size, well above the rounding of long sums.
 ROUNDING = 1e-8
+# Squares of smaller differences, and their products with small weights, come near the smallest
+# numbers there are and lose their digits.
+FAINT = 1e-90
 # An error of a rebuilt value that is smaller, in units of the deviation, is rounding.
 REBUILT_EXACTLY = 1e-9
 
@@ -107,7 +111,7 @@ def degree_form(
     def work(block: Matrix) -> FloatArray:
         parts = moments(block, one_group, degrees)
         form = parts.scatter[0]
-        return form if centred else form + parts.mass[0] * (parts.origin + parts.mean[0]) ** 2
+        return form if centred else form + parts.mass[0] * parts.means_minus(0.0)[0] ** 2
 
     return blockwise(work, X, n_jobs=n_jobs)
 
@@ -140,29 +144,51 @@ def reconstruction_form(X: Matrix, weights: csr_array, n_jobs: int | None = None
     return blockwise(work, X, n_jobs=n_jobs)
 
 
-class Moments(NamedTuple):
+@dataclass(frozen=True)
+class Moments:
     """Weight, mean and scatter (weighted sum of squared deviations) per group and feature.
 
-    Means count from `origin`, a value of each feature near its others, so that a large offset
-    costs no digits where means are compared.
+    A mean is kept as the value of one sample of its group and the offset from it, so that what
+    all samples have in common costs no digits. Only differences of means leave this class: what
+    counts from different samples cannot be compared by accident.
     """
 
     mass: FloatArray
-    mean: FloatArray
     scatter: FloatArray
-    origin: FloatArray
+    _origin: FloatArray
+    _offset: FloatArray
+
+    def means_minus(self, value: FloatArray | float) -> FloatArray:
+        """Return the mean of each group minus a value, the same one or one per feature."""
+        return (self._origin - value) + self._offset
+
+    def means_minus_group(self, other: Moments, group: int) -> FloatArray:
+        """Return the mean of each group minus the mean of one group of `other`."""
+        return (self._origin - other._origin[group]) + (self._offset - other._offset[group])
+
+    def together(self) -> Moments:
+        """Return the moments of all groups taken as one."""
+        # The heaviest group is nearest to the overall mean, whatever the others are.
+        origin = self._origin[self.mass.argmax()]
+        means = self.means_minus(origin)
+        mass = self.mass.sum()
+        overall = self.mass @ means / (mass or 1.0)
+        scatter = self.within() + self.mass @ (means - overall) ** 2
+        return Moments(np.array([mass]), scatter[None], origin[None], overall[None])
 
     def between(self) -> FloatArray:
         """Return the sum over groups of `mass * (mean - overall mean)^2`."""
-        return (self.mass[:, None] * (self.mean - self.overall()) ** 2).sum(axis=0)
+        whole = self.together()
+        gaps = self.means_minus_group(whole, 0)
+        # Means that are equal but for their last digit are equal: the features whose means all are
+        # tie, and rounding must not decide their order.
+        means = np.abs(self.means_minus(whole._origin[0])) + np.abs(whole._offset[0])
+        gaps[np.abs(gaps) <= 2 * np.finfo(np.float64).eps * means] = 0.0
+        return self.mass @ gaps**2
 
     def within(self) -> FloatArray:
         """Return the scatter inside groups."""
         return self.scatter.sum(axis=0)
-
-    def overall(self) -> FloatArray:
-        """Return the mean over all groups, counted from the origin."""
-        return (self.mass[:, None] * self.mean).sum(axis=0) / (self.mass.sum() or 1.0)
 
 
 def moments(block: Matrix, codes: IntArray, weights: FloatArray | None = None) -> Moments:
@@ -173,90 +199,82 @@ def moments(block: Matrix, codes: IntArray, weights: FloatArray | None = None) -
     block : float64 array or CSC matrix of shape (n_samples, n_columns)
         As `blockwise` hands it out.
     codes : ndarray of shape (n_samples,)
-        The group of each sample from 0, or -1 for none.
+        The group of each sample from 0, or -1 for none; at least one group.
     weights : ndarray of shape (n_samples,), optional
         The weight of each sample. Default: 1.
     """
     weights = np.ones(len(codes)) if weights is None else weights
-    n_groups = int(codes.max(initial=-1)) + 1
+    n_groups = int(codes.max(initial=0)) + 1
     # Samples without weight have no say, not even as an origin.
     rows = np.flatnonzero((codes >= 0) & (weights > 0))
     if len(rows) < len(codes):
         block, codes, weights = block[rows], codes[rows], weights[rows]
-    if issparse(block):
-        return _sparse_moments(block, codes, weights, n_groups)
     if not len(rows):
         empty = np.zeros((n_groups, block.shape[1]))
-        return Moments(np.zeros(n_groups), empty, empty, np.zeros(block.shape[1]))
+        return Moments(np.zeros(n_groups), empty, empty, empty)
+    # Each group counts from its heaviest sample. A light one may be far from the mean, and
+    # rounding the heavy ones' distance to it could exceed all scatter there is.
+    light_first = np.lexsort((-np.arange(len(codes)), weights))
+    heaviest = np.zeros(n_groups, dtype=np.intp)
+    heaviest[codes[light_first]] = light_first
+    if issparse(block):
+        return _sparse_moments(block, codes, weights, heaviest)
+    origin = block[heaviest]
     member = csr_array((weights, (codes, np.arange(len(codes)))), shape=(n_groups, len(codes)))
     mass = np.asarray(member.sum(axis=1)).ravel()
-    per_mass = 1.0 / np.where(mass > 0, mass, 1.0)[:, None]
-    # Each group counts from its own first sample, so that one far from the others costs no digits.
-    first = np.zeros(n_groups, dtype=np.intp)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
-    own_origin = block[first]
-    deviation = block - own_origin[codes]
-    mean = (member @ deviation) * per_mass
-    deviation -= mean[codes]
+    per_group = np.where(mass > 0, mass, 1.0)[:, None]
+    deviation = block - origin[codes]
+    offset = (member @ deviation) / per_group
+    deviation -= offset[codes]
     scatter = member @ np.square(deviation)
-    if (scatter * per_mass < (ROUNDING * mean) ** 2).any():
+    if (scatter / per_group < (ROUNDING * offset) ** 2).any():
         # Rounding in the mean shows beside so small a scatter; it is taken out again.
-        slip = (member @ deviation) * per_mass
-        mean += slip
+        slip = (member @ deviation) / per_group
+        offset += slip
         scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)
-    origin = block[0].copy()
-    return Moments(mass, mean + (own_origin - origin), scatter, origin)
+    return Moments(mass, scatter, origin, offset)
 
 
-def _sparse_moments(block: Matrix, codes: IntArray, weights: FloatArray, n_groups: int) -> Moments:
-    """Compute moments from the stored entries; the others are 0.
-
-    An origin other than 0 is only possible where every sample of a group has an entry.
-    """
-    width = block.shape[1]
-    rows, columns = block.tocoo().coords
-    values = block.tocoo().data.astype(np.float64)
+def _sparse_moments(
+    block: Matrix, codes: IntArray, weights: FloatArray, heaviest: IntArray
+) -> Moments:
+    """Compute moments from the stored entries; the others are 0."""
+    n_groups, width = len(heaviest), block.shape[1]
+    entries = block.tocoo()
+    rows, columns = entries.coords
     place = codes[rows] * width + columns
 
-    def collect(entries: FloatArray) -> FloatArray:
-        return sum_by(place, entries, n_groups * width).reshape(n_groups, width)
+    def collect(values: FloatArray) -> FloatArray:
+        return sum_by(place, values, n_groups * width).reshape(n_groups, width)
 
-    n_samples = np.bincount(codes, minlength=n_groups)[:, None]
-    n_stored = np.bincount(place, minlength=n_groups * width).reshape(n_groups, width)
-    first = np.zeros(n_groups * width)
-    first[place[::-1]] = values[::-1]
-    own_origin = np.where(n_stored == n_samples, first.reshape(n_groups, width), 0.0)
-    deviation = values - own_origin.ravel()[place]
     mass = sum_by(codes, weights, n_groups)
-    per_mass = 1.0 / np.where(mass > 0, mass, 1.0)[:, None]
-    mean = collect(weights[rows] * deviation) * per_mass
-    deviation -= mean.ravel()[place]
-    absent = _absent_weight(block, codes, weights, mass, collect(weights[rows]), n_stored)
-    # An entry that is not stored deviates by the mean.
-    slip = (collect(weights[rows] * deviation) - absent * mean) * per_mass
-    scatter = collect(weights[rows] * deviation**2) + absent * mean**2
+    per_group = np.where(mass > 0, mass, 1.0)[:, None]
+    absent = _absent_weight(block, codes, weights, mass, collect(weights[rows]))
+    origin = block.tocsr()[heaviest].toarray()
+    deviation = entries.data - origin.ravel()[place]
+    # An entry that is not stored is 0, so it deviates from the origin by minus the origin.
+    offset = (collect(weights[rows] * deviation) - absent * origin) / per_group
+    deviation -= offset.ravel()[place]
+    of_zero = -origin - offset
+    slip = (collect(weights[rows] * deviation) + absent * of_zero) / per_group
+    scatter = collect(weights[rows] * deviation**2) + absent * of_zero**2
     scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)
-    full = (n_stored == n_samples).all(axis=0)
-    origin = np.where(full, own_origin[0] if n_groups else 0.0, 0.0)
-    return Moments(mass, mean + slip + (own_origin - origin), scatter, origin)
+    return Moments(mass, scatter, origin, offset + slip)
 
 
 def _absent_weight(
-    block: Matrix,
-    codes: IntArray,
-    weights: FloatArray,
-    mass: FloatArray,
-    stored: FloatArray,
-    n_stored: NDArray[np.intp],
+    block: Matrix, codes: IntArray, weights: FloatArray, mass: FloatArray, stored: FloatArray
 ) -> FloatArray:
     """Add up the weights of samples without an entry, per group and column."""
-    n_samples = np.bincount(codes, minlength=len(mass))[:, None]
-    absent = np.where(n_stored == n_samples, 0.0, mass[:, None] - stored)
-    # Where nearly all weight is stored, a difference of sums says little about the rest.
-    for group, column in np.argwhere((absent < 1e-6 * mass[:, None]) & (n_stored < n_samples)):
-        missing = codes == group
-        missing[block[:, [column]].tocoo().coords[0]] = False
-        absent[group, column] = weights[missing].sum()
+    absent = mass[:, None] - stored
+    # If nearly all weight is stored, a difference of sums says little about the rest.
+    nearly_full = np.flatnonzero((absent < 1e-3 * mass[:, None]).any(axis=0))
+    member = csr_array((weights, (codes, np.arange(len(codes)))), shape=(len(mass), len(codes)))
+    for part in slices(len(nearly_full), max(BLOCK_SIZE // len(codes), 16)):
+        columns = nearly_full[part]
+        missing = np.ones((len(codes), len(columns)))
+        missing[block[:, columns].tocoo().coords] = 0.0
+        absent[:, columns] = member @ missing
     return absent
 
 
@@ -272,6 +290,31 @@ def constant_columns(X: Matrix) -> NDArray[np.bool_]:
     for part in slices(len(left), max(BLOCK_SIZE // X.shape[0], 16)):
         constant[left[part]] = (X[:, left[part]] == X[0, left[part]]).all(axis=0)
     return constant
+
+
+def faint_columns(X: Matrix) -> IntArray:
+    """List the features that vary, but by so little that squared differences underflow."""
+    if X.dtype.kind != "f" or X.dtype.itemsize < 8:
+        return np.empty(0, dtype=np.intp)  # narrow types hold no such numbers
+    if issparse(X):
+        stored = np.abs(X.data)
+        if not ((stored > 0) & (stored < 1.0)).any():
+            return np.empty(0, dtype=np.intp)
+        X = X.tocsc()
+        extent = (X.max(axis=0) - X.min(axis=0)).toarray().ravel()
+        return np.flatnonzero((extent > 0) & (extent < FAINT))
+    left = np.flatnonzero(_extent(X[: min(8, X.shape[0])]) < FAINT)
+    found = [np.empty(0, dtype=np.intp)]
+    for part in slices(len(left), max(BLOCK_SIZE // X.shape[0], 16)):
+        extent = _extent(X[:, left[part]])
+        found.append(left[part][(extent > 0) & (extent < FAINT)])
+    return np.concatenate(found)
+
+
+def _extent(block: FloatArray) -> FloatArray:
+    # The range of huge values may overflow, and is anything but faint.
+    with np.errstate(over="ignore"):
+        return block.max(axis=0) - block.min(axis=0)
 
 
 # -- one function per kind of graph ---------------------------------------------------------
@@ -320,9 +363,9 @@ def _group_form(graph: Groups, block: Matrix) -> FloatArray:
     strong = moments(block, graph.codes, graph.strength)
     form = ((n_samples - plain.mass)[:, None] * strong.scatter).sum(axis=0)
     form += ((strong.mass.sum() - strong.mass)[:, None] * plain.scatter).sum(axis=0)
-    for group, (mass, mean) in enumerate(zip(strong.mass, strong.mean, strict=True)):
+    for group, mass in enumerate(strong.mass):
         others = np.where(np.arange(len(plain.mass)) == group, 0.0, plain.mass)
-        form += mass * (others[:, None] * (mean - plain.mean) ** 2).sum(axis=0)
+        form += mass * (others @ plain.means_minus_group(strong, group) ** 2)
     return graph.weight * form
 
 
@@ -382,7 +425,7 @@ def _centred(X: Matrix, columns: slice, rows: IntArray) -> FloatArray:
 
 def _without_mean(block: Matrix) -> FloatArray:
     """Subtract the mean of each column from a block, which may be written to; dense."""
-    dense: FloatArray = block.toarray().astype(np.float64) if issparse(block) else block
+    dense: FloatArray = block.toarray() if issparse(block) else block
     dense -= dense[0].copy()
     dense -= dense.mean(axis=0)
     return dense

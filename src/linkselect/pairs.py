@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -398,33 +399,42 @@ class Pairs:
             that are text but look like numbers. Spaces around an id do not count.
         """
         with open(path, newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, skipinitialspace=True)
-            if reader.fieldnames is None or not {"a", "b", "link"} <= set(reader.fieldnames):
-                raise ValueError(
-                    f"{path}: the header is {reader.fieldnames}, but a pairs file starts with "
-                    "the line a,b,link."
-                )
-            links: dict[str, list[tuple[str, str]]] = {"must": [], "cannot": []}
-            for row in reader:
-                link = (row["link"] or "").strip().lower()
-                if link not in links or not row["a"] or not row["b"] or None in row:
-                    raise ValueError(
-                        f"{path}, line {reader.line_num}: {row['a']},{row['b']},{row['link']} "
-                        "is not a pair. A line has two ids and then must or cannot, no more."
-                    )
-                links[link].append((row["a"].strip(), row["b"].strip()))
+            links = _read_csv(file, str(path))
         make = id_type or _guess_id_type(text for link in links.values() for text in link)
         must, cannot = ([(make(a), make(b)) for a, b in links[kind]] for kind in links)
         return cls(must, cannot)
 
-    def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a CSV file with the header `a,b,link`; ids must be whole numbers or text."""
-        self._check_writable((int, str), "CSV")
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["a", "b", "link"])
-            writer.writerows((a, b, "must") for a, b in self.must)
-            writer.writerows((a, b, "cannot") for a, b in self.cannot)
+    def to_csv(
+        self, path: str | PathLike[str], *, id_type: Callable[[str], Hashable] | None = None
+    ) -> None:
+        """Write a CSV file with the header `a,b,link`; `from_csv` gives the same ids back.
+
+        Ids are all whole numbers, or all text without spaces around it that does not look
+        like a whole number everywhere. `n_samples` is not written.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        id_type : callable, optional
+            What will be passed to `from_csv`, such as `str` for text that looks like numbers.
+            Then ids may be anything that it makes of their text.
+
+        Raises
+        ------
+        TypeError
+            If an id would come back as another one. Nothing is written then.
+        """
+        way_out = (
+            "Name samples all by whole numbers or all by text without spaces around it, or use "
+            "to_json. For text that looks like numbers pass id_type=str to to_csv and from_csv."
+        )
+        if id_type is None:
+            self._check_types((int, str), "CSV", way_out)
+        self._check_given_back(lambda ids: _through_csv(ids, id_type), "CSV", way_out)
+        content = _csv_text(self.must, self.cannot).encode("utf-8")
+        with open(path, "wb") as file:
+            file.write(content)
 
     @classmethod
     def from_json(cls, path: str | PathLike[str]) -> Pairs:
@@ -442,21 +452,53 @@ class Pairs:
     def to_json(self, path: str | PathLike[str]) -> None:
         """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
 
-        Ids must be numbers, text, or tuples of these.
+        Ids are text, finite numbers, True or False, or tuples of these and None; `from_json`
+        gives the same ids back. `n_samples` is not written.
+
+        Raises
+        ------
+        TypeError
+            If an id would come back as another one. Nothing is written then.
         """
-        self._check_writable((int, float, str, tuple), "JSON")
+        way_out = "Name samples by text instead."
+        self._check_types((int, float, bool, str, tuple), "JSON", way_out)
+        self._check_given_back(_through_json, "JSON", way_out)
         content = json.dumps({"must": self.must, "cannot": self.cannot})
         with open(path, "w", encoding="utf-8") as file:
             file.write(content)
 
-    def _check_writable(self, types: tuple[type, ...], format_name: str) -> None:
-        # What the format cannot give back is refused, instead of coming back as something else.
+    def _check_types(self, types: tuple[type, ...], format_name: str, way_out: str) -> None:
+        # A kind of int, such as bool, would come back as something else; so the very type counts.
         for sample in self.ids:
-            if not isinstance(sample, types):
+            if type(sample) not in types:
                 raise TypeError(
-                    f"The id {sample!r} is a {type(sample).__name__}, which {format_name} cannot "
-                    f"hold; it holds {', '.join(kind.__name__ for kind in types)}. "
-                    "Name samples by text instead."
+                    f"The id {_shown(sample)} is a {type(sample).__name__}, which {format_name} "
+                    f"cannot hold; it holds {', '.join(kind.__name__ for kind in types)}. {way_out}"
+                )
+
+    def _check_given_back(
+        self, through: Callable[[Sequence[Hashable]], list[Any]], format_name: str, way_out: str
+    ) -> None:
+        """Refuse an id that is not the same after it was written and read, which `through` does."""
+        ids = self.ids
+        try:
+            back = through(ids)
+        except Exception:
+            # Each alone, to name the one that cannot go through.
+            for sample in ids:
+                try:
+                    through([sample])
+                except Exception as error:
+                    raise TypeError(
+                        f"The id {_shown(sample)} cannot be written as {format_name}: "
+                        f"{str(error)[:100].rstrip('.')}. {way_out}"
+                    ) from error
+            raise
+        for sample, found in zip(ids, back, strict=True):
+            if not _same(sample, found):
+                raise TypeError(
+                    f"The id {_shown(sample)} would come back from {format_name} as "
+                    f"{_shown(found)}. {way_out}"
                 )
 
 
@@ -540,6 +582,72 @@ def is_missing(label: Any, minus_one: bool = True) -> bool:
     return bool(label != label) or (minus_one and bool(label == -1))
 
 
+def _read_csv(lines: Iterable[str], name: str) -> dict[str, list[tuple[str, str]]]:
+    """Read the pairs of a CSV file as text, without spaces around it."""
+    reader = csv.DictReader(lines, skipinitialspace=True)
+    links: dict[str, list[tuple[str, str]]] = {"must": [], "cannot": []}
+    try:
+        if reader.fieldnames is None or not {"a", "b", "link"} <= set(reader.fieldnames):
+            raise ValueError(
+                f"{name}: the header is {reader.fieldnames}, but a pairs file starts with "
+                "the line a,b,link."
+            )
+        for row in reader:
+            a, b, link = ((row[column] or "").strip() for column in ("a", "b", "link"))
+            if link.lower() not in links or not a or not b or None in row:
+                raise ValueError(
+                    f"{name}, line {reader.line_num}: {row['a']},{row['b']},{row['link']} "
+                    "is not a pair. A line has two ids and then must or cannot, no more."
+                )
+            links[link.lower()].append((a, b))
+    except csv.Error as error:
+        raise ValueError(f"{name}, line {reader.reader.line_num}: {error}.") from error
+    return links
+
+
+def _csv_text(must: Iterable[Sequence[Hashable]], cannot: Iterable[Sequence[Hashable]]) -> str:
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(["a", "b", "link"])
+    writer.writerows((str(a), str(b), "must") for a, b in must)
+    writer.writerows((str(a), str(b), "cannot") for a, b in cannot)
+    return file.getvalue()
+
+
+def _through_csv(
+    ids: Sequence[Hashable], id_type: Callable[[str], Hashable] | None
+) -> list[Hashable]:
+    """Return what `from_csv` makes of ids that `to_csv` wrote."""
+    content = _csv_text([(sample, sample) for sample in ids], ()).encode("utf-8")
+    links = _read_csv(io.StringIO(content.decode("utf-8-sig"), newline=""), "the file")["must"]
+    make = id_type or _guess_id_type(links)
+    return [make(text) for text, _ in links]
+
+
+def _through_json(ids: Sequence[Hashable]) -> list[Any]:
+    """Return what `from_json` makes of ids that `to_json` wrote."""
+    # Infinity and NaN would come back here, but are not JSON for other programs.
+    return [_tuples(value) for value in json.loads(json.dumps(ids, allow_nan=False))]
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Compare ids together with their types: 1, 1.0 and True are equal."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return bool(a == b)
+
+
+def _shown(sample: object) -> str:
+    """Quote an id for a message, cut to a width."""
+    try:
+        text = repr(sample)
+    except (ValueError, RecursionError):  # such as a number of 5,000 digits
+        return f"<{type(sample).__name__}>"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def _tuples(value: Any) -> Any:
     """Turn the lists that JSON made of tuples back into tuples."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
@@ -601,11 +709,15 @@ def _once(links: IntArray, n_ids: int) -> IntArray:
 
 
 def _guess_id_type(pairs: Iterable[tuple[str, str]]) -> Callable[[str], Hashable]:
+    return int if all(_is_number(text) for pair in pairs for text in pair) else str
+
+
+def _is_number(text: str) -> bool:
     # "007" is a name and not the number 7, so only what int() writes back counts.
-    numbers = all(
-        text.lstrip("-").isdecimal() and str(int(text)) == text for pair in pairs for text in pair
-    )
-    return int if numbers else str
+    try:
+        return str(int(text)) == text
+    except ValueError:
+        return False
 
 
 def _must_graph(must: IntArray, n_ids: int) -> csr_array:

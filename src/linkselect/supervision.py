@@ -61,6 +61,11 @@ class Supervision:
         return self.classes < 0
 
     @property
+    def n_groups(self) -> int:
+        """How many classes there are, or with bare pairs how many groups of must-links."""
+        return len(np.unique(self.classes[~self.unlabelled]))
+
+    @property
     def has_must(self) -> bool:
         """Whether there is a must-link."""
         if self.must is not None:
@@ -72,7 +77,7 @@ class Supervision:
         """Whether there is a cannot-link."""
         if self.cannot is not None:
             return len(self.cannot) > 0
-        return len(np.unique(self.classes[~self.unlabelled])) > 1
+        return self.n_groups > 1
 
 
 def restrict(known: Supervision, rows: IntArray) -> Supervision:

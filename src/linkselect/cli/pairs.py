@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -185,7 +186,10 @@ def _counted(n_must: int, n_cannot: int) -> str:
 
 
 def _write(pairs: Pairs, path: Path) -> None:
-    write = pairs.to_csv if path.suffix.lower() == ".csv" else pairs.to_json
+    # Ids of a table are text here, and are read as such: so CSV may hold text like 101.
+    kept = str if all(isinstance(sample, str) for sample in pairs.ids) else None
+    in_csv = partial(pairs.to_csv, id_type=kept)
+    write = in_csv if path.suffix.lower() == ".csv" else pairs.to_json
     try:
         write_safely(path, write)
     except TypeError as error:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from linkselect.blocks import Matrix, map_threads, slices
+from linkselect.blocks import Matrix, map_threads, row_block, slices
 
 __all__ = ["Products", "pair_distances", "products", "row_tiles"]
 
@@ -44,7 +44,7 @@ def pair_distances(
         if issparse(X):
             difference = X[left[chunk]].astype(np.float64) - X[right[chunk]].astype(np.float64)
             return np.asarray(difference.power(2).sum(axis=1)).ravel()
-        difference = X[left[chunk]].astype(np.float64)
+        difference = row_block(X, left[chunk])
         difference -= X[right[chunk]]
         difference *= difference
         return difference.sum(axis=1)
@@ -114,7 +114,8 @@ def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Produ
     scale = largest or 1.0
 
     def work(chunk: slice) -> None:
-        centred = X[chunk] - mean
+        centred = row_block(X, chunk)
+        centred -= mean
         centred /= scale
         rows[chunk] = centred
         norms[chunk] = np.square(rows[chunk], dtype=np.float64).sum(axis=1)
@@ -140,7 +141,8 @@ def _centre(X: Matrix, chunks: list[slice], n_jobs: int | None) -> tuple[FloatAr
 
     def work(chunk: slice) -> tuple[FloatArray, float]:
         # Counted from the first sample, so that an offset of any size costs no digits.
-        deviation = X[chunk] - first
+        deviation = row_block(X, chunk)
+        deviation -= first
         return deviation.sum(axis=0), float(max(deviation.max(), -deviation.min()))
 
     sums, largest = zip(*map_threads(work, chunks, n_jobs), strict=True)

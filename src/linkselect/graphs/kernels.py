@@ -32,12 +32,19 @@ IntArray = NDArray[np.intp]
 SIGMA_ROWS = 2000
 # Distances by products may change the exponent of a Gaussian by at most this much.
 EXPONENT_ERROR = 1e-9
+# A smaller weight is 0: its products with squared differences would be subnormal numbers, which
+# have few digits or none.
+VANISHED = 1e-290
+# A graph with no larger weight is refused: its sums come near that limit.
+FAINT = 1e-100
 
 
 def gaussian(distances: FloatArray, sigma: float) -> FloatArray:
-    """Weigh squared distances by `exp(-distance / (2 sigma^2))`."""
+    """Weigh squared distances by `exp(-distance / (2 sigma^2))`, below 1e-290 by 0."""
     with np.errstate(over="ignore"):  # divided twice, since the square of sigma may be 0
-        return np.exp(distances / sigma / (-2.0 * sigma))
+        weights = np.exp(distances / sigma / (-2.0 * sigma))
+    weights[weights < VANISHED] = 0.0
+    return weights
 
 
 def resolve_sigma(sigma: float | Literal["auto"], X: Matrix, n_jobs: int | None = None) -> float:
@@ -97,7 +104,7 @@ def _median_distance(X: Matrix, n_jobs: int | None) -> float:
 def gaussian_edges(near: Edges, sigma: float) -> Edges:
     """Turn edges weighted by squared distance into edges weighted by a Gaussian."""
     weighted = near.reweigh(gaussian(near.weights, sigma))
-    if not weighted.weights.any():
+    if weighted.weights.max(initial=0.0) < FAINT:
         raise underflow(near.weights.min(initial=np.inf), sigma)
     return weighted
 
@@ -105,9 +112,9 @@ def gaussian_edges(near: Edges, sigma: float) -> Edges:
 def underflow(smallest: float, sigma: float) -> ValueError:
     """Say that a graph has lost all its weights."""
     return ValueError(
-        f"Every weight of the graph is 0 with sigma={sigma:g}, since even the nearest samples are "
-        f'{np.sqrt(smallest):g} apart. Increase sigma, pass sigma="auto", or scale the features '
-        "(MinMaxScaler)."
+        f"Every weight of the graph is 0 or nearly 0 with sigma={sigma:g}, since even the nearest "
+        f'samples are {np.sqrt(smallest):g} apart. Increase sigma, pass sigma="auto", or scale the '
+        "features (MinMaxScaler)."
     )
 
 

@@ -127,6 +127,7 @@ def _free_spread(
 
     def work(block: Matrix) -> FloatArray:
         parts = moments(block, labelled, weights)
-        return parts.scatter[0] + parts.mass[0] * (parts.mean[0] - parts.overall()) ** 2
+        from_overall = parts.means_minus_group(parts.together(), 0)[0]
+        return parts.scatter[0] + parts.mass[0] * from_overall**2
 
     return blockwise(work, X, n_jobs=n_jobs)

@@ -81,7 +81,8 @@ class AllPairs(SimilarityCriterion):
     """
 
     def __init__(self, X: NDArray[Any], groups: IntArray, sigma: float, n_jobs: int | None) -> None:
-        self.columns = np.ascontiguousarray(X.T, dtype=np.float64) / sigma
+        self.columns = np.ascontiguousarray(X.T, dtype=np.float64)
+        self.sigma = sigma
         self.n_features, self.n_samples = self.columns.shape
         self.map = partial(map_threads, n_jobs=n_jobs)
         group_end = np.searchsorted(groups, groups, side="right")
@@ -90,17 +91,26 @@ class AllPairs(SimilarityCriterion):
             target = (groups[rows, None] == groups[rows.start :]) * 1.0
             alike = slice(rows.start, int(group_end[rows.stop - 1]))
             self.blocks.append(_Rows(rows, alike, np.ones_like(target), target))
-        self.squared_terms, self.squared_remainder = self._all_terms(np.sqrt(2.0))
-        self.plain_terms, self.plain_remainder = self._all_terms(1.0)
+        scaled = self._centred()
+        self.squared_terms, self.squared_remainder = self._all_terms(np.sqrt(2.0) * scaled)
+        self.plain_terms, self.plain_remainder = self._all_terms(scaled)
+        # Scaled values are rounded, and a Gaussian changes by less than its argument: this bounds
+        # how far a kernel value by terms may be off because of it.
+        self.input_rounding = 4 * np.finfo(np.float64).eps * np.ptp(scaled, axis=1)
         # Bounds of each candidate's change from the current criterion.
         self.lower = np.full(self.n_features, -np.inf)
         self._prepare_step()
 
-    def _all_terms(self, scale: float) -> tuple[Terms, FloatArray]:
-        """Collect the terms of the kernels of `scale * column` (their square, for sqrt(2))."""
+    def _centred(self) -> FloatArray:
+        """Move the middle of every feature to 0, then divide by sigma."""
+        middle = self.columns.max(axis=1) / 2 + self.columns.min(axis=1) / 2
+        return (self.columns - middle[:, None]) / self.sigma
+
+    def _all_terms(self, scaled: FloatArray) -> tuple[Terms, FloatArray]:
+        """Collect the terms of the kernels of all features."""
         room = max(2, MAX_BYTES_FOR_TERMS // (2 * 8 * self.columns.size))
         parts = slices(self.n_features, FEATURES_PER_BLOCK)
-        found = self.map(lambda part: kernel_terms(scale * self.columns[part], room), parts)
+        found = self.map(lambda part: kernel_terms(scaled[part], room), parts)
         remainder = np.concatenate([part_remainder for _, part_remainder in found])
         terms = []
         # Term by term, so that never more than one is there twice.
@@ -165,7 +175,7 @@ class AllPairs(SimilarityCriterion):
         column = self.columns[feature]
 
         def multiply(block: _Rows) -> None:
-            block.similarity[:] *= _kernel_of(column, block.rows)
+            block.similarity[:] *= self._kernel_of(column, block.rows)
 
         self.map(multiply, self.blocks)
         self._prepare_step()
@@ -212,7 +222,7 @@ class AllPairs(SimilarityCriterion):
 
     def _rule_out(self, alive: IntArray, matrices: Matrices, slack: float) -> IntArray:
         """Keep candidates whose lower bound, growing with each term, stays below the best."""
-        lower = np.full(len(alive), -self.sum_squared - slack)
+        lower = -self.sum_squared - slack - self._rounding_of_inputs(alive)
         for position, pair_of_terms in enumerate(zip_longest(self.squared_terms, self.plain_terms)):
             forms = self._forms_of_terms(pair_of_terms, matrices, alive)
             lower += forms
@@ -262,9 +272,14 @@ class AllPairs(SimilarityCriterion):
         self.upper[feature] = change + self._truncation(feature) + self.rounding()
 
     def _truncation(self, features: Any) -> Any:
-        """Bound what the terms left out could add to the change."""
+        """Bound what the terms left out, and rounded inputs, could add to the change."""
         squared = self.squared_remainder[features] * self.sum_squared
-        return squared + 4 * self.plain_remainder[features] * self.sum_alike
+        plain = 4 * self.plain_remainder[features] * self.sum_alike
+        return squared + plain + self._rounding_of_inputs(features)
+
+    def _rounding_of_inputs(self, features: Any) -> Any:
+        """Bound what rounding the scaled values could change; much only if a range is very wide."""
+        return self.input_rounding[features] * (2 * self.sum_squared + 4 * self.sum_alike)
 
     def _forms(self, vectors: NDArray[Any], matrix: Blocks) -> FloatArray:
         """Evaluate v' M v for every row v; M in blocks that count both sides."""
@@ -281,11 +296,14 @@ class AllPairs(SimilarityCriterion):
 
         return np.sum(self.map(block_forms, zip(self.blocks, matrix, strict=True)), axis=0)
 
+    def _kernel_of(self, column: FloatArray, rows: slice) -> FloatArray:
+        return one_feature_kernel(column[rows, None] - column[rows.start :], self.sigma)
+
     def _direct_change(self, feature: int) -> float:
         column = self.columns[feature]
 
         def block_change(block: _Rows) -> float:
-            after = _kernel_of(column, block.rows)
+            after = self._kernel_of(column, block.rows)
             after *= block.similarity
             decrease = block.similarity - after
             after += block.similarity
@@ -294,10 +312,6 @@ class AllPairs(SimilarityCriterion):
             return -_sum_both_sides(after, block.rows)
 
         return sum(self.map(block_change, self.blocks))
-
-
-def _kernel_of(column: FloatArray, rows: slice) -> FloatArray:
-    return one_feature_kernel(column[rows, None] - column[rows.start :])
 
 
 def _coarse(matrix: Blocks) -> Blocks:

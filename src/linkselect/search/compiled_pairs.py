@@ -57,7 +57,9 @@ def all_pairs(X: NDArray[Any], groups: IntArray, sigma: float, n_jobs: int | Non
     """Choose the way that is faster here; arguments as for `AllPairs`."""
     n_samples, n_features = X.shape
     is_large = n_samples**2 / 2 * n_features >= VALUES_WORTH_COMPILING
-    is_narrow = bool(np.ptp(X, axis=0).max() <= WIDEST * sigma)
+    # In float64, since the range of narrow integers may exceed their own type.
+    widest = X.max(axis=0).astype(np.float64) - X.min(axis=0).astype(np.float64)
+    is_narrow = bool(widest.max() <= WIDEST * sigma)
     loops = compiled_loops() if is_large and is_narrow else None
     if loops is None:
         return AllPairs(X, groups, sigma, n_jobs)
@@ -84,9 +86,8 @@ class CompiledPairs(AllPairs):
     ) -> None:
         super().__init__(X, groups, sigma, n_jobs)
         self.loops = loops
-        middle = (self.columns.max(axis=1) + self.columns.min(axis=1)) / 2
         # The squared difference of two of these is the exponent; around 0 it keeps its digits.
-        self.scaled = ((self.columns - middle[:, None]) / np.sqrt(2)).astype(np.float32)
+        self.scaled = (self._centred() / np.sqrt(2)).astype(np.float32)
         self.group_end = np.searchsorted(groups, groups, side="right")
         self.n_alike = float((self.group_end - np.searchsorted(groups, groups)).sum())
         self.single = np.ones((self.n_samples, self.n_samples), np.float32)

@@ -77,8 +77,13 @@ def lowest_of_ties(features: IntArray, values: FloatArray, rounding: float) -> i
     return int(features[values <= values.min() + rounding].min())
 
 
-def one_feature_kernel(difference: Any) -> Any:
-    """Turn differences, divided by sigma, into kernel values, in place."""
+def one_feature_kernel(difference: Any, sigma: float) -> Any:
+    """Turn differences of a feature into kernel values, in place.
+
+    Differences are divided by sigma, never the values themselves: rounding a value costs the
+    digits that a large offset leaves, while the difference of two close values is exact.
+    """
+    difference /= sigma
     np.multiply(difference, difference, out=difference)
     difference *= -0.5
     return np.exp(difference, out=difference)

@@ -91,7 +91,7 @@ class ListedPairs(SimilarityCriterion):
     def add(self, feature: int) -> None:
         """Choose a feature: one multiplication updates the kernel."""
         before, cannot_before = self.criterion(), self._cannot_part()
-        column = self._scaled(np.array([feature]))
+        column = self.columns[[feature]].astype(np.float64)
 
         def multiply(block: tuple[slice, float]) -> None:
             self.similarity[block[0]] *= self._kernel(column, block[0])[0]
@@ -137,7 +137,7 @@ class ListedPairs(SimilarityCriterion):
         return np.concatenate(self.map(lambda part: self._changes_of(features[part]), parts))
 
     def _changes_of(self, features: IntArray) -> FloatArray:
-        columns = self._scaled(features)
+        columns = self.columns[features].astype(np.float64)
         changes = np.zeros(len(features))
         for block, wanted in self._pair_blocks():
             before = self.similarity[block]
@@ -150,11 +150,8 @@ class ListedPairs(SimilarityCriterion):
             changes += weight * np.einsum("ij,ij->i", decrease, after)
         return changes
 
-    def _scaled(self, features: IntArray) -> FloatArray:
-        return self.columns[features].astype(np.float64) / self.sigma
-
     def _kernel(self, columns: FloatArray, block: slice) -> FloatArray:
         # `take` lets other threads run; indexing does not.
         difference = columns.take(self.target.first[block], axis=1)
         difference -= columns.take(self.target.second[block], axis=1)
-        return one_feature_kernel(difference)
+        return one_feature_kernel(difference, self.sigma)

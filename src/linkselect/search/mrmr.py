@@ -43,8 +43,9 @@ def mrmr(
 
     The first is the most relevant one. Then the value of a feature f is `relevance - redundancy` or
     `relevance / redundancy`, where relevance is `I(f; class)` and redundancy the mean of `I(f; g)`
-    over the chosen g. A quotient over 0 is infinite where there is relevance (and the more
-    relevant of two such features is better), else 0. Ties go by feature index.
+    over the chosen g. A quotient over 0 is infinite if there is relevance (and the more relevant
+    of two such features is better), else NaN, which ranks last; so does a feature with one state
+    from the first step on. Ties go by feature index.
 
     Parameters
     ----------
@@ -72,22 +73,24 @@ def mrmr(
     redundancy = np.zeros(len(relevance))
     remaining = rest = np.arange(len(relevance))
     values = relevance
+    # In a quotient a feature with one state is 0 / 0 against every other, so it comes last.
+    last = features.entropy == 0 if scheme == "quotient" else np.zeros(len(relevance), dtype=bool)
     chosen: list[int] = []
     path: list[float] = []
     for _ in track(range(n_chosen)):
         if chosen:
             redundancy += mutual_information(features, states[:, chosen[-1]])
             values = _VALUES[scheme](relevance, redundancy / len(chosen))
-        ranked = _best_first(values[remaining], relevance[remaining])
+        ranked = _best_first(values[remaining], relevance[remaining], last[remaining])
         chosen.append(int(remaining[ranked[0]]))
-        path.append(float(values[chosen[-1]]))
+        path.append(np.nan if last[chosen[-1]] else float(values[chosen[-1]]))
         # The remaining ones stay in the order of their indices, which breaks ties.
         remaining, rest = np.delete(remaining, ranked[0]), remaining[ranked[1:]]
     return Relevant(relevance, np.append(np.array(chosen, dtype=np.intp), rest), np.array(path))
 
 
 def _quotient(relevance: FloatArray, redundancy: FloatArray) -> FloatArray:
-    without = np.where(relevance > 0, np.inf, 0.0)
+    without = np.where(relevance > 0, np.inf, np.nan)
     return np.divide(relevance, redundancy, out=without, where=redundancy > 0)
 
 
@@ -97,7 +100,7 @@ _VALUES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 }
 
 
-def _best_first(values: FloatArray, relevance: FloatArray) -> IntArray:
-    """Order by decreasing value, infinite ones by decreasing relevance, ties by index."""
+def _best_first(values: FloatArray, relevance: FloatArray, last: NDArray[np.bool_]) -> IntArray:
+    """Order by decreasing value, infinite ones by decreasing relevance, then NaN; ties by index."""
     among_infinite = np.where(np.isinf(values), relevance, 0.0)
-    return np.lexsort((-np.round(among_infinite, DECIMALS), -np.round(values, DECIMALS)))
+    return np.lexsort((-np.round(among_infinite, DECIMALS), -np.round(values, DECIMALS), last))

@@ -20,6 +20,8 @@ from linkselect.graphs.kinds import FloatArray, IntArray
 __all__ = ["TraceRatioOptimum", "best_trace_ratio", "between_and_within", "trace_ratio_path"]
 
 
+# A difference of two products is known to this share of their sum, no better.
+ROUNDING = 4 * np.finfo(np.float64).eps
 # Sizes whose optima differ in few features: those few are all that is looked at for each.
 SIZES_AT_ONCE = 256
 
@@ -73,7 +75,7 @@ def best_trace_ratio(between: FloatArray, within: FloatArray, n_features: int) -
         ratio = np.inf
     else:
         ratio = _best_ratio(_Pool(between, within), n_features, 0.0)
-    return _optimum(between, within, ratio)
+    return _optimum(between, within, ratio, n_features)
 
 
 def trace_ratio_path(
@@ -115,12 +117,34 @@ class _Pool(NamedTuple):
 
     def ratio_of_best(self, size: int, ratio: float) -> float:
         """Return the ratio of the subset with the largest sum of `between - ratio * within`."""
-        # Which of several equal differences is taken does not matter at the optimum.
         n_wanted = size - self.n_chosen
-        subset = np.argpartition(ratio * self.within - self.between, n_wanted - 1)[:n_wanted]
+        subsets = (
+            np.argpartition(-differences, n_wanted - 1)[:n_wanted]
+            for differences in _possible_differences(self.between, self.within, ratio)
+        )
+        return max(self.ratio_of(subset) for subset in subsets)
+
+    def ratio_of(self, subset: IntArray) -> float:
+        """Return the ratio of a subset, together with what is chosen already."""
+        # Which of several equal differences is taken does not matter at the optimum. Features
+        # without any scatter are no better than the worst.
         total = self.within[subset].sum() + self.chosen_within
-        # Features without any scatter are no better than the worst.
         return float((self.between[subset].sum() + self.chosen_between) / total) if total else 0.0
+
+
+def _possible_differences(
+    between: FloatArray, within: FloatArray, ratio: float
+) -> list[FloatArray]:
+    """Return `between - ratio * within`, and if rounding hides a sign, both ends of what it may be.
+
+    The feature that sets the ratio has a difference of 0. If it is large beside others, rounding
+    alone would put it before or behind all of them.
+    """
+    differences = between - ratio * within
+    rounding = ROUNDING * (between + ratio * within)
+    if not ((np.abs(differences) <= rounding) & (rounding > 0)).any():
+        return [differences]
+    return [differences, differences + rounding, differences - rounding]
 
 
 def _undecided(
@@ -130,7 +154,8 @@ def _undecided(
 
     Their ratios lie between `low` and `high`, and so every feature's difference between two bounds.
     """
-    most, least = between - low * within, between - high * within
+    rounding = ROUNDING * (between + high * within)
+    most, least = between - low * within + rounding, between - high * within - rounding
     n_all = len(between)
     always = np.ones(n_all, dtype=bool)
     if first < n_all:
@@ -166,7 +191,9 @@ def _best_ratio(pool: _Pool, size: int, start: float, low: float = 0.0) -> float
     return ratio
 
 
-def _optimum(between: FloatArray, within: FloatArray, ratio: float) -> TraceRatioOptimum:
+def _optimum(
+    between: FloatArray, within: FloatArray, ratio: float, n_features: int
+) -> TraceRatioOptimum:
     if np.isinf(ratio):
         differences = np.where(within > 0, -np.inf, between)
         # As the ratio grows without bound, the least within comes first.
@@ -174,6 +201,10 @@ def _optimum(between: FloatArray, within: FloatArray, ratio: float) -> TraceRati
     elif np.isnan(ratio):
         differences, order = np.zeros(len(between)), np.arange(len(between))
     else:
-        differences = between - ratio * within
-        order = np.argsort(-differences, kind="stable")
+        possible = _possible_differences(between, within, ratio)
+        orders = [np.argsort(-differences, kind="stable") for differences in possible]
+        everything = _Pool(between, within)
+        ratios = [everything.ratio_of(order[:n_features]) for order in orders]
+        best = int(np.argmax(ratios))
+        differences, order = possible[best], orders[best]
     return TraceRatioOptimum(float(ratio), differences, order)

@@ -25,6 +25,7 @@ class _InformationSelector(LabelSelector):
 
     greater_is_better = True
     _constant_is_undefined = False
+    _squares_differences = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": LabelSelector._parameter_constraints["n_features_to_select"],
@@ -68,7 +69,8 @@ class MRMR(_InformationSelector):
         How many features to keep: a number, a fraction, or half of them.
     scheme : {"difference", "quotient"}, default="difference"
         Relevance minus redundancy, or relevance over redundancy. Over a redundancy of 0 the
-        quotient is infinite where there is relevance, else 0.
+        quotient is infinite if there is relevance; without, it is 0 / 0 and ranks last, as does
+        a constant feature.
     discretize : {"deviation", "uniform", "quantile"}, transformer or None, default="deviation"
         How features become states. "deviation": three, cut at the mean minus and plus one
         deviation. "uniform" and "quantile": five bins of equal width or of equal count. A
@@ -107,14 +109,20 @@ class MRMR(_InformationSelector):
         self.scheme = scheme
         self.discretize = discretize
 
+    @property
+    def _constant_is_undefined(self) -> bool:  # type: ignore[override]
+        return self.scheme == "quotient"
+
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return count_features(self.n_features_to_select, n_features)
 
     def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
         wanted = count_features(self.n_features_to_select, X.shape[1])
         found = mrmr(self._states(X, known), known.classes, wanted, self.scheme, track)
-        self._warn(found.relevance, constant_columns(X))
-        return Ranking(found.relevance, found.order, wanted, {"path_": found.path})
+        constant = constant_columns(X)
+        scores = np.where(constant & self._constant_is_undefined, np.nan, found.relevance)
+        self._warn(scores, constant)
+        return Ranking(scores, found.order, wanted, {"path_": found.path})
 
 
 class FCBF(_InformationSelector):

@@ -29,7 +29,7 @@ from sklearn.utils.validation import (
 
 from linkselect import supervision
 from linkselect.blocks import Matrix
-from linkselect.forms import constant_columns
+from linkselect.forms import FAINT, constant_columns, faint_columns
 from linkselect.messages import warn_user
 from linkselect.pairs import Pairs, encode_labels, is_missing
 from linkselect.supervision import OnConflict, Supervision
@@ -43,6 +43,7 @@ __all__ = [
     "best_first",
     "check_labels",
     "check_samples",
+    "check_spread",
     "count_features",
     "index_of",
 ]
@@ -141,8 +142,11 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _constant_is_undefined = True
     # Whether a label of -1 is a class like any other, or means unlabelled.
     _minus_one_is_a_class: ClassVar[bool] = False
-    # Why a feature that varies may still have no score.
+    # Why a feature that varies may still have no score, and why the scores of all may be infinite.
     _undefined = "the score is 0 / 0"
+    _infinite = "the denominator of the score is 0"
+    # Whether differences of a feature are squared, which tiny ones do not survive.
+    _squares_differences = True
 
     n_features_to_select: int | float | Literal["auto"]
 
@@ -187,6 +191,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             ids = index_of(X) if sample_ids is None else sample_ids
             X, y = self._check_data(X, y)
             self._check_count(X.shape[1])
+            if self._squares_differences:
+                check_spread(X, getattr(self, "feature_names_in_", None))
             known = self._know(X.shape[0], y, pairs, ids, sample_ids is None)
             task = self._init_callback_context(max_subtasks=self._n_steps(*X.shape))
             task.call_on_fit_task_begin(estimator=self, X=X, y=y)
@@ -247,6 +253,13 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             warn_user(
                 f"{n_constant} of {len(scores)} features are constant; they {rank}. "
                 "Remove them with sklearn.feature_selection.VarianceThreshold()."
+            )
+        finite = np.isfinite(scores)
+        n_infinite = int(np.isinf(scores).sum())
+        if n_infinite > 1 and not finite.any():
+            warn_user(
+                f"The scores of all {n_infinite} features that vary are infinite, which tells "
+                f"none of them from another: {self._infinite}."
             )
         if n_undefined:
             warn_user(
@@ -359,7 +372,8 @@ class PairSelector(RankingSelector):
         **RankingSelector._parameter_constraints,
         "on_conflict": [StrOptions({"raise", "warn", "drop"})],
     }
-    # What the method cannot do without: "must", "cannot", "any" or nothing at all.
+    # What the method cannot do without: "must", "cannot", "groups" (two of them), "any" (a pair or
+    # a label) or nothing at all.
     _needs: ClassVar[tuple[str, ...]] = ()
 
     on_conflict: OnConflict
@@ -382,19 +396,28 @@ class PairSelector(RankingSelector):
         present = {
             "must": known.has_must,
             "cannot": known.has_cannot,
+            "groups": known.n_groups > 1,
             "any": not known.unlabelled.all(),
         }
         missing = [need for need in self._needs if not present[need]]
         if not missing:
             return
         name = type(self).__name__
-        words = {"must": "a must-link", "cannot": "a cannot-link", "any": "a pair or a label"}
+        words = {
+            "must": "a must-link",
+            "cannot": "a cannot-link",
+            "groups": "two groups, by a cannot-link, by must-links that do not meet, or by labels",
+            "any": "a pair or a label",
+        }
         lacking = " and ".join(words[need] for need in missing)
         if not given:
             found = "neither pairs nor y was passed"
         else:
             n_known = int(np.count_nonzero(~known.unlabelled))
-            found = f"there is none among the {n_known} samples with a pair or label here"
+            which = f"the {n_known} samples with a pair or label here"
+            found = f"there is none among {which}"
+            if missing == ["groups"] and n_known:
+                found = f"{which} are one group"
         raise ValueError(
             f"{name} needs {lacking}, but {found}. "
             f"{known.hint or _HOW_TO_SUPERVISE.format(name=name)}"
@@ -422,6 +445,18 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
+    """Refuse features that vary so little that the squares of their differences underflow."""
+    faint = faint_columns(X)
+    if len(faint):
+        name = f"feature {faint[0]}" if names is None else f"feature {names[faint[0]]!r}"
+        raise ValueError(
+            f"X has {len(faint)} features that vary by less than {FAINT:g}, the first of them "
+            f"{name}: the squares of so small differences underflow to 0. Use larger units, for "
+            "example by sklearn.preprocessing.MinMaxScaler()."
+        )
 
 
 def check_labels(y: Any) -> Any:

@@ -115,7 +115,6 @@ class SimilarityConstraintScore(PairSelector):
     """
 
     _constant_is_undefined = False
-    _needs = ("must", "cannot")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PairSelector._parameter_constraints,
@@ -143,6 +142,11 @@ class SimilarityConstraintScore(PairSelector):
         self.random_state = random_state
         self.on_conflict = on_conflict
         self.n_jobs = n_jobs
+
+    @property
+    def _needs(self) -> tuple[str, ...]:  # type: ignore[override]
+        # Every sample takes a group, so two groups are all that is needed.
+        return ("must", "cannot") if self.mode == "supervised" else ("groups",)
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         if self.n_features_to_select == "auto":
@@ -204,7 +208,9 @@ class SimilarityConstraintScore(PairSelector):
         return float(self.sigma)
 
     def _check_width(self, X: Matrix, target: search.PairTarget) -> None:
-        """Warn where the kernel of many a feature alone cannot tell alike from unlike."""
+        """Warn if the kernel of many a feature alone cannot tell alike from unlike."""
+        if target.n_must == 0:
+            return
         some = np.unique(np.linspace(0, target.n_must - 1, MUST_LINKS_TO_CHECK).astype(np.intp))
         apart = search.median_differences(X, target.first[some], target.second[some])
         limit = float(self.sigma) * np.sqrt(-2 * np.log(VANISHED))
@@ -265,6 +271,7 @@ class TraceRatio(LabelSelector):
     """
 
     greater_is_better = True
+    _infinite = "no class has two samples that differ in them"
 
     def __init__(
         self,

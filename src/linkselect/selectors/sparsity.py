@@ -53,8 +53,10 @@ class SparsityScore(RankingSelector):
         The number of neighbours for `graph="lle"`.
     regularization : float, default=1e-3
         How strongly the graphs "l2" and "lle" keep weights small.
-    max_iter : int, default=10000
-        The largest number of simplex steps for one sample of `graph="l1"`.
+    max_iter : int or "auto", default="auto"
+        The largest number of simplex steps for one sample of `graph="l1"`. For n samples of d
+        features "auto" is `5 min(n, d + 1) sqrt(n + d)`, and at least 10,000. Samples that are not
+        certain to be solved by then are told by a `ConvergenceWarning`.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -90,7 +92,7 @@ class SparsityScore(RankingSelector):
         "tolerance": [Real],
         "regularization": [Real],
         "n_neighbors": NEIGHBORS,
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
 
     def __init__(
@@ -102,7 +104,7 @@ class SparsityScore(RankingSelector):
         tolerance: float = 1e-3,
         n_neighbors: int = 5,
         regularization: float = 1e-3,
-        max_iter: int = 10_000,
+        max_iter: int | Literal["auto"] = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -120,7 +122,7 @@ class SparsityScore(RankingSelector):
     def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
         found = self._reconstruct(X, track)
         ranking = self._ranking(X, scores.sparsity(X, found.weights, self.n_jobs))
-        found.warn_unsolved(self.max_iter)
+        found.warn_unsolved()
         self._warn_without_order(ranking.scores)
         ranking.fitted["reconstruction_weights_"] = found.weights
         ranking.fitted["n_iter_"] = int(found.n_iter.max())

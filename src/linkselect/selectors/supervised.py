@@ -44,6 +44,7 @@ class FisherScore(LabelSelector):
     """
 
     greater_is_better = True
+    _infinite = "no class has two samples that differ in them"
 
     def __init__(
         self,
@@ -96,6 +97,7 @@ class FRLL(LabelSelector):
     """
 
     greater_is_better = True
+    _infinite = "no class has two neighbours that differ in them"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LabelSelector._parameter_constraints,
@@ -177,6 +179,7 @@ class ReliefF(LabelSelector):
 
     greater_is_better = True
     _constant_is_undefined = False
+    _squares_differences = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LabelSelector._parameter_constraints,

@@ -60,6 +60,11 @@ class VarianceScore(RankingSelector):
 class _NeighborGraphSelector(RankingSelector):
     """A selector over the graph of nearest neighbours."""
 
+    _undefined = (
+        "they do not change between the samples that still have a neighbour; if sigma is narrow, "
+        "the weights of the others have vanished, and a larger sigma helps"
+    )
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RankingSelector._parameter_constraints,
         "n_neighbors": NEIGHBORS,
