@@ -15,11 +15,11 @@ from joblib import Parallel, delayed
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from linkselect.experiments.clustering import label_by_prototypes, without
-from linkselect.experiments.measures import n_kept
-from linkselect.experiments.paper import Unit
-from linkselect.experiments.papers.similarity_2020 import protocol
-from linkselect.experiments.published import published
+from linkselect.reproduction.clustering import label_by_prototypes, without
+from linkselect.reproduction.measures import n_kept
+from linkselect.reproduction.paper import Unit
+from linkselect.reproduction.papers.similarity_2020 import protocol
+from linkselect.reproduction.published import published
 
 # The sets whose eigenproblems are small.
 SETS = (

@@ -13,8 +13,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import normalize, scale
 from sklearn.svm import SVC
 
-from linkselect.experiments import fill_missing, load_dataset, scale_to_unit
-from linkselect.experiments.published import published
+from linkselect.reproduction import fill_missing, load_dataset, scale_to_unit
+from linkselect.reproduction.published import published
 
 SCALINGS = {
     "raw": lambda X: X,

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
-from linkselect.experiments.papers import load_paper
-from linkselect.experiments.papers.similarity_2020 import tables
-from linkselect.experiments.papers.similarity_2020.reading import curves_of, kinds, values_at
-from linkselect.experiments.published import published
-from linkselect.experiments.store import Store
+from linkselect.reproduction.papers import load_paper
+from linkselect.reproduction.papers.similarity_2020 import tables
+from linkselect.reproduction.papers.similarity_2020.reading import curves_of, kinds, values_at
+from linkselect.reproduction.published import published
+from linkselect.reproduction.store import Store
 
 PAPER = load_paper(tables.NAME)
 N_RUNS = 100

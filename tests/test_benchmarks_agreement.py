@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from linkselect.experiments.paper import Cell, Claim
-from linkselect.experiments.parts import Record, write_cells, write_records
+from linkselect.reproduction.paper import Cell, Claim
+from linkselect.reproduction.results_folder import Record, write_cells, write_records
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "agreement.py"
 YEAR_2020 = "similarity-constraint-score-2020"

@@ -9,14 +9,14 @@ import types
 import pytest
 
 from linkselect import cli
-from linkselect.experiments import papers
+from linkselect.reproduction import papers
 
 # A paper of our own, so that the command is tested without data and in seconds.
 TOY_PAPER = """
 import time
 import numpy as np
-from linkselect.experiments.datasets import load_dataset
-from linkselect.experiments.paper import *
+from linkselect.reproduction.datasets import load_dataset
+from linkselect.reproduction.paper import *
 
 def units(runs):
     return [Unit("toy", d, "Variance", r) for d in ("Wine", "WDBC") for r in range(runs)]
@@ -49,9 +49,9 @@ PAPER = Paper("toy", "A toy paper", compute,
 RUN = """
 import sys
 import toy_paper
-from linkselect.experiments import papers
+from linkselect.reproduction import papers
 papers.PAPERS["toy"] = "toy"
-sys.modules["linkselect.experiments.papers.toy"] = toy_paper
+sys.modules["linkselect.reproduction.papers.toy"] = toy_paper
 from linkselect.cli import main
 main()
 """
@@ -157,7 +157,7 @@ def call(tmp_path, monkeypatch, capsys):
     toy = types.ModuleType("toy_paper")
     exec(TOY_PAPER, vars(toy))
     monkeypatch.setitem(papers.PAPERS, "toy", "toy")
-    monkeypatch.setitem(sys.modules, "linkselect.experiments.papers.toy", toy)
+    monkeypatch.setitem(sys.modules, "linkselect.reproduction.papers.toy", toy)
 
     def typed(paper, **options):
         arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]

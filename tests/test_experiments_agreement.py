@@ -1,6 +1,6 @@
 import pytest
 
-from linkselect.experiments.agreement import (
+from linkselect.reproduction.agreement import (
     Measure,
     agreement_text,
     compared,
@@ -8,8 +8,8 @@ from linkselect.experiments.agreement import (
     same_winners,
     unit_of,
 )
-from linkselect.experiments.paper import Cell
-from linkselect.experiments.published import published
+from linkselect.reproduction.paper import Cell
+from linkselect.reproduction.published import published
 
 CELLS = [
     Cell("Wine", "Variance", "p=2, r=5", "12", 90.0, 92.04),

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.neighbors import KNeighborsClassifier
 
-from linkselect.experiments.clustering import (
+from linkselect.reproduction.clustering import (
     clustering_curve,
     label_by_clustering,
     label_by_prototypes,

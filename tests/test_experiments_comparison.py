@@ -18,8 +18,8 @@ from linkselect import (
     StableSelector,
     VarianceScore,
 )
-from linkselect.experiments.comparison import RANDOM, compare, numbers_of_features
-from linkselect.experiments.significance import corrected_t_test
+from linkselect.evaluation.comparison import RANDOM, compare, numbers_of_features
+from linkselect.evaluation.significance import corrected_t_test
 
 
 def data(n=120, d=12, seed=0):
@@ -256,7 +256,7 @@ def test_the_time_does_not_count_what_is_loaded_once(monkeypatch):
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(SlowAtFirst, "_clock", clock, raising=False)
     monkeypatch.setattr(SlowAtFirst, "n_fits", 0)
-    monkeypatch.setattr("linkselect.experiments.comparison.time.perf_counter", lambda: clock.now)
+    monkeypatch.setattr("linkselect.evaluation.comparison.time.perf_counter", lambda: clock.now)
     X, y = data()
     assert compare({"slow": SlowAtFirst()}, X, y, n_splits=3).seconds == {"slow": 1.0}
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from conftest import DATA
-from linkselect.experiments import DataNotFoundError, dataset_names, load_dataset
-from linkselect.experiments.datasets import DATASETS, cache_folder, checksum
+from linkselect.reproduction import DataNotFoundError, dataset_names, load_dataset
+from linkselect.reproduction.datasets import DATASETS, cache_folder, checksum
 
 
 @pytest.fixture

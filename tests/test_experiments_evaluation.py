@@ -5,11 +5,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 import linkselect as ls
-from linkselect.experiments import evaluation
-from linkselect.experiments.evaluation import (
+from linkselect.evaluation import accuracy
+from linkselect.evaluation.accuracy import nearest_neighbor_curve
+from linkselect.reproduction.classifiers import (
     cross_validated_curve,
     linear_svm_curve,
-    nearest_neighbor_curve,
     rbf_svm_curve,
 )
 
@@ -41,7 +41,7 @@ def test_1nn_is_that_of_scikit_learn(problem, n_features):
 
 def test_1nn_does_not_depend_on_how_rows_are_cut(problem, monkeypatch):
     whole = nearest_neighbor_curve(*problem)
-    monkeypatch.setattr(evaluation, "_CHUNK", 64)  # two test rows at a time
+    monkeypatch.setattr(accuracy, "_CHUNK", 64)  # two test rows at a time
     np.testing.assert_array_equal(nearest_neighbor_curve(*problem), whole)
 
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from conftest import DATA
-from linkselect.experiments import DataNotFoundError, load_dataset
-from linkselect.experiments.datasets import DATASETS
-from linkselect.experiments.fetch import FetchError, UciSource, download, fetch_arrays
+from linkselect.reproduction import DataNotFoundError, load_dataset
+from linkselect.reproduction.datasets import DATASETS
+from linkselect.reproduction.fetch import FetchError, UciSource, download, fetch_arrays
 
 
 class Site(ThreadingHTTPServer):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linkselect.experiments.measures import (
+from linkselect.reproduction.measures import (
     average_ranks,
     correct_new_must_links,
     kept_fraction,

@@ -1,8 +1,8 @@
 import pytest
 
 import linkselect
-from linkselect.experiments.paper import Cell, Claim, Unit
-from linkselect.experiments.parts import (
+from linkselect.reproduction.paper import Cell, Claim, Unit
+from linkselect.reproduction.results_folder import (
     Record,
     made_of,
     read_cells,

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkselect.experiments.paper import Unit
-from linkselect.experiments.runs import UnitError, run_units
-from linkselect.experiments.store import Store
+from linkselect.reproduction.paper import Unit
+from linkselect.reproduction.runs import UnitError, run_units
+from linkselect.reproduction.store import Store
 
 UNITS = [
     Unit("curve", dataset, method, run)
@@ -152,9 +152,9 @@ def when_and_where(unit, data_dir):
 SHARED_RUN = """
 import sys, time
 from pathlib import Path
-from linkselect.experiments.paper import Unit
-from linkselect.experiments.runs import run_units
-from linkselect.experiments.store import Store
+from linkselect.reproduction.paper import Unit
+from linkselect.reproduction.runs import run_units
+from linkselect.reproduction.store import Store
 
 computed = 0
 
@@ -218,9 +218,9 @@ SLOW_UNITS = [Unit("e", "d", "m", number) for number in range(200)]
 SLOW_RUN = """
 import os, sys, time
 from pathlib import Path
-from linkselect.experiments.paper import Unit
-from linkselect.experiments.runs import run_units
-from linkselect.experiments.store import Store
+from linkselect.reproduction.paper import Unit
+from linkselect.reproduction.runs import run_units
+from linkselect.reproduction.store import Store
 
 def compute(unit, data_dir):
     time.sleep(0.2)

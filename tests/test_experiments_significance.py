@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from linkselect.experiments.significance import corrected_t_test, holm, p_text
+from linkselect.evaluation.significance import corrected_t_test, holm, p_text
 
 
 def test_the_corrected_test_by_hand():

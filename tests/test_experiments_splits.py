@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from linkselect.experiments import (
+from linkselect.reproduction import (
     every_second,
     first_half,
     first_part,
@@ -11,7 +11,7 @@ from linkselect.experiments import (
     random_pairs,
     stratified_half,
 )
-from linkselect.experiments.scaling import fill_missing, scale_by_maximum, scale_to_unit
+from linkselect.reproduction.scaling import fill_missing, scale_by_maximum, scale_to_unit
 
 Y = np.array([1, 0, 0, 1, 1, 0, 1, 1, 0, 2, 2])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linkselect
-from linkselect.experiments.paper import Unit
-from linkselect.experiments.store import Store, StoreError
+from linkselect.reproduction.paper import Unit
+from linkselect.reproduction.store import Store, StoreError
 
 UNIT = Unit("curve", "Wine", "Variance", 3, (("p", 2),), seed=7)
 
@@ -137,7 +137,7 @@ def test_a_new_store_does_without_a_write_ahead_log(store, monkeypatch):
 )
 def test_a_locked_store_says_how_long_it_waited(store, monkeypatch, seconds, message):
     store.find([UNIT])
-    monkeypatch.setattr("linkselect.experiments.store.SECONDS_TO_WAIT_FOR_A_LOCK", seconds)
+    monkeypatch.setattr("linkselect.reproduction.store.SECONDS_TO_WAIT_FOR_A_LOCK", seconds)
     other = sqlite3.connect(store.path)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match=message):

@@ -11,19 +11,22 @@ ROOT = Path(linkselect.__file__).parent
 
 # A module may import from those above it, never from below.
 FLOW = [
+    "arrays",
     "messages",
     "pairs",
     "supervision",
     "blocks",
     "graphs",
     "forms",
+    "checks",
     "scores",
     "search",
     "selectors",
     "cluster",
-    "experiments",
+    "evaluation",
     "plot",
     "report",
+    "reproduction",
     "cli",
 ]
 

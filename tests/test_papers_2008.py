@@ -8,11 +8,12 @@ import pytest
 
 import linkselect as ls
 from conftest import DATA
-from linkselect.experiments import first_half, load_dataset, nearest_neighbor_curve
-from linkselect.experiments.paper import Unit
-from linkselect.experiments.papers import constraint_2008
-from linkselect.experiments.papers.constraint_2008 import PAPER, compute
-from linkselect.experiments.published import published
+from linkselect.evaluation import nearest_neighbor_curve
+from linkselect.reproduction import first_half, load_dataset
+from linkselect.reproduction.paper import Unit
+from linkselect.reproduction.papers import constraint_2008
+from linkselect.reproduction.papers.constraint_2008 import PAPER, compute
+from linkselect.reproduction.published import published
 
 FILES = ("ionosphere", "sonar", "soybean_small", "olivetti_64x64", "yaleb_32x32")
 

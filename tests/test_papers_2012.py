@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkselect.experiments.paper import Unit
-from linkselect.experiments.papers import sparsity_2012
-from linkselect.experiments.papers.sparsity_2012 import METHODS, PAPER
+from linkselect.reproduction.paper import Unit
+from linkselect.reproduction.papers import sparsity_2012
+from linkselect.reproduction.papers.sparsity_2012 import METHODS, PAPER
 
 TABLE, FIGURE = PAPER.tables[2], PAPER.figures[1]
 

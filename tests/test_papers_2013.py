@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from linkselect.experiments.paper import Unit
-from linkselect.experiments.papers import frll_2013
-from linkselect.experiments.papers.frll_2013 import COUNTS, METHODS, PAPER, TIMED
+from linkselect.reproduction.paper import Unit
+from linkselect.reproduction.papers import frll_2013
+from linkselect.reproduction.papers.frll_2013 import COUNTS, METHODS, PAPER, TIMED
 
 CURVES, TIMES = PAPER.figures[1], PAPER.figures[2]
 

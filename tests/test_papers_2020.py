@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import literal
-from linkselect.experiments.curves import Curve
-from linkselect.experiments.datasets import load_dataset
-from linkselect.experiments.paper import Unit
-from linkselect.experiments.papers import load_paper
-from linkselect.experiments.papers.similarity_2020 import protocol, tables
-from linkselect.experiments.papers.similarity_2020.reading import mean_over_kept
-from linkselect.experiments.published import published
+from linkselect.evaluation.curves import Curve
+from linkselect.reproduction.datasets import load_dataset
+from linkselect.reproduction.paper import Unit
+from linkselect.reproduction.papers import load_paper
+from linkselect.reproduction.papers.similarity_2020 import protocol, tables
+from linkselect.reproduction.papers.similarity_2020.reading import mean_over_kept
+from linkselect.reproduction.published import published
 
 PAPER = load_paper("similarity-constraint-score-2020")
 

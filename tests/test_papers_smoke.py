@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkselect.experiments.datasets import DataNotFoundError, load_dataset
-from linkselect.experiments.papers import PAPERS, load_paper
-from linkselect.experiments.published import published
-from linkselect.experiments.runs import run_units
-from linkselect.experiments.store import Store
+from linkselect.reproduction.datasets import DataNotFoundError, load_dataset
+from linkselect.reproduction.papers import PAPERS, load_paper
+from linkselect.reproduction.published import published
+from linkselect.reproduction.runs import run_units
+from linkselect.reproduction.store import Store
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SMALL_SETS = {

@@ -30,7 +30,7 @@ from linkselect import (
     VarianceScore,
     plot,
 )
-from linkselect.experiments.curves import Curve
+from linkselect.evaluation.curves import Curve
 
 pytest.importorskip("matplotlib")
 

@@ -1,8 +1,8 @@
 import pytest
 
-from linkselect.experiments.paper import Panel, Series
-from linkselect.plot.papers import draw_panels, save_figure
 from linkselect.plot.style import COLOURS
+from linkselect.reproduction.paper import Panel, Series
+from linkselect.reproduction.pictures import draw_panels, save_figure
 
 LINE = Panel("Wine", "features", "%", {"A": Series([1, 2, 3], [1.0, 3.0, 2.0], [0.1, 0.2, 0.1])})
 TWO = Panel("Sonar", "features", "%", {"B": Series([1, 2], [5.0, 6.0]), "A": LINE.series["A"]})

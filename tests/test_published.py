@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
-from linkselect.experiments import nearest_neighbor_curve
+from linkselect.evaluation import nearest_neighbor_curve
 
 # -- 2020: the similarity score, 3 prototypes per class, features in [0, 1] ------------------------
 

@@ -32,7 +32,7 @@ from linkselect import (
     VarianceScore,
     selectors,
 )
-from linkselect.experiments.comparison import compare
+from linkselect.evaluation.comparison import compare
 from linkselect.report import comparison_page, render, summarize, write_comparison, write_report
 
 pytest.importorskip("jinja2")

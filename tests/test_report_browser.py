@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from linkselect import ConstraintScore, FisherScore, Pairs, VarianceScore
-from linkselect.experiments.comparison import compare
+from linkselect.evaluation.comparison import compare
 from linkselect.report import summarize, write_comparison, write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")

@@ -2,9 +2,9 @@ import re
 
 import pytest
 
-from linkselect.experiments.paper import Cell, Claim, Figure, Paper, Table
-from linkselect.experiments.parts import Record, write_cells, write_records
-from linkselect.report.paper import page_of, paper_page, shown, shown_difference
+from linkselect.reproduction.page import page_of, paper_page, shown, shown_difference
+from linkselect.reproduction.paper import Cell, Claim, Figure, Paper, Table
+from linkselect.reproduction.results_folder import Record, write_cells, write_records
 
 CELLS = [
     Cell("Wine", "Variance", "", "12", 90.0, 91.0),

@@ -367,7 +367,7 @@ def test_splits_that_cannot_be_scored(wine):
 
 
 def test_matrices_that_take_much_memory_are_announced(wine, monkeypatch):
-    monkeypatch.setattr("linkselect.selectors.search.MANY_BYTES", 2**19)
+    monkeypatch.setattr("linkselect.selectors.similarity_constraint_score.MANY_BYTES", 2**19)
     with pytest.warns(UserWarning, match=r"All pairs of 178 samples take about.*max_pairs="):
         ls.SimilarityConstraintScore(2).fit(*wine)
     with warnings.catch_warnings():

@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linkselect as ls
 from linkselect.search import least_redundant, rank_merit
-from linkselect.selectors.wrappers import kuncheva_index, nogueira_index
+from linkselect.selectors.stability import kuncheva_index, nogueira_index
 from test_scores import fitted
 from test_selectors import WRAPPERS
 

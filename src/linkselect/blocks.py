@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from threadpoolctl import ThreadpoolController
+
+from linkselect.arrays import FloatArray, IntArray, Matrix
 
 __all__ = [
     "blockwise",
@@ -29,7 +30,6 @@ __all__ = [
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Matrix = Any  # a NumPy array, a memmap or a SciPy sparse matrix: n_samples x n_features
 
 # Large enough to hide the cost of a Python call, small enough that a block and its temporaries
 # stay in the processor's last cache. It must not depend on the number of threads.
@@ -42,9 +42,7 @@ def slices(total: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, total)) for start in range(0, total, size)]
 
 
-def sum_by(
-    places: NDArray[np.intp], values: NDArray[np.float64], total: int
-) -> NDArray[np.float64]:
+def sum_by(places: IntArray, values: FloatArray, total: int) -> FloatArray:
     """Add up the values that share a place; `bincount` alone returns integers for no values."""
     return np.bincount(places, values, total).astype(np.float64, copy=False)
 
@@ -66,7 +64,7 @@ def column_block(X: Matrix, columns: slice, rows: Any = slice(None)) -> Matrix:
     return np.array(X[:, columns][rows], dtype=np.float64, order="C")
 
 
-def row_block(X: Matrix, rows: Any) -> NDArray[np.float64]:
+def row_block(X: Matrix, rows: Any) -> FloatArray:
     """Copy some rows of a dense X as float64.
 
     In C order whatever the order of X, since sums in another order differ in their last digits.
@@ -74,7 +72,7 @@ def row_block(X: Matrix, rows: Any) -> NDArray[np.float64]:
     return np.array(X[rows], dtype=np.float64, order="C")
 
 
-def dense_blocks(X: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def dense_blocks(X: Matrix) -> Iterator[tuple[slice, FloatArray]]:
     """Yield all columns of X block by block as dense float64 copies, also where X is sparse."""
     n_samples, n_features = X.shape
     stored = X.tocsc() if issparse(X) else X
@@ -85,12 +83,12 @@ def dense_blocks(X: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
 
 
 def blockwise(
-    function: Callable[[Matrix], NDArray[np.float64]],
+    function: Callable[[Matrix], FloatArray],
     X: Matrix,
     *,
-    rows: NDArray[np.intp] | None = None,
+    rows: IntArray | None = None,
     n_jobs: int | None = None,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Apply `function` to column blocks of X and join the results along the last axis.
 
     Parameters
@@ -109,7 +107,7 @@ def blockwise(
         X = X.tocsc()
     needed = slice(None) if rows is None else rows
 
-    def work(columns: slice) -> NDArray[np.float64]:
+    def work(columns: slice) -> FloatArray:
         return function(column_block(X, columns, needed))
 
     n_rows = None if rows is None else len(rows)

@@ -18,18 +18,12 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkselect import supervision
-from linkselect.blocks import Matrix, map_threads
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.blocks import map_threads
+from linkselect.checks import check_labels, check_samples, check_spread, index_of
 from linkselect.graphs import affinity_graph, nearest_edges, resolve_sigma
-from linkselect.graphs.kinds import FloatArray, IntArray
 from linkselect.pairs import Pairs, encode_labels
-from linkselect.selectors.ranking import (
-    NEIGHBORS,
-    SIGMA,
-    check_labels,
-    check_samples,
-    check_spread,
-    index_of,
-)
+from linkselect.selectors.parameters import NEIGHBORS, SIGMA
 from linkselect.supervision import OnConflict, Supervision
 
 __all__ = ["COPKMeans", "ConstrainedSpectralClustering"]

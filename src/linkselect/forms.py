@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.blocks import (
     BLOCK_SIZE,
-    Matrix,
     blockwise,
     column_block,
     column_slices,
@@ -26,7 +25,7 @@ from linkselect.blocks import (
     sum_by,
 )
 from linkselect.graphs.kernels import kernel_weights, tile_members
-from linkselect.graphs.kinds import Edges, FloatArray, Graph, Groups, IntArray, Kernel
+from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
 
 __all__ = [
     "Moments",
@@ -278,7 +277,7 @@ def _absent_weight(
     return absent
 
 
-def constant_columns(X: Matrix) -> NDArray[np.bool_]:
+def constant_columns(X: Matrix) -> BoolArray:
     """Tell which features have one value only, by comparing the values themselves."""
     if issparse(X):
         X = X.tocsc()

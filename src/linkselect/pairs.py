@@ -18,10 +18,11 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_random_state
 
+from linkselect.arrays import BoolArray, IntArray
+
 __all__ = ["Conflict", "PairConflictError", "Pairs", "encode_labels"]
 
 Pair = tuple[Hashable, Hashable]
-IntArray = NDArray[np.intp]
 
 
 class Conflict(NamedTuple):
@@ -252,7 +253,7 @@ class Pairs:
             found[place] = Conflict((samples[0], samples[-1]), samples)
         return tuple(found[place] for place in sorted(found))
 
-    def _contradicted(self) -> NDArray[np.bool_]:
+    def _contradicted(self) -> BoolArray:
         component = self._components()
         return component[self._cannot[:, 0]] == component[self._cannot[:, 1]]
 

@@ -7,19 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from linkselect.arrays import BoolArray, IntArray
 from linkselect.messages import warn_user
-from linkselect.pairs import (
-    IntArray,
-    PairConflictError,
-    Pairs,
-    check_ids,
-    describe_conflicts,
-    encode_labels,
-)
+from linkselect.pairs import PairConflictError, Pairs, check_ids, describe_conflicts, encode_labels
 
 __all__ = [
     "OnConflict",
@@ -56,7 +50,7 @@ class Supervision:
     hint: str = ""
 
     @property
-    def unlabelled(self) -> NDArray[np.bool_]:
+    def unlabelled(self) -> BoolArray:
         """The samples with no label, or with bare pairs those in no pair."""
         return self.classes < 0
 

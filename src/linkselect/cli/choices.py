@@ -47,7 +47,7 @@ class Method:
     @property
     def takes_some_labels(self) -> bool:
         """Whether rows without a label may be among those with one."""
-        from linkselect.selectors.ranking import LabelSelector
+        from linkselect.selectors.selector import LabelSelector
 
         if not issubclass(self.selector, LabelSelector):
             return True
@@ -62,7 +62,7 @@ def methods() -> dict[str, Method]:
     """Return all selectors of the library by their names."""
     with without_pandas():
         import linkselect
-        from linkselect.selectors.ranking import RankingSelector
+        from linkselect.selectors.selector import RankingSelector
 
         found = [getattr(linkselect, name) for name in linkselect.__all__]
     selectors = (one for one in found if isinstance(one, type) and issubclass(one, RankingSelector))
@@ -99,7 +99,7 @@ def command_name(class_name: str) -> str:
 
 
 def _needs(selector: Any, parameters: dict[str, Any]) -> tuple[str, str]:
-    from linkselect.selectors.ranking import LabelSelector, PairSelector
+    from linkselect.selectors.selector import LabelSelector, PairSelector
 
     if "estimator" in parameters:
         return "another method", "what that method uses"

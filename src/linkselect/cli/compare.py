@@ -30,7 +30,7 @@ from linkselect.cli.supervising import check_pairs, check_supervision, explained
 from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table
 
 if TYPE_CHECKING:
-    from linkselect.experiments.comparison import Comparison
+    from linkselect.evaluation.comparison import Comparison
 
 __all__ = ["compare"]
 
@@ -181,7 +181,7 @@ def _measure(
     selectors: dict[str, Any], data: Table, steps: _Steps, **how: Any
 ) -> tuple[Comparison, list[str]]:
     """Compare; return what was found, and what was warned of."""
-    from linkselect.experiments import comparison
+    from linkselect.evaluation import comparison
 
     with (
         warnings.catch_warnings(record=True) as caught,

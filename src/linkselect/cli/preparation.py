@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from linkselect.arrays import IntArray
 from linkselect.cli.errors import InputError, shown
 from linkselect.cli.tables import Table
 
@@ -34,7 +35,7 @@ def check_values(table: Table, impute: Impute) -> None:
         _check_missing(table, n_missing, impute)
 
 
-def _check_missing(table: Table, n_missing: NDArray[np.intp], impute: Impute) -> None:
+def _check_missing(table: Table, n_missing: IntArray, impute: Impute) -> None:
     places = np.flatnonzero(n_missing)
     if impute == "none":
         names = ", ".join(shown(table.names[place]) for place in places[:3])
@@ -52,7 +53,7 @@ def _check_missing(table: Table, n_missing: NDArray[np.intp], impute: Impute) ->
         )
 
 
-def _odd_stored(X: Any) -> tuple[tuple[int, int] | None, NDArray[np.intp]]:
+def _odd_stored(X: Any) -> tuple[tuple[int, int] | None, IntArray]:
     """Find the first infinite value of a CSR matrix, and count what is missing in each column."""
     n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
     infinite = np.flatnonzero(np.isinf(X.data))
@@ -62,7 +63,7 @@ def _odd_stored(X: Any) -> tuple[tuple[int, int] | None, NDArray[np.intp]]:
     return (int(row), int(X.indices[infinite[0]])), n_missing
 
 
-def _odd_values(X: NDArray[Any]) -> tuple[tuple[int, int] | None, NDArray[np.intp]]:
+def _odd_values(X: NDArray[Any]) -> tuple[tuple[int, int] | None, IntArray]:
     """Find the first infinite value of an array, and count what is missing in each column."""
     n_missing = np.zeros(X.shape[1], dtype=np.intp)
     n_rows = max(1, _BLOCK // X.shape[1])

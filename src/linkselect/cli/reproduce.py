@@ -17,10 +17,10 @@ from linkselect.cli.output import say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from linkselect.experiments.paper import Cell, Claim, Figure, Paper, Results, Table
-    from linkselect.experiments.parts import Record
-    from linkselect.experiments.runs import Progress
-    from linkselect.experiments.store import Store
+    from linkselect.reproduction.paper import Cell, Claim, Figure, Paper, Results, Table
+    from linkselect.reproduction.results_folder import Record
+    from linkselect.reproduction.runs import Progress
+    from linkselect.reproduction.store import Store
 
 __all__ = ["reproduce"]
 
@@ -90,7 +90,7 @@ class _Request:
 
 
 def _load(name: str) -> Paper:
-    from linkselect.experiments.papers import PAPERS, load_paper
+    from linkselect.reproduction.papers import PAPERS, load_paper
 
     if name not in PAPERS:
         raise UsageError(f"There is no paper {name!r}. {nearest(name, PAPERS)}")
@@ -154,8 +154,8 @@ def _make_folder(out: Path) -> None:
 
 
 def _run_or_say_why(request: _Request) -> None:
-    from linkselect.experiments.runs import UnitError
-    from linkselect.experiments.store import StoreError
+    from linkselect.reproduction.runs import UnitError
+    from linkselect.reproduction.store import StoreError
 
     try:
         _run(request)
@@ -170,9 +170,9 @@ def _run_or_say_why(request: _Request) -> None:
 def _run(request: _Request) -> None:
     from rich.console import Console
 
-    from linkselect.experiments.parts import write_records
     from linkselect.report.page import write_page
-    from linkselect.report.paper import page_of, paper_page
+    from linkselect.reproduction.page import page_of, paper_page
+    from linkselect.reproduction.results_folder import write_records
 
     # In a pipe there is no width to keep to, and names cut short cannot be searched for.
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH_IN_A_PIPE)
@@ -188,7 +188,7 @@ def _run(request: _Request) -> None:
 
 def _compute(request: _Request) -> Callable[[Table | Figure], Results]:
     """Do all the work, and return a function that picks the results of one table or figure."""
-    from linkselect.experiments.runs import run_units
+    from linkselect.reproduction.runs import run_units
 
     parts: list[Table | Figure] = [*request.tables, *request.figures]
     units = [unit for part in parts for unit in part.units(request.runs)]
@@ -208,14 +208,14 @@ def _compute(request: _Request) -> Callable[[Table | Figure], Results]:
 
 
 def _store(request: _Request) -> Store:
-    from linkselect.experiments.store import Store
+    from linkselect.reproduction.store import Store
 
     protocol = request.paper.protocol_text
     return Store(request.out / "results.sqlite", request.paper.name, protocol=protocol)
 
 
 def _make_table(table: Table, results: Results, request: _Request, console: Console) -> Record:
-    from linkselect.experiments.parts import made_of, write_cells
+    from linkselect.reproduction.results_folder import made_of, write_cells
 
     cells = table.cells(results)
     record = made_of(table.name, results, request.seed, table.claims(results))
@@ -226,8 +226,8 @@ def _make_table(table: Table, results: Results, request: _Request, console: Cons
 
 
 def _make_figure(figure: Figure, results: Results, request: _Request, console: Console) -> Record:
-    from linkselect.experiments.parts import made_of
-    from linkselect.plot.papers import draw_panels, save_figure
+    from linkselect.reproduction.pictures import draw_panels, save_figure
+    from linkselect.reproduction.results_folder import made_of
 
     record = made_of(figure.name, results, request.seed, figure.claims(results))
     drawn = draw_panels(figure.panels(results))
@@ -244,7 +244,7 @@ def _as_rich(table: Table, cells: Sequence[Cell], record: Record) -> Any:
     import rich.box
     import rich.table
 
-    from linkselect.experiments.agreement import agreement_text
+    from linkselect.reproduction.agreement import agreement_text
 
     shape = rich.table.Table(
         title=f"{table.name}. {table.title} ({table.unit_name})",
@@ -272,8 +272,8 @@ def _texts(table: Table, cell: Cell, columns: Sequence[str], before: str) -> lis
     """Return a cell's line; `before` is the data set of the line above."""
     from rich.markup import escape
 
-    from linkselect.experiments.agreement import unit_of
-    from linkselect.report.paper import shown, shown_difference
+    from linkselect.reproduction.agreement import unit_of
+    from linkselect.reproduction.page import shown, shown_difference
 
     unit = unit_of(cell, table.unit_name)
     names = {

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from linkselect.blocks import Matrix, map_threads, row_block, slices
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.blocks import map_threads, row_block, slices
 
 __all__ = ["Products", "pair_distances", "products", "row_tiles"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 # Products over at most this many columns are added up, which bounds the rounding error of a
 # product over millions of columns by that of a short one.

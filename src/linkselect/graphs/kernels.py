@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from linkselect.blocks import Matrix, map_threads, slices
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.blocks import map_threads, slices
 from linkselect.graphs.distances import pair_distances, products, row_tiles
 from linkselect.graphs.kinds import Edges, Kernel, members_of
 from linkselect.graphs.neighbors import nearest
@@ -25,8 +25,6 @@ __all__ = [
     "tile_members",
 ]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 # The median distance is taken over all pairs of at most this many rows.
 SIGMA_ROWS = 2000

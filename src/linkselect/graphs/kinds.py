@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from linkselect.blocks import Matrix, sum_by
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.blocks import sum_by
 from linkselect.graphs.distances import Products
 
 __all__ = ["Edges", "Graph", "Groups", "Kernel", "degrees", "members_of"]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True)

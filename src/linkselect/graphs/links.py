@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkselect.blocks import Matrix
+from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.graphs.distances import pair_distances, products
 from linkselect.graphs.kernels import gaussian, gaussian_edges, kernel_graph
 from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel, members_of
@@ -22,9 +21,6 @@ __all__ = [
     "must_graph",
     "reward_graph",
 ]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 
 def must_graph(supervision: Supervision, weight: float = 1.0) -> Edges | Groups:
@@ -132,7 +128,7 @@ def _listed(supervision: Supervision, links: IntArray) -> Edges:
     return Edges(len(supervision.classes), links[:, 0], links[:, 1], ones)
 
 
-def _linked(near: Edges, supervision: Supervision) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _linked(near: Edges, supervision: Supervision) -> tuple[BoolArray, BoolArray]:
     """Tell which edges are must-links and which are cannot-links."""
     if supervision.must is None or supervision.cannot is None:
         left, right = supervision.classes[near.left], supervision.classes[near.right]
@@ -145,7 +141,7 @@ def _linked(near: Edges, supervision: Supervision) -> tuple[NDArray[np.bool_], N
     )
 
 
-def _among(edges: IntArray, links: IntArray, n_samples: int) -> NDArray[np.bool_]:
+def _among(edges: IntArray, links: IntArray, n_samples: int) -> BoolArray:
     def number(pairs: IntArray) -> IntArray:
         return pairs.min(axis=1) * n_samples + pairs.max(axis=1)
 

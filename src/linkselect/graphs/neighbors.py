@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from linkselect.blocks import Matrix, map_threads, slices
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.blocks import map_threads, slices
 from linkselect.graphs.distances import Products, pair_distances, products, row_tiles
 from linkselect.graphs.kinds import Edges
 
 __all__ = ["ball_edges", "join_edges", "nearest", "nearest_edges"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 Found = tuple[IntArray, IntArray, FloatArray]
 
 # A tile that leaves more candidates per row than this is done again in float64.

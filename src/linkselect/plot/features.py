@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from linkselect.arrays import BoolArray, FloatArray, IntArray
 from linkselect.plot.style import (
     FAINT,
     FILL,
@@ -20,8 +21,9 @@ from linkselect.plot.style import (
     calm,
     short_name,
 )
+from linkselect.selectors.nearest_neighbor_sfs import NearestNeighborSFS
 from linkselect.selectors.ranking import best_first
-from linkselect.selectors.search import NearestNeighborSFS, SimilarityConstraintScore
+from linkselect.selectors.similarity_constraint_score import SimilarityConstraintScore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,8 +91,8 @@ def scores(
 def draw_scores(
     ax: Axes,
     names: Sequence[str],
-    values: NDArray[np.float64],
-    selected: NDArray[np.bool_],
+    values: FloatArray,
+    selected: BoolArray,
     greater_is_better: bool,
 ) -> None:
     """Draw one bar for each value, the first on top."""
@@ -115,8 +117,8 @@ def draw_scores(
 
 def _draw_bars(
     ax: Axes,
-    lengths: NDArray[np.float64],
-    chosen: NDArray[np.bool_],
+    lengths: FloatArray,
+    chosen: BoolArray,
     label: str,
     style: dict[str, Any],
 ) -> None:
@@ -131,16 +133,14 @@ def _draw_bars(
     ax.fill_betweenx(edges, np.repeat(lengths, 2), where=np.repeat(chosen, 2), label=label, **style)
 
 
-def _bar_lengths(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bar_lengths(values: FloatArray) -> FloatArray:
     """Cut infinite scores to a little more than the largest finite one; no score is no bar."""
     finite = np.abs(values[np.isfinite(values)])
     longest = 1.1 * finite.max() if finite.size and finite.max() > 0 else 1.0
     return np.nan_to_num(values, nan=0.0, posinf=longest, neginf=-longest)
 
 
-def _label_bars(
-    ax: Axes, names: Sequence[str], values: NDArray[np.float64], lengths: NDArray[np.float64]
-) -> None:
+def _label_bars(ax: Axes, names: Sequence[str], values: FloatArray, lengths: FloatArray) -> None:
     """Write names beside the bars and values behind them, where there is room."""
     ax.tick_params(axis="y", length=0)
     if len(values) > MOST_NAMED_BARS:
@@ -219,10 +219,10 @@ def path_has_optimum(selector: Any) -> bool:
 
 def draw_path(
     ax: Axes,
-    values: NDArray[np.float64],
+    values: FloatArray,
     greater_is_better: bool,
     n_selected: int,
-    errors: NDArray[np.float64] | None = None,
+    errors: FloatArray | None = None,
     *,
     mark_best: bool = True,
 ) -> None:
@@ -246,8 +246,8 @@ def draw_path(
 
 def _mark_best(
     ax: Axes,
-    steps: NDArray[np.intp],
-    values: NDArray[np.float64],
+    steps: IntArray,
+    values: FloatArray,
     best: int,
     greater_is_better: bool,
 ) -> None:
@@ -336,9 +336,7 @@ def check_shape(shape: tuple[int, int], n_features: int) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def draw_mask(
-    ax: Axes, selected: NDArray[np.bool_], image: NDArray[np.float64] | None = None
-) -> None:
+def draw_mask(ax: Axes, selected: BoolArray, image: FloatArray | None = None) -> None:
     """Draw selected pixels dark, or an image of which the others are faded."""
     if image is None:
         shades = np.where(selected, 0.18, 0.93)
@@ -353,7 +351,7 @@ def draw_mask(
         side.set_color(FAINT)
 
 
-def _outline(selected: NDArray[np.bool_]) -> Any:
+def _outline(selected: BoolArray) -> Any:
     """Return the lines between selected pixels and others."""
     from matplotlib.collections import LineCollection
 
@@ -366,7 +364,7 @@ def _outline(selected: NDArray[np.bool_]) -> Any:
     return LineCollection(list(lines), colors=STRESS, linewidths=1.1, capstyle="round", zorder=3)
 
 
-def _fitted(selector: Any, attribute: str) -> NDArray[np.float64]:
+def _fitted(selector: Any, attribute: str) -> FloatArray:
     """Return an attribute of a fitted selector as an array, or say why there is none."""
     check_is_fitted(selector)
     found = getattr(selector, attribute, None)

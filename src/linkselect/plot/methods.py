@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from linkselect.experiments.curves import Curve
-from linkselect.experiments.significance import rank_correlation, top_overlap
+from linkselect.arrays import FloatArray
+from linkselect.evaluation.curves import Curve
+from linkselect.evaluation.significance import rank_correlation, top_overlap
 from linkselect.plot.style import (
     INK,
     LINES,
@@ -53,7 +54,7 @@ def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
     --------
     >>> import numpy as np
     >>> from linkselect import plot
-    >>> from linkselect.experiments.curves import Curve
+    >>> from linkselect.evaluation.curves import Curve
     >>> curve = Curve(np.array([1, 2, 3]), np.array([[0.7, 0.8, 0.9], [0.6, 0.8, 0.9]]))
     >>> ax = plot.curves({"Constraint Score": curve})
     >>> ax.get_ylabel()
@@ -171,8 +172,8 @@ def _ranks(name: str, ranks: NDArray[Any]) -> NDArray[Any]:
 def draw_agreement(
     ax: Axes,
     names: list[str],
-    correlation: NDArray[np.float64],
-    overlap: NDArray[np.float64],
+    correlation: FloatArray,
+    overlap: FloatArray,
     k: int,
 ) -> None:
     """Draw rank correlation below the diagonal and overlap of the `k` best above it."""
@@ -194,7 +195,7 @@ def draw_agreement(
     ax.set_xlabel("below: rank correlation (Spearman)", color=INK, loc="left")
 
 
-def _write_numbers(ax: Axes, shown: NDArray[np.float64], low: float) -> None:
+def _write_numbers(ax: Axes, shown: FloatArray, low: float) -> None:
     size = "medium" if len(shown) <= 8 else "x-small"
     for (row, column), value in np.ndenumerate(shown):
         if row == column:

@@ -6,12 +6,12 @@ from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from linkselect.arrays import FloatArray, IntArray
+from linkselect.checks import index_of
 from linkselect.pairs import Pairs, check_ids
 from linkselect.plot.style import FAINT, FILL, INK, MUTED, STRESS, axes_or_new, calm
-from linkselect.selectors.ranking import index_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ def pairs(
 
 def pair_rows(
     pairs: Pairs, X: Any, sample_ids: Iterable[Hashable] | None = None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[IntArray, IntArray]:
     """Return must and cannot as rows of X; a pair with an absent end is left out."""
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
     ids = index_of(X) if sample_ids is None else sample_ids
@@ -81,7 +81,7 @@ def pair_rows(
     return pairs.rows({sample: row for row, sample in enumerate(named)})
 
 
-def two_dimensional_view(X: Any) -> tuple[NDArray[np.float64], tuple[str, str]]:
+def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
     """Return two coordinates for each sample, and what they are."""
     values: Any = X if issparse(X) else np.asarray(X, dtype=float)
     n_columns = values.shape[1]
@@ -101,7 +101,7 @@ def two_dimensional_view(X: Any) -> tuple[NDArray[np.float64], tuple[str, str]]:
     return view, (f"first principal component, {first}", f"second principal component, {second}")
 
 
-def _fixed_signs(view: NDArray[np.float64]) -> NDArray[np.float64]:
+def _fixed_signs(view: FloatArray) -> FloatArray:
     """Turn each axis so that its largest coordinate is positive, whatever the solver chose."""
     largest = np.abs(view).argmax(axis=0)
     signs = np.sign(view[largest, np.arange(view.shape[1])])
@@ -110,9 +110,9 @@ def _fixed_signs(view: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def draw_pairs(
     ax: Axes,
-    view: NDArray[np.float64],
-    must: NDArray[np.intp],
-    cannot: NDArray[np.intp],
+    view: FloatArray,
+    must: IntArray,
+    cannot: IntArray,
     max_pairs: int = 1000,
 ) -> None:
     """Draw samples as dots and pairs as lines between them."""
@@ -136,8 +136,8 @@ def draw_pairs(
 
 def _draw_links(
     ax: Axes,
-    view: NDArray[np.float64],
-    links: NDArray[np.intp],
+    view: FloatArray,
+    links: IntArray,
     share: float,
     name: str,
     colour: str,

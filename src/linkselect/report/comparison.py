@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import linkselect
-from linkselect.experiments.significance import p_text
+from linkselect.evaluation.significance import p_text
 from linkselect.plot.methods import curves, draw_agreement
 from linkselect.plot.style import MUTED
 from linkselect.report.page import render_page, write_page
@@ -19,7 +19,7 @@ from linkselect.report.summary import plain_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from linkselect.experiments.comparison import Comparison
+    from linkselect.evaluation.comparison import Comparison
 
 __all__ = ["comparison_page", "write_comparison"]
 
@@ -36,7 +36,7 @@ def comparison_page(
     Parameters
     ----------
     comparison : Comparison
-        What `linkselect.experiments.comparison.compare` returned.
+        What `linkselect.evaluation.comparison.compare` returned.
     names : sequence of str, optional
         The names of the features. Default: x0, x1, ...
     source : str, optional
@@ -74,7 +74,7 @@ def write_comparison(
     Parameters
     ----------
     comparison : Comparison
-        What `linkselect.experiments.comparison.compare` returned.
+        What `linkselect.evaluation.comparison.compare` returned.
     path : str or path
         The file; one that exists is replaced.
     names, source, call

@@ -76,25 +76,27 @@ def _headline(summary: dict[str, Any]) -> str:
     )
 
 
-def render_page(template: str, **content: Any) -> str:
+def render_page(template: str, package: str = "linkselect.report", **content: Any) -> str:
     """Fill a template that stands on `base.html`; style and script go into the page.
 
     Parameters
     ----------
     template : str
-        The name of a file in `templates`.
+        The name of a file in the folder `templates` of a package.
+    package : str
+        The package; `base.html` is always ours.
     **content
         What the template shows.
     """
     try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup
     except ImportError:
         raise ImportError(
             "A report needs jinja2, which is not installed: pip install 'linkselect[report]'"
         ) from None
     environment = Environment(
-        loader=PackageLoader("linkselect.report"),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("linkselect.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkselect.arrays import FloatArray
 from linkselect.plot.features import draw_mask, draw_path, draw_scores
 from linkselect.plot.samples import draw_pairs
 from linkselect.plot.style import COLOURS, FAINT, FILL, INK, MUTED, STRESS
@@ -127,7 +127,7 @@ def report_pictures(summary: dict[str, Any]) -> dict[str, str]:
     return drawn
 
 
-def numbers(values: list[Any]) -> NDArray[np.float64]:
+def numbers(values: list[Any]) -> FloatArray:
     """Read back what JSON could not hold: None is no number, "inf" an infinite one."""
     return np.array([np.nan if value is None else float(value) for value in values], dtype=float)
 

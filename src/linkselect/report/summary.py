@@ -14,13 +14,15 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 import linkselect
-from linkselect.experiments.comparison import supervision_of
+from linkselect.arrays import IntArray
+from linkselect.checks import index_of
+from linkselect.evaluation.comparison import supervision_of
 from linkselect.forms import constant_columns
 from linkselect.messages import many
 from linkselect.pairs import Pairs, encode_labels
 from linkselect.plot.features import check_shape, path_has_optimum
 from linkselect.plot.samples import pair_rows, two_dimensional_view
-from linkselect.selectors.ranking import RankingSelector, index_of
+from linkselect.selectors.selector import RankingSelector
 
 __all__ = ["plain_number", "plain_text", "summarize"]
 
@@ -327,7 +329,7 @@ def _evenly(items: NDArray[Any], n_wanted: int) -> NDArray[Any]:
     return items[np.linspace(0, len(items) - 1, max(n_wanted, 0)).astype(np.intp)]
 
 
-def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
+def _rows(X: Any, rows: IntArray) -> Any:
     if issparse(X):
         return X.tocsr()[rows]
     return np.asarray(X)[rows]

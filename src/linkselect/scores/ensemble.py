@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from linkselect.blocks import Matrix, map_threads, slices
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.blocks import map_threads, slices
 from linkselect.graphs.kernels import resolve_sigma
-from linkselect.graphs.kinds import FloatArray, IntArray
 from linkselect.graphs.neighbors import nearest_edges
 from linkselect.scores.pairwise import constrained_laplacian
 from linkselect.supervision import Supervision, restrict

@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from linkselect.blocks import Matrix, blockwise
+from linkselect.arrays import FloatArray, Matrix
+from linkselect.blocks import blockwise
 from linkselect.forms import degree_form, laplacian_form, moments
 from linkselect.graphs.kernels import gaussian_edges
-from linkselect.graphs.kinds import Edges, FloatArray, Graph, degrees
+from linkselect.graphs.kinds import Edges, Graph, degrees
 from linkselect.graphs.links import (
     cannot_graph,
     compensated_graph,

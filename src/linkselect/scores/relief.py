@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from linkselect.blocks import Matrix, dense_blocks, map_threads, slices
-from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect.blocks import dense_blocks, map_threads, slices
 
 __all__ = ["relieff"]
 
@@ -31,7 +31,7 @@ def relieff(
     X: Matrix,
     classes: IntArray,
     n_neighbors: int,
-    discrete: NDArray[np.bool_] | None = None,
+    discrete: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Compare the change to the nearest misses with that to the nearest hits; larger is better.
@@ -79,7 +79,7 @@ def relieff(
     return np.sum(parts, axis=0) / len(codes)
 
 
-def _difference_codes(X: Matrix, discrete: NDArray[np.bool_]) -> FloatArray:
+def _difference_codes(X: Matrix, discrete: BoolArray) -> FloatArray:
     """Encode features so that two samples differ by `minimum(|a - b|, 1)` in every one.
 
     Numeric features are scaled to [0, 1]; the values of a discrete one become 0, 1, 2, ...
@@ -106,7 +106,7 @@ def _class_weights(sizes: IntArray) -> FloatArray:
     return weights
 
 
-def _proposals(codes: FloatArray, discrete: NDArray[np.bool_]) -> Callable[[slice], NDArray[Any]]:
+def _proposals(codes: FloatArray, discrete: BoolArray) -> Callable[[slice], NDArray[Any]]:
     """Return what gives the distances from some rows to all, right to single precision."""
     n_samples, n_features = codes.shape
     if n_samples**2 * n_features > COMPARISONS_WORTH_COMPILING:

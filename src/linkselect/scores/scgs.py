@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
+from linkselect.arrays import FloatArray
 from linkselect.forms import laplacian_product
-from linkselect.graphs.kinds import Edges, FloatArray
+from linkselect.graphs.kinds import Edges
 from linkselect.graphs.links import cannot_graph, must_graph
 from linkselect.supervision import Supervision
 
@@ -250,5 +250,5 @@ def _row_violations(weights: FloatArray, gradient: FloatArray, penalty: float) -
     return np.where(norms > 0, _row_norms(balance), idle)
 
 
-def _row_norms(weights: NDArray[np.float64]) -> FloatArray:
+def _row_norms(weights: FloatArray) -> FloatArray:
     return np.sqrt(np.einsum("rc,rc->r", weights, weights))

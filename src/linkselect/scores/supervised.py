@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from linkselect.blocks import Matrix, blockwise
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.blocks import blockwise
 from linkselect.forms import laplacian_form, moments
-from linkselect.graphs.kinds import Edges, FloatArray, IntArray
+from linkselect.graphs.kinds import Edges
 from linkselect.scores.ratios import ratio
 
 __all__ = ["fisher", "fisher_markov", "frll"]

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from linkselect.blocks import Matrix
+from linkselect.arrays import FloatArray, Matrix
 from linkselect.forms import degree_form, laplacian_form, reconstruction_form
-from linkselect.graphs.kinds import FloatArray, Graph, degrees
+from linkselect.graphs.kinds import Graph, degrees
 from linkselect.scores.ratios import ratio
 
 __all__ = ["laplacian", "sparsity", "spectral", "variance"]

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial
 from numpy.typing import NDArray
 
+from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import slices
-from linkselect.graphs.kinds import FloatArray, IntArray
 from linkselect.search.all_pairs import AllPairs
 
 __all__ = ["CompiledPairs", "all_pairs"]

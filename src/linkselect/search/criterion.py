@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.arrays import FloatArray, IntArray
 
 __all__ = ["PRODUCT_ROUNDING", "SimilarityCriterion", "lowest_of_ties", "one_feature_kernel"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from linkselect.blocks import Matrix, dense_blocks
-from linkselect.graphs.kinds import FloatArray
+from linkselect.arrays import FloatArray, Matrix
+from linkselect.blocks import dense_blocks
 
 __all__ = ["states_of"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.arrays import FloatArray, IntArray
 from linkselect.search.information import DECIMALS, Discrete, symmetric_uncertainty
 
 __all__ = ["Predominant", "fcbf"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["DECIMALS", "Discrete", "mutual_information", "symmetric_uncertainty"]
 
@@ -155,7 +155,7 @@ def _entropy_terms(n_samples: int) -> FloatArray:
     return np.abs(np.concatenate([[0.0], -shares * np.log(shares)]))
 
 
-def _packed(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _packed(flags: BoolArray) -> NDArray[np.uint64]:
     """Pack the rows of a boolean matrix into words of 64, the last filled up with zeros."""
     n_samples, n_columns = flags.shape
     padded = np.zeros((n_columns, _words_for(n_samples) * 64), dtype=bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkselect.graphs.kinds import FloatArray
+from linkselect.arrays import FloatArray
 
 __all__ = ["kernel_terms"]
 

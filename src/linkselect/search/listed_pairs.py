@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import map_threads, slices
-from linkselect.graphs.kinds import FloatArray, IntArray
 from linkselect.search.criterion import (
     PRODUCT_ROUNDING,
     SimilarityCriterion,

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.arrays import BoolArray, FloatArray, IntArray
 from linkselect.search.information import DECIMALS, Discrete, mutual_information
 
 __all__ = ["Relevant", "mrmr"]
@@ -100,7 +100,7 @@ _VALUES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 }
 
 
-def _best_first(values: FloatArray, relevance: FloatArray, last: NDArray[np.bool_]) -> IntArray:
+def _best_first(values: FloatArray, relevance: FloatArray, last: BoolArray) -> IntArray:
     """Order by decreasing value, infinite ones by decreasing relevance, then NaN; ties by index."""
     among_infinite = np.where(np.isinf(values), relevance, 0.0)
     return np.lexsort((-np.round(among_infinite, DECIMALS), -np.round(values, DECIMALS), last))

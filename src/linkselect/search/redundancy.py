@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkselect.blocks import Matrix, dense_blocks
-from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.blocks import dense_blocks
 
 __all__ = ["Distinct", "least_redundant", "rank_merit"]
 

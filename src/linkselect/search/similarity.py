@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from linkselect.blocks import Matrix
-from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.search.compiled_pairs import all_pairs
 from linkselect.search.criterion import SimilarityCriterion
 from linkselect.search.listed_pairs import ListedPairs

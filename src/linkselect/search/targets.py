@@ -8,10 +8,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.sparse import issparse
 
-from linkselect.blocks import Matrix, blockwise
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.blocks import blockwise
 from linkselect.graphs import nearest
 from linkselect.graphs.distances import pair_distances
-from linkselect.graphs.kinds import FloatArray, IntArray
 
 __all__ = [
     "PairTarget",

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkselect.blocks import Matrix, blockwise
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.blocks import blockwise
 from linkselect.forms import moments
-from linkselect.graphs.kinds import FloatArray, IntArray
 
 __all__ = ["TraceRatioOptimum", "best_trace_ratio", "between_and_within", "trace_ratio_path"]
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
+
+from linkselect.arrays import FloatArray
 
 __all__ = ["ScoreFunction"]
 
@@ -50,7 +52,7 @@ class ScoreFunction(BaseEstimator):
     def __init__(self, selector: Any) -> None:
         self.selector = selector
 
-    def __call__(self, X: Any, y: ArrayLike | None = None) -> NDArray[np.float64]:
+    def __call__(self, X: Any, y: ArrayLike | None = None) -> FloatArray:
         """Score the features.
 
         Parameters

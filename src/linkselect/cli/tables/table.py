@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from linkselect.arrays import IntArray
 from linkselect.cli.errors import InputError, nearest, shown
 
 __all__ = [
@@ -115,7 +116,7 @@ class Table:
         """Whether X is a sparse matrix."""
         return bool(issparse(self.X))
 
-    def codes(self) -> NDArray[np.intp]:
+    def codes(self) -> IntArray:
         """Number the class of each row, -1 where it is not labelled."""
         assert self.labels is not None
         number = {label: code for code, label in enumerate(self.classes)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
+from linkselect.arrays import FloatArray
 from linkselect.blocks import map_threads, slices
-from linkselect.graphs.kinds import FloatArray
 from linkselect.graphs.neighbors import nearest
 
 __all__ = ["local_weights", "ridge_weights"]

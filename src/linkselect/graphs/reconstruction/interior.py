@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "OUT_OF_REACH",
@@ -49,7 +49,7 @@ class _Iterate:
     above: FloatArray
     price: FloatArray
 
-    def take(self, index: NDArray[np.bool_]) -> _Iterate:
+    def take(self, index: BoolArray) -> _Iterate:
         """Return some targets of the tile."""
         return _Iterate(*(getattr(self, field.name)[index] for field in fields(self)))
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.arrays import FloatArray, IntArray
 from linkselect.graphs.reconstruction.interior import (
     OUT_OF_REACH,
     add_to_diagonal,

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from linkselect.graphs.kinds import FloatArray, IntArray
+from linkselect.arrays import FloatArray, IntArray
 from linkselect.graphs.reconstruction.interior import (
     approach_least_absolute,
     regular_inverse,

@@ -15,8 +15,8 @@ from scipy.sparse import coo_array, csr_array, issparse, vstack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import map_threads, slices
-from linkselect.graphs.kinds import FloatArray, IntArray
 from linkselect.graphs.neighbors import nearest
 from linkselect.graphs.reconstruction.closed_form import local_weights, ridge_weights
 from linkselect.graphs.reconstruction.least_norm import norm_gaps, solve_least_norm

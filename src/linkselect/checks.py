@@ -1,0 +1,70 @@
+"""Checks of what a user passes in: samples, labels, the index of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import (
+    validate_data,
+)
+
+from linkselect.arrays import Matrix
+from linkselect.forms import FAINT, faint_columns
+
+__all__ = ["check_labels", "check_samples", "check_spread", "index_of"]
+
+
+def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
+    """Check X as scikit-learn does: numbers, finite, two samples or more; dense, CSR or CSC."""
+    X = validate_data(
+        estimator,
+        X,
+        accept_sparse=("csr", "csc"),
+        # Integers stay integers: column blocks become float64 one at a time.
+        dtype="numeric",
+        ensure_min_samples=2,
+    )
+    if issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
+    """Refuse features that vary so little that the squares of their differences underflow."""
+    faint = faint_columns(X)
+    if len(faint):
+        name = f"feature {faint[0]}" if names is None else f"feature {names[faint[0]]!r}"
+        raise ValueError(
+            f"X has {len(faint)} features that vary by less than {FAINT:g}, the first of them "
+            f"{name}: the squares of so small differences underflow to 0. Use larger units, for "
+            "example by sklearn.preprocessing.MinMaxScaler()."
+        )
+
+
+def check_labels(y: Any) -> Any:
+    """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{labels}\n")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.ravel()
+    if labels.dtype.kind == "f":
+        whole = labels[labels == labels]
+        if np.isinf(whole).any() or (whole != np.floor(whole)).any():
+            odd = whole[np.isinf(whole) | (whole != np.floor(whole))][0]
+            raise ValueError(
+                f"y has the value {odd:g}, but classes are whole numbers or text, with -1, None or "
+                "NaN for unlabelled samples. Cut a continuous target into classes first."
+            )
+    return labels
+
+
+def index_of(X: Any) -> Iterable[Hashable] | None:
+    """Return the index of a pandas frame, whose labels stay with their rows in a fold."""
+    return X.index if hasattr(X, "iloc") and hasattr(X, "index") else None

@@ -1,0 +1,219 @@
+"""Runs over many units that can be stopped at any time and go on where they were."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+# Loaded here, so that limiting threads finds the linear algebra of SciPy.
+import scipy.linalg  # noqa: F401
+from threadpoolctl import threadpool_limits
+
+from linkselect.reproduction.paper import Unit
+from linkselect.reproduction.store import Store, Stored, StoreError
+
+__all__ = ["Progress", "UnitError", "run_units"]
+
+Compute = Callable[[Unit, Path | None], dict[str, Any]]
+Kind = tuple[str, str, str]
+
+
+class UnitError(RuntimeError):
+    """An error in the work of one unit; its cause is the error itself."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Parameters
+    ----------
+    done, total : int
+        Units with a result, and all of them.
+    found : int
+        How many of those done were in the store already.
+    seconds_left : float or None
+        What the units done so far let us expect; None before the first.
+    """
+
+    done: int
+    total: int
+    found: int
+    seconds_left: float | None
+
+
+def run_units(
+    units: Iterable[Unit],
+    compute: Compute,
+    store: Store,
+    jobs: int = 1,
+    data_dir: Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    timed: Collection[str] = (),
+) -> dict[Unit, dict[str, Any]]:
+    """Compute the units that the store lacks, and return the results of all.
+
+    Each result is stored as soon as it is there. Results do not depend on the number of jobs:
+    a unit's draws follow from the unit alone, and its linear algebra runs in one thread.
+
+    Parameters
+    ----------
+    units : iterable of Unit
+        The work. A unit named twice is computed once.
+    compute : function
+        Turns a unit and the data folder into plain data.
+    store : Store
+        Keeps the results. Other processes may work on the same store at the same time.
+    jobs : int, default=1
+        The number of processes.
+    data_dir : Path or None
+        The data folder, handed on to `compute`.
+    progress : function or None
+        Called with a `Progress` at the start and after each unit.
+    timed : collection of str
+        Experiments that measure time. They come last, one unit at a time, so that other units do
+        not slow them down.
+
+    Returns
+    -------
+    dict from Unit to result
+        In the order of `units`.
+
+    Raises
+    ------
+    UnitError
+        At the first unit that fails. What was finished before is stored.
+    """
+    in_order = list(dict.fromkeys(units))
+    done = store.find(in_order)
+    clock = _Clock(in_order, done, jobs)
+    report = progress or _say_nothing
+    report(clock.progress())
+    todo = _shuffled(unit for unit in in_order if unit not in done)
+    plain = [unit for unit in todo if unit.experiment not in timed]
+    alone = [unit for unit in todo if unit.experiment in timed]
+    for part, n_jobs in ((plain, jobs), (alone, 1)):
+        for unit, stored in _spread(part, compute, store, n_jobs, data_dir):
+            done[unit] = stored
+            clock.count(unit, stored.seconds)
+            report(clock.progress())
+    return {unit: done[unit].result for unit in in_order}
+
+
+def _shuffled(units: Iterable[Unit]) -> list[Unit]:
+    """Order units by run, and within a run at random.
+
+    Run after run over all data sets and methods: the time left is soon known, and what a killed
+    run leaves is the same number of runs everywhere. At random, since processes that share a
+    store would compute the same units if they went in the same order.
+    """
+    shuffled = list(units)
+    random.Random().shuffle(shuffled)
+    return sorted(shuffled, key=lambda unit: unit.run)
+
+
+def _spread(
+    todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
+) -> Iterator[tuple[Unit, Stored]]:
+    """Yield each unit with its result as it is finished."""
+    if jobs == 1 or len(todo) < 2:
+        for unit in todo:
+            yield _one(unit, compute, store, data_dir)
+        return
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        pool = joblib.Parallel(
+            n_jobs=jobs, batch_size=1, pre_dispatch="2 * n_jobs", return_as="generator_unordered"
+        )
+        job = joblib.delayed(_in_worker)
+        yield from pool(job(os.getpid(), unit, compute, store, data_dir) for unit in todo)
+
+
+def _in_worker(
+    parent: int, unit: Unit, compute: Compute, store: Store, data_dir: Path | None
+) -> tuple[Unit, Stored]:
+    _end_with(parent)
+    return _one(unit, compute, store, data_dir)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent; one that was killed cannot tell its workers."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    # Ctrl-C reaches workers, too. The parent ends them; they would only print where they were.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> tuple[Unit, Stored]:
+    """Compute a unit and store it, unless another process did so in the meantime."""
+    found = store.find([unit])
+    if found:
+        return unit, found[unit]
+    start = time.perf_counter()
+    try:
+        # What selectors warn of, such as features that are constant in a draw, is expected here.
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            result = compute(unit, data_dir)
+    except StoreError:
+        raise
+    except Exception as error:
+        name = f"{unit.experiment}, {unit.dataset}, {unit.method}, run {unit.run}"
+        raise UnitError(f"{name}: {error}") from error
+    return unit, store.keep(unit, result, time.perf_counter() - start)
+
+
+def _say_nothing(progress: Progress) -> None:
+    pass
+
+
+class _Clock:
+    """Counts units, and tells the time left from the mean times of units of the same kind."""
+
+    def __init__(self, units: Sequence[Unit], done: Mapping[Unit, Stored], jobs: int) -> None:
+        self.jobs = jobs
+        self.total = len(units)
+        self.found = len(done)
+        self.waiting = Counter(_kind(unit) for unit in units)
+        self.finished: Counter[Kind] = Counter()
+        self.spent: dict[Kind, float] = defaultdict(float)
+        for unit, stored in done.items():
+            self.count(unit, stored.seconds)
+
+    def count(self, unit: Unit, seconds: float) -> None:
+        self.waiting[_kind(unit)] -= 1
+        self.finished[_kind(unit)] += 1
+        self.spent[_kind(unit)] += seconds
+
+    def progress(self) -> Progress:
+        done = self.finished.total()
+        return Progress(done, self.total, self.found, self._seconds_left())
+
+    def _seconds_left(self) -> float | None:
+        means = {kind: self.spent[kind] / count for kind, count in self.finished.items()}
+        if not means:
+            return None
+        typical = sum(means.values()) / len(means)
+        work = sum(means.get(kind, typical) * count for kind, count in self.waiting.items())
+        return work / self.jobs
+
+
+def _kind(unit: Unit) -> Kind:
+    return unit.experiment, unit.dataset, unit.method

@@ -1,0 +1,86 @@
+"""The Constraint Score."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from sklearn.utils._param_validation import StrOptions
+
+from linkselect import scores
+from linkselect.arrays import FloatArray, Matrix
+from linkselect.selectors.parameters import AT_LEAST_0
+from linkselect.selectors.selector import PairSelector
+from linkselect.supervision import OnConflict, Supervision
+
+__all__ = ["ConstraintScore"]
+
+
+class ConstraintScore(PairSelector):
+    """Rank features by how they change over must-links and over cannot-links (2008).
+
+    With `M` and `C` the sums of `(f_i - f_j)^2` over must-links and over cannot-links, the score
+    of a feature f is `M / C` (Constraint Score-1) or `M - weight * C` (Constraint Score-2);
+    smaller is better.
+
+    The difference depends on the scale of a feature, the ratio does not. With very few pairs
+    the ratio is unstable: a feature that happens to agree on all must-links scores 0.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    criterion : {"ratio", "difference"}, default="ratio"
+        `M / C` or `M - weight * C`.
+    weight : float, default=0.1
+        The weight of cannot-links in the difference.
+    on_conflict : {"raise", "warn", "drop"}, default="raise"
+        What to do where must-links contradict a cannot-link: stop, or leave the cannot-link out
+        with or without a warning.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import ConstraintScore, Pairs
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pairs = Pairs(must=[(0, 3), (51, 60)], cannot=[(0, 60), (51, 120)])
+    >>> ConstraintScore().fit(X, pairs=pairs).order_
+    array([2, 3, 1, 0])
+    """
+
+    _undefined = "they have the same value at both ends of every pair"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PairSelector._parameter_constraints,
+        "criterion": [StrOptions({"ratio", "difference"})],
+        "weight": AT_LEAST_0,
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        criterion: Literal["ratio", "difference"] = "ratio",
+        weight: float = 0.1,
+        on_conflict: OnConflict = "raise",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.criterion = criterion
+        self.weight = weight
+        self.on_conflict = on_conflict
+        self.n_jobs = n_jobs
+
+    @property
+    def _constant_is_undefined(self) -> bool:  # type: ignore[override]
+        return self.criterion == "ratio"
+
+    @property
+    def _needs(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("must", "cannot") if self.criterion == "ratio" else ("any",)
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        if self.criterion == "ratio":
+            return scores.constraint_ratio(X, known, self.n_jobs)
+        return scores.constraint_difference(X, known, self.weight, self.n_jobs)

@@ -1,0 +1,66 @@
+"""The Fisher-Markov selector with a linear kernel."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+from sklearn.utils._param_validation import Interval
+
+from linkselect import scores
+from linkselect.arrays import FloatArray, Matrix
+from linkselect.selectors.selector import LabelSelector
+from linkselect.supervision import Supervision
+
+__all__ = ["FisherMarkov"]
+
+
+class FisherMarkov(LabelSelector):
+    """Rank features by the variance of class means and a share of the variance.
+
+    The score of a feature is `between - gamma * total`: the variance of its class means, weighted
+    by class size, minus gamma times its variance; larger is better. This is the linear kernel's
+    coefficient of the Fisher-Markov selector (Cheng, Zhou & Cheng 2011), in which the mean of a
+    feature cancels. Labels of -1 are a class like any other here.
+
+    Not for features of different units: as with the variance, large numbers win. Scale first.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    gamma : float, default=-0.5
+        At most 1. Negative values reward variance, positive ones punish it.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import FisherMarkov
+    >>> X, y = load_iris(return_X_y=True)
+    >>> FisherMarkov().fit(X, y).order_
+    array([2, 3, 0, 1])
+    """
+
+    greater_is_better = True
+    _constant_is_undefined = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LabelSelector._parameter_constraints,
+        "gamma": [Interval(Real, None, 1, closed="right")],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        gamma: float = -0.5,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.gamma = gamma
+        self.n_jobs = n_jobs
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        return scores.fisher_markov(X, known.classes, self.gamma, self.n_jobs)

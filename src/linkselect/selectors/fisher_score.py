@@ -1,0 +1,52 @@
+"""The Fisher Score."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from linkselect import scores
+from linkselect.arrays import FloatArray, Matrix
+from linkselect.selectors.selector import LabelSelector
+from linkselect.supervision import Supervision
+
+__all__ = ["FisherScore"]
+
+
+class FisherScore(LabelSelector):
+    """Rank features by the scatter of class means over the scatter inside classes.
+
+    The score of a feature is `sum_c n_c (mean_c - mean)^2 / sum_c n_c var_c` over classes c;
+    larger is better. Labels of -1 are a class like any other here.
+
+    Not for classes that differ in anything but their means.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import FisherScore
+    >>> X, y = load_iris(return_X_y=True)
+    >>> FisherScore().fit(X, y).order_
+    array([2, 3, 0, 1])
+    """
+
+    greater_is_better = True
+    _infinite = "no class has two samples that differ in them"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_jobs = n_jobs
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        return scores.fisher(X, known.classes, self.n_jobs)

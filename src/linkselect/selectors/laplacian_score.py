@@ -1,0 +1,68 @@
+"""The Laplacian Score."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from linkselect import scores
+from linkselect.arrays import FloatArray, Matrix
+from linkselect.selectors.neighbor_graph import _NeighborGraphSelector
+from linkselect.supervision import Supervision
+
+__all__ = ["LaplacianScore"]
+
+
+class LaplacianScore(_NeighborGraphSelector):
+    """Rank features by how little they change between neighbours (He, Cai & Niyogi 2005).
+
+    With W the weights between neighbours, D their sums and `L = D - W`, the score of a feature
+    f is `f'Lf / g'Dg`, where g is f minus its mean under D; smaller is better.
+
+    Not for data in which noise features outnumber the others: neighbours are found in all
+    features.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    n_neighbors : int, default=5
+        Samples are neighbours where either is among this many nearest of the other.
+    sigma : float or "auto", default="auto"
+        The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
+        median squared distance between samples.
+    weights : {"gaussian", "binary"}, default="gaussian"
+        Whether near neighbours weigh more than far ones, or all weigh 1.
+    radius : float, optional
+        If given, samples are neighbours where they are at most this far apart, and
+        `n_neighbors` is not used.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import LaplacianScore
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LaplacianScore(n_features_to_select=2).fit(X).get_support()
+    array([False, False,  True,  True])
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        n_neighbors: int = 5,
+        sigma: float | Literal["auto"] = "auto",
+        weights: Literal["gaussian", "binary"] = "gaussian",
+        radius: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.weights = weights
+        self.radius = radius
+        self.n_jobs = n_jobs
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        return scores.laplacian(X, self._graph(X), self.n_jobs)

@@ -1,0 +1,149 @@
+"""SCGS: a sparse regression on classes, pairs and a graph."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from linkselect import scores
+from linkselect.arrays import Matrix
+from linkselect.blocks import map_threads
+from linkselect.forms import constant_columns
+from linkselect.graphs import nearest_edges
+from linkselect.messages import warn_user
+from linkselect.selectors.parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS
+from linkselect.selectors.ranking import Ranking, best_first, count_features
+from linkselect.selectors.selector import PairSelector, Track
+from linkselect.supervision import OnConflict, Supervision
+
+__all__ = ["SCGS"]
+
+
+class SCGS(PairSelector):
+    """Rank features by their weight in a sparse regression on classes, pairs and a graph.
+
+    Minimises over W, one row per feature and one column per class,
+    `1/2 |Y - X_l W|^2 + l1 sum_r |W_r| + (graph_weight / 2) tr(W'X'LXW) / n + (pair_weight / 2)
+    [sum_M |W'(x_i - x_j)|^2 / |M| - theta sum_C |W'(x_i - x_j)|^2 / |C|]`, where X_l are the
+    labelled samples, Y their one-hot classes, L the Laplacian of the neighbours (weights 1), M and
+    C the must-links and cannot-links. The score of a feature is the norm `|W_r|` of its row; larger
+    is better (Liu & Zhang 2016, in convex form). From bare pairs, samples that must-links join
+    take the place of a class.
+
+    There is no intercept, and weights depend on units: standardise the features first
+    (`StandardScaler`). A constant feature acts as an intercept and is not ranked. Not for data
+    that do not fit in memory: X is held dense in float64.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    sparsity : float, default=0.1
+        The penalty l1 as a share of the smallest one for which every weight is 0. 0: no penalty.
+    pair_weight : float, default=1.0
+        The coefficient of the pairs. 0 switches them off.
+    graph_weight : float, default=1.0
+        The coefficient of the graph. 0 switches it off.
+    n_neighbors : int, default=5
+        Samples are neighbours where either is among this many nearest of the other.
+    tol : float, default=1e-4
+        The violation of the conditions for the optimum at which to stop.
+    max_iter : int, default=20000
+        How many steps to take at most on each working set of features.
+    on_conflict : {"raise", "warn", "drop"}, default="raise"
+        What to do where must-links contradict a cannot-link: stop, or leave the cannot-link out
+        with or without a warning.
+    n_jobs : int, optional
+        The number of threads of the neighbour search. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features, n_classes)
+        The weights W.
+    theta_ : float
+        1, or where the problem would not be convex, 0.999 of the largest value with which it is.
+    penalty_ : float
+        The penalty l1 itself.
+    violation_ : float
+        The certificate: how far the weights are from the conditions of the optimum. 0 is the
+        optimum, 1 is no better than zero weights. A warning says where it exceeds `tol`.
+    n_iter_ : int
+        How many steps were taken.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from linkselect import SCGS
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[::2] = -1
+    >>> SCGS().fit(StandardScaler().fit_transform(X), y).order_
+    array([2, 3, 1, 0])
+    """
+
+    greater_is_better = True
+    _needs = ("any",)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PairSelector._parameter_constraints,
+        "sparsity": [Interval(Real, 0, 1, closed="left")],
+        "pair_weight": AT_LEAST_0,
+        "graph_weight": AT_LEAST_0,
+        "n_neighbors": NEIGHBORS,
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": AT_LEAST_1,
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        sparsity: float = 0.1,
+        pair_weight: float = 1.0,
+        graph_weight: float = 1.0,
+        n_neighbors: int = 5,
+        tol: float = 1e-4,
+        max_iter: int = 20_000,
+        on_conflict: OnConflict = "raise",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.sparsity = sparsity
+        self.pair_weight = pair_weight
+        self.graph_weight = graph_weight
+        self.n_neighbors = n_neighbors
+        self.tol = tol
+        self.max_iter = max_iter
+        self.on_conflict = on_conflict
+        self.n_jobs = n_jobs
+
+    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
+        near = nearest_edges(X, self.n_neighbors, self.n_jobs).reweigh(1.0)
+        dense = np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="C")
+        options = (self.sparsity, self.pair_weight, self.graph_weight, self.tol, self.max_iter)
+        # One BLAS thread, since the order of its sums depends on how many it has.
+        [found] = map_threads(lambda X: scores.scgs(X, known, near, *options), [dense], n_jobs=1)
+        if found.violation > self.tol:
+            warn_user(
+                f"SCGS stopped after {found.n_iter} steps with violation {found.violation:.2g}, "
+                f"above tol={self.tol:g}. Raise max_iter, tol or sparsity, lower pair_weight, or "
+                "standardise the features.",
+                ConvergenceWarning,
+            )
+        constant = constant_columns(X)
+        norms = np.where(constant, np.nan, np.linalg.norm(found.weights, axis=1))
+        self._warn(norms, constant)
+        fitted = {
+            "coef_": found.weights,
+            "theta_": found.theta,
+            "penalty_": found.penalty,
+            "violation_": found.violation,
+            "n_iter_": found.n_iter,
+        }
+        n_selected = count_features(self.n_features_to_select, X.shape[1])
+        return Ranking(norms, best_first(norms, self.greater_is_better), n_selected, fitted)

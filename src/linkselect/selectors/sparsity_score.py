@@ -1,0 +1,158 @@
+"""The selector over weights that rebuild samples from each other."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from linkselect import scores
+from linkselect.arrays import FloatArray, Matrix
+from linkselect.graphs.reconstruction import (
+    Reconstruction,
+    check_reconstruction,
+    n_reconstruction_steps,
+    reconstruct,
+)
+from linkselect.messages import warn_user
+from linkselect.selectors.parameters import NEIGHBORS
+from linkselect.selectors.ranking import Ranking
+from linkselect.selectors.selector import RankingSelector, Track
+from linkselect.supervision import Supervision
+
+__all__ = ["SparsityScore"]
+
+
+class SparsityScore(RankingSelector):
+    """Rank features by how well the other samples rebuild them (Liu, Sun & Zhang 2012).
+
+    Row i of the weights S rebuilds sample i from the others: its entries sum to 1, the i-th is 0,
+    and few of the others are not 0. The score of a feature f is
+    `|f - S f|^2 / mean((f - mean(f))^2)`; smaller is better.
+
+    Not for features of different units: standardise them first. Not for many samples either: each
+    is an optimisation problem of its own, solved exactly. Features that are rebuilt exactly all
+    score 0, and with `form="compensated"` that may be most of them where samples outnumber
+    features; scale features to [0, 1] then, or choose another form or graph.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    graph : {"l1", "l2", "lle"}, default="l1"
+        What makes the weights of a sample small: the sum of their absolute values, the sum of
+        their squares, or that they are 0 outside the `n_neighbors` nearest samples.
+    form : {"compensated", "tolerance"}, default="compensated"
+        For `graph="l1"`: whether the errors of a rebuilt sample are added to the norm of its
+        weights (eq. 8 of the paper, always possible), or are at most `tolerance` (eq. 7).
+    tolerance : float, default=1e-3
+        The largest Euclidean error of a rebuilt sample for `form="tolerance"`. It is usually too
+        small where features outnumber samples; then the error names the smallest possible one.
+    n_neighbors : int, default=5
+        The number of neighbours for `graph="lle"`.
+    regularization : float, default=1e-3
+        How strongly the graphs "l2" and "lle" keep weights small.
+    max_iter : int or "auto", default="auto"
+        The largest number of simplex steps for one sample of `graph="l1"`. For n samples of d
+        features "auto" is `5 min(n, d + 1) sqrt(n + d)`, and at least 10,000. Samples that are not
+        certain to be solved by then are told by a `ConvergenceWarning`.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    reconstruction_weights_ : csr_array of shape (n_samples, n_samples)
+        The weights S. Optima need not be unique.
+    n_iter_ : int
+        The largest number of steps that a sample took.
+
+    See Also
+    --------
+    linkselect.graphs.reconstruction_weights : The weights alone.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> from linkselect import SparsityScore
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selector = SparsityScore(n_features_to_select=2).fit(scale(X))
+    >>> selector.scores_.round(2)
+    array([0.  , 0.  , 0.29, 0.21])
+    >>> selector.reconstruction_weights_.shape
+    (150, 150)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RankingSelector._parameter_constraints,
+        "graph": [StrOptions({"l1", "l2", "lle"})],
+        "form": [StrOptions({"compensated", "tolerance", "equality"})],
+        # What is wrong with a number is said with a way out, where the problem is known.
+        "tolerance": [Real],
+        "regularization": [Real],
+        "n_neighbors": NEIGHBORS,
+        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        graph: Literal["l1", "l2", "lle"] = "l1",
+        form: Literal["compensated", "tolerance"] = "compensated",
+        tolerance: float = 1e-3,
+        n_neighbors: int = 5,
+        regularization: float = 1e-3,
+        max_iter: int | Literal["auto"] = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.graph = graph
+        self.form = form
+        self.tolerance = tolerance
+        self.n_neighbors = n_neighbors
+        self.regularization = regularization
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def _n_steps(self, n_samples: int, n_features: int) -> int:
+        return n_reconstruction_steps(n_samples, n_features, self.graph)
+
+    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
+        found = self._reconstruct(X, track)
+        ranking = self._ranking(X, scores.sparsity(X, found.weights, self.n_jobs))
+        found.warn_unsolved()
+        self._warn_without_order(ranking.scores)
+        ranking.fitted["reconstruction_weights_"] = found.weights
+        ranking.fitted["n_iter_"] = int(found.n_iter.max())
+        return ranking
+
+    def _warn_without_order(self, values: FloatArray) -> None:
+        values = values[~np.isnan(values)]
+        if len(values) > 1 and not values.any():
+            warn_user(
+                f"All {len(values)} features that vary are rebuilt exactly and score 0, so their "
+                "order is that of the columns. Scale the features to [0, 1] or less, or choose "
+                "form='tolerance', graph='l2' or graph='lle'."
+            )
+
+    def _reconstruct(self, X: Matrix, track: Track) -> Reconstruction:
+        options = (self.graph, self.form, self.tolerance)
+        if self.form == "equality":
+            raise ValueError(
+                "form='equality' rebuilds every sample exactly, so that all scores are 0 and no "
+                "feature is better than another. Choose form='compensated' or 'tolerance'; the "
+                "weights alone are linkselect.graphs.reconstruction_weights(X, form='equality')."
+            )
+        check_reconstruction(X.shape[0], *options, self.n_neighbors, self.regularization)
+        return reconstruct(
+            X,
+            *options,
+            n_neighbors=self.n_neighbors,
+            regularization=self.regularization,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            track=track,
+        )

@@ -1,0 +1,88 @@
+"""SPEC: features compared with the spectrum of a graph."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from sklearn.utils._param_validation import Options
+
+from linkselect import scores
+from linkselect.arrays import FloatArray, Matrix
+from linkselect.selectors.neighbor_graph import _NeighborGraphSelector
+from linkselect.supervision import Supervision
+
+__all__ = ["SpectralScore"]
+
+
+class SpectralScore(_NeighborGraphSelector):
+    """Rank features by the spectrum of the neighbour graph (SPEC, Zhao & Liu 2007).
+
+    With Ln the normalised Laplacian of the graph, (lambda_j, xi_j) its eigenpairs and
+    `h = D^(1/2) f` scaled to norm 1, the score of a feature f is for
+
+    - style 1: `h' Ln h`; smaller is better,
+    - style 2: `h' Ln h / (1 - (h'xi_1)^2)`, equal to the Laplacian Score; smaller is better,
+    - style 3: the sum over j >= 2 of `(2 - lambda_j) (h'xi_j)^2`; larger is better.
+
+    Styles 1 and 3 depend on the offset of a feature: style 1 favours features that are far
+    from 0 compared with their spread. Prefer style 2 unless features have a natural zero.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    style : {1, 2, 3}, default=2
+        Which of the three scores.
+    n_neighbors : int, default=5
+        Samples are neighbours where either is among this many nearest of the other.
+    sigma : float or "auto", default="auto"
+        The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
+        median squared distance between samples.
+    weights : {"gaussian", "binary"}, default="gaussian"
+        Whether near neighbours weigh more than far ones, or all weigh 1.
+    radius : float, optional
+        If given, samples are neighbours where they are at most this far apart, and
+        `n_neighbors` is not used.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import SpectralScore
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SpectralScore(style=2).fit(X).order_
+    array([2, 3, 0, 1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_NeighborGraphSelector._parameter_constraints,
+        "style": [Options(int, {1, 2, 3})],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        style: Literal[1, 2, 3] = 2,
+        n_neighbors: int = 5,
+        sigma: float | Literal["auto"] = "auto",
+        weights: Literal["gaussian", "binary"] = "gaussian",
+        radius: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.style = style
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.weights = weights
+        self.radius = radius
+        self.n_jobs = n_jobs
+
+    @property
+    def greater_is_better(self) -> bool:  # type: ignore[override]
+        """Whether a larger value of `scores_` is better; depends on the instance: in style 3."""
+        return self.style == 3
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        return scores.spectral(X, self._graph(X), self.style, self.n_jobs)

@@ -1,0 +1,190 @@
+"""How often a selector chooses each feature on resamples of the data."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils._param_validation import Interval
+
+from linkselect.arrays import IntArray, Matrix
+from linkselect.blocks import map_threads, slices
+from linkselect.pairs import Pairs, encode_labels
+from linkselect.scores.ensemble import MEMBERS_PER_STEP, draw_bag
+from linkselect.selectors.ranking import Ranking, count_features
+from linkselect.selectors.selector import Track
+from linkselect.selectors.stability import kuncheva_index, nogueira_index
+from linkselect.selectors.wrapper import _Given, _Wrapper
+from linkselect.supervision import Supervision
+
+__all__ = ["StableSelector"]
+
+
+class StableSelector(_Wrapper):
+    """Rank features by how often a selector chooses them on resamples of the data.
+
+    The selector is fitted on all samples and on `n_resamples` draws of them without replacement;
+    the score of a feature is the share of draws in which it was selected; larger is better, ties
+    go by the mean rank. `kuncheva_` and `nogueira_` say how alike the choices were: 1 for always
+    the same, about 0 for chance.
+
+    A draw keeps supervision. With labels, `max_samples` of each class are drawn, at least two.
+    With pairs, `max_samples` of the must-links and of the cannot-links, at least one of each, with
+    their samples and `max_samples` of the samples in no drawn pair; pairs follow their samples.
+
+    Not a measure of how good a choice is: a selector that always picks the first columns is
+    perfectly stable.
+
+    Parameters
+    ----------
+    estimator : selector
+        The selector to refit; it stays as it is.
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or all that are selected in at least
+        the share `threshold` of the draws, the best one if there is none.
+    n_resamples : int, default=50
+        How many draws.
+    max_samples : float, default=0.5
+        The share of samples (and pairs) in a draw.
+    threshold : float, default=0.6
+        For "auto": how often a feature is selected that is kept.
+    random_state : int, RandomState instance or None, default=None
+        Determines the draws, and the `random_state` of the estimator if it has one.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    estimator_ : selector
+        The estimator fitted on all samples.
+    selection_frequencies_ : ndarray of shape (n_features,)
+        The same as `scores_`.
+    kuncheva_ : float
+        The mean consistency of two draws; NaN where they selected different numbers of features,
+        or all.
+    nogueira_ : float
+        One minus the variance of the selection over that of chance; also for different numbers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import LSDF, Pairs, StableSelector
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pairs = Pairs.from_labels(y, n_must=30, n_cannot=30, random_state=0)
+    >>> stable = StableSelector(LSDF(2), random_state=0).fit(X, pairs=pairs)
+    >>> stable.selection_frequencies_, stable.kuncheva_
+    (array([0., 0., 1., 1.]), 1.0)
+    """
+
+    greater_is_better = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_Wrapper._parameter_constraints,
+        "n_resamples": [Interval(Integral, 1, None, closed="left")],
+        "max_samples": [Interval(Real, 0, 1, closed="right")],
+        "threshold": [Interval(Real, 0, 1, closed="right")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        n_resamples: int = 50,
+        max_samples: float = 0.5,
+        threshold: float = 0.6,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_features_to_select = n_features_to_select
+        self.n_resamples = n_resamples
+        self.max_samples = max_samples
+        self.threshold = threshold
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _n_steps(self, n_samples: int, n_features: int) -> int:
+        return -(-self.n_resamples // MEMBERS_PER_STEP)
+
+    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
+        assert isinstance(known, _Given)
+        rng = check_random_state(self.random_state)
+        # All samples first: what is wrong with the input is said once, and in the usual words.
+        whole = self._seeded(rng).fit(X, **known.arguments())
+        rows_first = X.tocsr() if issparse(X) else X
+        draws = [(self._seeded(rng), *self._draw(known, rng)) for _ in range(self.n_resamples)]
+
+        def work(draw: tuple[Any, IntArray, dict[str, Any]]) -> tuple[Any, Any]:
+            selector, rows, arguments = draw
+            fitted = selector.fit(rows_first[rows], **arguments)
+            support = fitted.get_support()
+            return support, getattr(fitted, "ranking_", np.where(support, 1, 2))
+
+        found: list[tuple[Any, Any]] = []
+        for part in track(slices(len(draws), MEMBERS_PER_STEP)):
+            with warnings.catch_warnings():
+                # Constant features and the like were reported for all samples.
+                warnings.simplefilter("ignore")
+                found += map_threads(work, draws[part], self.n_jobs)
+        selected = np.array([support for support, _ in found])
+        frequency = selected.mean(axis=0)
+        order = np.lexsort((np.mean([rank for _, rank in found], axis=0), -frequency))
+        wanted = count_features(self.n_features_to_select, X.shape[1])
+        if self.n_features_to_select == "auto":
+            wanted = max(1, int(np.count_nonzero(frequency >= self.threshold)))
+        fitted = {
+            "estimator_": whole,
+            "selection_frequencies_": frequency,
+            "kuncheva_": kuncheva_index(selected),
+            "nogueira_": nogueira_index(selected),
+        }
+        return Ranking(frequency, order, wanted, fitted)
+
+    def _seeded(self, rng: np.random.RandomState) -> Any:
+        selector = clone(self.estimator)
+        if "random_state" in selector.get_params():
+            selector.set_params(random_state=rng.randint(np.iinfo(np.int32).max))
+        return selector
+
+    def _draw(self, known: _Given, rng: np.random.RandomState) -> tuple[IntArray, dict[str, Any]]:
+        """Draw rows, and what the selector is told about them."""
+        n_samples = len(known.classes)
+        least = getattr(self.estimator, "n_neighbors", 0) + 1
+        # A selector that requires labels does not look at pairs.
+        if known.pairs is None or get_tags(self.estimator).target_tags.required:
+            labels = None if known.y is None else np.asarray(known.y).ravel()
+            if labels is None or len(labels) != n_samples:  # a selector that ignores y let it pass
+                rows = draw_bag(known, self.max_samples, least, rng)
+                return rows, {"y": None}
+            classes, names = encode_labels(labels)
+            if len(names) > n_samples / 2:  # no classes, but numbers that the selector ignores
+                classes = known.classes
+            rows = draw_bag(Supervision(classes), self.max_samples, least, rng)
+            return rows, {"y": labels[rows]}
+        ids = range(n_samples) if known.sample_ids is None else known.sample_ids
+        present = known.pairs.restrict(ids)
+        pairs = Pairs(
+            _some(present.must, self.max_samples, rng), _some(present.cannot, self.max_samples, rng)
+        )
+        row_of = {sample: row for row, sample in enumerate(ids)}
+        classes = np.full(n_samples, -1, dtype=np.intp)
+        classes[[row_of[sample] for sample in pairs.ids]] = 0
+        # As with bare pairs, every named sample stays.
+        links = np.empty((0, 2), dtype=np.intp)
+        rows = draw_bag(Supervision(classes, links, links), self.max_samples, least, rng)
+        return rows, {"y": None, "pairs": pairs, "sample_ids": [ids[row] for row in rows]}
+
+
+def _some(links: tuple[Any, ...], share: float, rng: np.random.RandomState) -> list[Any]:
+    if not links:
+        return []
+    size = max(1, round(share * len(links)))
+    return [links[i] for i in np.sort(rng.choice(len(links), size, replace=False))]
