@@ -13,6 +13,7 @@ ROOT = Path(linkselect.__file__).parent
 FLOW = [
     "arrays",
     "messages",
+    "files",
     "pairs",
     "supervision",
     "blocks",

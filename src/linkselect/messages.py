@@ -1,13 +1,50 @@
-"""What we say: warnings that point at the line of the user's program, and counted things."""
+"""What we say: errors in two parts, warnings at the user's line, and counted things."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 
-__all__ = ["many", "warn_user"]
+__all__ = ["GuidedError", "GuidedTypeError", "GuidedValueError", "many", "warn_user"]
 
 OUR_PACKAGES = {"linkselect", "sklearn"}
+
+
+class GuidedError(Exception):
+    """An error that states the problem, and apart from it the way out in Python.
+
+    Another interface, such as the command line, shows the problem with a way out of its own.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong: the value and the rule, in whole sentences.
+    way_out : str
+        What to write instead.
+
+    Examples
+    --------
+    >>> error = GuidedValueError("n=5, but there are 3.", "Choose 1 to 3.")
+    >>> str(error), error.problem
+    ('n=5, but there are 3. Choose 1 to 3.', 'n=5, but there are 3.')
+    """
+
+    def __init__(self, problem: str, way_out: str = "") -> None:
+        super().__init__(f"{problem} {way_out}".rstrip())
+        self.problem = problem
+        self.way_out = way_out
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        # Errors cross processes, and an exception is rebuilt from its arguments.
+        return type(self), (self.problem, self.way_out)
+
+
+class GuidedValueError(GuidedError, ValueError):
+    """A value that cannot be used, and what to pass instead."""
+
+
+class GuidedTypeError(GuidedError, TypeError):
+    """A value of a type that cannot be used, and what to pass instead."""
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -1,0 +1,53 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+__all__ = ["written_whole"]
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a new file to write to, which takes the place of `path` at the end.
+
+    If anything fails, what was at `path` stays as it was. Readers see the old file or all of the
+    new one, never a part. An existing file keeps its mode, and a link keeps pointing where it did.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to write; its folder must exist.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from linkselect.files import written_whole
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with written_whole(os.path.join(folder, "a.txt")) as part:
+    ...         _ = part.write_text("all of it")
+    ...     os.listdir(folder)
+    ['a.txt']
+    """
+    target = Path(path).resolve()
+    # In the same folder, so that it can be renamed; a name nobody can guess, and only if it is new,
+    # so that no link that someone planted is followed. The ending stays: formats go by it.
+    part = target.with_name(f".{target.stem}.{secrets.token_hex(8)}.part{target.suffix}")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        yield part
+        with suppress(FileNotFoundError):
+            shutil.copymode(target, part)
+        part.replace(target)
+    except OSError as error:
+        if error.filename == str(part):
+            # Nobody knows the name of the temporary file.
+            error.filename, error.filename2 = str(path), None
+        raise
+    finally:
+        part.unlink(missing_ok=True)
