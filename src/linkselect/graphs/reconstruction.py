@@ -1,6 +1,6 @@
-"""Weights that rebuild every sample from the others: which problem, and its solution in tiles.
+"""Weights that reconstruct every sample from the others: the graph of the Sparsity Score.
 
-Row i of the weights S rebuilds sample `x_i`: its entries sum to 1, and the i-th is 0.
+Row i of the weights S reconstructs sample `x_i`: its entries sum to 1, and the i-th is 0.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse, vstack
@@ -17,15 +17,18 @@ from sklearn.utils import check_array
 
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import map_threads, slices
-from linkselect.graphs.neighbors import nearest
-from linkselect.graphs.reconstruction.closed_form import local_weights, ridge_weights
-from linkselect.graphs.reconstruction.least_norm import norm_gaps, solve_least_norm
-from linkselect.graphs.reconstruction.simplex import (
-    Program,
-    absolute_gaps,
-    solve_least_absolute,
+from linkselect.graphs.l1_reconstruction import (
+    CERTAIN_GAP,
+    Form,
+    Tile,
+    distinct_rows,
+    l1_solver,
+    smallest_errors,
+    twin_weights,
 )
-from linkselect.messages import warn_user
+from linkselect.graphs.neighbors import nearest
+from linkselect.messages import GuidedValueError, warn_user
+from linkselect.solvers import barycentric_weights, ridge_weights
 
 __all__ = [
     "Reconstruction",
@@ -38,17 +41,9 @@ __all__ = [
 ]
 
 Kind = Literal["l1", "l2", "lle"]
-Form = Literal["equality", "compensated", "tolerance"]
 MaxIter = int | Literal["auto"]
-Step = TypeVar("Step")
 Result = TypeVar("Result")
 
-# A solution is accepted where it is certain to be this close to the optimum, relative to it.
-CERTAIN_GAP = 1e-6
-# A sample counts as rebuilt exactly if its errors are this small, in units of the deviations.
-EXACT = 1e-7
-# Weights below this share of the largest are rounding.
-SMALLEST_WEIGHT = 1e-13
 # A tile is small enough for its arrays to stay near the processor, and there are some tiles even
 # for few samples, so that threads have work. It must not depend on the number of threads.
 TILE_BYTES = 1 << 25
@@ -58,28 +53,18 @@ MAX_TILE = 128
 # most, among `n + d` variables for n samples of d features. On the hardest data that we found,
 # large features of low rank, it took 0.5 to 0.9 times `k sqrt(n + d)` steps from 100 x 128 to
 # 800 x 1,024 (11,700 for 400 x 1,024), and far fewer on others. 5 times leave room. A limit is
-# needed at all because rounding may send a sample round in circles; the least one serves all small
+# needed at all because rounding can make the method cycle; LEAST_STEP_LIMIT serves all small
 # problems.
 STEPS_PER_EXCHANGE = 5
 LEAST_STEP_LIMIT = 10_000
 # Progress is reported after this many tiles, which are what threads share.
 TILES_PER_STEP = 8
-
-
-class _Tile(NamedTuple):
-    """The solutions of some samples: weights, relative gaps to the optimum, steps taken."""
-
-    weights: Any  # dense as it is solved, sparse as it is kept
-    gaps: FloatArray
-    steps: IntArray
-
-
-Solve = Callable[[IntArray], _Tile]
+LOCAL_TILE_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Hold the weights that rebuild every sample, and how well they are known.
+    """Hold the weights that reconstruct every sample, and how well they are known.
 
     Attributes
     ----------
@@ -137,7 +122,7 @@ def reconstruction_weights(
     max_iter: MaxIter = "auto",
     n_jobs: int | None = None,
 ) -> csr_array:
-    """Compute the weights that rebuild every sample from the others.
+    """Compute the weights that reconstruct every sample from the others.
 
     For each sample `x_i`, with `sum_j s_j = 1` and `s_i = 0`:
 
@@ -155,11 +140,12 @@ def reconstruction_weights(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        At least two samples. A sparse matrix is made dense: samples are rebuilt in all features.
+        At least two samples. A sparse matrix is made dense, since samples are reconstructed in all
+        features.
     kind : {"l1", "l2", "lle"}, default="l1"
         What the weights make small.
     form : {"compensated", "tolerance", "equality"}, default="compensated"
-        How exactly samples are rebuilt; `kind="l1"` only.
+        How exactly samples are reconstructed; `kind="l1"` only.
     tolerance : float, default=1e-3
         The largest Euclidean error of `form="tolerance"`.
     n_neighbors : int, default=5
@@ -181,8 +167,8 @@ def reconstruction_weights(
     Warns
     -----
     ConvergenceWarning
-        Where some samples are not certain to be within 1e-6 of their optimum: how many, and how
-        far from it they can be.
+        If some samples are not certain to be within 1e-6 of their optimum: how many, and how far
+        from it they can be.
 
     Examples
     --------
@@ -221,22 +207,26 @@ def check_reconstruction(
         ("form", form, ("compensated", "tolerance", "equality")),
     ):
         if value not in known:
-            raise ValueError(f"{name}={value!r} is unknown. Pass one of {', '.join(known)}.")
+            raise GuidedValueError(
+                f"{name}={value!r} is unknown.", f"Pass one of {', '.join(known)}."
+            )
     if kind == "l1" and form == "tolerance" and not 0.0 < tolerance < np.inf:
-        raise ValueError(
-            f"tolerance={tolerance!r}, but the largest Euclidean error of a rebuilt sample must be "
-            "a positive number. Choose form='compensated', which needs none; only "
-            "linkselect.graphs.reconstruction_weights(X, form='equality') allows no error."
+        raise GuidedValueError(
+            f"tolerance={tolerance!r}, but the largest Euclidean error of a reconstructed sample "
+            "must be a positive number.",
+            "Choose form='compensated', which needs none; only "
+            "linkselect.graphs.reconstruction_weights(X, form='equality') allows no error.",
         )
     if kind != "l1" and not 0.0 < regularization < np.inf:
-        raise ValueError(
-            f"regularization={regularization!r}, but it must be a positive number. Choose a small "
-            "one, such as 1e-6, to keep the weights nearly free."
+        raise GuidedValueError(
+            f"regularization={regularization!r}, but it must be a positive number.",
+            "Choose a small one, such as 1e-6, to keep the weights nearly free.",
         )
     if kind == "lle" and not 1 <= n_neighbors < n_samples:
-        raise ValueError(
+        raise GuidedValueError(
             f"n_neighbors={n_neighbors}, but X has {n_samples} samples, so a sample has only "
-            f"{n_samples - 1} others. Choose n_neighbors from 1 to {n_samples - 1}."
+            f"{n_samples - 1} others.",
+            f"Choose n_neighbors from 1 to {n_samples - 1}.",
         )
 
 
@@ -285,23 +275,23 @@ def reconstruct(
     if kind == "l2":
         return _closed_form(csr_array(_on_one_thread(lambda: ridge_weights(X, regularization))))
     if kind == "lle":
-        return _closed_form(local_weights(X, n_neighbors, regularization, n_jobs))
-    first, group = _distinct_rows(X)
+        return _closed_form(_local_weights(X, n_neighbors, regularization, n_jobs))
+    first, group = distinct_rows(X)
     # A sample with a twin has the optimum, 1, by the twin alone. Equal samples need only one
-    # representative for the others, and it is not rebuilt if it has a twin.
+    # representative for the others, and it is not solved for if it has a twin.
     alone = np.flatnonzero(np.bincount(group) == 1)
-    twins = _twin_weights(group, first)
+    twins = twin_weights(group, first)
     if not len(alone):
         return _closed_form(twins)
     points, limit = X[first], step_limit(max_iter, *X.shape)
-    solve = _on_one_thread(lambda: _l1_solver(points, first, alone, form, tolerance, limit))
+    solve = _on_one_thread(lambda: l1_solver(points, first, alone, form, tolerance, limit))
 
-    def work(targets: IntArray) -> _Tile:
+    def work(targets: IntArray) -> Tile:
         tile = solve(targets)
         return tile._replace(weights=coo_array(tile.weights))
 
     tiles = [alone[part] for part in slices(len(alone), _tile_size(*X.shape))]
-    solved: list[_Tile] = []
+    solved: list[Tile] = []
     for step in track(slices(len(tiles), TILES_PER_STEP)):
         solved += map_threads(work, tiles[step], n_jobs)
     if len(solved) < len(tiles):
@@ -321,191 +311,38 @@ def _on_one_thread(function: Callable[[], Result]) -> Result:
     return map_threads(lambda _: function(), [None], n_jobs=1)[0]
 
 
-# -- equal samples ---------------------------------------------------------------------------
+def _local_weights(
+    X: FloatArray, n_neighbors: int, regularization: float, n_jobs: int | None = None
+) -> csr_array:
+    """Reconstruct each sample from its nearest ones, as locally linear embedding does."""
+    n_samples = len(X)
+    _, right, _ = nearest(X, n_neighbors, n_jobs=n_jobs)
+    near = right.reshape(n_samples, n_neighbors)
 
+    def work(part: slice) -> FloatArray:
+        return barycentric_weights(X[near[part]] - X[part, None, :], regularization)
 
-def _distinct_rows(X: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the first of each set of equal rows, in order, and the set that each row is in."""
-    # Rows are compared as bytes, which is much faster than by value; adding 0 turns -0 into 0.
-    row = np.dtype((np.void, X.itemsize * X.shape[1]))
-    keys = np.ascontiguousarray(X + 0.0).view(row).ravel()
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return first[order], np.argsort(order)[group.reshape(-1)]
-
-
-def _twin_weights(group: IntArray, first: IntArray) -> csr_array:
-    """Give each sample that equals others weight 1 on the first of these."""
-    n_samples = len(group)
-    order = np.argsort(group, kind="stable")
-    size = np.bincount(group)
-    second = order[np.minimum(np.cumsum(size) - size + 1, n_samples - 1)]
-    everyone = np.arange(n_samples)
-    twin = np.where(everyone == first[group], second[group], first[group])
-    rows = everyone[size[group] > 1]
-    return csr_array((np.ones(len(rows)), (rows, twin[rows])), shape=(n_samples, n_samples))
-
-
-# -- the three problems ----------------------------------------------------------------------
-
-
-def _l1_solver(
-    X: FloatArray, numbers: IntArray, targets: IntArray, form: Form, tolerance: float, max_iter: int
-) -> Solve:
-    """Prepare what all samples share; return the function that solves a tile of them.
-
-    `numbers` are the rows of the user's data that the rows of X stand for.
-    """
-    if form == "tolerance":
-        return _tolerance_solver(X, numbers, targets, tolerance, max_iter)
-    if form == "equality":
-        return _equality_solver(X, numbers, targets, max_iter)
-    return _compensated_solver(X, max_iter)
-
-
-def _compensated_solver(X: FloatArray, max_iter: int) -> Solve:
-    """Solve for the least norm of weights and compensation together."""
-    X = _varying(X)
-    centred = _centred(X)
-    scale = np.abs(centred).mean(axis=0)
-    program = Program.from_samples(centred / scale, scale)
-
-    def solve(targets: IntArray) -> _Tile:
-        weights, prices, steps = solve_least_absolute(program, targets, max_iter)
-        weights = _cleaned(weights)
-        return _Tile(weights, absolute_gaps(program, targets, weights, prices), steps)
-
-    return solve
-
-
-def _equality_solver(X: FloatArray, numbers: IntArray, targets: IntArray, max_iter: int) -> Solve:
-    """Solve for the least norm of weights that rebuild a sample exactly.
-
-    A compensation that costs enough is not used at the optimum. Which price is enough is not
-    known in advance, so it is raised where some compensation is left.
-    """
-    axes, _ = _principal_axes(_scaled(X))
-    outside = targets[smallest_errors(X)[targets] > 0.0]
-    if len(outside):
-        raise ValueError(
-            f"{len(outside)} of {len(X)} distinct samples, the first of them sample "
-            f"{numbers[outside[0]]}, cannot be rebuilt exactly: they lie outside the affine hull "
-            "of the others, as is usual for more features than samples. Pass form='compensated'."
-        )
-    axes *= np.sqrt(len(X))
-
-    def solve(targets: IntArray) -> _Tile:
-        tile = _Tile(
-            np.zeros((len(targets), len(X))),
-            np.full(len(targets), np.inf),
-            np.zeros(len(targets), dtype=np.intp),
-        )
-        for price in (1e2, 1e4, 1e6, 1e8):
-            left = np.flatnonzero(~(tile.gaps <= CERTAIN_GAP))
-            if not len(left):
-                break
-            program = Program.from_samples(axes, np.full(axes.shape[1], price))
-            weights, prices, steps = solve_least_absolute(program, targets[left], max_iter)
-            weights = _cleaned(weights)
-            error = np.abs(axes[targets[left]] - weights @ axes).max(axis=1)
-            gaps = absolute_gaps(program, targets[left], weights, prices)
-            tile.weights[left] = weights
-            tile.gaps[left] = np.where(error <= EXACT * np.abs(weights).sum(axis=1), gaps, np.inf)
-            tile.steps[left] += steps
-        return tile
-
-    return solve
-
-
-def _tolerance_solver(
-    X: FloatArray, numbers: IntArray, targets: IntArray, tolerance: float, max_iter: int
-) -> Solve:
-    """Solve for the least norm of weights that rebuild a sample within a tolerance."""
-    smallest = smallest_errors(X)
-    outside = targets[smallest[targets] > tolerance]
-    if len(outside):
-        raise ValueError(
-            f"tolerance={tolerance:g} is too small for {len(outside)} of {len(X)} distinct "
-            f"samples: the smallest possible error of sample {numbers[outside[0]]} is "
-            f"{smallest[outside[0]]:.4g}, and {smallest[targets].max():.4g} is that of all. "
-            "Pass a larger tolerance, or form='compensated', which is always possible."
-        )
-    axes, lengths = _principal_axes(X)
-    points = axes * lengths
-    unit = np.sqrt((points**2).sum(axis=1).mean())
-    points /= unit
-
-    def solve(targets: IntArray) -> _Tile:
-        weights, prices, steps = solve_least_norm(points, targets, tolerance / unit, max_iter)
-        weights = _cleaned(weights)
-        gaps = norm_gaps(points, targets, weights, prices, tolerance / unit)
-        return _Tile(weights, gaps, steps)
-
-    return solve
-
-
-def smallest_errors(X: FloatArray) -> FloatArray:
-    """Return the Euclidean distance of each sample from the affine hull of the others.
-
-    A sample is outside where its leverage is 1: then no weights of the others rebuild it.
-    """
-    scaled_axes, _ = _principal_axes(_scaled(X))
-    outside = (scaled_axes**2).sum(axis=1) + 1.0 / len(X) >= 1.0 - 1e-9
-    axes, lengths = _principal_axes(X)
-    errors = np.zeros(len(X))
-    errors[outside] = 1.0 / np.sqrt(((axes[outside] / lengths) ** 2).sum(axis=1))
-    return errors
-
-
-def _principal_axes(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return coordinates of unit length along each axis in which samples differ, and lengths.
-
-    Differences that are rounding do not count; far from zero they are larger.
-    """
-    axes, lengths, _ = np.linalg.svd(_centred(X), full_matrices=False)
-    rounding = np.finfo(float).eps * max(lengths[0], np.abs(X).max())
-    kept = lengths > max(X.shape) * rounding
-    return axes[:, kept], lengths[kept]
-
-
-def _scaled(X: FloatArray) -> FloatArray:
-    """Divide features by their mean deviation but leave them where they are."""
-    X = _varying(X)
-    return X / np.abs(_centred(X)).mean(axis=0)
-
-
-def _varying(X: FloatArray) -> FloatArray:
-    """Leave constant features out."""
-    return X[:, X.max(axis=0) > X.min(axis=0)]
-
-
-def _centred(X: FloatArray) -> FloatArray:
-    """Take the mean away; the first sample goes before it, so that a large offset does no harm."""
-    centred = X - X[0]
-    centred -= centred.mean(axis=0)
-    return centred
+    size = max(1, LOCAL_TILE_BYTES // (8 * n_neighbors * X.shape[1]))
+    weights = np.concatenate(map_threads(work, slices(n_samples, size), n_jobs))
+    starts = np.arange(0, n_samples * n_neighbors + 1, n_neighbors)
+    local = csr_array((weights.ravel(), near.ravel(), starts), shape=(n_samples, n_samples))
+    local.sort_indices()
+    return local
 
 
 # -- the result ------------------------------------------------------------------------------
 
 
-def _cleaned(weights: FloatArray) -> FloatArray:
-    """Set weights that are rounding to 0 and make the sums 1."""
-    largest = np.abs(weights).max(axis=1, keepdims=True)
-    weights = np.where(np.abs(weights) > SMALLEST_WEIGHT * largest, weights, 0.0)
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
-def _nearest_only(X: FloatArray, targets: IntArray, n_jobs: int | None) -> _Tile:
-    """Rebuild samples by the nearest one alone, as nothing better is known."""
+def _nearest_only(X: FloatArray, targets: IntArray, n_jobs: int | None) -> Tile:
+    """Reconstruct samples by the nearest one alone, if nothing better is known."""
     _, near, _ = nearest(X, 1, queries=targets, n_jobs=n_jobs)
     places = np.arange(len(targets)), near
     weights = coo_array((np.ones(len(targets)), places), shape=(len(targets), len(X)))
-    return _Tile(weights, np.full(len(targets), np.inf), np.zeros(len(targets), dtype=np.intp))
+    return Tile(weights, np.full(len(targets), np.inf), np.zeros(len(targets), dtype=np.intp))
 
 
 def _assembled(
-    tiles: list[_Tile], rows: IntArray, columns: IntArray, twins: csr_array, max_iter: int
+    tiles: list[Tile], rows: IntArray, columns: IntArray, twins: csr_array, max_iter: int
 ) -> Reconstruction:
     """Put the solutions of distinct samples, and the weights of twins, into one matrix."""
     n_samples = twins.shape[0]
