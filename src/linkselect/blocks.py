@@ -23,6 +23,7 @@ __all__ = [
     "column_slices",
     "dense_blocks",
     "map_threads",
+    "one_blas_thread",
     "row_block",
     "slices",
     "sum_by",
@@ -73,7 +74,7 @@ def row_block(X: Matrix, rows: Any) -> FloatArray:
 
 
 def dense_blocks(X: Matrix) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield all columns of X block by block as dense float64 copies, also where X is sparse."""
+    """Yield all columns of X block by block as dense float64 copies, also if X is sparse."""
     n_samples, n_features = X.shape
     stored = X.tocsc() if issparse(X) else X
     width = min(max(BLOCK_SIZE // max(n_samples, 1), 16), 1 << 13)
@@ -125,7 +126,7 @@ def map_threads(
     items = list(items)
     wanted = _blas_threads() if n_jobs is None else effective_n_jobs(n_jobs)
     n_threads = min(wanted, len(items))
-    with _one_blas_thread():
+    with one_blas_thread():
         if n_threads <= 1:
             return [function(item) for item in items]
         return _share_out(function, items, n_threads)
@@ -136,7 +137,8 @@ def _share_out(
 ) -> list[Result]:
     """Let every thread take the next item until none is left, or until one fails."""
     results: list[Any] = [None] * len(items)
-    remaining = iter(range(len(items)))  # advancing it is one step for the interpreter
+    # Threads share one iterator: the interpreter lock makes taking its next item atomic.
+    remaining = iter(range(len(items)))
     stopped = threading.Event()
 
     def work() -> None:
@@ -167,7 +169,7 @@ _limiting = threading.Lock()
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> Iterator[None]:
     """Keep BLAS to one thread, unless a fit in another thread of this process does so already.
 
     The limit holds for the whole process: a second fit would take it for what BLAS had before,

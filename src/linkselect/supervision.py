@@ -8,14 +8,20 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from linkselect.arrays import BoolArray, IntArray
-from linkselect.messages import warn_user
-from linkselect.pairs import PairConflictError, Pairs, check_ids, describe_conflicts, encode_labels
+from linkselect.messages import GuidedTypeError, GuidedValueError, warn_user
+from linkselect.pairs import (
+    PairConflictError,
+    Pairs,
+    check_ids,
+    describe_conflicts,
+    encode_labels,
+    must_components,
+)
 
 __all__ = [
+    "LoneClass",
     "OnConflict",
     "Supervision",
     "check_index",
@@ -29,25 +35,60 @@ OnConflict = Literal["raise", "warn", "drop"]
 
 
 @dataclass(frozen=True)
+class LoneClass:
+    """The only labelled class, if other samples are marked -1: that may be meant as a class.
+
+    Attributes
+    ----------
+    label : object
+        The label of the class.
+    n_minus_one : int
+        How many samples are marked -1.
+    """
+
+    label: Any
+    n_minus_one: int
+
+    @property
+    def problem(self) -> str:
+        """What -1 is taken for."""
+        return (
+            f"y has the one labelled class {self.label!s} and {self.n_minus_one} samples marked "
+            "-1, which means unlabelled here."
+        )
+
+    @property
+    def way_out(self) -> str:
+        """How to make -1 a class."""
+        return "If -1 is a class of yours, rename it: y = np.where(y == -1, 0, y)."
+
+
+@dataclass(frozen=True)
 class Supervision:
     """Say which samples belong together and which do not.
 
     Attributes
     ----------
     classes : ndarray of shape (n_samples,)
-        The class of each sample, from 0, or -1 where nothing is known. With pairs, samples
+        The class of each sample, from 0, or -1 if nothing is known. With pairs, samples
         that a chain of must-links joins form a class.
     must, cannot : ndarray of shape (n_pairs, 2) or None
         Pairs of rows. None means that they follow from the classes: listing them would take
         memory quadratic in the number of labels.
-    hint : str
-        What to add to an error when this turns out to be too little.
+    lone_class : LoneClass or None
+        Labels that may not mean what they say, for an error if they turn out to be too few.
     """
 
     classes: IntArray
     must: IntArray | None = None
     cannot: IntArray | None = None
-    hint: str = ""
+    lone_class: LoneClass | None = None
+
+    @property
+    def hint(self) -> str:
+        """What to add to an error if this turns out to be too little; empty if nothing."""
+        lone = self.lone_class
+        return "" if lone is None else f"{lone.problem} {lone.way_out}"
 
     @property
     def unlabelled(self) -> BoolArray:
@@ -83,7 +124,7 @@ def restrict(known: Supervision, rows: IntArray) -> Supervision:
         return None if links is None else place[links][(place[links] >= 0).all(axis=1)]
 
     must, cannot = renumber(known.must), renumber(known.cannot)
-    return Supervision(known.classes[rows], must, cannot, known.hint)
+    return Supervision(known.classes[rows], must, cannot, known.lone_class)
 
 
 def nothing(n_samples: int) -> Supervision:
@@ -92,24 +133,21 @@ def nothing(n_samples: int) -> Supervision:
 
 
 def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
-    """Read labels, where -1, None and NaN mean unlabelled."""
+    """Read labels, of which -1, None and NaN mean unlabelled."""
     codes, labels = encode_labels(y)
     if len(codes) != n_samples:
-        raise ValueError(
-            f"y has {len(codes)} labels, but X has {n_samples} rows. Pass one label per row, "
-            "-1 where it is unknown."
+        raise GuidedValueError(
+            f"y has {len(codes)} labels, but X has {n_samples} rows.",
+            "Pass one label per row, -1 where it is unknown.",
         )
     n_minus_one = sum(not isinstance(label, str) and label == -1 for label in _unknown(y, codes))
-    hint = ""
-    if len(labels) == 1 and n_minus_one:
-        hint = (
-            f"y has the one labelled class {labels[0]!s} and {n_minus_one} samples marked -1, "
-            "which means unlabelled here. If -1 is a class of yours, rename it: "
-            "y = np.where(y == -1, 0, y)."
-        )
-        if labels[0] == 1:
-            raise ValueError(hint)
-    return Supervision(codes, hint=hint)
+    if len(labels) != 1 or not n_minus_one:
+        return Supervision(codes)
+    lone = LoneClass(labels[0], n_minus_one)
+    # Classes -1 and 1 are so common that -1 is hardly ever meant to be unlabelled there.
+    if labels[0] == 1:
+        raise GuidedValueError(lone.problem, lone.way_out)
+    return Supervision(codes, lone_class=lone)
 
 
 def _unknown(y: ArrayLike, codes: IntArray) -> Iterable[Any]:
@@ -128,12 +166,12 @@ def from_pairs(
 ) -> Supervision:
     """Find the rows that pairs speak of, and join them into classes by must-links.
 
-    `ids_are_index` tells that nobody passed the ids: they are the index of a pandas X.
+    `ids_are_index` tells that the ids were not passed, but are the index of a pandas X.
     """
     if not isinstance(pairs, Pairs):
-        raise TypeError(
-            f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}. "
-            "Write Pairs(must=[(0, 3)], cannot=[(0, 60)])."
+        raise GuidedTypeError(
+            f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
+            "Write Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
         )
     if sample_ids is None:
         row_of = _row_numbers(pairs, n_samples)
@@ -146,35 +184,37 @@ def from_pairs(
     _report_lost(pairs, held, row_of)
     held = _settle_conflicts(held, on_conflict)
     must, cannot = held.rows(row_of)
-    return Supervision(_must_components(must, cannot, n_samples), must, cannot)
+    return Supervision(_classes(must, cannot, n_samples), must, cannot)
 
 
 def check_index(pairs: Pairs, index: tuple[Hashable, ...]) -> None:
-    """Refuse pairs of row numbers where the ids are an index that does not number the rows."""
+    """Refuse pairs of row numbers if the ids are an index that does not number the rows."""
     n_samples = len(index)
     if pairs.n_samples == n_samples and index != tuple(range(n_samples)):
-        raise ValueError(
+        raise GuidedValueError(
             f"The pairs number the rows of {n_samples} samples, but the index of X does not: "
-            f"it starts with {index[0]!r}. Pass sample_ids=range({n_samples}) if pairs mean row "
-            "numbers, or make the pairs with the ids of the index: "
-            "Pairs.from_labels(y, sample_ids=X.index)."
+            f"it starts with {index[0]!r}.",
+            f"Pass sample_ids=range({n_samples}) if pairs mean row numbers, or make the pairs with "
+            "the ids of the index: Pairs.from_labels(y, sample_ids=X.index).",
         )
 
 
 def _row_numbers(pairs: Pairs, n_samples: int) -> dict[Hashable, int]:
     if pairs.n_samples is not None and pairs.n_samples != n_samples:
-        raise ValueError(
+        raise GuidedValueError(
             f"The pairs number the rows of {pairs.n_samples} samples, but X has {n_samples} rows, "
-            "so the numbers would mean other samples. In cross-validation name samples by id: "
-            "pass sample_ids=, or a pandas X whose index holds the ids."
+            "so the numbers would mean other samples.",
+            "In cross-validation name samples by id: pass sample_ids=, or a pandas X whose index "
+            "holds the ids.",
         )
     row_of: dict[Hashable, int] = {row: row for row in range(n_samples)}
     for sample in pairs.ids:
         if sample not in row_of:
             pair = next(pair for pair in pairs.must + pairs.cannot if sample in pair)
-            raise ValueError(
+            raise GuidedValueError(
                 f"Pair {pair} names row {sample!r}, but X has {n_samples} rows "
-                f"(0..{n_samples - 1}). Pass sample_ids= if pairs are given by id."
+                f"(0..{n_samples - 1}).",
+                "Pass sample_ids= if pairs are given by id.",
             )
     return row_of
 
@@ -186,11 +226,12 @@ def _report_lost(pairs: Pairs, held: Pairs, row_of: dict[Hashable, int]) -> None
         return
     if n_lost == n_given:
         named, present = pairs.ids[0], next(iter(row_of))
-        raise ValueError(
+        raise GuidedValueError(
             f"None of the {n_given} pairs has both ends among the {len(row_of)} samples: pairs "
             f"name samples like {named!r} ({type(named).__name__}), X has samples like {present!r} "
-            f"({type(present).__name__}). In a fold, give more pairs or use larger folds; "
-            "otherwise check sample_ids (default: the index of a pandas X)."
+            f"({type(present).__name__}).",
+            "In a fold, give more pairs or use larger folds; otherwise check sample_ids (default: "
+            "the index of a pandas X).",
         )
     if n_lost > n_given / 2:
         warn_user(
@@ -202,17 +243,18 @@ def _report_lost(pairs: Pairs, held: Pairs, row_of: dict[Hashable, int]) -> None
 def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
     if not pairs.n_conflicts:
         return pairs
-    if on_conflict == "raise":
-        raise PairConflictError(describe_conflicts(pairs))
-    if on_conflict == "warn":
-        warn_user(f"{describe_conflicts(pairs)} They were left out.")
+    if on_conflict != "drop":
+        error = PairConflictError(describe_conflicts(pairs))
+        if on_conflict == "raise":
+            raise error
+        warn_user(f"{error} They were left out.")
     return pairs.without_conflicts()
 
 
-def _must_components(must: IntArray, cannot: IntArray, n_samples: int) -> IntArray:
-    links = coo_array((np.ones(len(must)), (must[:, 0], must[:, 1])), shape=(n_samples, n_samples))
-    component: Any = connected_components(links.tocsr(), directed=False)[1]
-    touched = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
+def _classes(must: IntArray, cannot: IntArray, n_samples: int) -> IntArray:
+    """Number the must-link components of the samples that some pair names; -1 for the others."""
+    component = must_components(must, n_samples)
+    named = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
     classes = np.full(n_samples, -1, dtype=np.intp)
-    classes[touched] = np.unique(component[touched], return_inverse=True)[1]
+    classes[named] = np.unique(component[named], return_inverse=True)[1]
     return classes

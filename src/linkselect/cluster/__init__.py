@@ -1,0 +1,17 @@
+"""Clustering that knows which samples belong together and which do not."""
+
+from linkselect.cluster.cop_kmeans import COPKMeans
+from linkselect.cluster.spectral import (
+    ConstrainedSpectralClustering,
+    additive,
+    leading_eigenvectors,
+    symmetric,
+)
+
+__all__ = [
+    "COPKMeans",
+    "ConstrainedSpectralClustering",
+    "additive",
+    "leading_eigenvectors",
+    "symmetric",
+]

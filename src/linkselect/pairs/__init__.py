@@ -1,0 +1,19 @@
+"""Must-link and cannot-link pairs: what a person knows about which samples belong together."""
+
+from linkselect.pairs.conflicts import Conflict, PairConflictError
+from linkselect.pairs.ids import check_ids
+from linkselect.pairs.labels import encode_labels, is_missing
+from linkselect.pairs.links import members_of, must_components
+from linkselect.pairs.pairs import Pairs, describe_conflicts
+
+__all__ = [
+    "Conflict",
+    "PairConflictError",
+    "Pairs",
+    "check_ids",
+    "describe_conflicts",
+    "encode_labels",
+    "is_missing",
+    "members_of",
+    "must_components",
+]

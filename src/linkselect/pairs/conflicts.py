@@ -1,0 +1,49 @@
+"""Cannot-links that must-links contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from linkselect.messages import GuidedValueError
+
+__all__ = ["Conflict", "Pair", "PairConflictError"]
+
+Pair = tuple[Hashable, Hashable]
+
+# Longer chains are cut in the middle.
+LONGEST_SHOWN = 8
+
+CORRECT_THE_PAIRS = (
+    'Correct the pairs (Pairs.conflicts() lists all), or pass on_conflict="drop" to leave '
+    "these cannot-links out."
+)
+
+
+class Conflict(NamedTuple):
+    """A cannot-link and the chain of must-links that contradicts it."""
+
+    cannot: Pair
+    chain: tuple[Hashable, ...]
+
+    def __str__(self) -> str:
+        names = [repr(sample) for sample in self.chain]
+        if len(names) > LONGEST_SHOWN:
+            names[4:-3] = [f"... ({len(names) - 7} more) ..."]
+        path = " = ".join(names)
+        return f"cannot-link {self.cannot!r}, but must-links join its ends: {path}"
+
+
+class PairConflictError(GuidedValueError):
+    """Raised when cannot-links contradict the must-links.
+
+    Parameters
+    ----------
+    problem : str
+        Which cannot-links, and the chains that contradict them.
+    way_out : str
+        What to write instead.
+    """
+
+    def __init__(self, problem: str, way_out: str = CORRECT_THE_PAIRS) -> None:
+        super().__init__(problem, way_out)

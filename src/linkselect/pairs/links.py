@@ -1,0 +1,155 @@
+"""Links between samples that are numbered from 0: arrays of two columns, one row for each link."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from linkselect.arrays import BoolArray, IntArray
+from linkselect.messages import GuidedValueError
+from linkselect.pairs.ids import plain_id
+from linkselect.pairs.labels import is_missing
+
+__all__ = [
+    "chains",
+    "closure_of",
+    "contradicted",
+    "encode_links",
+    "members_of",
+    "must_components",
+    "once",
+]
+
+
+def encode_links(pairs: Any, kind: str, codes: dict[Hashable, int]) -> IntArray:
+    """Check pairs of ids and number their ends; an id that is new joins `codes`.
+
+    Parameters
+    ----------
+    pairs : iterable of 2-tuples
+        What a user passed.
+    kind : {"must", "cannot"}
+        What to call it in an error.
+    codes : dict
+        The number of each id so far; the ids of these pairs are added.
+    """
+    if not isinstance(pairs, Iterable) or isinstance(pairs, str):
+        raise TypeError(f"{kind} must be a list of pairs such as [(0, 3), (1, 4)], got {pairs!r}.")
+    encoded = []
+    for pair in pairs:
+        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+            raise ValueError(
+                f"{kind} has the entry {pair!r}; a pair is two samples, such as (0, 3)."
+            )
+        a, b = plain_id(pair[0]), plain_id(pair[1])
+        _check_ends(a, b, kind)
+        encoded.append((codes.setdefault(a, len(codes)), codes.setdefault(b, len(codes))))
+    return np.array(encoded, dtype=np.intp).reshape(-1, 2)
+
+
+def _check_ends(a: Hashable, b: Hashable, kind: str) -> None:
+    for sample in (a, b):
+        if not isinstance(sample, Hashable):
+            raise TypeError(
+                f"{kind} has the pair ({a!r}, {b!r}); sample ids must be hashable, such as "
+                "numbers, text or tuples."
+            )
+        if is_missing(sample, minus_one=False):
+            raise GuidedValueError(
+                f"{kind} has the pair ({a!r}, {b!r}) with a missing sample id.", "Remove it."
+            )
+    if a == b:
+        raise GuidedValueError(
+            f"{kind} has the pair ({a!r}, {b!r}), which links a sample to itself.", "Remove it."
+        )
+
+
+def once(links: IntArray, n_samples: int) -> IntArray:
+    """Keep the first of each link, whichever way round it stands; the result cannot be changed."""
+    ends = np.sort(links, axis=1)
+    _, first = np.unique(ends[:, 0] * max(n_samples, 1) + ends[:, 1], return_index=True)
+    kept = links[np.sort(first)]
+    kept.setflags(write=False)
+    return kept
+
+
+def must_components(must: IntArray, n_samples: int) -> IntArray:
+    """Number the groups of samples that must-links join, in the order of their first samples.
+
+    A sample without a must-link is a group of its own.
+
+    Examples
+    --------
+    >>> must_components(np.array([[3, 1], [3, 4]]), 5).tolist()
+    [0, 1, 2, 1, 1]
+    """
+    return connected_components(_must_graph(must, n_samples), directed=False)[1]
+
+
+def _must_graph(must: IntArray, n_samples: int) -> csr_array:
+    ones = np.ones(len(must))
+    return coo_array((ones, (must[:, 0], must[:, 1])), shape=(n_samples, n_samples)).tocsr()
+
+
+def members_of(codes: IntArray) -> list[IntArray]:
+    """Return the samples of each group, in the order of their codes; below 0 means no group.
+
+    Examples
+    --------
+    >>> [group.tolist() for group in members_of(np.array([1, 0, -1, 1]))]
+    [[1], [0, 3]]
+    """
+    by_code = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
+    return np.split(by_code, np.flatnonzero(np.diff(codes[by_code])) + 1) if len(by_code) else []
+
+
+def contradicted(must: IntArray, cannot: IntArray, n_samples: int) -> BoolArray:
+    """Tell which cannot-links have ends that must-links join."""
+    component = must_components(must, n_samples)
+    return component[cannot[:, 0]] == component[cannot[:, 1]]
+
+
+def chains(must: IntArray, ends: IntArray, n_samples: int) -> list[list[int]]:
+    """Find for each pair of ends a shortest chain of must-links from the first to the second."""
+    graph = _must_graph(must, n_samples)
+    found: dict[int, list[int]] = {}
+    searched = -1
+    # One search serves all pairs that start at the same sample.
+    for place in np.argsort(ends[:, 0], kind="stable").tolist():
+        start, end = ends[place].tolist()
+        if start != searched:
+            parents = breadth_first_order(graph, start, directed=False)[1]
+            searched = start
+        chain = [end]
+        while chain[-1] != start:
+            chain.append(int(parents[chain[-1]]))
+        found[place] = chain[::-1]
+    return [found[place] for place in range(len(ends))]
+
+
+def closure_of(must: IntArray, cannot: IntArray, n_samples: int) -> tuple[IntArray, IntArray]:
+    """Return all links that follow, if no cannot-link contradicts the must-links."""
+    component = must_components(must, n_samples)
+    members = members_of(component)
+    apart = np.unique(np.sort(component[cannot], axis=1), axis=0)
+    return (
+        _stack([_all_within(group) for group in members]),
+        _stack([_all_between(members[a], members[b]) for a, b in apart.tolist()]),
+    )
+
+
+def _all_within(group: IntArray) -> IntArray:
+    a, b = np.triu_indices(len(group), k=1)
+    return np.column_stack([group[a], group[b]])
+
+
+def _all_between(left: IntArray, right: IntArray) -> IntArray:
+    return np.column_stack([np.repeat(left, len(right)), np.tile(right, len(left))])
+
+
+def _stack(links: list[IntArray]) -> IntArray:
+    return np.concatenate([np.empty((0, 2), dtype=np.intp), *links])

@@ -1,0 +1,437 @@
+"""The value `Pairs`: which samples belong together and which do not."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_random_state
+
+from linkselect.arrays import BoolArray, IntArray
+from linkselect.messages import GuidedValueError
+from linkselect.pairs import storage
+from linkselect.pairs.conflicts import Conflict, Pair, PairConflictError
+from linkselect.pairs.drawing import draw_links
+from linkselect.pairs.ids import check_ids, check_row_numbers
+from linkselect.pairs.labels import encode_labels
+from linkselect.pairs.links import (
+    chains,
+    closure_of,
+    contradicted,
+    encode_links,
+    members_of,
+    must_components,
+    once,
+)
+
+__all__ = ["Pairs", "describe_conflicts"]
+
+
+class Pairs:
+    """Hold must-link and cannot-link pairs of samples [1]_.
+
+    A sample is named by its row number or by any hashable id. A pair given twice, or the
+    other way round, counts once. Pairs are never changed: every method returns a new value.
+
+    `Pairs` has no length and is not an array, on purpose: scikit-learn would cut it to the rows
+    of a fold, although its entries name samples and not rows.
+
+    Parameters
+    ----------
+    must : iterable of 2-tuples
+        Samples that belong together (must-links).
+    cannot : iterable of 2-tuples
+        Samples that do not (cannot-links).
+    n_samples : int, optional
+        The number of rows that row numbers refer to. If given, fitting on another number of
+        rows without ids is an error: this catches row numbers that reach a fold.
+
+    Attributes
+    ----------
+    must, cannot : tuple of 2-tuples
+        The links, each of them once.
+    n_must, n_cannot : int
+        How many there are.
+    ids : tuple of hashable
+        Every sample that some pair names.
+    n_conflicts : int
+        How many cannot-links the must-links contradict.
+    n_samples : int or None
+        The number of rows that row numbers refer to, if it is known.
+
+    See Also
+    --------
+    ConstraintScore : Rank features by pairs alone.
+    ConstrainedLaplacianScore : Rank features by pairs and by samples without any.
+    ConstrainedSpectralClustering : Cluster samples by affinities that pairs change.
+    COPKMeans : Cluster samples by k-means that never breaks a pair.
+
+    References
+    ----------
+    .. [1] K. Wagstaff and C. Cardie. Clustering with instance-level constraints. International
+       Conference on Machine Learning (ICML), 1103-1110, 2000.
+
+    Examples
+    --------
+    >>> from linkselect import Pairs
+    >>> pairs = Pairs(must=[(0, 3), (3, 0), (1, 4)], cannot=[(0, 60)])
+    >>> pairs
+    Pairs(must=2, cannot=1)
+    >>> pairs.must
+    ((0, 3), (1, 4))
+    >>> pairs.closure().cannot
+    ((0, 60), (3, 60))
+    """
+
+    __slots__ = ("_cannot", "_ids", "_must", "n_samples")
+
+    _ids: tuple[Hashable, ...]
+    _must: IntArray
+    _cannot: IntArray
+    n_samples: int | None
+
+    def __init__(
+        self,
+        must: Iterable[Sequence[Hashable]] = (),
+        cannot: Iterable[Sequence[Hashable]] = (),
+        *,
+        n_samples: int | None = None,
+    ) -> None:
+        codes: dict[Hashable, int] = {}
+        must_codes = encode_links(must, "must", codes)
+        cannot_codes = encode_links(cannot, "cannot", codes)
+        check_row_numbers(codes, n_samples)
+        self._set(tuple(codes), must_codes, cannot_codes, n_samples)
+
+    @classmethod
+    def _from_codes(
+        cls,
+        ids: tuple[Hashable, ...],
+        must: IntArray,
+        cannot: IntArray,
+        n_samples: int | None = None,
+    ) -> Pairs:
+        pairs = cls.__new__(cls)
+        pairs._set(ids, must, cannot, n_samples)
+        return pairs
+
+    def _set(
+        self, ids: tuple[Hashable, ...], must: IntArray, cannot: IntArray, n_samples: int | None
+    ) -> None:
+        values = {
+            "_ids": ids,
+            "_must": once(must, len(ids)),
+            "_cannot": once(cannot, len(ids)),
+            "n_samples": n_samples,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Pairs cannot be changed; make a new one instead of setting {name}.")
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._ids, self._must, self._cannot, self.n_samples
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._set(*state)
+
+    def __repr__(self) -> str:
+        return f"Pairs(must={len(self._must)}, cannot={len(self._cannot)})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pairs):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[frozenset[frozenset[Hashable]], frozenset[frozenset[Hashable]]]:
+        return frozenset(map(frozenset, self.must)), frozenset(map(frozenset, self.cannot))
+
+    @property
+    def must(self) -> tuple[Pair, ...]:
+        """The must-links as 2-tuples of ids."""
+        return self._decode(self._must)
+
+    @property
+    def cannot(self) -> tuple[Pair, ...]:
+        """The cannot-links as 2-tuples of ids."""
+        return self._decode(self._cannot)
+
+    @property
+    def n_must(self) -> int:
+        """The number of must-links."""
+        return len(self._must)
+
+    @property
+    def n_cannot(self) -> int:
+        """The number of cannot-links."""
+        return len(self._cannot)
+
+    @property
+    def ids(self) -> tuple[Hashable, ...]:
+        """Every sample that some pair names, in order of first appearance."""
+        return tuple(self._ids[code] for code in self._named())
+
+    def _named(self) -> IntArray:
+        """Return the codes that some pair uses: labels bring samples that none names."""
+        return np.unique(np.concatenate([self._must.ravel(), self._cannot.ravel()]))
+
+    def _decode(self, codes: IntArray) -> tuple[Pair, ...]:
+        ids = self._ids
+        return tuple((ids[a], ids[b]) for a, b in codes.tolist())
+
+    def __or__(self, other: Pairs) -> Pairs:
+        """Return the pairs of both."""
+        if not isinstance(other, Pairs):
+            return NotImplemented
+        if self.n_samples and other.n_samples and self.n_samples != other.n_samples:
+            raise GuidedValueError(
+                f"Pairs over {self.n_samples} samples and pairs over {other.n_samples} samples "
+                "number different rows.",
+                "Name samples by id to join them.",
+            )
+        codes = {sample: code for code, sample in enumerate(self._ids)}
+        moved = np.array(
+            [codes.setdefault(sample, len(codes)) for sample in other._ids], dtype=np.intp
+        )
+        return Pairs._from_codes(
+            tuple(codes),
+            np.concatenate([self._must, moved[other._must]]),
+            np.concatenate([self._cannot, moved[other._cannot]]),
+            self.n_samples or other.n_samples,
+        )
+
+    # -- what follows from the pairs -------------------------------------------------------
+
+    def components(self) -> tuple[tuple[Hashable, ...], ...]:
+        """Return the groups of samples that must-links join, largest first.
+
+        A sample that is named by cannot-links only is a group of its own.
+
+        Examples
+        --------
+        >>> Pairs(must=[(0, 3), (3, 5)], cannot=[(0, 9)]).components()
+        ((0, 3, 5), (9,))
+        """
+        named = self._named()
+        component = must_components(self._must, len(self._ids))[named]
+        groups = [
+            tuple(self._ids[code] for code in named[group]) for group in members_of(component)
+        ]
+        return tuple(sorted(groups, key=len, reverse=True))
+
+    @property
+    def n_conflicts(self) -> int:
+        """The number of cannot-links whose ends are joined by must-links."""
+        return int(np.count_nonzero(self._contradicted()))
+
+    def conflicts(self, limit: int | None = None) -> tuple[Conflict, ...]:
+        """Find the cannot-links whose ends are joined by must-links, each with the chain.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Explain at most this many. Default: all.
+
+        Examples
+        --------
+        >>> pairs = Pairs(must=[("a", "b"), ("b", "c")], cannot=[("a", "c"), ("a", "d")])
+        >>> for conflict in pairs.conflicts():
+        ...     print(conflict)
+        cannot-link ('a', 'c'), but must-links join its ends: 'a' = 'b' = 'c'
+        """
+        ends = self._cannot[self._contradicted()][:limit]
+        found = [
+            tuple(self._ids[code] for code in chain)
+            for chain in chains(self._must, ends, len(self._ids))
+        ]
+        return tuple(Conflict((chain[0], chain[-1]), chain) for chain in found)
+
+    def _contradicted(self) -> BoolArray:
+        return contradicted(self._must, self._cannot, len(self._ids))
+
+    def without_conflicts(self) -> Pairs:
+        """Leave out the cannot-links that the must-links contradict."""
+        return Pairs._from_codes(
+            self._ids, self._must, self._cannot[~self._contradicted()], self.n_samples
+        )
+
+    def closure(self) -> Pairs:
+        """Add every pair that follows from the others.
+
+        Samples that a chain of must-links joins all belong together, and a cannot-link
+        between two such groups holds for all their members.
+        """
+        if self.n_conflicts:
+            raise PairConflictError(describe_conflicts(self))
+        must, cannot = closure_of(self._must, self._cannot, len(self._ids))
+        return Pairs._from_codes(self._ids, must, cannot, self.n_samples)
+
+    def summary(
+        self, sample_ids: Iterable[Hashable] | None = None, *, n_samples: int | None = None
+    ) -> dict[str, Any]:
+        """Count what the pairs say, over all samples or those of one fold.
+
+        Parameters
+        ----------
+        sample_ids : iterable of hashable, optional
+            The samples that are present. Pairs with an absent end are counted as lost.
+        n_samples : int, optional
+            The number of samples, for the share that the pairs touch. Not needed with
+            `sample_ids` or if the pairs carry their own `n_samples`.
+
+        Returns
+        -------
+        dict
+            `must`, `cannot` (pairs that hold), `conflicts`, `components` (groups of two or
+            more samples), `samples` (named by a pair), `coverage` (their share of all, None
+            if that is not known), `lost_must` and `lost_cannot`.
+
+        Examples
+        --------
+        >>> pairs = Pairs(must=[(0, 3), (1, 4)], cannot=[(0, 60)])
+        >>> pairs.summary(range(10))  # doctest: +NORMALIZE_WHITESPACE
+        {'must': 2, 'cannot': 0, 'conflicts': 0, 'components': 2, 'samples': 4,
+         'coverage': 0.4, 'lost_must': 0, 'lost_cannot': 1}
+        """
+        held = self
+        if sample_ids is not None:
+            present = set(sample_ids)
+            n_samples = len(present)
+            held = self.restrict(present)
+        total = n_samples or self.n_samples
+        n_named = len(held.ids)
+        return {
+            "must": held.n_must,
+            "cannot": held.n_cannot,
+            "conflicts": held.n_conflicts,
+            "components": sum(len(group) > 1 for group in held.components()),
+            "samples": n_named,
+            "coverage": n_named / total if total else None,
+            "lost_must": self.n_must - held.n_must,
+            "lost_cannot": self.n_cannot - held.n_cannot,
+        }
+
+    def restrict(self, sample_ids: Iterable[Hashable]) -> Pairs:
+        """Keep the pairs whose two ends are among `sample_ids`."""
+        present = set(sample_ids)
+        kept = np.array([sample in present for sample in self._ids], dtype=bool)
+        return Pairs._from_codes(
+            self._ids,
+            self._must[kept[self._must].all(axis=1)],
+            self._cannot[kept[self._cannot].all(axis=1)],
+        )
+
+    def rows(self, row_of: dict[Hashable, int]) -> tuple[IntArray, IntArray]:
+        """Return must and cannot as row numbers, without pairs that have an absent end."""
+        lookup = np.array([row_of.get(sample, -1) for sample in self._ids], dtype=np.intp)
+        must, cannot = lookup[self._must], lookup[self._cannot]
+        return must[(must >= 0).all(axis=1)], cannot[(cannot >= 0).all(axis=1)]
+
+    # -- from and to other forms -------------------------------------------------------------
+
+    @classmethod
+    def from_labels(
+        cls,
+        y: ArrayLike,
+        *,
+        sample_ids: Iterable[Hashable] | None = None,
+        n_must: int | None = None,
+        n_cannot: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> Pairs:
+        """Make the pairs that labels imply: all of them, or a random number of each.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels; -1, None and NaN mean unlabelled.
+        sample_ids : iterable of hashable, optional
+            One id per label. Default: the index of a pandas Series, else row numbers.
+        n_must, n_cannot : int, optional
+            How many pairs to draw without replacement. Default: all.
+        random_state : int, RandomState instance or None, default=None
+            Determines the draw.
+
+        Examples
+        --------
+        >>> Pairs.from_labels([0, 0, 1, -1]).cannot
+        ((0, 2), (1, 2))
+        >>> Pairs.from_labels([0, 0, 1, 1, 2], n_must=1, n_cannot=3, random_state=0)
+        Pairs(must=1, cannot=3)
+        """
+        codes, _ = encode_labels(y)
+        if sample_ids is None and hasattr(y, "index") and not callable(y.index):
+            sample_ids = y.index
+        ids = check_ids(range(len(codes)) if sample_ids is None else sample_ids, len(codes))
+        numbered = ids == tuple(range(len(codes)))
+        must, cannot = draw_links(codes, n_must, n_cannot, check_random_state(random_state))
+        return cls._from_codes(ids, must, cannot, len(codes) if numbered else None)
+
+    @classmethod
+    def from_csv(cls, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> Pairs:
+        """Read a CSV file with the header `a,b,link`, where link is `must` or `cannot`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        id_type : callable, optional
+            Makes an id of the text in the file, such as `str` or `int`. Default: whole
+            numbers if every id in the file is written as one, else text. Pass `str` for ids
+            that are text but look like numbers. Spaces around an id do not count.
+        """
+        return cls(*storage.read_csv(path, id_type))
+
+    def to_csv(self, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> None:
+        """Write a CSV file with the header `a,b,link`; `from_csv` gives the same ids back.
+
+        Ids are all whole numbers, or all text without spaces around it that does not look
+        like a whole number everywhere. `n_samples` is not written.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        id_type : callable, optional
+            What will be passed to `from_csv`, such as `str` for text that looks like numbers.
+            Then ids may be anything that it makes of their text.
+
+        Raises
+        ------
+        TypeError
+            If an id would come back as another one. Nothing is written then.
+        """
+        storage.write_csv(path, self.ids, self.must, self.cannot, id_type)
+
+    @classmethod
+    def from_json(cls, path: str | PathLike[str]) -> Pairs:
+        """Read a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`."""
+        return cls(*storage.read_json(path))
+
+    def to_json(self, path: str | PathLike[str]) -> None:
+        """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
+
+        Ids are text, finite numbers, True or False, or tuples of these and None; `from_json`
+        gives the same ids back. `n_samples` is not written.
+
+        Raises
+        ------
+        TypeError
+            If an id would come back as another one. Nothing is written then.
+        """
+        storage.write_json(path, self.ids, self.must, self.cannot)
+
+
+def describe_conflicts(pairs: Pairs) -> str:
+    """Say how many cannot-links the must-links contradict, with the first three chains."""
+    n_conflicts = pairs.n_conflicts
+    shown = "; ".join(map(str, pairs.conflicts(limit=3)))
+    more = f"; and {n_conflicts - 3} more" if n_conflicts > 3 else ""
+    return f"{n_conflicts} of the cannot-links contradict the must-links: {shown}{more}."
