@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +15,10 @@ from linkselect.cli.output import say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from linkselect.reproduction.paper import Cell, Claim, Figure, Paper, Results, Table
+    from linkselect.reproduction import Made
+    from linkselect.reproduction.paper import Cell, Claim, Paper, Table
     from linkselect.reproduction.results_folder import Record
     from linkselect.reproduction.runs import Progress
-    from linkselect.reproduction.store import Store
 
 __all__ = ["reproduce"]
 
@@ -41,8 +39,8 @@ def reproduce(
 ) -> None:
     """Repeat a paper's experiments, and show its numbers beside ours.
 
-    Each finished piece of work is kept in OUT/results.sqlite at once. The same command goes on
-    where it was stopped, and two processes may work into the same folder.
+    Each finished piece of work is kept in OUT/results.sqlite at once. The same command resumes
+    what was stopped, and two processes may work into the same folder.
 
     Parameters
     ----------
@@ -61,32 +59,29 @@ def reproduce(
     out
         The folder for results. Default: reproduction/PAPER.
     seed
-        Where random draws start from.
+        The seed of all random draws.
     """
-    chosen = _load(paper)
-    tables, figures = _chosen(chosen, table, figure)
-    _check_numbers(runs, jobs, seed)
-    _check_packages()
+    known = _load(paper)
+    if table is not None and figure is not None:
+        raise UsageError("Give --table or --figure, not both; without either, all are made.")
     _check_folder(data_dir)
-    n_runs = chosen.default_runs if runs is None else runs
-    n_jobs = _n_cores() if jobs is None else jobs
+    from linkselect.reproduction import make
+
+    everything = table is None and figure is None
     folder = Path("reproduction") / paper if out is None else out
-    _make_folder(folder)
-    _run_or_say_why(_Request(chosen, tables, figures, n_runs, n_jobs, data_dir, folder, seed))
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What the command line asks for, checked."""
-
-    paper: Paper
-    tables: Sequence[Table]
-    figures: Sequence[Figure]
-    runs: int
-    jobs: int
-    data_dir: Path | None
-    out: Path
-    seed: int
+    with _command_errors(folder), _progress_bar() as progress:
+        made = make(
+            paper,
+            tables=None if everything else _listed(table),
+            figures=None if everything else _listed(figure),
+            runs=runs,
+            jobs=_n_cores() if jobs is None else jobs,
+            data_dir=data_dir,
+            out=folder,
+            seed=seed,
+            progress=progress,
+        )
+    _show(made, known)
 
 
 def _load(name: str) -> Paper:
@@ -97,36 +92,8 @@ def _load(name: str) -> Paper:
     return load_paper(name)
 
 
-def _chosen(
-    paper: Paper, table: int | None, figure: int | None
-) -> tuple[Sequence[Table], Sequence[Figure]]:
-    if table is not None and figure is not None:
-        raise UsageError("Give --table or --figure, not both; without either, all are made.")
-    for kind, number, known in (("table", table, paper.tables), ("figure", figure, paper.figures)):
-        if number is not None and number not in known:
-            there = ", ".join(map(str, sorted(known))) or "none"
-            raise UsageError(
-                f"{paper.name} has no {kind} {number} with results. There are: {there}."
-            )
-    if table is not None:
-        return [paper.tables[table]], []
-    if figure is not None:
-        return [], [paper.figures[figure]]
-    return list(paper.tables.values()), list(paper.figures.values())
-
-
-def _check_numbers(runs: int | None, jobs: int | None, seed: int) -> None:
-    for name, value, least in (("runs", runs, 1), ("jobs", jobs, 1), ("seed", seed, 0)):
-        if value is not None and value < least:
-            raise UsageError(f"--{name} must be {least} or more, but is {value}.")
-
-
-def _check_packages() -> None:
-    """Say what is missing before hours of work, not after."""
-    for package, extra in (("matplotlib", "plot"), ("jinja2", "report")):
-        if importlib.util.find_spec(package) is None:
-            text = f"This command needs {package}: pip install 'linkselect[cli,plot,report]'"
-            raise InputError(f"{text} (the extra '{extra}' brings it).")
+def _listed(number: int | None) -> list[int]:
+    return [] if number is None else [number]
 
 
 def _n_cores() -> int:
@@ -136,111 +103,60 @@ def _n_cores() -> int:
 
 
 def _check_folder(data_dir: Path | None) -> None:
-    """Say that a folder is mistyped before its sets are looked for elsewhere."""
+    """Report a mistyped folder before its sets are looked for elsewhere."""
     named = data_dir or os.environ.get("LINKSELECT_DATA")
     if named and not Path(named).is_dir():
         option = "--data-dir" if data_dir else "LINKSELECT_DATA"
         raise InputError(f"There is no folder {str(named)!r}, which {option} names.")
 
 
-def _make_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise InputError(f"--out must be a folder, but {out} is a file.") from None
-    except OSError as error:
-        text = f"The folder {out} cannot be made ({error.strerror}). Name another one by --out."
-        raise InputError(text) from error
-
-
-def _run_or_say_why(request: _Request) -> None:
+@contextmanager
+def _command_errors(folder: Path) -> Iterator[None]:
+    """Turn the errors of the work into those of the command."""
+    from linkselect.messages import GuidedValueError
+    from linkselect.reproduction.results_folder import STORE_FILE, FolderError
     from linkselect.reproduction.runs import UnitError
     from linkselect.reproduction.store import StoreError
 
     try:
-        _run(request)
-    except (UnitError, StoreError) as error:
+        yield
+    except FolderError as error:
+        raise InputError(f"{error.problem} Name another one by --out.") from error
+    except GuidedValueError as error:
+        raise UsageError(error.problem) from error
+    except (UnitError, StoreError, ImportError) as error:
         raise InputError(str(error)) from error
     except KeyboardInterrupt:
-        kept = request.out / "results.sqlite"
-        say(f"What was finished is in {kept}; the same command goes on from there.", error=True)
+        kept = folder / STORE_FILE
+        say(f"What was finished is in {kept}; the same command resumes the work.", error=True)
         raise
 
 
-def _run(request: _Request) -> None:
-    from rich.console import Console
+# -- what is printed ------------------------------------------------------------------------------
 
-    from linkselect.report.page import write_page
-    from linkselect.reproduction.page import page_of, paper_page
-    from linkselect.reproduction.results_folder import write_records
+
+def _show(made: Made, paper: Paper) -> None:
+    from rich.console import Console
 
     # In a pipe there is no width to keep to, and names cut short cannot be searched for.
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH_IN_A_PIPE)
-    results = _compute(request)
-    tables = [_make_table(table, results(table), request, console) for table in request.tables]
-    figures = [_make_figure(item, results(item), request, console) for item in request.figures]
-    write_records(request.out, [*tables, *figures])
-    # The page has what earlier commands made as well.
-    write_page(paper_page(page_of(request.paper, request.out)), request.out / "index.html")
-    ending = f"Everything is in {request.out}; begin with index.html."
+    for number, cells in made.cells.items():
+        table = paper.tables[number]
+        console.print(_as_rich(table, cells, made.records[table.name]))
+        _print_claims(made.records[table.name].claims, console)
+    for number, (png, svg) in made.pictures.items():
+        figure = paper.figures[number]
+        record = made.records[figure.name]
+        title = f"{figure.name}. {figure.title} ({record.runs})"
+        console.print(title, style="bold", markup=False, highlight=False)
+        console.print(f"  {png}\n  {svg}", markup=False, highlight=False, soft_wrap=True)
+        _print_claims(record.claims, console)
+    ending = f"Everything is in {made.folder}; begin with {made.page.name}."
     console.print(ending, markup=False, highlight=False, soft_wrap=True)
 
 
-def _compute(request: _Request) -> Callable[[Table | Figure], Results]:
-    """Do all the work, and return a function that picks the results of one table or figure."""
-    from linkselect.reproduction.runs import run_units
-
-    parts: list[Table | Figure] = [*request.tables, *request.figures]
-    units = [unit for part in parts for unit in part.units(request.runs)]
-    # Tables look results up by their own units, whose seed is the default one.
-    seeded = {unit: replace(unit, seed=request.seed) for unit in units}
-    with _progress_bar() as progress:
-        found = run_units(
-            seeded.values(),
-            request.paper.compute,
-            _store(request),
-            request.jobs,
-            request.data_dir,
-            progress,
-            request.paper.timed,
-        )
-    return lambda part: {unit: found[seeded[unit]] for unit in part.units(request.runs)}
-
-
-def _store(request: _Request) -> Store:
-    from linkselect.reproduction.store import Store
-
-    protocol = request.paper.protocol_text
-    return Store(request.out / "results.sqlite", request.paper.name, protocol=protocol)
-
-
-def _make_table(table: Table, results: Results, request: _Request, console: Console) -> Record:
-    from linkselect.reproduction.results_folder import made_of, write_cells
-
-    cells = table.cells(results)
-    record = made_of(table.name, results, request.seed, table.claims(results))
-    write_cells(request.out / f"table-{table.number}.csv", cells)
-    console.print(_as_rich(table, cells, record))
-    _print_claims(record.claims, console)
-    return record
-
-
-def _make_figure(figure: Figure, results: Results, request: _Request, console: Console) -> Record:
-    from linkselect.reproduction.pictures import draw_panels, save_figure
-    from linkselect.reproduction.results_folder import made_of
-
-    record = made_of(figure.name, results, request.seed, figure.claims(results))
-    drawn = draw_panels(figure.panels(results))
-    png, svg = save_figure(drawn, request.out, f"figure-{figure.number}")
-    title = f"{figure.name}. {figure.title} ({record.runs})"
-    console.print(title, style="bold", markup=False, highlight=False)
-    console.print(f"  {png}\n  {svg}", markup=False, highlight=False, soft_wrap=True)
-    _print_claims(record.claims, console)
-    return record
-
-
 def _as_rich(table: Table, cells: Sequence[Cell], record: Record) -> Any:
-    """Lay a table out for the terminal, with a data set's name where it begins."""
+    """Lay a table out for the terminal, with each data set's name in its first line only."""
     import rich.box
     import rich.table
 

@@ -1,30 +1,62 @@
 """The four papers: data sets, protocols, tables and figures, and runs that can be resumed."""
 
-from linkselect.reproduction.classifiers import (
-    cross_validated_curve,
-    linear_svm_curve,
-    rbf_svm_curve,
-)
-from linkselect.reproduction.datasets import (
-    DataNotFoundError,
-    Dataset,
-    dataset_names,
-    load_dataset,
-)
-from linkselect.reproduction.scaling import fill_missing, scale_by_maximum, scale_to_unit
-from linkselect.reproduction.splits import (
-    every_second,
-    first_half,
-    first_part,
-    fixed_size,
-    prototypes,
-    random_pairs,
-    stratified_half,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linkselect.reproduction.classifiers import (
+        cross_validated_curve,
+        linear_svm_curve,
+        rbf_svm_curve,
+    )
+    from linkselect.reproduction.datasets import (
+        DataNotFoundError,
+        Dataset,
+        dataset_names,
+        load_dataset,
+    )
+    from linkselect.reproduction.pipeline import Made, make
+    from linkselect.reproduction.scaling import fill_missing, scale_by_maximum, scale_to_unit
+    from linkselect.reproduction.splits import (
+        every_second,
+        first_half,
+        first_part,
+        fixed_size,
+        prototypes,
+        random_pairs,
+        stratified_half,
+    )
+
+# Names load their module at first use: data sets can be read without scikit-learn's classifiers,
+# and splits without any of the papers.
+_HOMES = {
+    "DataNotFoundError": "datasets",
+    "Dataset": "datasets",
+    "Made": "pipeline",
+    "cross_validated_curve": "classifiers",
+    "dataset_names": "datasets",
+    "every_second": "splits",
+    "fill_missing": "scaling",
+    "first_half": "splits",
+    "first_part": "splits",
+    "fixed_size": "splits",
+    "linear_svm_curve": "classifiers",
+    "load_dataset": "datasets",
+    "make": "pipeline",
+    "prototypes": "splits",
+    "random_pairs": "splits",
+    "rbf_svm_curve": "classifiers",
+    "scale_by_maximum": "scaling",
+    "scale_to_unit": "scaling",
+    "stratified_half": "splits",
+}
 
 __all__ = [
     "DataNotFoundError",
     "Dataset",
+    "Made",
     "cross_validated_curve",
     "dataset_names",
     "every_second",
@@ -34,6 +66,7 @@ __all__ = [
     "fixed_size",
     "linear_svm_curve",
     "load_dataset",
+    "make",
     "prototypes",
     "random_pairs",
     "rbf_svm_curve",
@@ -41,3 +74,15 @@ __all__ = [
     "scale_to_unit",
     "stratified_half",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

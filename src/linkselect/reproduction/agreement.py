@@ -1,7 +1,7 @@
 """How many of a table's numbers agree with the published ones.
 
-One rule for all papers: numbers are compared as they are, not rounded as they are printed. Whoever
-is ahead is ahead, by however little, and 2.04 is not within 2.
+One rule for all papers: numbers are compared unrounded. Any lead counts, and 2.04 points is not
+within 2.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 AVERAGE_RANK, FEATURES, RANK_SUM = "average rank", "number of features", "rank sum"
 LINKS, RATIO, SHARE, SECONDS = "number of links", "ratio", "share", "seconds"
 UNITS_OF_MEASURES = {"|M|": LINKS, "NML": RATIO, "CNML": SHARE}
-# Differences of sums that are equal but for rounding.
+# Sums that differ by no more are equal except for rounding.
 TINY = 1e-9
 
 
@@ -40,7 +40,7 @@ class Measure:
     relative: bool = False
 
     def agrees(self, cell: Cell) -> bool:
-        """Tell whether ours is no farther from the published number, which there must be."""
+        """Tell whether ours is no farther from the published number; not if there is none."""
         gap = difference(cell)
         if gap is None or cell.published is None:
             return False
@@ -57,7 +57,7 @@ NEAR_NUMBERS = (Measure(0.15, relative=True),)
 
 
 def unit_of(cell: Cell, table_unit: str) -> str:
-    """Return the unit of a cell: its table's, but for rows that count something else.
+    """Return the unit of a cell: its table's, except in rows that count something else.
 
     Examples
     --------
@@ -73,9 +73,9 @@ def unit_of(cell: Cell, table_unit: str) -> str:
 
 
 def measures_of(unit: str) -> tuple[Measure, ...]:
-    """Return the steps of agreement in a unit, none where single numbers are not compared.
+    """Return the steps of agreement in a unit, none if single numbers are not compared.
 
-    Times are those of two machines, and rank sums tell who wins.
+    Times were taken on two machines, and rank sums show which method wins.
     """
     if unit.startswith((RANK_SUM, SECONDS)):
         return ()
@@ -85,7 +85,7 @@ def measures_of(unit: str) -> tuple[Measure, ...]:
 
 
 def difference(cell: Cell) -> float | None:
-    """Return ours less the published number, or None where there is none."""
+    """Return ours minus the published number, or None if there is none."""
     return None if cell.published is None else cell.ours - cell.published
 
 

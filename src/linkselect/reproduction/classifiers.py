@@ -1,4 +1,4 @@
-"""The papers' other classifiers, measured over the number of features that a ranking keeps."""
+"""The papers' support vector machines, measured over the number of features."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def rbf_svm_curve(
     C: float = 1.0,
     gamma: float | Literal["scale", "auto"] = "scale",
 ) -> FloatArray:
-    """Measure an SVM with Gaussian kernel with the first m features, for each wanted m (2012).
+    """Measure an SVM with Gaussian kernel with the first m features, for each wanted m.
 
     Parameters and result are those of `nearest_neighbor_curve`; `C` is the cost, and `gamma` the
-    kernel's, as in scikit-learn's `SVC`. The paper states neither.
+    kernel's, as in scikit-learn's `SVC`. Liu, Sun & Zhang (2012) use this classifier, and state
+    neither.
     """
     from sklearn.svm import SVC
 
@@ -54,24 +55,24 @@ def linear_svm_curve(
     costs: Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
     n_folds: int = 5,
 ) -> FloatArray:
-    """Measure a linear SVM with the first m features; its cost is tuned on training rows (2013).
+    """Measure a linear SVM with the first m features; its cost is tuned on training rows.
 
     The cost is the one with the best accuracy in cross-validation over the training rows alone;
     of equally good ones the smallest. Other parameters and the result are those of
-    `nearest_neighbor_curve`.
+    `nearest_neighbor_curve`. Pan et al. (2013) use this classifier.
 
     Parameters
     ----------
     costs : ascending floats
         The costs to choose from.
     n_folds : int
-        Folds of the cross-validation; fewer where a class has fewer rows.
+        Folds of the cross-validation; fewer if a class has fewer rows.
     """
     counts = check_counts(n_features, len(order))
     smallest = int(np.unique(y_train, return_counts=True)[1].min())
     folds = _stratified_folds(y_train, min(n_folds, smallest)) if smallest > 1 else []
     rows = np.concatenate([train, test])[:, np.asarray(order)[: counts[-1]]].astype(np.float64)
-    # Inner products grow feature by feature: an SVM then costs nothing per feature.
+    # Inner products are updated by the added features only; an SVM then costs the same for any m.
     products = np.zeros((len(rows), len(train)))
     accuracies = np.empty(len(counts))
     done = 0
@@ -153,11 +154,11 @@ def cross_validated_curve(
     n_features : ascending ints
         The numbers of features.
     n_folds : int
-        10 in 2012, 5 in 2013.
+        10 in Liu, Sun & Zhang (2012), 5 in Pan et al. (2013).
     random : numpy Generator
         Deals the rows to folds.
     prepare : function of X and the training rows
-        Returns all rows, scaled or filled by what the training rows tell.
+        Returns all rows, scaled or filled by the training rows.
 
     Returns
     -------

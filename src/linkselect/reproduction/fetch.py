@@ -21,7 +21,7 @@ __all__ = ["FetchError", "UciSource", "download", "fetch_arrays", "uci_address"]
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
-# Called with the bytes received so far and the bytes expected (None where the server does not say).
+# Called with the bytes received so far and the bytes expected (None if the server does not say).
 ProgressFunction = Callable[[int, int | None], None]
 
 
@@ -42,19 +42,19 @@ class UciSource:
     labels : tuple of str
         What stands for class 0, 1, ... in the text.
     label : {"last", "first", "one-hot", "blocks"}
-        The label is the last or the first field of a row; or the last k fields are 0 but for
-        that of the class; or there is none, the files stand side by side, and the classes are
-        blocks of as many rows each.
+        The label is the last or the first field of a row; or the last k fields are 0 except that
+        of the class; or there is none, the files hold columns side by side, and the classes are
+        blocks of equally many rows.
     class_names : tuple of str
         The names of the classes; default: the labels.
     separator : str or None
         Between fields; None: any white space.
     n_ids : int
-        So many fields in front are no features.
+        How many fields in front are no features.
     complete_only : bool
         Leave out rows with missing values ("?").
     digits : int or None
-        Round to so many significant digits: copies of the set differ in what they keep.
+        Round to this many significant digits: copies of the set differ in how many they keep.
     """
 
     number: int
@@ -86,8 +86,8 @@ def fetch_arrays(
     n_features : int
         How many features a row has.
     progress : function, optional
-        Called with the bytes received and expected. Default: a bar on a terminal, where rich
-        is installed.
+        Called with the bytes received and expected. Default: a bar on a terminal, if rich is
+        installed.
     """
     base = uci_address()
     texts = [download(f"{base}/{file}", progress).decode("latin-1") for file in source.files]
@@ -165,8 +165,8 @@ def download(url: str, progress: ProgressFunction | None = None, timeout: float 
     url : str
         The address.
     progress : function, optional
-        Called with the bytes received and expected. Default: a bar on a terminal, where rich
-        is installed.
+        Called with the bytes received and expected. Default: a bar on a terminal, if rich is
+        installed.
     timeout : float
         Seconds to wait for the server.
     """

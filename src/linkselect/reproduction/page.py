@@ -20,7 +20,13 @@ from linkselect.reproduction.agreement import (
     unit_of,
 )
 from linkselect.reproduction.paper import Cell, Figure, Paper, Table
-from linkselect.reproduction.results_folder import Record, read_cells, read_records
+from linkselect.reproduction.results_folder import (
+    Record,
+    figure_name,
+    read_cells,
+    read_records,
+    table_file,
+)
 
 __all__ = [
     "FigureContent",
@@ -77,12 +83,12 @@ def page_of(paper: Paper, folder: Path) -> Page:
     records = read_records(folder)
     tables = []
     for number, table in paper.tables.items():
-        file = folder / f"table-{number}.csv"
+        file = table_file(folder, number)
         if table.name in records and file.exists():
             tables.append(TableContent(table, read_cells(file), records[table.name]))
     figures = []
     for number, figure in paper.figures.items():
-        file = folder / f"figure-{number}.svg"
+        file = folder / f"{figure_name(number)}.svg"
         if figure.name in records and file.exists():
             svg = file.read_text(encoding="utf-8")
             figures.append(FigureContent(figure, svg, records[figure.name]))
@@ -122,7 +128,7 @@ def shown(value: float | None, unit: str) -> str:
 
 
 def shown_difference(cell: Cell, unit: str) -> str:
-    """Write ours less the published number, with its sign."""
+    """Write ours minus the published number, with its sign."""
     gap = difference(cell)
     if gap is None:
         return "-"
@@ -133,7 +139,7 @@ def shown_difference(cell: Cell, unit: str) -> str:
 
 
 def _closeness(cell: Cell, unit: str) -> str:
-    """Name the style of a difference: near, fair or far; unknown where it means nothing."""
+    """Name the style of a difference: near, fair or far; unknown if it means nothing."""
     measures = measures_of(unit)
     if cell.published is None or not measures:
         return "unknown"
@@ -148,7 +154,7 @@ def _methods(content: TableContent) -> list[str]:
 def _rows(content: TableContent) -> list[_Row]:
     """Turn the list of cells into lines with one column for each method."""
     methods = _methods(content)
-    # Where a setting has several numbers of features, each number is a line of its own.
+    # If a setting has several numbers of features, each number is a line of its own.
     names = [(cell.dataset, cell.setting, cell.method) for cell in content.cells]
     by_features = len(set(names)) < len(names)
     found: dict[tuple[str, str], dict[str, Cell]] = {}

@@ -7,11 +7,38 @@ import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-__all__ = ["Cell", "Claim", "Figure", "Panel", "Paper", "Results", "Series", "Table", "Unit"]
+__all__ = [
+    "Cell",
+    "Claim",
+    "Figure",
+    "Panel",
+    "Paper",
+    "Parameters",
+    "Results",
+    "Series",
+    "Setup",
+    "Table",
+    "Unit",
+]
+
+Parameters = tuple[tuple[str, Any], ...]
+
+
+class Setup(NamedTuple):
+    """What the runs of one experiment have in common: a unit without its run and seed."""
+
+    experiment: str
+    dataset: str
+    method: str
+    parameters: Parameters = ()
+
+    def unit(self, run: int) -> Unit:
+        """Return the unit of one run."""
+        return Unit(self.experiment, self.dataset, self.method, run, self.parameters)
 
 
 @dataclass(frozen=True)
@@ -30,14 +57,14 @@ class Unit:
     parameters : tuple of (str, value) pairs
         What else the result depends on, in plain JSON values.
     seed : int
-        Where all random draws start from.
+        The seed of all random draws.
     """
 
     experiment: str
     dataset: str
     method: str
     run: int
-    parameters: tuple[tuple[str, Any], ...] = ()
+    parameters: Parameters = ()
     seed: int = 0
 
     @property
@@ -46,6 +73,11 @@ class Unit:
         return json.dumps(
             [self.experiment, self.dataset, self.method, self.run, self.parameters, self.seed]
         )
+
+    @property
+    def setup(self) -> Setup:
+        """What this unit has in common with the other runs of its experiment."""
+        return Setup(self.experiment, self.dataset, self.method, self.parameters)
 
     def random(self) -> np.random.Generator:
         """Return the generator of this run's draws, the same for every method."""
@@ -77,7 +109,7 @@ class Claim:
     found: str
 
 
-def no_claims(results: Results) -> Sequence[Claim]:
+def no_claims(_results: Results) -> Sequence[Claim]:
     """Check nothing: the paper says nothing about this table or figure that can be checked."""
     return ()
 
@@ -89,9 +121,9 @@ class Series:
     Parameters
     ----------
     x, y : sequences
-        The places.
+        The coordinates.
     spread : sequence of float, optional
-        To either side of a line.
+        The half-width of a band around a line, or the length of a bar's error bars.
     drawn : {"line", "links", "points"}
         How a panel of lines shows it: links are thin and lie under everything else.
     """
@@ -115,13 +147,13 @@ class Panel:
 
 
 def marked(method: str, marks: Mapping[str, str]) -> str:
-    """Return a method's name with what is to be said of it, if anything."""
+    """Return a method's name, with its mark in parentheses if it has one."""
     return f"{method} ({marks[method]})" if method in marks else method
 
 
 @dataclass(frozen=True)
 class Table:
-    """A published table: the units it needs in so many runs, and the cells they give."""
+    """A published table: the units that a number of runs needs, and the cells they give."""
 
     number: int
     title: str
@@ -130,7 +162,7 @@ class Table:
     unit_name: str = "accuracy, %"
     claims: Callable[[Results], Sequence[Claim]] = no_claims
     marks: Mapping[str, str] = field(default_factory=dict)
-    """What is to be said of a method wherever it is shown, such as that it sees more."""
+    """A remark on a method, shown with its name everywhere, such as that it sees more labels."""
 
     @property
     def name(self) -> str:
@@ -144,7 +176,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A published figure: the units it needs in so many runs, and the panels they give."""
+    """A published figure: the units that a number of runs needs, and the panels they give."""
 
     number: int
     title: str

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkselect.files import written_whole
 from linkselect.plot.style import INK, LINES, MUTED, PLAIN_TEXT, calm
 from linkselect.reproduction.paper import Panel, Series
 
@@ -22,7 +23,7 @@ __all__ = ["draw_panels", "save_figure"]
 PANEL_WIDTH, PANEL_HEIGHT = 4.3, 3.2
 N_COLUMNS = 3
 FEW_POINTS = 12
-# What a name in a legend takes, in its small type.
+# The width of a name in a legend, whose type is small.
 INCHES_PER_SIGN, INCHES_PER_HANDLE = 0.075, 0.75
 
 
@@ -63,9 +64,10 @@ def save_figure(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     import matplotlib
 
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"
-    figure.savefig(png, dpi=150, metadata={"Software": None})
-    with matplotlib.rc_context({"svg.hashsalt": name}):
-        figure.savefig(svg, metadata={"Date": None, "Creator": None})
+    with written_whole(png) as part:
+        figure.savefig(part, dpi=150, metadata={"Software": None})
+    with written_whole(svg) as part, matplotlib.rc_context({"svg.hashsalt": name}):
+        figure.savefig(part, metadata={"Date": None, "Creator": None})
     return png, svg
 
 
@@ -128,7 +130,7 @@ def _draw_bars(ax: Axes, series: Mapping[str, Series], styles: Mapping[str, Any]
 
 
 def _add_legends(figure: Figure, axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
-    """Explain the lines once below all panels, or in each panel where the names differ."""
+    """Explain the lines once below all panels, or in each panel if the names differ."""
     drawn = [(ax, panel) for ax, panel in zip(axes, panels, strict=True) if panel.series]
     if not drawn:
         return
@@ -151,6 +153,6 @@ def _add_legends(figure: Figure, axes: Sequence[Axes], panels: Sequence[Panel]) 
 
 
 def _make_plain(legend: Legend) -> None:
-    """Take names for names: a dollar sign in them begins no formula."""
+    """Show names as they are: a dollar sign begins no formula."""
     for text in legend.get_texts():
         text.update(PLAIN_TEXT)

@@ -1,31 +1,38 @@
-"""What is made of a paper's tables and figures, in files: numbers, claims, and how they came about.
+"""The files of a paper's tables and figures: numbers, claims, and how they were made.
 
-A folder keeps what was made of each part until that part is made again, so parts may be made one
-by one and with different numbers of runs.
+A folder keeps each table and figure until it is made again, so that they may be made one by one and
+with different numbers of runs.
 """
 
 from __future__ import annotations
 
 import csv
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import linkselect
+from linkselect.files import written_whole
+from linkselect.messages import GuidedValueError
 from linkselect.reproduction.paper import Cell, Claim, Unit
 
 __all__ = [
     "COLUMNS",
+    "STORE_FILE",
+    "FolderError",
     "Record",
+    "figure_name",
     "made_of",
+    "make_folder",
     "read_cells",
     "read_records",
+    "table_file",
     "write_cells",
     "write_records",
 ]
 
+STORE_FILE = "results.sqlite"
 COLUMNS = ("dataset", "method", "setting", "n_features", "published", "ours", "difference")
 RUNS_FILE, RUNS_COLUMNS = "runs.csv", ("part", "fewest_runs", "most_runs", "seed", "version")
 CLAIMS_FILE, CLAIMS_COLUMNS = "claims.csv", ("part", "claim", "held", "found")
@@ -33,7 +40,7 @@ CLAIMS_FILE, CLAIMS_COLUMNS = "claims.csv", ("part", "claim", "held", "found")
 
 @dataclass(frozen=True)
 class Record:
-    """How a table or figure came about, and what it says about the paper's claims.
+    """How a table or figure was made, and which of the paper's claims held.
 
     Parameters
     ----------
@@ -42,7 +49,7 @@ class Record:
     fewest_runs, most_runs : int
         Methods that draw nothing have one run, costly ones fewer than others.
     seed : int
-        Where the random draws started from.
+        The seed of the random draws.
     version : str
         The version of the library.
     claims : sequence of Claim
@@ -68,10 +75,35 @@ class Record:
         return most if self.fewest_runs == self.most_runs else f"{self.fewest_runs} to {most}"
 
 
+class FolderError(GuidedValueError):
+    """A folder for results that cannot be made."""
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder if it does not exist, with those above it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        problem = f"The results need a folder, but {folder} is a file."
+        raise FolderError(problem, "Name another one by out=.") from None
+    except OSError as error:
+        problem = f"The folder {folder} cannot be made ({error.strerror})."
+        raise FolderError(problem, "Name another one by out=.") from error
+
+
+def table_file(folder: Path, number: int) -> Path:
+    """Return the path of a table's numbers."""
+    return folder / f"table-{number}.csv"
+
+
+def figure_name(number: int) -> str:
+    """Return the name of a figure's files, without the ending."""
+    return f"figure-{number}"
+
+
 def made_of(part: str, units: Iterable[Unit], seed: int, claims: Sequence[Claim] = ()) -> Record:
     """Return the record of a part that was made of these units."""
-    kinds = Counter((u.experiment, u.dataset, u.method, u.parameters) for u in set(units))
-    runs = kinds.values()
+    runs = Counter(unit.setup for unit in set(units)).values()
     return Record(part, min(runs, default=0), max(runs, default=0), seed, claims=tuple(claims))
 
 
@@ -115,8 +147,8 @@ def read_records(folder: Path) -> dict[str, Record]:
 
 
 def _place(part: str) -> tuple[bool, int]:
-    kind, number = part.split()
-    return kind == "Figure", int(number)
+    word, number = part.split()
+    return word == "Figure", int(number)
 
 
 def write_cells(path: Path, cells: Sequence[Cell]) -> None:
@@ -155,10 +187,7 @@ def _read(path: Path) -> list[dict[str, str]]:
 
 
 def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a file so that another process reads all of it or none."""
-    part = path.with_suffix(f".{os.getpid()}.part")
-    with part.open("w", newline="", encoding="utf-8") as file:
+    with written_whole(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(names)
         writer.writerows(rows)
-    part.replace(path)

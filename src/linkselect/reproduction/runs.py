@@ -1,4 +1,4 @@
-"""Runs over many units that can be stopped at any time and go on where they were."""
+"""Runs over many units that can be stopped at any time and resumed later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from linkselect.reproduction.store import Store, Stored, StoreError
 __all__ = ["Progress", "UnitError", "run_units"]
 
 Compute = Callable[[Unit, Path | None], dict[str, Any]]
-Kind = tuple[str, str, str]
+# Experiment, data set and method: units of the same task take about as long.
+Task = tuple[str, str, str]
 
 
 class UnitError(RuntimeError):
@@ -45,7 +46,7 @@ class Progress:
     found : int
         How many of those done were in the store already.
     seconds_left : float or None
-        What the units done so far let us expect; None before the first.
+        An estimate from the units done so far; None before the first.
     """
 
     done: int
@@ -115,9 +116,9 @@ def run_units(
 def _shuffled(units: Iterable[Unit]) -> list[Unit]:
     """Order units by run, and within a run at random.
 
-    Run after run over all data sets and methods: the time left is soon known, and what a killed
-    run leaves is the same number of runs everywhere. At random, since processes that share a
-    store would compute the same units if they went in the same order.
+    Run after run over all data sets and methods: the time left is soon known, and a process that
+    is killed leaves the same number of runs everywhere. At random, since processes that share a
+    store would compute the same units if all had the same order.
     """
     shuffled = list(units)
     random.Random().shuffle(shuffled)
@@ -156,7 +157,7 @@ def _end_with(parent: int) -> None:
             time.sleep(1.0)
         os._exit(1)
 
-    # Ctrl-C reaches workers, too. The parent ends them; they would only print where they were.
+    # Ctrl-C reaches workers, too. The parent ends them; they would only print a traceback.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=watch, daemon=True).start()
 
@@ -168,7 +169,7 @@ def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> t
         return unit, found[unit]
     start = time.perf_counter()
     try:
-        # What selectors warn of, such as features that are constant in a draw, is expected here.
+        # Warnings of selectors, such as constant features in a draw, are expected here.
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             result = compute(unit, data_dir)
@@ -185,35 +186,35 @@ def _say_nothing(progress: Progress) -> None:
 
 
 class _Clock:
-    """Counts units, and tells the time left from the mean times of units of the same kind."""
+    """Counts units, and estimates the time left from the mean times of each task."""
 
     def __init__(self, units: Sequence[Unit], done: Mapping[Unit, Stored], jobs: int) -> None:
         self.jobs = jobs
         self.total = len(units)
         self.found = len(done)
-        self.waiting = Counter(_kind(unit) for unit in units)
-        self.finished: Counter[Kind] = Counter()
-        self.spent: dict[Kind, float] = defaultdict(float)
+        self.waiting = Counter(_task(unit) for unit in units)
+        self.finished: Counter[Task] = Counter()
+        self.spent: dict[Task, float] = defaultdict(float)
         for unit, stored in done.items():
             self.count(unit, stored.seconds)
 
     def count(self, unit: Unit, seconds: float) -> None:
-        self.waiting[_kind(unit)] -= 1
-        self.finished[_kind(unit)] += 1
-        self.spent[_kind(unit)] += seconds
+        self.waiting[_task(unit)] -= 1
+        self.finished[_task(unit)] += 1
+        self.spent[_task(unit)] += seconds
 
     def progress(self) -> Progress:
         done = self.finished.total()
         return Progress(done, self.total, self.found, self._seconds_left())
 
     def _seconds_left(self) -> float | None:
-        means = {kind: self.spent[kind] / count for kind, count in self.finished.items()}
+        means = {task: self.spent[task] / count for task, count in self.finished.items()}
         if not means:
             return None
         typical = sum(means.values()) / len(means)
-        work = sum(means.get(kind, typical) * count for kind, count in self.waiting.items())
+        work = sum(means.get(task, typical) * count for task, count in self.waiting.items())
         return work / self.jobs
 
 
-def _kind(unit: Unit) -> Kind:
+def _task(unit: Unit) -> Task:
     return unit.experiment, unit.dataset, unit.method

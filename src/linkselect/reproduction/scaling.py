@@ -37,9 +37,9 @@ def scale_to_unit(X: Matrix) -> Matrix:
 
 
 def scale_by_maximum(X: Matrix) -> Matrix:
-    """Divide each feature by its largest value over all rows (2008, figure 6).
+    """Divide each feature by its largest value over all rows.
 
-    A feature whose largest value is 0 stays as it is.
+    For figure 6 of Zhang, Chen & Zhou (2008). A feature whose largest value is 0 is not changed.
     """
     largest = np.nanmax(X, axis=0)
     return X / np.where(largest != 0, largest, 1.0)

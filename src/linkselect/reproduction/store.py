@@ -1,4 +1,4 @@
-"""Results on disk: each finished unit is kept at once, whoever computed it."""
+"""Results on disk: each finished unit is kept at once, whichever process computed it."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _what_is_wrong(path: Path, error: Exception, waited: float) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Turn what NumPy returns into what JSON knows."""
+    """Turn NumPy's values into JSON's."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"A result must be plain data, but has {value!r} of type {type(value)}.")

@@ -1,9 +1,9 @@
-"""Zhang, Chen & Zhou 2008: Constraint Score (Pattern Recognition 41, 1440-1451).
+"""Zhang, Chen & Zhou (2008). Constraint Score: a new filter method for feature selection.
 
-The paper's protocol: the first half of each class trains, 1-NN on the training rows classifies the
-others, raw features, and a table's number is the mean accuracy over the numbers of features (what
-follows its +/- is the deviation over them). Constraint Scores average 100 draws of pairs, half of
-them must-links. What it leaves open and how it is read here:
+Pattern Recognition 41, 1440-1451. The protocol: the first half of each class trains, 1-NN on
+the training rows classifies the others, raw features, and a table's number is the mean accuracy
+over the numbers of features (what follows its +/- is the deviation over them). Constraint Scores
+average 100 draws of pairs, half of them must-links. What it leaves open, and how we read it:
 
 - Sonar's rows are not in the paper's order: in our file they are sorted by the angle that the sonar
   saw, so that a first half holds other angles than the second (52.8 % for Variance, printed 79.3).
@@ -29,7 +29,18 @@ from linkselect.arrays import FloatArray, IntArray
 from linkselect.evaluation.accuracy import nearest_neighbor_curve
 from linkselect.evaluation.curves import Curve
 from linkselect.reproduction.datasets import Dataset, load_dataset
-from linkselect.reproduction.paper import Cell, Figure, Panel, Paper, Results, Series, Table, Unit
+from linkselect.reproduction.paper import (
+    Cell,
+    Figure,
+    Panel,
+    Paper,
+    Parameters,
+    Results,
+    Series,
+    Setup,
+    Table,
+    Unit,
+)
 from linkselect.reproduction.published import published
 from linkselect.reproduction.scaling import scale_by_maximum
 from linkselect.reproduction.splits import every_second, first_half, random_pairs
@@ -46,7 +57,7 @@ PAIR_METHODS = ("Constraint Score-1", "Constraint Score-2")
 N_PAIRS = (4, 10, 40)
 LEVELS = (4, 6, 8, 10, 14, 20, 30, 40)  # of labels or pairs, in figure 3
 LINKS = tuple(range(5, 51, 5))  # figure 7
-LAMBDA = 0.1  # where it is not varied
+LAMBDA = 0.1  # if it is not varied
 LAMBDAS = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0)  # figure 8
 MANY_FEATURES = 1000
 COUNTS_OF_MANY = (20, 1001, 20)  # first, end and step
@@ -62,9 +73,6 @@ PROTOCOL = {
     "classifier": "1-NN on the training rows",
     "Laplacian Score": "the class's defaults",
 }
-
-Parameters = tuple[tuple[str, Any], ...]
-Kind = tuple[str, str, Parameters]
 
 
 # -- one unit ---------------------------------------------------------------------------------
@@ -134,12 +142,16 @@ def _balanced(n_pairs: int, **other: Any) -> Parameters:
     return _pairs(n_pairs // 2, n_pairs // 2, **other)
 
 
-def _units(kinds: Iterable[Kind], runs: int) -> list[Unit]:
+def _setup(dataset: str, method: str, parameters: Parameters = ()) -> Setup:
+    return Setup(EXPERIMENT, dataset, method, parameters)
+
+
+def _units(setups: Iterable[Setup], runs: int) -> list[Unit]:
     """Return a unit for each run; a method that draws nothing has one run."""
     return [
-        Unit(EXPERIMENT, dataset, method, run, parameters)
-        for dataset, method, parameters in dict.fromkeys(kinds)
-        for run in range(runs if _draws(parameters) else 1)
+        setup.unit(run)
+        for setup in dict.fromkeys(setups)
+        for run in range(runs if _draws(setup.parameters) else 1)
     ]
 
 
@@ -147,23 +159,23 @@ def _draws(parameters: Parameters) -> bool:
     return bool({"must", "labels"} & dict(parameters).keys())
 
 
-def _all_methods(datasets: Sequence[str], **other: Any) -> list[Kind]:
+def _all_methods(datasets: Sequence[str], **other: Any) -> list[Setup]:
     """Return the five methods on each data set, with 10 pairs."""
     plain = tuple(other.items())
     return [
-        kind
+        setup
         for dataset in datasets
-        for kind in (
-            *((dataset, method, plain) for method in PLAIN_METHODS),
-            *((dataset, method, _balanced(10, **other)) for method in PAIR_METHODS),
+        for setup in (
+            *(_setup(dataset, method, plain) for method in PLAIN_METHODS),
+            *(_setup(dataset, method, _balanced(10, **other)) for method in PAIR_METHODS),
         )
     ]
 
 
-def _all_pairs(datasets: Sequence[str]) -> list[Kind]:
+def _all_pairs(datasets: Sequence[str]) -> list[Setup]:
     """Return both Constraint Scores on each data set, with 4, 10 and 40 pairs."""
     return [
-        (dataset, method, _balanced(n_pairs))
+        _setup(dataset, method, _balanced(n_pairs))
         for dataset in datasets
         for method in PAIR_METHODS
         for n_pairs in N_PAIRS
@@ -173,16 +185,15 @@ def _all_pairs(datasets: Sequence[str]) -> list[Kind]:
 # -- from results to cells and panels ---------------------------------------------------------
 
 
-def _curves(results: Results) -> dict[Kind, Curve]:
-    """Gather the runs of each kind of unit."""
-    found: dict[Kind, list[Any]] = {}
-    points: dict[Kind, list[int]] = {}
+def _curves(results: Results) -> dict[Setup, Curve]:
+    """Gather the runs of each setup."""
+    found: dict[Setup, list[Any]] = {}
+    points: dict[Setup, list[int]] = {}
     for unit, result in results.items():
         if unit.experiment == EXPERIMENT:
-            kind = (unit.dataset, unit.method, unit.parameters)
-            found.setdefault(kind, []).append(result["accuracy"])
-            points[kind] = result["n_features"]
-    return {kind: Curve(np.array(points[kind]), np.array(found[kind])) for kind in found}
+            found.setdefault(unit.setup, []).append(result["accuracy"])
+            points[unit.setup] = result["n_features"]
+    return {setup: Curve(np.array(points[setup]), np.array(found[setup])) for setup in found}
 
 
 def _mean(curve: Curve) -> float:
@@ -194,7 +205,7 @@ def _cells(number: int, results: Results) -> list[Cell]:
     cells = []
     for row in published(NAME, number):
         parameters = _balanced(int(row.setting.split()[0])) if row.setting else ()
-        curve = curves.get((row.dataset, row.method, parameters))
+        curve = curves.get(_setup(row.dataset, row.method, parameters))
         if curve is None:  # not all sets were run
             continue
         shown = f"{curve.n_features[0]}-{curve.n_features[-1]}"  # the mean runs over them
@@ -202,49 +213,48 @@ def _cells(number: int, results: Results) -> list[Cell]:
     return cells
 
 
-def _accuracy_panels(kinds: Sequence[Kind], results: Results) -> list[Panel]:
+def _accuracy_panels(setups: Sequence[Setup], results: Results) -> list[Panel]:
     """Draw accuracy over the number of features, one panel for each data set."""
     curves = _curves(results)
     panels = []
-    for dataset in dict.fromkeys(dataset for dataset, _, _ in kinds):
+    for dataset in dict.fromkeys(setup.dataset for setup in setups):
         series = {}
-        for kind in kinds:
-            if kind[0] == dataset:
-                curve = curves[kind]
+        for setup in setups:
+            if setup.dataset == dataset:
+                curve = curves[setup]
                 line = Series(curve.n_features.tolist(), curve.mean.tolist())
-                series[_label(kind, kinds)] = line
+                series[_label(setup, setups)] = line
         panels.append(Panel(dataset, "number of selected features", "accuracy, %", series))
     return panels
 
 
-def _label(kind: Kind, kinds: Sequence[Kind]) -> str:
-    """Name a line by its method, and by the number of pairs where that varies."""
-    _, method, parameters = kind
-    levels = {parameters for _, other, parameters in kinds if other == method}
+def _label(setup: Setup, setups: Sequence[Setup]) -> str:
+    """Name a line by its method, and by the number of pairs if that varies."""
+    levels = {other.parameters for other in setups if other.method == setup.method}
     if len(levels) == 1:
-        return method
-    links = dict(parameters)
-    return f"{method}, {links['must'] + links['cannot']} constraints"
+        return setup.method
+    links = dict(setup.parameters)
+    return f"{setup.method}, {links['must'] + links['cannot']} constraints"
 
 
-def _levels(dataset: str, method: str) -> list[tuple[int, Kind]]:
+def _levels(dataset: str, method: str) -> list[tuple[int, Setup]]:
     """Return what figure 3 shows of a method: the amounts of supervision and their units."""
     # The training half of Soybean has 24 rows.
     levels = [level for level in LEVELS if dataset != "Soybean" or level <= 24]
     return [
-        (level, (dataset, method, (("labels", level),)))
+        (level, _setup(dataset, method, (("labels", level),)))
         if method == "Fisher Score"
-        else (level, (dataset, method, _balanced(level)))
+        else (level, _setup(dataset, method, _balanced(level)))
         for level in levels
     ]
 
 
-def _supervision_kinds() -> list[Kind]:
+def _supervision_setups() -> list[Setup]:
     return [
-        kind
+        setup
         for dataset in SMALL_SETS
         for method in ("Fisher Score", *PAIR_METHODS)
-        for _, kind in _levels(dataset, method)
+        for _, setup in _levels(dataset, method)
     ]
 
 
@@ -255,33 +265,33 @@ def _supervision_panels(results: Results) -> list[Panel]:
     for dataset in SMALL_SETS:
         series = {}
         for method in ("Fisher Score", *PAIR_METHODS):
-            x, kinds = zip(*_levels(dataset, method), strict=True)
-            half = [curves[kind].mean[len(curves[kind].n_features) // 2 - 1] for kind in kinds]
+            x, setups = zip(*_levels(dataset, method), strict=True)
+            half = [curves[setup].mean[len(curves[setup].n_features) // 2 - 1] for setup in setups]
             series[method] = Series(list(x), [float(value) for value in half])
         panels.append(Panel(dataset, "number of labels or pairs", "accuracy, %", series))
     return panels
 
 
-def _links(method: str, varied: str, n_links: int) -> Kind:
-    """Return a kind of figure 7: `n_links` of one sort, 5 of the other."""
-    numbers = (5, n_links) if varied == "cannot" else (n_links, 5)
-    return ("Ionosphere", method, _pairs(*numbers))
+def _links(method: str, varied: str, n_links: int) -> Setup:
+    """Return a setup of figure 7: `n_links` of one sort and 5 of the other, or as many of both."""
+    numbers = {"cannot": (5, n_links), "must": (n_links, 5), "both": (n_links, n_links)}[varied]
+    return _setup("Ionosphere", method, _pairs(*numbers))
 
 
-def _unbalanced_kinds() -> list[Kind]:
+def _unbalanced_setups() -> list[Setup]:
     varied = [
         _links(method, sort, n)
         for sort in ("cannot", "must")
         for method in PAIR_METHODS
         for n in LINKS
     ]
-    return varied + [("Ionosphere", method, _pairs(50, 50)) for method in PAIR_METHODS]
+    return varied + [_links(method, "both", 50) for method in PAIR_METHODS]
 
 
 def _unbalanced_panels(results: Results) -> list[Panel]:
     curves = _curves(results)
     both = {
-        f"{method}, 50 of both": Series([50], [_mean(curves["Ionosphere", method, _pairs(50, 50)])])
+        f"{method}, 50 of both": Series([50], [_mean(curves[_links(method, "both", 50)])])
         for method in PAIR_METHODS
     }
     panels = []
@@ -295,13 +305,13 @@ def _unbalanced_panels(results: Results) -> list[Panel]:
     return panels
 
 
-def _lambda(dataset: str, n_pairs: int, value: float) -> Kind:
+def _lambda(dataset: str, n_pairs: int, value: float) -> Setup:
     # So that the tables' units serve here as well.
     other = {} if value == LAMBDA else {"lambda": value}
-    return (dataset, "Constraint Score-2", _balanced(n_pairs, **other))
+    return _setup(dataset, "Constraint Score-2", _balanced(n_pairs, **other))
 
 
-def _lambda_kinds() -> list[Kind]:
+def _lambda_setups() -> list[Setup]:
     return [
         _lambda(dataset, n_pairs, value)
         for dataset in ("Ionosphere", "ORL")
@@ -345,26 +355,26 @@ _OTHER_FIGURES = (
     Figure(
         3,
         "Accuracy with half the features over the amount of supervision",
-        partial(_units, _supervision_kinds()),
+        partial(_units, _supervision_setups()),
         _supervision_panels,
     ),
     Figure(
         7,
         "Unequal numbers of must-links and cannot-links",
-        partial(_units, _unbalanced_kinds()),
+        partial(_units, _unbalanced_setups()),
         _unbalanced_panels,
     ),
     Figure(
         8,
         "Accuracy over lambda of Constraint Score-2",
-        partial(_units, _lambda_kinds()),
+        partial(_units, _lambda_setups()),
         _lambda_panels,
     ),
 )
 
 _FIGURES = {
-    number: Figure(number, title, partial(_units, kinds), partial(_accuracy_panels, kinds))
-    for number, (title, kinds) in _CURVES.items()
+    number: Figure(number, title, partial(_units, setups), partial(_accuracy_panels, setups))
+    for number, (title, setups) in _CURVES.items()
 } | {figure.number: figure for figure in _OTHER_FIGURES}
 
 PAPER = Paper(
@@ -372,8 +382,8 @@ PAPER = Paper(
     "Constraint Score: a new filter method for feature selection with pairwise constraints",
     compute,
     tables={
-        number: Table(number, title, partial(_units, kinds), partial(_cells, number))
-        for number, (title, kinds) in _TABLES.items()
+        number: Table(number, title, partial(_units, setups), partial(_cells, number))
+        for number, (title, setups) in _TABLES.items()
     },
     figures=dict(sorted(_FIGURES.items())),
     protocol=PROTOCOL,

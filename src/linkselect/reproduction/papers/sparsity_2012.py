@@ -1,14 +1,16 @@
-"""Sparsity Score (Liu, Sun & Zhang 2012): best accuracies of an RBF-SVM, and its curves.
+"""Liu, Sun & Zhang (2012). Sparsity Score: a new filter method based on l1 graph.
 
-The paper states ten repeats of ten folds. It states neither how features are scaled, nor the
-parameters of the SVM, nor whether features were ranked inside the folds. Here features are scaled
-to [0, 1] over the whole set, missing values are medians, and the SVM has scikit-learn's defaults:
-C = 1 and a width that follows the features' variance. LIBSVM's own width, 1 / number of features,
-is so flat on such features that the SVM names the larger class on Colon Cancer. What looks at
-labels ranks inside each fold, from its training rows; what does not ranks once, from all rows.
-A method's best accuracy is that over all numbers of features on the small sets: the paper has
-Fisher Score and Fisher-Markov best with 13 of Wine's 13. On the gene sets it is that over at most
-400 features, where the paper's curves end, so that all features are no method's choice there.
+Table 2 has the best accuracies of an RBF-SVM, figure 1 its curves. The paper states ten repeats of
+ten folds. It states neither how features are scaled, nor the parameters of the SVM, nor whether
+features were ranked inside the folds. Here features are scaled to [0, 1] over the whole set,
+missing values are medians, and the SVM has scikit-learn's defaults: C = 1 and a width that follows
+the features' variance. LIBSVM's own width, 1 / number of features, is so flat on such features that
+the SVM predicts the larger class for all of Colon Cancer. Methods that use labels rank inside each
+fold, from its training rows; the others rank once, from all rows.
+
+A method's best accuracy is that over all numbers of features on the small sets: in the paper Fisher
+Score and Fisher-Markov are best with 13 of Wine's 13. On the gene sets it is that over at most 400
+features, where the paper's curves end, so that no method can choose all features there.
 """
 
 from __future__ import annotations
@@ -187,7 +189,7 @@ def _line(curve: Curve) -> Series:
 
 
 def table_claims(results: Results) -> list[Claim]:
-    """Check who has the highest accuracies."""
+    """Check which method has the highest accuracies."""
     best = {name: float(curve.mean.max()) for name, curve in _curves(results).items()}
     datasets = [name for name in DATASETS if (name, "Sparsity Score") in best]
 
@@ -217,7 +219,7 @@ def table_claims(results: Results) -> list[Claim]:
 
 
 def figure_claims(results: Results) -> list[Claim]:
-    """Check who leads with few features, and over most numbers of features."""
+    """Check which method leads with few features, and over most numbers of features."""
     curves = _curves(results)
     datasets = [name for name in DATASETS if (name, "Sparsity Score") in curves]
     few, wide = [], []

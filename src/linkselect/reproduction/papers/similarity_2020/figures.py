@@ -1,4 +1,4 @@
-"""Figures 1 to 10 of 2020."""
+"""Figures 1 to 10 of Salmi, Hammouche & Macaire (2020)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from numpy.typing import NDArray
 
 from linkselect.evaluation.curves import Curve
 from linkselect.graphs import nearest_edges
-from linkselect.reproduction.clustering import label_by_prototypes
-from linkselect.reproduction.paper import Figure, Panel, Results, Series, Unit, marked
-from linkselect.reproduction.papers.similarity_2020.protocol import SETS
-from linkselect.reproduction.papers.similarity_2020.reading import (
-    Kind,
+from linkselect.reproduction.paper import Figure, Panel, Results, Series, Setup, Unit, marked
+from linkselect.reproduction.papers.similarity_2020.clustering import label_by_prototypes
+from linkselect.reproduction.papers.similarity_2020.curves import (
     curves_of,
-    kinds,
     paths_of,
+    setup_of,
+    setups_of,
     units_of,
 )
-from linkselect.reproduction.papers.similarity_2020.tables import (
+from linkselect.reproduction.papers.similarity_2020.methods import (
     COMPARED,
     CONSTRAINT_SCORES,
     SEES_MORE,
-    SMALL_AND_ORL,
     WORST_FIRST,
-    semi_supervised_runs,
 )
+from linkselect.reproduction.papers.similarity_2020.problems import SETS, SMALL_AND_ORL
+from linkselect.reproduction.papers.similarity_2020.protocol import semi_supervised_runs
 
 __all__ = ["FIGURES"]
 
@@ -43,7 +42,7 @@ NUMBER, ACCURACY = "number of features", "accuracy, %"
 # -- figure 1: which pairs are linked ---------------------------------------------------------
 
 
-def _link_panels(results: Results) -> list[Panel]:
+def _link_panels(_results: Results) -> list[Panel]:
     """Draw two crescents with three prototypes each, and what M, M^SS and 1-NN link."""
     points, y, labels = _crescents()
     groups = label_by_prototypes(points, labels)
@@ -98,17 +97,17 @@ def _segments(segments: Sequence[Any]) -> Series:
 
 # -- figures 2, 3 and 9: scores against the number of features --------------------------------
 
-SCORE_KINDS = {
-    method: Kind("score path", "Dermatology", method) for method in (*SINGLE_SCORES, *EPS)
+SCORE_SETUPS = {
+    method: setup_of("score path", "Dermatology", method) for method in (*SINGLE_SCORES, *EPS)
 }
 
 
 def _path_panels(methods: Sequence[str], ylabel: str, results: Results) -> list[Panel]:
     paths = paths_of(results)
     return [
-        Panel(method, NUMBER, ylabel, {method: _numbered(paths[SCORE_KINDS[method]])})
+        Panel(method, NUMBER, ylabel, {method: _numbered(paths[SCORE_SETUPS[method]])})
         for method in methods
-        if SCORE_KINDS[method] in paths
+        if SCORE_SETUPS[method] in paths
     ]
 
 
@@ -122,16 +121,16 @@ EVALUATED = {"eps^S": "prototypes", "eps^SS": "clustering"}
 
 def _chosen_units(n_runs: int) -> list[Unit]:
     few = semi_supervised_runs(n_runs)
-    measured = [Kind(EVALUATED[method], "Dermatology", method) for method in EPS]
-    return units_of([*(SCORE_KINDS[method] for method in EPS), *measured], few)
+    measured = [setup_of(EVALUATED[method], "Dermatology", method) for method in EPS]
+    return units_of([*(SCORE_SETUPS[method] for method in EPS), *measured], few)
 
 
 def _chosen_panels(results: Results) -> list[Panel]:
     curves, paths = curves_of(results), paths_of(results)
     panels = []
     for method in EPS:
-        accuracy = Kind(EVALUATED[method], "Dermatology", method)
-        score = SCORE_KINDS[method]
+        accuracy = setup_of(EVALUATED[method], "Dermatology", method)
+        score = SCORE_SETUPS[method]
         if accuracy in curves and score in paths:
             line = _line(curves[accuracy])
             panels.append(Panel(f"{method}: accuracy", NUMBER, ACCURACY, {"accuracy": line}))
@@ -147,12 +146,12 @@ def _line(curve: Curve) -> Series:
     return Series(curve.n_features.tolist(), curve.mean.tolist())
 
 
-def _accuracy_panels(wanted: Mapping[str, Mapping[str, Kind]], results: Results) -> list[Panel]:
+def _accuracy_panels(wanted: Mapping[str, Mapping[str, Setup]], results: Results) -> list[Panel]:
     """Draw one panel for each title, one line for each name that has results."""
     curves = curves_of(results)
     panels = []
     for title, lines in wanted.items():
-        series = {name: _line(curves[kind]) for name, kind in lines.items() if kind in curves}
+        series = {name: _line(curves[setup]) for name, setup in lines.items() if setup in curves}
         if series:
             panels.append(Panel(title, NUMBER, ACCURACY, series))
     return panels
@@ -161,47 +160,50 @@ def _accuracy_panels(wanted: Mapping[str, Mapping[str, Kind]], results: Results)
 def _curves(
     number: int,
     title: str,
-    wanted: Mapping[str, Mapping[str, Kind]],
+    wanted: Mapping[str, Mapping[str, Setup]],
     limit: Callable[[int], int] = int,
 ) -> Figure:
-    of = [kind for lines in wanted.values() for kind in lines.values()]
+    setups = [setup for lines in wanted.values() for setup in lines.values()]
     return Figure(
-        number, title, lambda n_runs: units_of(of, limit(n_runs)), partial(_accuracy_panels, wanted)
+        number,
+        title,
+        lambda n_runs: units_of(setups, limit(n_runs)),
+        partial(_accuracy_panels, wanted),
     )
 
 
 def _by_dataset(
     experiment: str, datasets: Sequence[str], methods: Sequence[str]
-) -> dict[str, dict[str, Kind]]:
+) -> dict[str, dict[str, Setup]]:
     return {
-        dataset: {kind.method: kind for kind in kinds(experiment, [dataset], methods)}
+        dataset: {setup.method: setup for setup in setups_of(experiment, [dataset], methods)}
         for dataset in datasets
     }
 
 
-def _with_wrapper() -> dict[str, dict[str, Kind]]:
+def _with_wrapper() -> dict[str, dict[str, Setup]]:
     """Return the methods of figure 7, and the wrapper, which the paper draws as a baseline."""
     wanted = _by_dataset("clustering", HIGH_DIMENSIONAL, COMPARED["clustering"])
     name = f"SFS-1NN (1-NN on the prototypes; {SEES_MORE['SFS-1NN']})"
     return {
         dataset: {
-            name: Kind("prototypes", dataset, "SFS-1NN"),
-            **{marked(method, WORST_FIRST): kind for method, kind in lines.items()},
+            name: setup_of("prototypes", dataset, "SFS-1NN"),
+            **{marked(method, WORST_FIRST): setup for method, setup in lines.items()},
         }
         for dataset, lines in wanted.items()
     }
 
 
-def _sigma_kind(dataset: str, method: str, sigma: float) -> Kind:
+def _setup_of_width(dataset: str, method: str, sigma: float) -> Setup:
     # sigma=1 is what the other experiments use, so their units serve here, too.
     width = () if sigma == 1.0 else (("sigma", sigma),)
-    return Kind("prototypes", dataset, method, (("p", 3), *width))
+    return setup_of("prototypes", dataset, method, others=width)
 
 
-def _by_sigma() -> dict[str, dict[str, Kind]]:
+def _by_sigma() -> dict[str, dict[str, Setup]]:
     return {
         f"{dataset}, {method}": {
-            f"sigma={sigma}": _sigma_kind(dataset, method, sigma) for sigma in SIGMAS
+            f"sigma={sigma}": _setup_of_width(dataset, method, sigma) for sigma in SIGMAS
         }
         for method in EPS
         for dataset in ("WBCD", "WDBC", "Dermatology")
@@ -209,7 +211,7 @@ def _by_sigma() -> dict[str, dict[str, Kind]]:
 
 
 def _one_draw(methods: Sequence[str]) -> Callable[[int], Sequence[Unit]]:
-    return lambda n_runs: units_of([SCORE_KINDS[method] for method in methods], 1)
+    return lambda n_runs: units_of([SCORE_SETUPS[method] for method in methods], 1)
 
 
 FIGURES = {

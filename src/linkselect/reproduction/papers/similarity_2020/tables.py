@@ -1,9 +1,9 @@
-"""Tables 2 to 8 of 2020."""
+"""Tables 2 to 8 of Salmi, Hammouche & Macaire (2020)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -16,57 +16,37 @@ from linkselect.reproduction.agreement import (
     measures_of,
     same_winners,
 )
-from linkselect.reproduction.measures import average_ranks, n_kept, rank_sums
-from linkselect.reproduction.paper import Cell, Claim, Results, Table, Unit
-from linkselect.reproduction.papers.similarity_2020.protocol import SETS
-from linkselect.reproduction.papers.similarity_2020.reading import (
-    Kind,
+from linkselect.reproduction.paper import Cell, Claim, Results, Setup, Table, Unit
+from linkselect.reproduction.papers.similarity_2020.curves import (
     curves_of,
     grouped,
-    kinds,
     mean_over_kept,
     paths_of,
+    setup_of,
+    setups_of,
     units_of,
     values_at,
 )
+from linkselect.reproduction.papers.similarity_2020.measures import average_ranks, n_kept, rank_sums
+from linkselect.reproduction.papers.similarity_2020.methods import (
+    COMPARED,
+    CONSTRAINT_SCORES,
+    RIGHT_ORDER,
+    SEES_MORE,
+    WORST_FIRST,
+)
+from linkselect.reproduction.papers.similarity_2020.problems import SETS, SMALL_AND_ORL
+from linkselect.reproduction.papers.similarity_2020.protocol import semi_supervised_runs
 from linkselect.reproduction.published import Published, published
 
-__all__ = [
-    "COMPARED",
-    "CONSTRAINT_SCORES",
-    "NAME",
-    "SEES_MORE",
-    "SMALL_AND_ORL",
-    "TABLES",
-    "WORST_FIRST",
-    "p_of",
-    "semi_supervised_runs",
-]
+__all__ = ["NAME", "NOT_COMPARABLE", "TABLES", "p_of"]
 
 NAME = "similarity-constraint-score-2020"
-SMALL_AND_ORL = tuple(name for name, data in SETS.items() if data.supervised is not None)
-CONSTRAINT_SCORES = {
-    "prototypes": ("eps^S", "C1", "C2"),
-    "clustering": ("eps^SS", "C3", "C4", "C5", "C6", "C7"),
-}
-COMPARED = {
-    "prototypes": ("SFS-1NN", "ReliefF", "mRMR", "C1", "C2", "eps^S"),
-    "clustering": ("Laplacian Score", "SPEC", "SCGS", "EnsCLS", "C4", "C7", "eps^SS"),
-}
 PS = (2, 3, 4)
-TIMED = ("mRMR", "EnsCLS", "SFS-1NN", "eps^S", "eps^SS")
-SEES_MORE = {"SFS-1NN": "sees all training labels"}
-WORST_FIRST = {"EnsCLS": "worst features first"}
-RIGHT_ORDER = "EnsCLS, best first"
 # Sums of fewer runs are scaled, so that they can stand beside the published ones.
 SCALED_SUM = f"{RANK_SUM}, scaled to 100 runs"
 # Its rows are constants over 100 runs in the paper (100/100/100), which no draw can give.
 NOT_COMPARABLE = ("ORL", 4)
-
-
-def semi_supervised_runs(n_runs: int) -> int:
-    """Return how many runs the clustering experiments get: each point is an eigenproblem."""
-    return min(n_runs, 20)
 
 
 def p_of(setting: str) -> int:
@@ -89,7 +69,7 @@ def _rank_sum_cells(number: int, experiment: str, results: Results) -> list[Cell
 
 
 def _rank_sums(
-    experiment: str, curves: dict[Kind, Curve]
+    experiment: str, curves: dict[Setup, Curve]
 ) -> dict[tuple[str, int], dict[str, float]]:
     """Return the rank sums over 100 runs, or scaled to that, for each data set and p."""
     sums = {}
@@ -97,9 +77,9 @@ def _rank_sums(
         data = SETS[dataset]
         m = data.supervised if experiment == "prototypes" else data.semi_supervised
         for p in PS:
-            wanted = kinds(experiment, [dataset], CONSTRAINT_SCORES[experiment], [p])
-            if m is not None and all(kind in curves for kind in wanted):
-                values = {kind.method: values_at(curves[kind], m) for kind in wanted}
+            wanted = setups_of(experiment, [dataset], CONSTRAINT_SCORES[experiment], [p])
+            if m is not None and all(setup in curves for setup in wanted):
+                values = {setup.method: values_at(curves[setup], m) for setup in wanted}
                 n_runs = min(map(len, values.values()))
                 found = rank_sums({name: runs[:n_runs].tolist() for name, runs in values.items()})
                 sums[dataset, p] = {name: 100 / n_runs * value for name, value in found.items()}
@@ -120,9 +100,9 @@ def _winner_claims(number: int, experiment: str, results: Results) -> list[Claim
 
 def _mean_cells(number: int, experiment: str, results: Results) -> list[Cell]:
     means = {
-        (kind.dataset, kind.method): float(mean_over_kept(curve, kind.dataset).mean())
-        for kind, curve in curves_of(results).items()
-        if kind.experiment == experiment and kind.parameters == (("p", 3),)
+        (setup.dataset, setup.method): float(mean_over_kept(curve, setup.dataset).mean())
+        for setup, curve in curves_of(results).items()
+        if setup.experiment == experiment and setup.parameters == (("p", 3),)
     }
     ranks = _average_ranks(means, COMPARED[experiment])
     means |= {("Average rank", method): rank for method, rank in ranks.items()}
@@ -173,9 +153,9 @@ def _must_link_cells(results: Results) -> list[Cell]:
     runs = grouped(results)
     cells = []
     for row in published(NAME, 4):
-        kind = Kind("new must-links", row.dataset, "", (("p", p_of(row.setting)),))
-        if kind in runs:
-            mean = np.mean([result[row.method] for _, result in runs[kind]])
+        setup = setup_of("new must-links", row.dataset, "", p_of(row.setting))
+        if setup in runs:
+            mean = np.mean([result[row.method] for _, result in runs[setup]])
             cells.append(_cell(row, float(mean)))
     return cells
 
@@ -185,21 +165,20 @@ def _must_link_cells(results: Results) -> list[Cell]:
 
 def _time_units(n_runs: int) -> list[Unit]:
     # The fastest of three runs says what a method needs; more runs say no more.
-    of = [
-        Kind("run time", row.dataset, row.method, (("p", 3), ("m", int(row.n_features))))
-        for row in published(NAME, 7)
-    ]
-    return units_of(of, min(n_runs, 3))
+    return units_of(map(_timed, published(NAME, 7)), min(n_runs, 3))
+
+
+def _timed(row: Published) -> Setup:
+    return setup_of("run time", row.dataset, row.method, others=(("m", int(row.n_features)),))
 
 
 def _time_cells(results: Results) -> list[Cell]:
     runs = grouped(results)
     cells = []
     for row in published(NAME, 7):
-        parameters = (("p", 3), ("m", int(row.n_features)))
-        kind = Kind("run time", row.dataset, row.method, parameters)
-        if kind in runs:
-            cells.append(_cell(row, min(result["seconds"] for _, result in runs[kind])))
+        setup = _timed(row)
+        if setup in runs:
+            cells.append(_cell(row, min(result["seconds"] for _, result in runs[setup])))
     return cells
 
 
@@ -224,9 +203,9 @@ def _time_claims(results: Results) -> list[Claim]:
 
 
 def _chosen_units(n_runs: int) -> list[Unit]:
-    supervised = units_of(kinds("prototypes", SETS, ["eps^S"]), n_runs)
+    supervised = units_of(setups_of("prototypes", SETS, ["eps^S"]), n_runs)
     few = semi_supervised_runs(n_runs)
-    return [*supervised, *units_of(kinds("clustering", SETS, ["eps^SS"]), few)]
+    return [*supervised, *units_of(setups_of("clustering", SETS, ["eps^SS"]), few)]
 
 
 def _chosen_cells(results: Results) -> list[Cell]:
@@ -235,12 +214,12 @@ def _chosen_cells(results: Results) -> list[Cell]:
     cells = []
     for row in published(NAME, 8):
         experiment = "prototypes" if row.method == "eps^S" else "clustering"
-        kind = Kind(experiment, row.dataset, row.method)
-        if kind not in curves:
+        setup = setup_of(experiment, row.dataset, row.method)
+        if setup not in curves:
             continue
         kept = n_kept(SETS[row.dataset].n_features)
-        mean = np.interp(np.arange(1, kept + 1), curves[kind].n_features, curves[kind].mean)
-        best = mean if row.setting == "best m" else -paths[kind][:kept]
+        mean = np.interp(np.arange(1, kept + 1), curves[setup].n_features, curves[setup].mean)
+        best = mean if row.setting == "best m" else -paths[setup][:kept]
         number = int(best.argmax()) + 1
         cells.append(_cell(row, float(mean[number - 1])))
         setting = f"{row.setting}: {FEATURES}"
@@ -272,17 +251,16 @@ def _cell(row: Published, ours: float, *, comparable: bool = True) -> Cell:
 
 
 def _units(
-    of: Iterable[Kind], limit: Callable[[int], int] = int
+    setups: Sequence[Setup], limit: Callable[[int], int] = int
 ) -> Callable[[int], Sequence[Unit]]:
-    listed = list(of)
-    return lambda n_runs: units_of(listed, limit(n_runs))
+    return lambda n_runs: units_of(setups, limit(n_runs))
 
 
 TABLES = {
     2: Table(
         2,
         "Rank sums of supervised constraint scores",
-        _units(kinds("prototypes", SMALL_AND_ORL, CONSTRAINT_SCORES["prototypes"], PS)),
+        _units(setups_of("prototypes", SMALL_AND_ORL, CONSTRAINT_SCORES["prototypes"], PS)),
         partial(_rank_sum_cells, 2, "prototypes"),
         SCALED_SUM,
         partial(_winner_claims, 2, "prototypes"),
@@ -290,7 +268,7 @@ TABLES = {
     3: Table(
         3,
         "Mean accuracy over the r % selected features, supervised",
-        _units(kinds("prototypes", SETS, COMPARED["prototypes"])),
+        _units(setups_of("prototypes", SETS, COMPARED["prototypes"])),
         partial(_mean_cells, 3, "prototypes"),
         claims=partial(_first_place_claims, 3, "prototypes"),
         marks=SEES_MORE,
@@ -298,7 +276,7 @@ TABLES = {
     4: Table(
         4,
         "New must-links, and the share of them that is correct",
-        _units(kinds("new must-links", SMALL_AND_ORL, [""], PS)),
+        _units(setups_of("new must-links", SMALL_AND_ORL, [""], PS)),
         _must_link_cells,
         "count, ratio or share",
     ),
@@ -306,7 +284,7 @@ TABLES = {
         5,
         "Rank sums of semi-supervised constraint scores",
         _units(
-            kinds("clustering", SMALL_AND_ORL, CONSTRAINT_SCORES["clustering"], PS),
+            setups_of("clustering", SMALL_AND_ORL, CONSTRAINT_SCORES["clustering"], PS),
             semi_supervised_runs,
         ),
         partial(_rank_sum_cells, 5, "clustering"),
@@ -317,7 +295,8 @@ TABLES = {
         6,
         "Mean accuracy over the r % selected features, semi-supervised",
         _units(
-            kinds("clustering", SETS, [*COMPARED["clustering"], RIGHT_ORDER]), semi_supervised_runs
+            setups_of("clustering", SETS, [*COMPARED["clustering"], RIGHT_ORDER]),
+            semi_supervised_runs,
         ),
         partial(_mean_cells, 6, "clustering"),
         claims=partial(_first_place_claims, 6, "clustering"),

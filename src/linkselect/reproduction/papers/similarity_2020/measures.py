@@ -1,4 +1,4 @@
-"""What the papers' tables are made of: kept features, ranks over runs, new must-links."""
+"""The measures of Salmi, Hammouche & Macaire (2020): kept features, ranks, new must-links."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = [
 
 
 def kept_fraction(n_features: int) -> float:
-    """Return the share of features over which 2020 averages (r % in its tables 3 and 6).
+    """Return the share of features over which the paper averages (r % in its tables 3 and 6).
 
     5 % above 3,000 features, 10 % from 2,000 on, 20 % from 300 on, else all.
 
     Examples
     --------
-    >>> from linkselect.reproduction.measures import kept_fraction
+    >>> from linkselect.reproduction.papers.similarity_2020.measures import kept_fraction
     >>> [kept_fraction(n) for n in (34, 649, 2420, 7129)]
     [1.0, 0.2, 0.1, 0.05]
     """
@@ -43,21 +43,21 @@ def kept_fraction(n_features: int) -> float:
 def n_kept(n_features: int) -> int:
     """Return how many features the r % are, rounded up.
 
-    Table 8 of 2020 shows the rounding: its curve on CNAE-9 (171.2 features) goes on to 172.
+    Table 8 shows the rounding: its curve on CNAE-9 (171.2 features) goes on to 172.
     """
     # 0.1 * 2,420 is a little more than 242 in floating point.
     return int(np.ceil(round(kept_fraction(n_features) * n_features, 6)))
 
 
 def spread_counts(n_features: int, n_points: int) -> IntArray:
-    """Return at most `n_points` numbers of features from 1 to all, denser where they are few.
+    """Return at most `n_points` numbers of features from 1 to all, denser among small numbers.
 
     A curve rises over the first features and is flat later, so points are spread evenly in the
     square root.
 
     Examples
     --------
-    >>> from linkselect.reproduction.measures import spread_counts
+    >>> from linkselect.reproduction.papers.similarity_2020.measures import spread_counts
     >>> spread_counts(100, 6)
     array([  1,   8,  21,  41,  67, 100])
     """
@@ -68,7 +68,7 @@ def spread_counts(n_features: int, n_points: int) -> IntArray:
 
 
 def rank_sums(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Sum the ranks of methods over runs (2020, eq. 40): 1 for the most accurate in a run.
+    """Sum the ranks of methods over runs (equation 40): 1 for the most accurate in a run.
 
     Equal accuracies share the better rank, as the paper's sums show: with three methods they
     add up to less than 6 in a run.
@@ -84,7 +84,7 @@ def rank_sums(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
 
     Examples
     --------
-    >>> from linkselect.reproduction.measures import rank_sums
+    >>> from linkselect.reproduction.papers.similarity_2020.measures import rank_sums
     >>> rank_sums({"a": [0.9, 0.8], "b": [0.9, 0.7], "c": [0.5, 0.6]})
     {'a': 2.0, 'b': 3.0, 'c': 6.0}
     """
@@ -97,7 +97,7 @@ def average_ranks(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]
 
     Examples
     --------
-    >>> from linkselect.reproduction.measures import average_ranks
+    >>> from linkselect.reproduction.papers.similarity_2020.measures import average_ranks
     >>> average_ranks({"a": [95.0, 80.0], "b": [90.0, 85.0]})
     {'a': 1.5, 'b': 1.5}
     """
@@ -112,7 +112,7 @@ def _ranks(rows: Sequence[Sequence[float]]) -> NDArray[Any]:
 
 
 def new_must_links(groups: NDArray[Any], n_must: int) -> float:
-    """Compare the must-links between rows of one group with those given (NML, 2020 eq. 41).
+    """Compare the must-links between rows of one group with those given (NML, equation 41).
 
     Links are ordered pairs without self pairs, in the groups as in the `n_must` given.
 
@@ -132,7 +132,7 @@ def new_must_links(groups: NDArray[Any], n_must: int) -> float:
 
 
 def correct_new_must_links(groups: NDArray[Any], y: NDArray[Any], n_must: int) -> float:
-    """Return the share of the new must-links that join rows of one class (CNML, 2020 eq. 42).
+    """Return the share of the new must-links that join rows of one class (CNML, equation 42).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Accuracy where few training rows have labels and clustering finds the others (2020, sec. 5.3)."""
+"""Accuracy if few training rows have labels and clustering finds the others (section 5.3)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,24 @@ from linkselect.supervision import from_labels
 
 __all__ = ["clustering_curve", "label_by_clustering", "label_by_prototypes", "without"]
 
-# Kamvar, Klein & Manning (2003) join each sample with so many.
+# The number in Kamvar, Klein & Manning (2003).
 N_NEIGHBORS = 20
 
 
 def label_by_prototypes(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Give every row the label of the nearest labelled one; a labelled row keeps its own.
+    """Give every row the label of the nearest labelled row; a labelled row keeps its own.
+
+    `linkselect.search.nearest_prototypes` does the same, but adds up squared differences in another
+    order. On Dermatology and CNAE-9, whose features have a few values each, rounding then decides
+    between prototypes at equal distance: 3 of 39,000 rows change class, and stored results would
+    not be reproduced.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
         The rows.
     labels : array of int, shape (n_samples,)
-        Their classes, -1 where unknown.
+        Their classes, -1 if unknown.
 
     Returns
     -------
@@ -52,17 +57,17 @@ def label_by_clustering(
 
     Neighbours have a Gaussian affinity, rows of one class 1 and of two classes 0. Rows become
     points in the leading eigenvectors of the symmetrically normalised affinity, one more than there
-    are classes, without the one that knows nothing but the degrees; points are scaled to length 1.
-    A row gets the label of the nearest labelled point.
+    are classes, without the trivial eigenvector, which depends on the degrees only; points are
+    scaled to length 1. A row gets the label of the nearest labelled point.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
         The rows, in the features that were selected.
     labels : array of int, shape (n_samples,)
-        Their classes, -1 where unknown.
+        Their classes, -1 if unknown.
     n_neighbors : int, default=20
-        How many neighbours a row is joined with; all where there are fewer.
+        How many neighbours a row is joined with; all if there are fewer.
     sigma : float, default=1.0
         The width of the Gaussian.
 
@@ -83,10 +88,10 @@ def label_by_clustering(
 
 
 def without(vectors: FloatArray, direction: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of what the vectors span, less one direction.
+    """Return an orthonormal basis of the span of the vectors without one direction.
 
-    Where parts of the graph are not joined, the solver may give any mixture of the direction and
-    other eigenvectors; what they span without it is the same, unless a multiple eigenvalue is cut.
+    If the graph has several components, the solver may return any mixture of the direction and
+    other eigenvectors; their span without it is the same, unless a multiple eigenvalue is cut.
     """
     unit = direction / np.linalg.norm(direction)
     rest = vectors - np.outer(unit, unit @ vectors)
@@ -112,7 +117,7 @@ def clustering_curve(
     Parameters
     ----------
     train, labels : arrays of shape (n_train, d), (n_train,)
-        The training rows, and their classes from 0, -1 where unknown.
+        The training rows, and their classes from 0, -1 if unknown.
     test, y_test : arrays of shape (n_test, d), (n_test,)
         What is classified.
     order : array of int
