@@ -14,7 +14,8 @@ from sklearn.utils.validation import (
 )
 
 from linkselect.arrays import Matrix
-from linkselect.forms import FAINT, faint_columns
+from linkselect.columns import FAINT, faint_columns
+from linkselect.messages import GuidedValueError
 
 __all__ = ["check_labels", "check_samples", "check_spread", "index_of"]
 
@@ -29,9 +30,11 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         dtype="numeric",
         ensure_min_samples=2,
     )
-    if issparse(X) and not X.has_canonical_format:
+    if issparse(X) and not (X.has_canonical_format and X.data.all()):
+        # Entries that are stored twice would count twice, and stored zeros in another order.
         X = X.copy()
         X.sum_duplicates()
+        X.eliminate_zeros()
     return X
 
 
@@ -40,10 +43,10 @@ def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
     faint = faint_columns(X)
     if len(faint):
         name = f"feature {faint[0]}" if names is None else f"feature {names[faint[0]]!r}"
-        raise ValueError(
+        raise GuidedValueError(
             f"X has {len(faint)} features that vary by less than {FAINT:g}, the first of them "
-            f"{name}: the squares of so small differences underflow to 0. Use larger units, for "
-            "example by sklearn.preprocessing.MinMaxScaler()."
+            f"{name}: the squares of so small differences underflow to 0.",
+            "Use larger units, for example by sklearn.preprocessing.MinMaxScaler().",
         )
 
 
@@ -58,9 +61,10 @@ def check_labels(y: Any) -> Any:
         whole = labels[labels == labels]
         if np.isinf(whole).any() or (whole != np.floor(whole)).any():
             odd = whole[np.isinf(whole) | (whole != np.floor(whole))][0]
-            raise ValueError(
+            raise GuidedValueError(
                 f"y has the value {odd:g}, but classes are whole numbers or text, with -1, None or "
-                "NaN for unlabelled samples. Cut a continuous target into classes first."
+                "NaN for unlabelled samples.",
+                "Cut a continuous target into classes first.",
             )
     return labels
 

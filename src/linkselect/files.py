@@ -40,14 +40,15 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     part = target.with_name(f".{target.stem}.{secrets.token_hex(8)}.part{target.suffix}")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        yield part
-        with suppress(FileNotFoundError):
-            shutil.copymode(target, part)
-        part.replace(target)
+        try:
+            yield part
+            with suppress(FileNotFoundError):
+                shutil.copymode(target, part)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
-        if error.filename == str(part):
-            # Nobody knows the name of the temporary file.
-            error.filename, error.filename2 = str(path), None
-        raise
-    finally:
-        part.unlink(missing_ok=True)
+        if error.filename != str(part):
+            raise
+        # Nobody knows the name of the temporary file.
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None

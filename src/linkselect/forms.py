@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import (
     BLOCK_SIZE,
     blockwise,
@@ -29,9 +29,7 @@ from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
 
 __all__ = [
     "Moments",
-    "constant_columns",
     "degree_form",
-    "faint_columns",
     "laplacian_form",
     "laplacian_product",
     "moments",
@@ -44,11 +42,8 @@ SPARSE_EDGE_CHUNK = 1 << 14
 CANCELLATION = 1e-5
 # A mean is trusted to this share of its size, well above the rounding of long sums.
 ROUNDING = 1e-8
-# Squares of smaller differences, and their products with small weights, come near the smallest
-# numbers there are and lose their digits.
-FAINT = 1e-90
-# An error of a rebuilt value that is smaller, in units of the deviation, is rounding.
-REBUILT_EXACTLY = 1e-9
+# A reconstruction error below this share of the deviation is rounding.
+RECONSTRUCTED_EXACTLY = 1e-9
 
 
 def laplacian_form(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatArray:
@@ -116,7 +111,7 @@ def degree_form(
 
 
 def reconstruction_form(X: Matrix, weights: csr_array, n_jobs: int | None = None) -> FloatArray:
-    """Compute `|f - S f|^2`, the squared error of rebuilding, for every feature.
+    """Compute `|f - S f|^2`, the squared reconstruction error, for every feature.
 
     Parameters
     ----------
@@ -135,9 +130,9 @@ def reconstruction_form(X: Matrix, weights: csr_array, n_jobs: int | None = None
     def work(block: Matrix) -> FloatArray:
         centred = _without_mean(block)
         error = centred - weights @ centred
-        # Many features may be rebuilt exactly; rounding must not decide their order.
+        # Many features may be reconstructed exactly; rounding must not decide their order.
         deviation = np.sqrt(np.square(centred).mean(axis=0))
-        error[np.abs(error) <= REBUILT_EXACTLY * deviation] = 0.0
+        error[np.abs(error) <= RECONSTRUCTED_EXACTLY * deviation] = 0.0
         return np.square(error).sum(axis=0)
 
     return blockwise(work, X, n_jobs=n_jobs)
@@ -171,23 +166,30 @@ class Moments:
         origin = self._origin[self.mass.argmax()]
         means = self.means_minus(origin)
         mass = self.mass.sum()
-        overall = self.mass @ means / (mass or 1.0)
-        scatter = self.within() + self.mass @ (means - overall) ** 2
+        overall = self._summed(means) / (mass or 1.0)
+        scatter = self.within() + self._summed((means - overall) ** 2)
         return Moments(np.array([mass]), scatter[None], origin[None], overall[None])
 
     def between(self) -> FloatArray:
         """Return the sum over groups of `mass * (mean - overall mean)^2`."""
         whole = self.together()
         gaps = self.means_minus_group(whole, 0)
-        # Means that are equal but for their last digit are equal: the features whose means all are
+        # Means that differ in their last digit only are equal: the features whose means all are
         # tie, and rounding must not decide their order.
         means = np.abs(self.means_minus(whole._origin[0])) + np.abs(whole._offset[0])
         gaps[np.abs(gaps) <= 2 * np.finfo(np.float64).eps * means] = 0.0
-        return self.mass @ gaps**2
+        return self._summed(gaps**2)
 
     def within(self) -> FloatArray:
         """Return the scatter inside groups."""
         return self.scatter.sum(axis=0)
+
+    def _summed(self, values: FloatArray) -> FloatArray:
+        """Add up values over groups, weighted by mass.
+
+        Not by a matrix product: the last digit of that depends on a column's place.
+        """
+        return (self.mass[:, None] * values).sum(axis=0)
 
 
 def moments(block: Matrix, codes: IntArray, weights: FloatArray | None = None) -> Moments:
@@ -277,45 +279,6 @@ def _absent_weight(
     return absent
 
 
-def constant_columns(X: Matrix) -> BoolArray:
-    """Tell which features have one value only, by comparing the values themselves."""
-    if issparse(X):
-        X = X.tocsc()
-        low = X.min(axis=0).toarray().ravel()
-        return low == X.max(axis=0).toarray().ravel()
-    # Most features that vary show it in a few rows, so only the others are read to the end.
-    constant = (X[: min(8, X.shape[0])] == X[0]).all(axis=0)
-    left = np.flatnonzero(constant)
-    for part in slices(len(left), max(BLOCK_SIZE // X.shape[0], 16)):
-        constant[left[part]] = (X[:, left[part]] == X[0, left[part]]).all(axis=0)
-    return constant
-
-
-def faint_columns(X: Matrix) -> IntArray:
-    """List the features that vary, but by so little that squared differences underflow."""
-    if X.dtype.kind != "f" or X.dtype.itemsize < 8:
-        return np.empty(0, dtype=np.intp)  # narrow types hold no such numbers
-    if issparse(X):
-        stored = np.abs(X.data)
-        if not ((stored > 0) & (stored < 1.0)).any():
-            return np.empty(0, dtype=np.intp)
-        X = X.tocsc()
-        extent = (X.max(axis=0) - X.min(axis=0)).toarray().ravel()
-        return np.flatnonzero((extent > 0) & (extent < FAINT))
-    left = np.flatnonzero(_extent(X[: min(8, X.shape[0])]) < FAINT)
-    found = [np.empty(0, dtype=np.intp)]
-    for part in slices(len(left), max(BLOCK_SIZE // X.shape[0], 16)):
-        extent = _extent(X[:, left[part]])
-        found.append(left[part][(extent > 0) & (extent < FAINT)])
-    return np.concatenate(found)
-
-
-def _extent(block: FloatArray) -> FloatArray:
-    # The range of huge values may overflow, and is anything but faint.
-    with np.errstate(over="ignore"):
-        return block.max(axis=0) - block.min(axis=0)
-
-
 # -- one function per kind of graph ---------------------------------------------------------
 
 
@@ -364,7 +327,8 @@ def _group_form(graph: Groups, block: Matrix) -> FloatArray:
     form += ((strong.mass.sum() - strong.mass)[:, None] * plain.scatter).sum(axis=0)
     for group, mass in enumerate(strong.mass):
         others = np.where(np.arange(len(plain.mass)) == group, 0.0, plain.mass)
-        form += mass * (others @ plain.means_minus_group(strong, group) ** 2)
+        gaps = plain.means_minus_group(strong, group)
+        form += mass * (others[:, None] * gaps**2).sum(axis=0)
     return graph.weight * form
 
 

@@ -78,7 +78,7 @@ class Products:
         return Products(self.rows[chosen], self.norms[chosen], self.scale, self.errors[chosen])
 
     def distances(self, queries: Any, pool: Products) -> NDArray[Any]:
-        """Compute the distances from some rows to those of `pool`, but for the queries' norms.
+        """Compute squared distances to the rows of `pool`, without the queries' own squared norms.
 
         What is left out, the norm of the query, is the same for a whole row of the result.
         """

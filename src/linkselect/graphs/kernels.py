@@ -12,8 +12,10 @@ from scipy.sparse import csr_array, issparse
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import map_threads, slices
 from linkselect.graphs.distances import pair_distances, products, row_tiles
-from linkselect.graphs.kinds import Edges, Kernel, members_of
+from linkselect.graphs.kinds import Edges, Kernel
 from linkselect.graphs.neighbors import nearest
+from linkselect.messages import GuidedValueError
+from linkselect.pairs import members_of
 
 __all__ = [
     "auto_sigma",
@@ -103,16 +105,16 @@ def gaussian_edges(near: Edges, sigma: float) -> Edges:
     """Turn edges weighted by squared distance into edges weighted by a Gaussian."""
     weighted = near.reweigh(gaussian(near.weights, sigma))
     if weighted.weights.max(initial=0.0) < FAINT:
-        raise underflow(near.weights.min(initial=np.inf), sigma)
+        raise underflow_error(near.weights.min(initial=np.inf), sigma)
     return weighted
 
 
-def underflow(smallest: float, sigma: float) -> ValueError:
+def underflow_error(smallest: float, sigma: float) -> GuidedValueError:
     """Say that a graph has lost all its weights."""
-    return ValueError(
+    return GuidedValueError(
         f"Every weight of the graph is 0 or nearly 0 with sigma={sigma:g}, since even the nearest "
-        f'samples are {np.sqrt(smallest):g} apart. Increase sigma, pass sigma="auto", or scale the '
-        "features (MinMaxScaler)."
+        f"samples are {np.sqrt(smallest):g} apart.",
+        'Increase sigma, pass sigma="auto", or scale the features (MinMaxScaler).',
     )
 
 
@@ -153,7 +155,7 @@ def kernel_graph(
 
     map_threads(work, tile_members(groups), n_jobs)
     if complete and not degrees.any():
-        raise underflow(nearest(X, 1, n_jobs=n_jobs)[2].min(), sigma)
+        raise underflow_error(nearest(X, 1, n_jobs=n_jobs)[2].min(), sigma)
     return replace(bare, degrees=degrees + complete)
 
 

@@ -6,7 +6,6 @@ is best described in parts is a tuple of graphs whose weights add up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import sum_by
 from linkselect.graphs.distances import Products
 
-__all__ = ["Edges", "Graph", "Groups", "Kernel", "degrees", "members_of"]
+__all__ = ["Edges", "Graph", "Groups", "Kernel", "degrees"]
 
 
 @dataclass(frozen=True)
@@ -140,11 +139,3 @@ def degrees(graph: Graph) -> FloatArray:
     if isinstance(graph, tuple):
         return sum((degrees(part) for part in graph[1:]), start=degrees(graph[0]))
     return graph.degrees
-
-
-def members_of(codes: IntArray) -> Iterator[IntArray]:
-    """Yield the samples of each group."""
-    by_code = np.argsort(codes, kind="stable")
-    by_code = by_code[np.count_nonzero(codes < 0) :]
-    if by_code.size:
-        yield from np.split(by_code, np.flatnonzero(np.diff(codes[by_code])) + 1)

@@ -7,8 +7,9 @@ import numpy as np
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.graphs.distances import pair_distances, products
 from linkselect.graphs.kernels import gaussian, gaussian_edges, kernel_graph
-from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel, members_of
+from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
 from linkselect.graphs.neighbors import join_edges, nearest
+from linkselect.pairs import members_of
 from linkselect.supervision import Supervision
 
 __all__ = [
@@ -23,77 +24,78 @@ __all__ = [
 ]
 
 
-def must_graph(supervision: Supervision, weight: float = 1.0) -> Edges | Groups:
+def must_graph(known: Supervision, weight: float = 1.0) -> Edges | Groups:
     """Join the samples of every must-link."""
-    if supervision.must is None:
-        return Groups(supervision.classes, weight=weight)
-    return _listed(supervision, supervision.must).reweigh(weight)
+    if known.must is None:
+        return Groups(known.classes, weight=weight)
+    return _listed(known, known.must).reweigh(weight)
 
 
-def cannot_graph(supervision: Supervision, strength: FloatArray | None = None) -> Edges | Groups:
+def cannot_graph(known: Supervision, strength: FloatArray | None = None) -> Edges | Groups:
     """Join the samples of every cannot-link.
 
     With `strength`, a value per sample, the edge between i and j weighs
     `strength[i] + strength[j]` instead of 1.
     """
-    if supervision.cannot is None:
-        return Groups(supervision.classes, across=True, strength=strength)
-    edges = _listed(supervision, supervision.cannot)
+    if known.cannot is None:
+        return Groups(known.classes, across=True, strength=strength)
+    edges = _listed(known, known.cannot)
     if strength is None:
         return edges
     return edges.reweigh(strength[edges.left] + strength[edges.right])
 
 
-def lsdf_graph(near: Edges, supervision: Supervision, gamma: float) -> Graph:
-    """Weigh must-links by gamma and neighbours by 1 where either is unlabelled (C3)."""
-    unlabelled = supervision.unlabelled
+def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
+    """Build the LSDF graph (C3): gamma on must-links, 1 on neighbours if either is unlabelled."""
+    unlabelled = known.unlabelled
     free = near.keep(unlabelled[near.left] | unlabelled[near.right])
-    return free.reweigh(1.0), must_graph(supervision, gamma)
+    return free.reweigh(1.0), must_graph(known, gamma)
 
 
 def constrained_graph(
-    X: Matrix, near: Edges, supervision: Supervision, sigma: float, n_jobs: int | None = None
+    X: Matrix, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
 ) -> Graph:
     """Weigh neighbours and must-links by a Gaussian (C5)."""
-    return gaussian_edges(near, sigma), *_far_must(X, near, supervision, sigma, n_jobs)
+    return gaussian_edges(near, sigma), *_far_must(X, near, known, sigma, n_jobs)
 
 
 def reward_graph(
-    X: Matrix, near: Edges, supervision: Supervision, sigma: float, n_jobs: int | None = None
+    X: Matrix, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
 ) -> Graph:
-    """Weigh what should not be: near cannot-links and far must-links, besides free neighbours (C6).
+    """Build the C6 graph: weight where labels and distances disagree, plus ordinary neighbours.
 
-    With `g` the Gaussian: `g + g^2` on near cannot-links, `g^2` on must-links that are not
-    near, 0 on near must-links and `g` on all other neighbours.
+    Labels and distances disagree on near cannot-links and on far must-links. With `g` the
+    Gaussian: `g + g^2` on near cannot-links, `g^2` on must-links that are not near, 0 on near
+    must-links and `g` on all other neighbours.
     """
     weights = gaussian_edges(near, sigma).weights
-    must, cannot = _linked(near, supervision)
+    must, cannot = _linked(near, known)
     weights = np.where(must, 0.0, np.where(cannot, weights + weights**2, weights))
     # The square of a Gaussian is the Gaussian of a width smaller by the square root of 2.
     narrow = sigma / np.sqrt(2.0)
-    return near.reweigh(weights), *_far_must(X, near, supervision, narrow, n_jobs)
+    return near.reweigh(weights), *_far_must(X, near, known, narrow, n_jobs)
 
 
 def compensated_graph(
-    near: Edges, supervision: Supervision, sigma: float, gamma: float, compensation: float
+    near: Edges, known: Supervision, sigma: float, gamma: float, compensation: float
 ) -> Graph:
     """Weigh must-links by 1 if near, else by `compensation`; damp near cannot-links (C7)."""
     weights = gaussian_edges(near, sigma).weights
-    must, cannot = _linked(near, supervision)
+    must, cannot = _linked(near, known)
     # All must-links get `compensation` from their own graph; near ones are topped up to 1.
     weights = np.where(must, 1.0 - compensation, np.where(cannot, (1.0 - gamma) * weights, weights))
-    return near.reweigh(weights), must_graph(supervision, compensation)
+    return near.reweigh(weights), must_graph(known, compensation)
 
 
-def affinity_graph(near: Edges, supervision: Supervision, sigma: float) -> Edges:
+def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
     """Weigh neighbours by a Gaussian and must-links by 1, without cannot-links (Kamvar et al.)."""
-    must, cannot = _linked(near, supervision)
+    must, cannot = _linked(near, known)
     free = gaussian_edges(near, sigma).keep(~(must | cannot))
-    links = supervision.must
+    links = known.must
     if links is None:
         inside = [
             members[np.column_stack(np.triu_indices(len(members), k=1))]
-            for members in members_of(supervision.classes)
+            for members in members_of(known.classes)
         ]
         links = np.concatenate([np.empty((0, 2), dtype=np.intp), *inside])
     return Edges(
@@ -123,21 +125,21 @@ def class_neighbors(
     return join_edges(n_samples, *same).reweigh(1.0), join_edges(n_samples, *other).reweigh(1.0)
 
 
-def _listed(supervision: Supervision, links: IntArray) -> Edges:
+def _listed(known: Supervision, links: IntArray) -> Edges:
     ones = np.ones(len(links))
-    return Edges(len(supervision.classes), links[:, 0], links[:, 1], ones)
+    return Edges(len(known.classes), links[:, 0], links[:, 1], ones)
 
 
-def _linked(near: Edges, supervision: Supervision) -> tuple[BoolArray, BoolArray]:
+def _linked(near: Edges, known: Supervision) -> tuple[BoolArray, BoolArray]:
     """Tell which edges are must-links and which are cannot-links."""
-    if supervision.must is None or supervision.cannot is None:
-        left, right = supervision.classes[near.left], supervision.classes[near.right]
-        known = (left >= 0) & (right >= 0)
-        return known & (left == right), known & (left != right)
+    if known.must is None or known.cannot is None:
+        left, right = known.classes[near.left], known.classes[near.right]
+        labelled = (left >= 0) & (right >= 0)
+        return labelled & (left == right), labelled & (left != right)
     edges = np.column_stack([near.left, near.right])
     return (
-        _among(edges, supervision.must, near.n_samples),
-        _among(edges, supervision.cannot, near.n_samples),
+        _among(edges, known.must, near.n_samples),
+        _among(edges, known.cannot, near.n_samples),
     )
 
 
@@ -149,15 +151,15 @@ def _among(edges: IntArray, links: IntArray, n_samples: int) -> BoolArray:
 
 
 def _far_must(
-    X: Matrix, near: Edges, supervision: Supervision, sigma: float, n_jobs: int | None
+    X: Matrix, near: Edges, known: Supervision, sigma: float, n_jobs: int | None
 ) -> tuple[Edges | Kernel, ...]:
     """Weigh the must-links that are not neighbours by a Gaussian."""
-    if not supervision.has_must:
+    if not known.has_must:
         return ()
-    if supervision.must is None:
+    if known.must is None:
         mask = near.reweigh(1.0).to_csr()
-        return (kernel_graph(X, sigma, codes=supervision.classes, without=mask, n_jobs=n_jobs),)
+        return (kernel_graph(X, sigma, codes=known.classes, without=mask, n_jobs=n_jobs),)
     edges = np.column_stack([near.left, near.right])
-    links = supervision.must[~_among(supervision.must, edges, near.n_samples)]
-    far = _listed(supervision, links)
+    links = known.must[~_among(known.must, edges, near.n_samples)]
+    far = _listed(known, links)
     return (far.reweigh(gaussian(pair_distances(X, far.left, far.right, n_jobs), sigma)),)

@@ -14,6 +14,7 @@ from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import map_threads, slices
 from linkselect.graphs.distances import Products, pair_distances, products, row_tiles
 from linkselect.graphs.kinds import Edges
+from linkselect.messages import GuidedValueError
 
 __all__ = ["ball_edges", "join_edges", "nearest", "nearest_edges"]
 
@@ -25,7 +26,7 @@ MUTUAL_TILE_SIZE = 1 << 21
 
 
 def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edges:
-    """Join samples where either is among the nearest of the other.
+    """Join two samples if either is among the nearest of the other.
 
     Parameters
     ----------
@@ -43,9 +44,10 @@ def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edg
     """
     n_samples = X.shape[0]
     if n_neighbors >= n_samples:
-        raise ValueError(
+        raise GuidedValueError(
             f"n_neighbors={n_neighbors}, but X has {n_samples} samples, so a sample has only "
-            f"{n_samples - 1} others. Choose n_neighbors from 1 to {n_samples - 1}."
+            f"{n_samples - 1} others.",
+            f"Choose n_neighbors from 1 to {n_samples - 1}.",
         )
     return join_edges(n_samples, *nearest(X, n_neighbors, n_jobs=n_jobs))
 
@@ -122,10 +124,14 @@ def _mutual_candidates(
 ) -> tuple[IntArray, IntArray] | None:
     """List every pair that can be among the nearest, with each product used for both its ends.
 
-    Returns None where the products leave too many pairs open.
+    Returns None if the products leave too many pairs open.
     """
     n_samples = len(rows.norms)
     parts = slices(n_samples, max(isqrt(MUTUAL_TILE_SIZE), n_neighbors + 1))
+    # Threads write to slices of `reach` that may overlap, without a lock. That is harmless: every
+    # value written is an upper bound of the distance to the n-th neighbour, so whichever write
+    # survives, `reach` stays one. A bound that was lost only leaves more candidates, and the exact
+    # distances decide among these. So the result never depends on the order of the threads.
     reach = np.full(n_samples, np.inf)
     overfull = threading.Event()
 
@@ -176,7 +182,7 @@ def _candidates(
 ) -> tuple[IntArray, IntArray] | None:
     """List every pair that can be among the nearest, given the error of the products.
 
-    Returns None where that is more than `most` times the number of neighbours.
+    Returns None if that is more than `most` times the number of neighbours.
     """
     reference = rows if len(pool) == len(rows.norms) else rows.take(pool)
     tile = rows.distances(queries, reference)

@@ -1,6 +1,5 @@
 """Scores of single features: pure functions of the data, graphs and supervision."""
 
-from linkselect.scores.ensemble import ensemble_constrained_laplacian
 from linkselect.scores.pairwise import (
     compensated_laplacian,
     constrained_laplacian,
@@ -8,9 +7,10 @@ from linkselect.scores.pairwise import (
     constraint_ratio,
     laplacian_constraint,
     lsdf,
+    weighted_compensated_laplacian,
+    weighted_constrained_laplacian,
 )
 from linkselect.scores.relief import relieff
-from linkselect.scores.scgs import scgs
 from linkselect.scores.supervised import fisher, fisher_markov, frll
 from linkselect.scores.unsupervised import laplacian, sparsity, spectral, variance
 
@@ -19,7 +19,6 @@ __all__ = [
     "constrained_laplacian",
     "constraint_difference",
     "constraint_ratio",
-    "ensemble_constrained_laplacian",
     "fisher",
     "fisher_markov",
     "frll",
@@ -27,8 +26,9 @@ __all__ = [
     "laplacian_constraint",
     "lsdf",
     "relieff",
-    "scgs",
     "sparsity",
     "spectral",
     "variance",
+    "weighted_compensated_laplacian",
+    "weighted_constrained_laplacian",
 ]

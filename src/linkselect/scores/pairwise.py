@@ -1,4 +1,4 @@
-"""Scores that look at must-link and cannot-link pairs, alone or besides all samples."""
+"""Scores that look at must-link and cannot-link pairs, alone or together with all samples."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from linkselect.arrays import FloatArray, Matrix
+from linkselect.bibliography import cites
 from linkselect.blocks import blockwise
 from linkselect.forms import degree_form, laplacian_form, moments
 from linkselect.graphs.kernels import gaussian_edges
@@ -30,99 +31,128 @@ __all__ = [
     "constraint_ratio",
     "laplacian_constraint",
     "lsdf",
+    "weighted_compensated_laplacian",
+    "weighted_constrained_laplacian",
 ]
 
 
-def constraint_ratio(X: Matrix, supervision: Supervision, n_jobs: int | None = None) -> FloatArray:
+@cites("zhang2008")
+def constraint_ratio(X: Matrix, known: Supervision, n_jobs: int | None = None) -> FloatArray:
     """Compare the change along must-links with that along cannot-links; smaller is better."""
-    apart = laplacian_form(X, cannot_graph(supervision), n_jobs)
-    return ratio(laplacian_form(X, must_graph(supervision), n_jobs), apart)
+    apart = laplacian_form(X, cannot_graph(known), n_jobs)
+    return ratio(laplacian_form(X, must_graph(known), n_jobs), apart)
 
 
+@cites("zhang2008")
 def constraint_difference(
-    X: Matrix, supervision: Supervision, weight: float, n_jobs: int | None = None
+    X: Matrix, known: Supervision, weight: float, n_jobs: int | None = None
 ) -> FloatArray:
     """Subtract the weighted change along cannot-links from must-links'; smaller is better."""
-    apart = laplacian_form(X, cannot_graph(supervision), n_jobs)
-    return laplacian_form(X, must_graph(supervision), n_jobs) - weight * apart
+    apart = laplacian_form(X, cannot_graph(known), n_jobs)
+    return laplacian_form(X, must_graph(known), n_jobs) - weight * apart
 
 
+@cites("zhao2008", "salmi2020")
 def lsdf(
-    X: Matrix, near: Edges, supervision: Supervision, gamma: float, n_jobs: int | None = None
+    X: Matrix, near: Edges, known: Supervision, gamma: float, n_jobs: int | None = None
 ) -> FloatArray:
     """Compare the change among the alike with that along cannot-links (C3); smaller is better."""
-    alike = laplacian_form(X, lsdf_graph(near, supervision, gamma), n_jobs)
-    return ratio(alike, laplacian_form(X, cannot_graph(supervision), n_jobs))
+    alike = laplacian_form(X, lsdf_graph(near, known, gamma), n_jobs)
+    return ratio(alike, laplacian_form(X, cannot_graph(known), n_jobs))
 
 
+@cites("kalakech2011", "salmi2020")
 def laplacian_constraint(
-    X: Matrix, kernel: Graph, supervision: Supervision, n_jobs: int | None = None
+    X: Matrix, kernel: Graph, known: Supervision, n_jobs: int | None = None
 ) -> FloatArray:
     """Multiply Laplacian Score on a kernel graph by Constraint Score (C4); smaller is better."""
     with np.errstate(invalid="ignore"):  # infinity times 0 is as undefined as 0 / 0
-        return laplacian(X, kernel, n_jobs) * constraint_ratio(X, supervision, n_jobs)
+        return laplacian(X, kernel, n_jobs) * constraint_ratio(X, known, n_jobs)
 
 
+@cites("benabdeslem2011", "benabdeslem2014", "salmi2020")
 def constrained_laplacian(
     X: Matrix,
     near: Edges,
-    supervision: Supervision,
+    known: Supervision,
     sigma: float,
     variant: Literal["2011", "2014"],
     n_jobs: int | None = None,
-    *,
-    self_weight: float = 0.0,
 ) -> FloatArray:
-    """Compare the change among the alike with what should change (C5, C6); smaller is better.
+    """Divide the variation between alike samples by that between unlike ones (C5, C6).
 
-    The denominator has cannot-links, weighted by the degrees of their ends, and the spread of
-    unlabelled samples about the overall mean. A sample's weight with itself counts in its degree.
+    Smaller is better. Samples weigh as much as their edges do together: in variant "2011" those of
+    neighbours and must-links, in variant "2014" those of neighbours.
     """
     if variant == "2011":
-        alike = constrained_graph(X, near, supervision, sigma, n_jobs)
-        weights = degrees(alike) + self_weight
+        alike = constrained_graph(X, near, known, sigma, n_jobs)
+        weights = degrees(alike)
     else:
-        alike = reward_graph(X, near, supervision, sigma, n_jobs)
-        weights = degrees(gaussian_edges(near, sigma)) + self_weight
-    apart = _free_spread(X, supervision, weights, n_jobs)
-    if supervision.has_cannot:
-        apart += laplacian_form(X, cannot_graph(supervision, weights), n_jobs)
+        alike = reward_graph(X, near, known, sigma, n_jobs)
+        weights = degrees(gaussian_edges(near, sigma))
+    return weighted_constrained_laplacian(X, alike, known, weights, n_jobs)
+
+
+def weighted_constrained_laplacian(
+    X: Matrix,
+    alike: Graph,
+    known: Supervision,
+    weights: FloatArray,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Compute the ratio of C5 and C6 from their graph and the weight of each sample.
+
+    The denominator has cannot-links, weighted by the sum over their two ends, and the weighted
+    spread of unlabelled samples about the overall mean.
+    """
+    apart = _free_spread(X, known, weights, n_jobs)
+    if known.has_cannot:
+        apart += laplacian_form(X, cannot_graph(known, weights), n_jobs)
     return ratio(2.0 * laplacian_form(X, alike, n_jobs), apart)
 
 
+@cites("yang2016", "salmi2020")
 def compensated_laplacian(
     X: Matrix,
     near: Edges,
-    supervision: Supervision,
+    known: Supervision,
     sigma: float,
     gamma: float,
     compensation: float,
     n_jobs: int | None = None,
-    *,
-    self_weight: float = 0.0,
 ) -> FloatArray:
-    """Compare the change among alike samples with total plus between minus within scatter (C7).
+    """Divide the variation between alike samples by total plus between minus within scatter (C7).
 
-    Smaller is better; where the denominator is not positive the score is NaN. A sample's weight
-    with itself counts in its degree.
+    Smaller is better; if the denominator is not positive, the score is NaN.
     """
-    graph = compensated_graph(near, supervision, sigma, gamma, compensation)
-    total = degree_form(X, degrees(graph) + self_weight, n_jobs=n_jobs)
+    alike = compensated_graph(near, known, sigma, gamma, compensation)
+    return weighted_compensated_laplacian(X, alike, known, degrees(alike), n_jobs)
 
-    def between_less_within(block: Matrix) -> FloatArray:
-        parts = moments(block, supervision.classes)
+
+def weighted_compensated_laplacian(
+    X: Matrix,
+    alike: Graph,
+    known: Supervision,
+    weights: FloatArray,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Compute the ratio of C7 from its graph and the weight of each sample in the total scatter."""
+    total = degree_form(X, weights, n_jobs=n_jobs)
+
+    def between_minus_within(block: Matrix) -> FloatArray:
+        parts = moments(block, known.classes)
         return parts.between() - parts.within()
 
-    denominator = total + blockwise(between_less_within, X, n_jobs=n_jobs)
-    score = ratio(2.0 * laplacian_form(X, graph, n_jobs), denominator)
+    denominator = total + blockwise(between_minus_within, X, n_jobs=n_jobs)
+    score = ratio(2.0 * laplacian_form(X, alike, n_jobs), denominator)
     return np.where(denominator > 0, score, np.nan)
 
 
 def _free_spread(
-    X: Matrix, supervision: Supervision, weights: FloatArray, n_jobs: int | None
+    X: Matrix, known: Supervision, weights: FloatArray, n_jobs: int | None
 ) -> FloatArray:
     """Sum the weighted squared deviations of unlabelled samples from the overall mean."""
-    labelled = (~supervision.unlabelled).astype(np.intp)
+    labelled = (~known.unlabelled).astype(np.intp)
     if labelled.all():
         return np.zeros(X.shape[1])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect.bibliography import cites
 from linkselect.blocks import dense_blocks, map_threads, slices
+from linkselect.compiled.manhattan import FEATURES_PER_SUM, manhattan_distances
 
 __all__ = ["relieff"]
 
-# A proposed distance is a float32 sum over at most this many features at a time, so that its
-# rounding error stays small however many features there are.
-FEATURES_PER_SUM = 4096
 # Distances closer than this, per feature, are ties. It is far above the rounding of a float64 sum
 # and far below any difference that means something, so a tie in exact arithmetic stays one
 # whatever the unit of a feature.
@@ -27,6 +25,7 @@ COMPARISONS_WORTH_COMPILING = 2e9
 ROWS_PER_BLOCK = 64
 
 
+@cites("robnik2003", "kira1992")
 def relieff(
     X: Matrix,
     classes: IntArray,
@@ -87,7 +86,7 @@ def _difference_codes(X: Matrix, discrete: BoolArray) -> FloatArray:
     codes = np.empty(X.shape)
     for columns, block in dense_blocks(X):
         low, high = block.min(axis=0), block.max(axis=0)
-        # Halves, where the whole range would overflow.
+        # Halves, if the whole range would overflow.
         half = np.where(np.maximum(np.abs(low), np.abs(high)) > 1e300, 0.5, 1.0)
         extent = half * high - half * low
         codes[:, columns] = (half * block - half * low) / np.where(extent > 0, extent, 1.0)
@@ -110,7 +109,7 @@ def _proposals(codes: FloatArray, discrete: BoolArray) -> Callable[[slice], NDAr
     """Return what gives the distances from some rows to all, right to single precision."""
     n_samples, n_features = codes.shape
     if n_samples**2 * n_features > COMPARISONS_WORTH_COMPILING:
-        compiled = compiled_distances()
+        compiled = manhattan_distances()
         if compiled is not None:
             single = codes.astype(np.float32)
             return lambda rows: compiled(single[rows], single)
@@ -125,39 +124,6 @@ def _proposals(codes: FloatArray, discrete: BoolArray) -> Callable[[slice], NDAr
         return distances
 
     return by_scipy
-
-
-@cache
-def compiled_distances() -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]] | None:
-    """Compile the sum of `minimum(|a - b|, 1)`; None without numba.
-
-    It measured several times as fast as SciPy's, and its proposals are decided in float64,
-    so the scores are the same either way.
-    """
-    try:
-        from numba import njit
-    except ImportError:
-        return None
-
-    # Sums may be reordered, or they would not be vectorised; the error bound holds for any order.
-    @njit(nogil=True, fastmath={"reassoc", "nsz"})
-    def distances(rows: Any, columns: Any) -> Any:
-        result = np.empty((rows.shape[0], columns.shape[0]), np.float32)
-        for column in range(columns.shape[0]):
-            for row in range(rows.shape[0]):
-                total: Any = 0.0
-                for start in range(0, rows.shape[1], FEATURES_PER_SUM):
-                    # Slices, since an index that starts at 0 lets the loop be vectorised.
-                    a = rows[row, start : start + FEATURES_PER_SUM]
-                    b = columns[column, start : start + FEATURES_PER_SUM]
-                    part = np.float32(0)
-                    for feature in range(a.size):
-                        part += min(abs(a[feature] - b[feature]), np.float32(1))
-                    total += part
-                result[row, column] = total
-        return result
-
-    return distances
 
 
 def _candidates(

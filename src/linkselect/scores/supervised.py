@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.bibliography import cites
 from linkselect.blocks import blockwise
 from linkselect.forms import laplacian_form, moments
 from linkselect.graphs.kinds import Edges
@@ -13,6 +14,7 @@ from linkselect.scores.ratios import ratio
 __all__ = ["fisher", "fisher_markov", "frll"]
 
 
+@cites("duda2001")
 def fisher(X: Matrix, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
     """Compare the scatter of class means with the scatter inside classes; larger is better."""
 
@@ -23,6 +25,7 @@ def fisher(X: Matrix, classes: IntArray, n_jobs: int | None = None) -> FloatArra
     return blockwise(work, X, n_jobs=n_jobs)
 
 
+@cites("cheng2011")
 def fisher_markov(
     X: Matrix, classes: IntArray, gamma: float, n_jobs: int | None = None
 ) -> FloatArray:
@@ -41,6 +44,7 @@ def fisher_markov(
     return blockwise(work, X, n_jobs=n_jobs)
 
 
+@cites("pan2013")
 def frll(
     X: Matrix,
     same: Edges,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from linkselect.arrays import FloatArray, Matrix
+from linkselect.bibliography import cites
 from linkselect.forms import degree_form, laplacian_form, reconstruction_form
 from linkselect.graphs.kinds import Graph, degrees
 from linkselect.scores.ratios import ratio
@@ -15,12 +16,14 @@ from linkselect.scores.ratios import ratio
 __all__ = ["laplacian", "sparsity", "spectral", "variance"]
 
 
+@cites("duda2001")
 def variance(X: Matrix, n_jobs: int | None = None) -> FloatArray:
     """Average the squared deviation from the mean; larger is better."""
     n_samples = X.shape[0]
     return degree_form(X, np.ones(n_samples), n_jobs=n_jobs) / n_samples
 
 
+@cites("he2005")
 def laplacian(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatArray:
     """Compare the change along edges with the overall spread; smaller is better.
 
@@ -29,6 +32,7 @@ def laplacian(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatArray:
     return ratio(laplacian_form(X, graph, n_jobs), degree_form(X, degrees(graph), n_jobs=n_jobs))
 
 
+@cites("zhao2007")
 def spectral(
     X: Matrix,
     graph: Graph,
@@ -56,8 +60,9 @@ def spectral(
     return ratio(change, spread) if style == 2 else ratio(2.0 * spread - change, energy)
 
 
+@cites("liu2012")
 def sparsity(X: Matrix, weights: csr_array, n_jobs: int | None = None) -> FloatArray:
-    """Compare the error of rebuilding a feature with its variance; smaller is better.
+    """Compare the reconstruction error of a feature with its variance; smaller is better.
 
     `|f - S f|^2 / mean((f - mean(f))^2)`, where the rows of the weights S sum to 1. This is eq. 9
     of the paper; its eq. 10 has `S S'` where the sum needs `S' S`, and a denominator n times as

@@ -8,6 +8,7 @@ from linkselect.search.mrmr import mrmr
 from linkselect.search.nearest_neighbor import AccuracyPath, select_by_nearest_neighbor
 from linkselect.search.redundancy import least_redundant, rank_merit
 from linkselect.search.similarity import SimilarityPath, select_from_groups, select_from_pairs
+from linkselect.search.sparse_regression import SparseRegression, scgs
 from linkselect.search.targets import (
     PairTarget,
     draw_from_groups,
@@ -29,6 +30,7 @@ __all__ = [
     "Discrete",
     "PairTarget",
     "SimilarityPath",
+    "SparseRegression",
     "TraceRatioOptimum",
     "best_trace_ratio",
     "between_and_within",
@@ -44,6 +46,7 @@ __all__ = [
     "nearest_prototypes",
     "pair_target",
     "rank_merit",
+    "scgs",
     "select_by_nearest_neighbor",
     "select_from_groups",
     "select_from_pairs",

@@ -25,6 +25,7 @@ from linkselect.search.criterion import (
     one_feature_kernel,
 )
 from linkselect.search.kernel_terms import kernel_terms
+from linkselect.search.screening import FEW, compiled_screen
 
 __all__ = ["AllPairs", "memory_needed"]
 
@@ -65,7 +66,7 @@ class _Rows(NamedTuple):
 class AllPairs(SimilarityCriterion):
     """The criterion over all ordered pairs of samples that have a group.
 
-    Only blocks on and above the diagonal are kept. Twice the sum over a block, less its square
+    Only blocks on and above the diagonal are kept. Twice the sum over a block, minus its square
     part, is its share of the full sum; the diagonal always fits.
 
     Parameters
@@ -85,13 +86,14 @@ class AllPairs(SimilarityCriterion):
         self.sigma = sigma
         self.n_features, self.n_samples = self.columns.shape
         self.map = partial(map_threads, n_jobs=n_jobs)
+        scaled = self._centred()
+        self.screen = compiled_screen(self.columns, scaled, groups, sigma, self.map)
         group_end = np.searchsorted(groups, groups, side="right")
         self.blocks = []
         for rows in slices(self.n_samples, ROWS_PER_BLOCK):
             target = (groups[rows, None] == groups[rows.start :]) * 1.0
             alike = slice(rows.start, int(group_end[rows.stop - 1]))
             self.blocks.append(_Rows(rows, alike, np.ones_like(target), target))
-        scaled = self._centred()
         self.squared_terms, self.squared_remainder = self._all_terms(np.sqrt(2.0) * scaled)
         self.plain_terms, self.plain_remainder = self._all_terms(scaled)
         # Scaled values are rounded, and a Gaussian changes by less than its argument: this bounds
@@ -126,7 +128,8 @@ class AllPairs(SimilarityCriterion):
 
     def _prepare_step(self) -> None:
         self._measure()
-        self._build_matrices()
+        # Only built when they are needed: a screen may leave so few candidates that they are not.
+        self.matrices: Matrices | None = None
         self.upper = np.full(self.n_features, np.inf)
 
     def _measure(self) -> None:
@@ -135,17 +138,19 @@ class AllPairs(SimilarityCriterion):
         self.must, self.cannot, sum_inside, self.sum_alike = sums
         self.sum_squared = sum_inside + self.cannot
 
-    def _build_matrices(self) -> None:
-        """Compute A and the Laplacian of B."""
-        prepared = self.map(_matrices_of_block, self.blocks)
-        self.squared = [squared for squared, _ in prepared]
-        self.laplacian = [laplacian for _, laplacian in prepared]
-        degree = np.zeros(self.n_samples)
-        for part, block in zip(self.laplacian, self.blocks, strict=True):
-            degree[block.rows] -= part.sum(axis=1) / 2
-            degree[block.alike] -= part.sum(axis=0) / 2
-        for part, block in zip(self.laplacian, self.blocks, strict=True):
-            part[np.diag_indices(len(part))] += degree[block.rows]
+    def _matrices(self) -> Matrices:
+        """Return A and the Laplacian of B."""
+        if self.matrices is None:
+            prepared = self.map(_matrices_of_block, self.blocks)
+            laplacian = [part for _, part in prepared]
+            degree = np.zeros(self.n_samples)
+            for part, block in zip(laplacian, self.blocks, strict=True):
+                degree[block.rows] -= part.sum(axis=1) / 2
+                degree[block.alike] -= part.sum(axis=0) / 2
+            for part, block in zip(laplacian, self.blocks, strict=True):
+                part[np.diag_indices(len(part))] += degree[block.rows]
+            self.matrices = [squared for squared, _ in prepared], laplacian
+        return self.matrices
 
     def must_part(self) -> float:
         """Return the part of the criterion that can only grow."""
@@ -183,6 +188,9 @@ class AllPairs(SimilarityCriterion):
         # Must-link terms only grow, so no value falls by more than the cannot-link part did.
         change = self.sum_squared - 2 * self.sum_alike - constant_before
         self.lower -= change + (cannot_before - self.cannot)
+        if self.screen is not None:
+            kernel = ((block.rows, block.similarity) for block in self.blocks)
+            self.screen.add(kernel, cannot_before - self.cannot + self.rounding())
 
     def values(self, candidates: IntArray) -> FloatArray:
         """Evaluate the criterion with each of the candidates added."""
@@ -212,13 +220,19 @@ class AllPairs(SimilarityCriterion):
 
     def _not_ruled_out(self, candidates: IntArray) -> IntArray:
         """Add up terms until only candidates within rounding of the best are left."""
+        if self.screen is not None:
+            candidates = self.screen.not_ruled_out(candidates, self.sum_alike)
+            # If the kernel has all but vanished, single precision tells few candidates apart.
+            if len(candidates) <= FEW:
+                return candidates
         self.lower[candidates] -= self.rounding()
         # Most often last step's runner-up: a first value to rule others out with.
         self._bound_from_above(candidates[self.lower[candidates].argmin()])
         alive = candidates[self.lower[candidates] <= self.upper.min()]
         slack = COARSE_ROUNDING * float(self.sum_squared + 4 * self.sum_alike)
-        alive = self._rule_out(alive, (_coarse(self.squared), _coarse(self.laplacian)), slack)
-        return self._rule_out(alive, (self.squared, self.laplacian), self.rounding())
+        squared, laplacian = self._matrices()
+        alive = self._rule_out(alive, (_coarse(squared), _coarse(laplacian)), slack)
+        return self._rule_out(alive, (squared, laplacian), self.rounding())
 
     def _rule_out(self, alive: IntArray, matrices: Matrices, slack: float) -> IntArray:
         """Keep candidates whose lower bound, growing with each term, stays below the best."""
@@ -255,7 +269,7 @@ class AllPairs(SimilarityCriterion):
         return forms
 
     def _changes_by_terms(self, features: IntArray) -> FloatArray:
-        matrices = self.squared, self.laplacian
+        matrices = self._matrices()
         forms = np.zeros(len(features))
         for pair_of_terms in zip_longest(self.squared_terms, self.plain_terms):
             forms += self._forms_of_terms(pair_of_terms, matrices, features)
@@ -267,8 +281,9 @@ class AllPairs(SimilarityCriterion):
         # All terms of one feature in one product, which reads the matrix once.
         squared = np.array([term[feature] for term in self.squared_terms])
         plain = np.array([term[feature] for term in self.plain_terms])
-        change = self._forms(squared, self.squared).sum() - self.sum_squared
-        change += 2 * self._forms(plain, self.laplacian).sum()
+        matrix, laplacian = self._matrices()
+        change = self._forms(squared, matrix).sum() - self.sum_squared
+        change += 2 * self._forms(plain, laplacian).sum()
         self.upper[feature] = change + self._truncation(feature) + self.rounding()
 
     def _truncation(self, features: Any) -> Any:

@@ -73,7 +73,7 @@ class SimilarityCriterion(ABC):
 
 
 def lowest_of_ties(features: IntArray, values: FloatArray, rounding: float) -> int:
-    """Return the lowest of the features whose value is the least one but for rounding."""
+    """Return the lowest of the features whose value is the least up to rounding."""
     return int(features[values <= values.min() + rounding].min())
 
 

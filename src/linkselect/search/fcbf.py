@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.arrays import FloatArray, IntArray
+from linkselect.bibliography import cites
 from linkselect.search.information import DECIMALS, Discrete, symmetric_uncertainty
 
 __all__ = ["Predominant", "fcbf"]
@@ -24,7 +25,7 @@ class Predominant(NamedTuple):
     order : ndarray of shape (n_features,)
         The predominant features, then the rest, each by uncertainty, ties by index.
     n_predominant : int
-        How many are predominant; 0 where none is relevant.
+        How many are predominant; 0 if none is relevant.
     """
 
     uncertainty: FloatArray
@@ -32,6 +33,7 @@ class Predominant(NamedTuple):
     n_predominant: int
 
 
+@cites("yu2004")
 def fcbf(
     states: NDArray[np.integer[Any]],
     classes: IntArray,
@@ -40,7 +42,7 @@ def fcbf(
 ) -> Predominant:
     """Find the predominant features.
 
-    A feature is relevant where its symmetric uncertainty with the class exceeds the threshold.
+    A feature is relevant if its symmetric uncertainty with the class exceeds the threshold.
     From the best relevant one down, each that is still there is predominant, and removes every
     worse q for which it is an approximate Markov blanket:
     `uncertainty(p, q) >= uncertainty(q, class)`.

@@ -20,7 +20,7 @@ __all__ = ["DECIMALS", "Discrete", "mutual_information", "symmetric_uncertainty"
 # sample by sorting. Up to here the bits win.
 STATES_AS_BITS = 16
 CELLS_AS_BITS = 256
-# Information is compared after rounding to so many decimals: far coarser than the rounding of the
+# Information is compared after rounding to this many decimals: far coarser than the rounding of the
 # sums, so that features that tie in exact arithmetic tie here too, and go by index.
 DECIMALS = 11
 

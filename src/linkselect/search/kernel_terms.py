@@ -36,7 +36,7 @@ def kernel_terms(
     Returns
     -------
     terms : list of ndarray of shape (n_features, n_samples)
-        `terms[p][r]` is the p-th term of feature r; zero where a feature needs fewer.
+        `terms[p][r]` is the p-th term of feature r; zero if a feature needs fewer.
     remainder : ndarray of shape (n_features,)
         The largest entry on the diagonal of `R`, which bounds every entry of `R`.
     """

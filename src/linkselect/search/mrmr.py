@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.arrays import BoolArray, FloatArray, IntArray
+from linkselect.bibliography import cites
 from linkselect.search.information import DECIMALS, Discrete, mutual_information
 
 __all__ = ["Relevant", "mrmr"]
@@ -32,6 +33,7 @@ class Relevant(NamedTuple):
     path: FloatArray
 
 
+@cites("peng2005")
 def mrmr(
     states: NDArray[np.integer[Any]],
     classes: IntArray,

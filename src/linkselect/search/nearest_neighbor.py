@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.arrays import FloatArray, IntArray
+from linkselect.bibliography import cites
 from linkselect.blocks import map_threads, slices
+from linkselect.compiled.hits import count_hits
 
 __all__ = ["AccuracyPath", "select_by_nearest_neighbor"]
 
@@ -19,12 +21,13 @@ Split = tuple[IntArray, IntArray]
 # Queries times references handled at once: small enough for the processor's cache, large enough
 # that Python's share of the time is small.
 DISTANCES_PER_BLOCK = 2**16
-# Up to so many distances are kept from step to step; more are summed up anew in each.
+# Up to this many distances are kept from step to step; more are summed up again in each.
 MAX_KEPT_DISTANCES = 2**22
 # Squared differences in a step below which a second thread costs more than it saves.
 DIFFERENCES_WORTH_THREADS = 2**25
-# Squared differences in a whole search from which compiling pays, and how many the evaluation of a
-# candidate costs besides its own. With fewer candidates, sorting the references costs too much.
+# From this many squared differences in a whole search on, compiling pays. The evaluation of one
+# candidate has a fixed cost, counted in squared differences. With few candidates, sorting the
+# references costs too much.
 DIFFERENCES_WORTH_COMPILING = 1e9
 DIFFERENCES_PER_EVALUATION = 1e4
 CANDIDATES_WORTH_SORTING = 100
@@ -53,6 +56,7 @@ class _Queries(NamedTuple):
     """The squared distances by the chosen features, if there is room to keep them."""
 
 
+@cites("whitney1971")
 def select_by_nearest_neighbor(
     X: NDArray[Any],
     labels: NDArray[Any],
@@ -80,7 +84,7 @@ def select_by_nearest_neighbor(
         over splits. Default: every sample against all others.
     track : callable
         Gets the numbers of the steps and hands them back one by one, each when its step
-        begins; where it ends early, so does the search.
+        begins; if it ends early, so does the search.
     n_jobs : int, optional
         The number of threads. The result does not depend on it.
 
@@ -92,7 +96,7 @@ def select_by_nearest_neighbor(
     -----
     Ties between neighbours go to the first in `train`, ties between features to the lowest index.
     Memory holds all distances if they take no more than 32 MB, else a block of them. Large
-    searches are compiled where numba is there; the result is the same without.
+    searches are compiled if numba is installed; the result is the same without.
     """
     columns = np.ascontiguousarray(X.T, dtype=np.float64)
     leave_self_out = splits is None
@@ -101,7 +105,7 @@ def select_by_nearest_neighbor(
         splits = [(everything, everything)]
     n_distances = sum(len(train) * len(test) for train, test in splits)
     n_threads = n_jobs if n_distances * len(columns) >= DIFFERENCES_WORTH_THREADS else 1
-    count_hits = _way_to_count(n_distances, len(columns), n_features)
+    hits_of = _way_to_count(n_distances, len(columns), n_features)
     codes = np.unique(labels, return_inverse=True)[1]
     keep = n_distances <= MAX_KEPT_DISTANCES
     blocks = [
@@ -112,7 +116,7 @@ def select_by_nearest_neighbor(
     def accuracy_with(candidates: IntArray, chosen: list[int]) -> FloatArray:
         def hits(block: _Queries) -> IntArray:
             distances = _distances(columns, block, chosen, leave_self_out)
-            return count_hits(columns, codes, block, candidates, distances)
+            return hits_of(columns, codes, block, candidates, distances)
 
         found = np.zeros((len(n_queries), len(candidates)), dtype=np.intp)
         for block, counted in zip(blocks, map_threads(hits, blocks, n_threads), strict=True):
@@ -144,7 +148,7 @@ def _way_to_count(n_distances: int, n_candidates: int, n_features: int) -> Calla
     """Choose the faster of two ways that count the same."""
     work = (n_distances + DIFFERENCES_PER_EVALUATION) * n_candidates * n_features
     is_large = work >= DIFFERENCES_WORTH_COMPILING and n_candidates >= CANDIDATES_WORTH_SORTING
-    loop = compiled_loop() if is_large else None
+    loop = count_hits() if is_large else None
     return _hits if loop is None else partial(_compiled_hits, loop)
 
 
@@ -205,51 +209,6 @@ def _compiled_hits(
     # Looked up here, where a row number that does not exist is an error.
     own, theirs = codes[block.queries], codes[block.train]
     return loop(columns, candidates, block.queries, block.train, own, theirs, nearest, ascending)
-
-
-@cache
-def compiled_loop() -> Callable[..., IntArray] | None:
-    """Compile the count of hits, with references sorted by distance; None without numba.
-
-    A further feature makes no distance smaller, so the search for a query's neighbour ends at
-    the first reference that is already farther away than the nearest one found.
-    """
-    try:
-        from numba import njit
-    except ImportError:
-        return None
-
-    @njit(nogil=True)
-    def hits(
-        columns: Any,
-        candidates: Any,
-        queries: Any,
-        train: Any,
-        own: Any,
-        theirs: Any,
-        nearest: Any,
-        ascending: Any,
-    ) -> Any:
-        counts = np.zeros(candidates.size, np.intp)
-        for place in range(candidates.size):
-            column = columns[candidates[place]]
-            for row in range(queries.size):
-                value = column[queries[row]]
-                least = np.inf
-                found = 0
-                for position in range(train.size):
-                    if ascending[row, position] > least:
-                        break
-                    reference = nearest[row, position]
-                    difference = value - column[train[reference]]
-                    distance = ascending[row, position] + difference * difference
-                    if distance < least or (distance == least and reference < found):
-                        least = distance
-                        found = reference
-                counts[place] += theirs[found] == own[row]
-        return counts
-
-    return hits
 
 
 def _nearest_of_all(

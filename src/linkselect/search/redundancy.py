@@ -12,8 +12,8 @@ from linkselect.blocks import dense_blocks
 
 __all__ = ["Distinct", "least_redundant", "rank_merit"]
 
-# Values are compared after rounding to so many decimals, so that correlations that are equal but
-# for rounding tie.
+# Values are compared after rounding to this many decimals, so that correlations that are equal up
+# to rounding tie.
 DECIMALS = 12
 
 
@@ -95,7 +95,7 @@ def rank_merit(order: IntArray) -> FloatArray:
 
 
 def _correlations(X: Matrix, feature: int) -> FloatArray:
-    """Correlate one feature with all, without signs; 0 where one of the two is constant."""
+    """Correlate one feature with all, without signs; 0 if one of the two is constant."""
     [(_, own)] = dense_blocks(X[:, [feature]])
     direction = _unit_columns(own)[:, 0]
     found = np.empty(X.shape[1])

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.search.compiled_pairs import all_pairs
+from linkselect.bibliography import cites
+from linkselect.search.all_pairs import AllPairs
 from linkselect.search.criterion import SimilarityCriterion
 from linkselect.search.listed_pairs import ListedPairs
 from linkselect.search.targets import PairTarget, by_group
@@ -36,6 +37,7 @@ class SimilarityPath(NamedTuple):
     """The standard error of each value of `path`; zero unless pairs were drawn."""
 
 
+@cites("salmi2020")
 def select_from_groups(
     X: Matrix,
     groups: IntArray,
@@ -66,7 +68,7 @@ def select_from_groups(
         Stop as soon as no further feature can lead below the least criterion so far.
     track : callable
         Gets the numbers of the steps and hands them back one by one, each when its step
-        begins; where it ends early, so does the search.
+        begins; if it ends early, so does the search.
     n_jobs : int, optional
         The number of threads. The result does not depend on it.
 
@@ -81,10 +83,11 @@ def select_from_groups(
     or four times X). Draw pairs above some 5,000 samples.
     """
     samples = by_group(groups)
-    criterion = all_pairs(_dense(X, samples), groups[samples], sigma, n_jobs)
+    criterion = AllPairs(_dense(X, samples), groups[samples], sigma, n_jobs)
     return _select_forward(criterion, n_features, until_minimum, track)
 
 
+@cites("salmi2020")
 def select_from_pairs(
     X: Matrix,
     target: PairTarget,
@@ -139,7 +142,8 @@ def _select_forward(
     rest: IntArray | None = None
 
     def steps() -> Iterator[int]:
-        # They end by themselves: leaving the loop would hide the end of the last one.
+        # The generator stops itself: a `break` in the loop would skip the callback for the end of
+        # the last step.
         yield from takewhile(lambda _: rest is None, range(n_steps))
 
     for step in track(steps()):
@@ -157,7 +161,8 @@ def _select_forward(
         path.append(criterion.criterion())
         standard_error.append(criterion.standard_error())
     if rest is None:
-        # Someone ended the search before its last step; what was to come decides about the rest.
+        # A callback stopped the search early: order the remaining features by what each would have
+        # added next.
         rest = _sorted_with_ties(remaining, criterion.values(remaining), criterion.rounding())
     chosen = np.array(order, dtype=np.intp)
     complete = np.concatenate([chosen, rest[~np.isin(rest, chosen)]])

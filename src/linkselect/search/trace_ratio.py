@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.bibliography import cites
 from linkselect.blocks import blockwise
 from linkselect.forms import moments
 
@@ -32,7 +33,7 @@ class TraceRatioOptimum(NamedTuple):
     ratio: float
     """Summed between over summed within of the subset: infinite where within is 0, NaN for 0/0."""
     differences: FloatArray
-    """`between - ratio * within` of all features; -inf where an infinite ratio rules one out."""
+    """`between - ratio * within` of all features; -inf if an infinite ratio rules one out."""
     order: IntArray
     """All features by that difference, ties by index; the first of them are the subset."""
 
@@ -50,6 +51,7 @@ def between_and_within(
     return between, within
 
 
+@cites("nie2008")
 def best_trace_ratio(between: FloatArray, within: FloatArray, n_features: int) -> TraceRatioOptimum:
     """Find the subset of `n_features` features with the largest trace ratio.
 
@@ -86,7 +88,7 @@ def trace_ratio_path(
 ) -> FloatArray:
     """Find the largest trace ratio for every size from 1 to `n_sizes`, by default all.
 
-    `track` gets the sizes and hands them back one by one; where it ends early, so does the path.
+    `track` gets the sizes and hands them back one by one; if it ends early, so does the path.
     """
     everything = _Pool(between, within)
     n_infinite = _n_infinite(between, within)

@@ -18,7 +18,7 @@ __all__ = ["CompensatedLaplacianScore"]
 
 
 class CompensatedLaplacianScore(PairSelector):
-    """Rank features by a Laplacian Score compensated by pairs and classes (CCLS; C7 in 2020).
+    """Rank features by a Laplacian Score compensated by pairs and classes (CCLS).
 
     The score of a feature f is `2 Q(f; W) / (total + between - within)`; smaller is better. W
     weighs must-links by 1 if near and by `compensation` if not, near cannot-links by
@@ -27,8 +27,8 @@ class CompensatedLaplacianScore(PairSelector):
     and inside classes over the labelled samples. With bare pairs, samples that must-links join
     are a class.
 
-    Where the denominator is not positive a feature has no score and ranks last. The default
-    sigma suits features scaled to [0, 1].
+    If the denominator is not positive, a feature has no score and ranks last. The default sigma
+    suits features scaled to [0, 1]. Salmi, Hammouche & Macaire call this score C7.
 
     Parameters
     ----------
@@ -39,15 +39,20 @@ class CompensatedLaplacianScore(PairSelector):
     compensation : float, default=0.5
         The weight of must-links that are not neighbours.
     n_neighbors : int, default=5
-        Samples are neighbours where either is among this many nearest of the other.
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do where must-links contradict a cannot-link: stop, or leave the cannot-link out
-        with or without a warning.
+        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    ConstrainedLaplacianScore : Without the scatter of classes.
 
     Examples
     --------
@@ -60,7 +65,8 @@ class CompensatedLaplacianScore(PairSelector):
     """
 
     _undefined = "total plus between minus within scatter is not positive"
-    _needs = ("any",)
+    needs = ("a pair or a label",)
+    references = ("yang2016", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PairSelector._parameter_constraints,

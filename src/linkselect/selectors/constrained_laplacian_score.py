@@ -17,16 +17,16 @@ __all__ = ["ConstrainedLaplacianScore"]
 
 
 class ConstrainedLaplacianScore(PairSelector):
-    """Rank features by a Laplacian Score that heeds pairs (CLS; C5 and C6 in 2020).
+    """Rank features by a Laplacian Score that takes pairs into account (CLS).
 
-    The score compares how a feature changes among samples that should be alike with how it
-    changes where it should: over cannot-links, weighted by the degrees of their ends, and
-    over the spread of unlabelled samples; smaller is better. Variant "2011" (Benabdeslem &
-    Hindawi) takes neighbours and must-links as alike; variant "2014" takes neighbours without
-    must-links, plus what should not be: far must-links and near cannot-links.
+    The score divides how a feature varies between samples that should be alike by how it varies
+    between samples that should differ: over cannot-links, weighted by the degrees of their ends,
+    and over the spread of unlabelled samples; smaller is better. Variant "2011" takes neighbours
+    and must-links as alike. Variant "2014" takes neighbours that are not must-links, plus the
+    links on which labels and distances disagree: far must-links and near cannot-links.
 
     Without any supervision this is twice the Laplacian Score on the same graph. The default
-    sigma suits features scaled to [0, 1].
+    sigma suits features scaled to [0, 1]. Salmi, Hammouche & Macaire call the variants C5 and C6.
 
     Parameters
     ----------
@@ -35,15 +35,21 @@ class ConstrainedLaplacianScore(PairSelector):
     variant : {"2011", "2014"}, default="2011"
         Which of the two published scores.
     n_neighbors : int, default=5
-        Samples are neighbours where either is among this many nearest of the other.
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do where must-links contradict a cannot-link: stop, or leave the cannot-link out
-        with or without a warning.
+        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    CompensatedLaplacianScore : A compensated form of it.
+    EnsembleCLS : Averaged over bags and subspaces.
 
     Examples
     --------
@@ -54,6 +60,8 @@ class ConstrainedLaplacianScore(PairSelector):
     >>> ConstrainedLaplacianScore().fit(X, pairs=pairs).order_
     array([2, 3, 0, 1])
     """
+
+    references = ("benabdeslem2011", "benabdeslem2014", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PairSelector._parameter_constraints,

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
+from linkselect.selectors.method import Need
 from linkselect.selectors.parameters import AT_LEAST_0
 from linkselect.selectors.selector import PairSelector
 from linkselect.supervision import OnConflict, Supervision
@@ -16,14 +17,15 @@ __all__ = ["ConstraintScore"]
 
 
 class ConstraintScore(PairSelector):
-    """Rank features by how they change over must-links and over cannot-links (2008).
+    """Rank features by how they change over must-links and over cannot-links.
 
     With `M` and `C` the sums of `(f_i - f_j)^2` over must-links and over cannot-links, the score
     of a feature f is `M / C` (Constraint Score-1) or `M - weight * C` (Constraint Score-2);
     smaller is better.
 
     The difference depends on the scale of a feature, the ratio does not. With very few pairs
-    the ratio is unstable: a feature that happens to agree on all must-links scores 0.
+    the ratio is unstable: a feature that happens to agree on all must-links scores 0. Salmi,
+    Hammouche & Macaire call the two criteria C1 and C2.
 
     Parameters
     ----------
@@ -34,10 +36,15 @@ class ConstraintScore(PairSelector):
     weight : float, default=0.1
         The weight of cannot-links in the difference.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do where must-links contradict a cannot-link: stop, or leave the cannot-link out
-        with or without a warning.
+        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    LSDF : Use the unlabelled samples, too.
+    SimilarityConstraintScore : Judge subsets instead of single features.
 
     Examples
     --------
@@ -49,6 +56,7 @@ class ConstraintScore(PairSelector):
     array([2, 3, 1, 0])
     """
 
+    references = ("zhang2008",)
     _undefined = "they have the same value at both ends of every pair"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -77,8 +85,11 @@ class ConstraintScore(PairSelector):
         return self.criterion == "ratio"
 
     @property
-    def _needs(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("must", "cannot") if self.criterion == "ratio" else ("any",)
+    def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
+        """What the criterion cannot work without."""
+        if self.criterion == "ratio":
+            return ("a must-link", "a cannot-link")
+        return ("a pair or a label",)
 
     def _score(self, X: Matrix, known: Supervision) -> FloatArray:
         if self.criterion == "ratio":

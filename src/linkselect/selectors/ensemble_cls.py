@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from linkselect import scores
-from linkselect.arrays import Matrix
-from linkselect.forms import constant_columns
-from linkselect.scores.ensemble import MEMBERS_PER_STEP, draw_bag, draw_subspaces
+from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect.blocks import map_threads, slices
+from linkselect.columns import constant_columns
+from linkselect.graphs import nearest_edges, resolve_sigma
+from linkselect.resampling import DRAWS_PER_STEP, draw_bag, draw_subspaces
 from linkselect.selectors.parameters import AT_LEAST_1, NEIGHBORS, SHARE, SIGMA
-from linkselect.selectors.ranking import Ranking, best_first, count_features
+from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import PairSelector, Track
-from linkselect.supervision import OnConflict, Supervision
+from linkselect.supervision import OnConflict, Supervision, restrict
 
 __all__ = ["EnsembleCLS"]
 
@@ -24,14 +28,14 @@ class EnsembleCLS(PairSelector):
 
     `ConstrainedLaplacianScore(variant="2014")` is computed on `n_estimators` members, each a bag
     of the samples and a random subspace of the features, and averaged per feature; smaller is
-    better (EnsCLS, as told in 2020). Features are dealt out in shuffled rounds, so each is in some
-    member, and in at most one more than another; a subspace is made larger than `max_features`
-    where there are too few members for that.
+    better (EnsCLS, as Salmi, Hammouche & Macaire describe it). Features are dealt out in shuffled
+    rounds, so each is in some member, and in at most one more than another; a subspace is larger
+    than `max_features` if there are too few members for that.
 
     A bag never loses the supervision: with pairs it keeps every sample that a pair names, with
     labels it draws `max_samples` of each class, at least two. The other samples are drawn by
     `max_samples`. All without replacement, since a sample drawn twice would be its own
-    neighbour. Not where pairs name all samples: then the bags are all alike.
+    neighbour. Not for pairs that name all samples: then the bags are all the same.
 
     Parameters
     ----------
@@ -44,17 +48,23 @@ class EnsembleCLS(PairSelector):
     max_features : float, default=0.5
         The share of the features in a subspace.
     n_neighbors : int, default=5
-        Samples are neighbours where either is among this many nearest of the other in the bag.
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other in the bag.
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance in each member.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do where must-links contradict a cannot-link: stop, or leave the cannot-link out
-        with or without a warning.
+        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
     random_state : int, RandomState instance or None, default=None
         Determines bags and subspaces.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    ConstrainedLaplacianScore : One member.
+    StableSelector : Resamples around any selector.
 
     Examples
     --------
@@ -66,6 +76,7 @@ class EnsembleCLS(PairSelector):
     array([2, 3, 0, 1])
     """
 
+    references = ("benabdeslem2016", "salmi2020")
     _undefined = "in no member do they vary over the pairs or the free samples"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -102,9 +113,11 @@ class EnsembleCLS(PairSelector):
         self.n_jobs = n_jobs
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
-        return -(-self.n_estimators // MEMBERS_PER_STEP)
+        return -(-self.n_estimators // DRAWS_PER_STEP)
 
-    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
         rng = check_random_state(self.random_state)
         n_features, n_members = X.shape[1], self.n_estimators
         least = self.n_neighbors + 1
@@ -113,9 +126,28 @@ class EnsembleCLS(PairSelector):
             count_features(float(self.max_features), n_features), -(-n_features // n_members)
         )
         subspaces = draw_subspaces(n_features, size, n_members, rng)
-        found = scores.ensemble_constrained_laplacian(
-            X, known, bags, subspaces, self.n_neighbors, self.sigma, self.n_jobs, track
-        )
-        self._warn(found, constant_columns(X))
-        n_selected = count_features(self.n_features_to_select, n_features)
-        return Ranking(found, best_first(found, self.greater_is_better), n_selected)
+        rows = X.tocsr() if issparse(X) else X
+        total, n_scores = np.zeros(n_features), np.zeros(n_features)
+        for part in track(slices(n_members, DRAWS_PER_STEP)):
+            members = list(zip(bags[part], subspaces[part], strict=True))
+            found = map_threads(partial(self._score_member, rows, known), members, self.n_jobs)
+            for subspace, values in zip(subspaces[part], found, strict=True):
+                defined = ~np.isnan(values)
+                total[subspace[defined]] += values[defined]
+                n_scores[subspace[defined]] += 1
+        # A member in which a feature has no score does not count for it.
+        mean = np.where(n_scores > 0, total / np.maximum(n_scores, 1), np.nan)
+        return self._by_score(X, mean, constant)
+
+    def _score_member(
+        self, rows: Matrix, known: Supervision, member: tuple[IntArray, IntArray]
+    ) -> FloatArray:
+        """Score the features of a subspace on the samples of a bag."""
+        bag, subspace = member
+        some = rows[bag][:, subspace]
+        near = nearest_edges(some, self.n_neighbors, n_jobs=1)
+        width = resolve_sigma(self.sigma, some)
+        part = restrict(known, bag)
+        found = scores.constrained_laplacian(some, near, part, width, "2014", n_jobs=1)
+        # Rounding gives a feature that is constant in the bag a value: it has none.
+        return np.where(constant_columns(some), np.nan, found)

@@ -7,11 +7,10 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval
 
-from linkselect.arrays import Matrix
-from linkselect.forms import constant_columns
+from linkselect.arrays import BoolArray, Matrix
 from linkselect.messages import warn_user
 from linkselect.search import fcbf
-from linkselect.selectors.information_selector import _InformationSelector
+from linkselect.selectors.information_selector import InformationSelector
 from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import Track
 from linkselect.supervision import Supervision
@@ -19,14 +18,14 @@ from linkselect.supervision import Supervision
 __all__ = ["FCBF"]
 
 
-class FCBF(_InformationSelector):
+class FCBF(InformationSelector):
     """Choose the relevant features that no better one makes redundant.
 
-    A feature is relevant where its symmetric uncertainty with the class,
+    A feature is relevant if its symmetric uncertainty with the class,
     `2 I(f; class) / (H(f) + H(class))`, exceeds the threshold. From the best one down, each that is
     left is predominant and removes every worse q for which it is an approximate Markov blanket:
-    it shares at least as much with q as q shares with the class (Yu & Liu 2004). Labels of -1 are
-    a class like any other here.
+    it shares at least as much with q as q shares with the class. Labels of -1 are a
+    class like any other here.
 
     Not for features that matter only together, such as the two sides of an exclusive or.
 
@@ -50,6 +49,10 @@ class FCBF(_InformationSelector):
     path_ : ndarray
         That of the predominant features, in order.
 
+    See Also
+    --------
+    MRMR : Trade relevance against redundancy.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -60,8 +63,10 @@ class FCBF(_InformationSelector):
     (2, array([2, 3, 0, 1]))
     """
 
+    references = ("yu2004",)
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_InformationSelector._parameter_constraints,
+        **InformationSelector._parameter_constraints,
         "threshold": [Interval(Real, 0, 1, closed="left")],
     }
 
@@ -79,10 +84,10 @@ class FCBF(_InformationSelector):
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return n_features
 
-    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
         found = fcbf(self._states(X, known), known.classes, self.threshold, track)
-        constant = constant_columns(X)
-        self._warn(found.uncertainty, constant)
         path = found.uncertainty[found.order[: found.n_predominant]]
         wanted = count_features(self.n_features_to_select, X.shape[1])
         if self.n_features_to_select == "auto":

@@ -20,7 +20,7 @@ class FisherMarkov(LabelSelector):
 
     The score of a feature is `between - gamma * total`: the variance of its class means, weighted
     by class size, minus gamma times its variance; larger is better. This is the linear kernel's
-    coefficient of the Fisher-Markov selector (Cheng, Zhou & Cheng 2011), in which the mean of a
+    coefficient of the Fisher-Markov selector, in which the mean of a
     feature cancels. Labels of -1 are a class like any other here.
 
     Not for features of different units: as with the variance, large numbers win. Scale first.
@@ -34,6 +34,10 @@ class FisherMarkov(LabelSelector):
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
+    See Also
+    --------
+    FisherScore : The ratio instead of a difference.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -44,6 +48,7 @@ class FisherMarkov(LabelSelector):
     """
 
     greater_is_better = True
+    references = ("cheng2011",)
     _constant_is_undefined = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -27,6 +27,11 @@ class FisherScore(LabelSelector):
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
+    See Also
+    --------
+    TraceRatio : The same ratio for a whole subset.
+    ConstraintScore : From pairs instead of labels.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -37,6 +42,7 @@ class FisherScore(LabelSelector):
     """
 
     greater_is_better = True
+    references = ("duda2001",)
     _infinite = "no class has two samples that differ in them"
 
     def __init__(

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
 from linkselect.graphs import class_neighbors
+from linkselect.messages import GuidedValueError
 from linkselect.selectors.neighbor_graph import find_neighbors
 from linkselect.selectors.parameters import NEIGHBORS
 from linkselect.selectors.selector import LabelSelector
@@ -19,7 +20,7 @@ __all__ = ["FRLL"]
 
 
 class FRLL(LabelSelector):
-    """Rank features by how well they part neighbours of different classes (FRLL, 2013).
+    """Rank features by how well they separate neighbours of different classes (FRLL).
 
     With A the neighbours of the same class and B those of different classes, all weights 1, the
     score of a feature f compares `Q(f; B)`, its squared change over B, with `Q(f; A)`: by
@@ -36,15 +37,21 @@ class FRLL(LabelSelector):
     criterion : {"quotient", "difference"}, default="quotient"
         `Q(f; B) / Q(f; A)` or `Q(f; B) - Q(f; A)`.
     neighbors : {"overall", "per_class"}, default="overall"
-        Whether the nearest are sought among all samples and then parted by class, or sought
-        separately inside the own class and among all others.
+        Whether neighbours are found among all samples and then divided by class, or found
+        separately inside the sample's own class and among all other classes.
     n_neighbors : int, default=5
-        Samples are neighbours where either is among this many nearest of the other.
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     radius : float, optional
-        If given, samples are neighbours where they are at most this far apart, and
+        If given, samples are neighbours if they are at most this far apart, and
         `n_neighbors` is not used. For `neighbors="overall"` only.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    FisherScore : Class means instead of neighbours.
+    ReliefF : Nearest hits and misses of every sample.
 
     Examples
     --------
@@ -56,6 +63,7 @@ class FRLL(LabelSelector):
     """
 
     greater_is_better = True
+    references = ("pan2013",)
     _infinite = "no class has two neighbours that differ in them"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -90,9 +98,10 @@ class FRLL(LabelSelector):
     def _score(self, X: Matrix, known: Supervision) -> FloatArray:
         if self.neighbors == "per_class":
             if self.radius is not None:
-                raise ValueError(
+                raise GuidedValueError(
                     f'radius={self.radius:g} needs neighbors="overall"; with "per_class" '
-                    "neighbours are counted by n_neighbors. Pass radius=None."
+                    "neighbours are counted by n_neighbors.",
+                    "Pass radius=None.",
                 )
             same, other = class_neighbors(X, known.classes, self.n_neighbors, self.n_jobs)
         else:

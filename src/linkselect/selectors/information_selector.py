@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from linkselect.arrays import Matrix
+from linkselect.messages import GuidedValueError
 from linkselect.search import states_of
 from linkselect.selectors.selector import LabelSelector
 from linkselect.supervision import Supervision
@@ -17,8 +18,8 @@ from linkselect.supervision import Supervision
 __all__ = []
 
 
-class _InformationSelector(LabelSelector):
-    """What the two share: states, and constants that tell nothing."""
+class InformationSelector(LabelSelector):
+    """A selector that discretises features and counts how often their states coincide."""
 
     greater_is_better = True
     _constant_is_undefined = False
@@ -41,9 +42,9 @@ class _InformationSelector(LabelSelector):
         made = clone(self.discretize).fit_transform(X, known.classes)
         shape = getattr(made, "shape", None)
         if shape != X.shape:
-            raise ValueError(
+            raise GuidedValueError(
                 f"discretize={self.discretize!r} made shape {shape} of {X.shape}, but must turn "
-                "every feature into one column of states. KBinsDiscretizer does so with "
-                'encode="ordinal".'
+                "every feature into one column of states.",
+                'KBinsDiscretizer does so with encode="ordinal".',
             )
         return states_of(made.to_numpy() if hasattr(made, "to_numpy") else made, None)

@@ -15,13 +15,14 @@ __all__ = ["LaplacianConstraintScore"]
 
 
 class LaplacianConstraintScore(PairSelector):
-    """Rank features by Laplacian Score times Constraint Score (Kalakech et al. 2011; C4 in 2020).
+    """Rank features by the Laplacian Score times the Constraint Score.
 
     The score of a feature is its Laplacian Score on the complete graph of Gaussian weights, times
     its Constraint Score-1; smaller is better.
 
     The complete graph takes time quadratic in the number of samples, in memory bounded by
-    tiles. The default sigma suits features scaled to [0, 1].
+    tiles. The default sigma suits features scaled to [0, 1]. Salmi, Hammouche & Macaire call this
+    score C4.
 
     Parameters
     ----------
@@ -31,10 +32,15 @@ class LaplacianConstraintScore(PairSelector):
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do where must-links contradict a cannot-link: stop, or leave the cannot-link out
-        with or without a warning.
+        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    LaplacianScore : The first factor, on a neighbour graph.
+    ConstraintScore : The second factor.
 
     Examples
     --------
@@ -47,7 +53,8 @@ class LaplacianConstraintScore(PairSelector):
     """
 
     _undefined = "they have the same value at both ends of every pair"
-    _needs = ("must", "cannot")
+    needs = ("a must-link", "a cannot-link")
+    references = ("kalakech2011", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PairSelector._parameter_constraints,

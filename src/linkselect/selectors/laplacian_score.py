@@ -6,14 +6,14 @@ from typing import Literal
 
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
-from linkselect.selectors.neighbor_graph import _NeighborGraphSelector
+from linkselect.selectors.neighbor_graph import NeighborGraphSelector
 from linkselect.supervision import Supervision
 
 __all__ = ["LaplacianScore"]
 
 
-class LaplacianScore(_NeighborGraphSelector):
-    """Rank features by how little they change between neighbours (He, Cai & Niyogi 2005).
+class LaplacianScore(NeighborGraphSelector):
+    """Rank features by how little they change between neighbours.
 
     With W the weights between neighbours, D their sums and `L = D - W`, the score of a feature
     f is `f'Lf / g'Dg`, where g is f minus its mean under D; smaller is better.
@@ -26,17 +26,23 @@ class LaplacianScore(_NeighborGraphSelector):
     n_features_to_select : int, float or "auto", default="auto"
         How many features to keep: a number, a fraction, or half of them.
     n_neighbors : int, default=5
-        Samples are neighbours where either is among this many nearest of the other.
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     sigma : float or "auto", default="auto"
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
     weights : {"gaussian", "binary"}, default="gaussian"
         Whether near neighbours weigh more than far ones, or all weigh 1.
     radius : float, optional
-        If given, samples are neighbours where they are at most this far apart, and
+        If given, samples are neighbours if they are at most this far apart, and
         `n_neighbors` is not used.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    SpectralScore : Other scores on the same graph.
+    ConstrainedLaplacianScore : The same idea with pairs or some labels.
 
     Examples
     --------
@@ -46,6 +52,8 @@ class LaplacianScore(_NeighborGraphSelector):
     >>> LaplacianScore(n_features_to_select=2).fit(X).get_support()
     array([False, False,  True,  True])
     """
+
+    references = ("he2005",)
 
     def __init__(
         self,

@@ -15,13 +15,14 @@ __all__ = ["LSDF"]
 
 
 class LSDF(PairSelector):
-    """Rank features by locality and cannot-links (LSDF, Zhao, Lu & He 2008; C3 in 2020).
+    """Rank features by locality and cannot-links (LSDF).
 
     The score of a feature f is `Q(f; W) / Q(f; C)`, where Q sums `w_ij (f_i - f_j)^2` over edges.
     W has gamma on must-links and 1 on neighbours of which at least one is unlabelled, C has 1 on
     cannot-links; smaller is better.
 
-    Not without a cannot-link, and not where neighbours in all features mean little.
+    Not without a cannot-link, and not if neighbours in all features mean little. Salmi, Hammouche &
+    Macaire call this score C3.
 
     Parameters
     ----------
@@ -30,12 +31,18 @@ class LSDF(PairSelector):
     gamma : float, default=100.0
         The weight of must-links.
     n_neighbors : int, default=5
-        Samples are neighbours where either is among this many nearest of the other.
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do where must-links contradict a cannot-link: stop, or leave the cannot-link out
-        with or without a warning.
+        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    ConstraintScore : The pairs alone.
+    CompensatedLaplacianScore : Weights by distance, and classes.
 
     Examples
     --------
@@ -48,7 +55,8 @@ class LSDF(PairSelector):
     """
 
     _undefined = "they have the same value at both ends of every edge and cannot-link"
-    _needs = ("cannot",)
+    needs = ("a cannot-link",)
+    references = ("zhao2008", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PairSelector._parameter_constraints,

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from linkselect.arrays import Matrix
-from linkselect.forms import constant_columns
+from linkselect.arrays import BoolArray, Matrix
 from linkselect.search import mrmr
-from linkselect.selectors.information_selector import _InformationSelector
+from linkselect.selectors.information_selector import InformationSelector
 from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import Track
 from linkselect.supervision import Supervision
@@ -18,12 +17,12 @@ from linkselect.supervision import Supervision
 __all__ = ["MRMR"]
 
 
-class MRMR(_InformationSelector):
+class MRMR(InformationSelector):
     """Choose features that tell most about the class and least about each other.
 
     The first feature has the largest relevance, its mutual information with the class. Every next
     one maximises relevance minus (MID) or over (MIQ) redundancy, its mean mutual information
-    with the features already chosen (Peng, Long & Ding 2005; natural logarithm). Labels of -1
+    with the features already chosen (natural logarithm). Labels of -1
     are a class like any other here.
 
     Not for features that matter only together: each is judged by itself and against single
@@ -50,6 +49,11 @@ class MRMR(_InformationSelector):
     path_ : ndarray
         The value of each chosen feature when it was chosen.
 
+    See Also
+    --------
+    FCBF : Remove redundant features instead of weighing them.
+    Redundancy : Redundancy by correlation, for every selector.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -59,8 +63,10 @@ class MRMR(_InformationSelector):
     array([2, 3, 1, 0])
     """
 
+    references = ("peng2005",)
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_InformationSelector._parameter_constraints,
+        **InformationSelector._parameter_constraints,
         "scheme": [StrOptions({"difference", "quotient"})],
     }
 
@@ -82,10 +88,10 @@ class MRMR(_InformationSelector):
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return count_features(self.n_features_to_select, n_features)
 
-    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
         wanted = count_features(self.n_features_to_select, X.shape[1])
         found = mrmr(self._states(X, known), known.classes, wanted, self.scheme, track)
-        constant = constant_columns(X)
         scores = np.where(constant & self._constant_is_undefined, np.nan, found.relevance)
-        self._warn(scores, constant)
         return Ranking(scores, found.order, wanted, {"path_": found.path})

@@ -13,9 +13,10 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect import search
-from linkselect.arrays import IntArray, Matrix
+from linkselect.arrays import BoolArray, IntArray, Matrix
 from linkselect.checks import check_labels
-from linkselect.forms import constant_columns
+from linkselect.given import Given
+from linkselect.messages import GuidedValueError
 from linkselect.pairs import encode_labels
 from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import LabelSelector, Track
@@ -59,6 +60,11 @@ class NearestNeighborSFS(LabelSelector):
     path_ : ndarray of shape (n_steps,)
         The accuracy after each chosen feature.
 
+    See Also
+    --------
+    SimilarityConstraintScore : A forward selection from pairs.
+    sklearn.feature_selection.SequentialFeatureSelector : With any classifier.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -69,9 +75,11 @@ class NearestNeighborSFS(LabelSelector):
     (array([2, 3]), array([0.88 , 0.953]))
     """
 
+    sees = "some labels"
     greater_is_better = True
+    path_has_optimum = True
+    references = ("whitney1971", "salmi2020")
     _constant_is_undefined = False
-    _minus_one_is_a_class = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LabelSelector._parameter_constraints,
@@ -95,20 +103,22 @@ class NearestNeighborSFS(LabelSelector):
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
         return self._check_samples_with_labels(X, y), check_labels(y)
 
-    def _know(
-        self, n_samples: int, y: Any, pairs: Any, sample_ids: Any, ids_are_index: bool
-    ) -> Supervision:
-        known = from_labels(y, n_samples)
-        if known.hint:
-            raise ValueError(f"{type(self).__name__} needs at least 2 classes, but {known.hint}")
-        self._check_classes(encode_labels(y)[1])
+    def _know(self, given: Given, n_samples: int) -> Supervision:
+        known = from_labels(given.y, n_samples)
+        if known.lone_class is not None:
+            raise GuidedValueError(
+                f"{type(self).__name__} needs at least 2 classes, but {known.lone_class.problem}",
+                known.lone_class.way_out,
+            )
+        self._check_classes(encode_labels(given.y)[1])
         return known
 
-    def _rank(self, X: Matrix, known: Supervision, track: Track[int]) -> Ranking:
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
         labelled = np.flatnonzero(~known.unlabelled)
         classes = known.classes[labelled]
         samples = X.tocsr()[labelled].toarray() if issparse(X) else X[labelled]
-        constant = constant_columns(X)
         found = search.select_by_nearest_neighbor(
             samples,
             classes,
@@ -117,7 +127,6 @@ class NearestNeighborSFS(LabelSelector):
             track=track,
             n_jobs=self.n_jobs,
         )
-        self._warn(found.scores, constant)
         n_selected = self._n_steps(*X.shape)
         return Ranking(found.scores, found.order, n_selected, {"path_": found.path})
 
@@ -157,11 +166,13 @@ def _labelled_splits(
             places = position[rows]
             sides.append(places[places >= 0])
             if not len(sides[-1]):
-                raise ValueError(
-                    f"Split {number} of cv has no labelled {side} sample among its {len(rows)}. "
-                    'Label some, choose other splits, or pass cv="loo".'
+                raise GuidedValueError(
+                    f"Split {number} of cv has no labelled {side} sample among its {len(rows)}.",
+                    'Label some, choose other splits, or pass cv="loo".',
                 )
         found.append((sides[0], sides[1]))
     if not found:
-        raise ValueError('cv has no splits. Pass (train, test) pairs of rows, a number, or "loo".')
+        raise GuidedValueError(
+            "cv has no splits.", 'Pass (train, test) pairs of rows, a number, or "loo".'
+        )
     return found

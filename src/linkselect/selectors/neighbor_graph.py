@@ -10,13 +10,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkselect.arrays import Matrix
 from linkselect.graphs import Edges, ball_edges, gaussian_edges, nearest_edges, resolve_sigma
+from linkselect.messages import GuidedValueError
 from linkselect.selectors.parameters import NEIGHBORS, SIGMA
 from linkselect.selectors.selector import RankingSelector
 
 __all__ = ["find_neighbors"]
 
 
-class _NeighborGraphSelector(RankingSelector):
+class NeighborGraphSelector(RankingSelector):
     """A selector over the graph of nearest neighbours."""
 
     _undefined = (
@@ -52,8 +53,8 @@ def find_neighbors(X: Matrix, n_neighbors: int, radius: float | None, n_jobs: in
     near = ball_edges(X, radius, n_jobs)
     if not len(near.left):
         closest = np.sqrt(nearest_edges(X, 1, n_jobs).weights.min())
-        raise ValueError(
-            f"radius={radius:g} joins no samples: the closest two are {closest:g} apart. "
-            "Increase radius, or pass radius=None to use n_neighbors."
+        raise GuidedValueError(
+            f"radius={radius:g} joins no samples: the closest two are {closest:g} apart.",
+            "Increase radius, or pass radius=None to use n_neighbors.",
         )
     return near

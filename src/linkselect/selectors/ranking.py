@@ -17,14 +17,14 @@ def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
     """Order features from best to worst: ties by index, NaN last."""
     keys = -scores if greater_is_better else scores
     order = np.argsort(keys)
-    # A stable sort is several times slower, and is only needed where there are ties.
+    # A stable sort is several times slower, and is only needed if there are ties.
     ordered = keys[order]
     if (ordered[1:] == ordered[:-1]).any() or np.isnan(ordered[-2:]).all():
         return np.argsort(keys, kind="stable")
     return order
 
 
-def count_features(wanted: int | float | str, n_features: int) -> int:
+def count_features(wanted: Any, n_features: int) -> int:
     """Resolve `n_features_to_select`: a number, a fraction, or half of all for "auto"."""
     if isinstance(wanted, str):
         return max(1, n_features // 2)

@@ -10,17 +10,18 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
-from linkselect.arrays import Matrix
+from linkselect.arrays import BoolArray, Matrix
+from linkselect.given import Given
 from linkselect.search import least_redundant, rank_merit
+from linkselect.selectors.method import describe
 from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import Track
-from linkselect.selectors.wrapper import _Given, _Wrapper
-from linkselect.supervision import Supervision
+from linkselect.selectors.wrapper import Wrapper, arguments_of
 
 __all__ = ["Redundancy"]
 
 
-class Redundancy(_Wrapper):
+class Redundancy(Wrapper):
     """Choose features that a selector ranks high and that repeat little of those chosen before.
 
     The first feature is the selector's best. Every next one maximises
@@ -49,6 +50,10 @@ class Redundancy(_Wrapper):
     path_ : ndarray
         The value of each chosen feature when it was chosen.
 
+    See Also
+    --------
+    MRMR : Redundancy by mutual information.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -59,7 +64,7 @@ class Redundancy(_Wrapper):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_Wrapper._parameter_constraints,
+        **Wrapper._parameter_constraints,
         "weight": [Interval(Real, 0, 1, closed="both")],
     }
 
@@ -76,16 +81,15 @@ class Redundancy(_Wrapper):
 
     @property
     def greater_is_better(self) -> bool:  # type: ignore[override]
-        """Whether a larger value of `scores_` is better: what the estimator says."""
-        return getattr(self.estimator, "greater_is_better", True)
+        """Whether a larger value of `scores_` is better: what the wrapped selector says."""
+        return describe(self.estimator).greater_is_better
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         wanted = self.n_features_to_select
         return n_features if wanted == "auto" else count_features(wanted, n_features)
 
-    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
-        assert isinstance(known, _Given)
-        inner = clone(self.estimator).fit(X, **known.arguments())
+    def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
+        inner = clone(self.estimator).fit(X, **arguments_of(known))
         if hasattr(inner, "ranking_"):
             order = np.lexsort((np.arange(X.shape[1]), inner.ranking_))
         else:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from linkselect import scores
 from linkselect.arrays import BoolArray, FloatArray, Matrix
+from linkselect.messages import GuidedValueError
 from linkselect.selectors.parameters import NEIGHBORS
 from linkselect.selectors.selector import LabelSelector
 from linkselect.supervision import Supervision
@@ -21,13 +22,12 @@ class ReliefF(LabelSelector):
 
     Over every sample once, the score of a feature is the mean of its difference to the
     `n_neighbors` nearest of each other class c, weighted by `prior_c / (1 - prior_own)`, minus its
-    mean difference to the nearest of the own class; larger is better (Robnik-Sikonja & Kononenko
-    2003). Two samples differ by `|f_i - f_j| / range`, or by 0 and 1 for equal and unequal values
-    of a discrete feature; the nearest have the least sum of these over all features, ties by row.
-    With two classes and one neighbour this is Relief (Kira & Rendell 1992), on all samples.
-    Labels of -1 are a class like any other here.
+    mean difference to the nearest of its own class; larger is better. Two samples differ by
+    `|f_i - f_j| / range`, or by 0 and 1 for equal and unequal values of a discrete feature; the
+    nearest have the least sum of these over all features, ties by row. With two classes and one
+    neighbour this is Relief, on all samples. Labels of -1 are a class like any other here.
 
-    Not for many irrelevant features: they drown the distances that neighbours are found by. Time
+    Not for many irrelevant features: they dominate the distances used to find neighbours. Time
     is quadratic in the number of samples. A class with fewer than `n_neighbors` samples gives all.
 
     Parameters
@@ -35,11 +35,15 @@ class ReliefF(LabelSelector):
     n_features_to_select : int, float or "auto", default="auto"
         How many features to keep: a number, a fraction, or half of them.
     n_neighbors : int, default=5
-        How many nearest samples to take from every class. The habit elsewhere is 10.
+        How many nearest samples to take from every class. Other implementations default to 10.
     discrete : bool or array-like, optional
         The features that hold categories: True for all, a mask, or their indices. Default: none.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    FRLL : Squared differences to neighbours, without priors.
 
     Examples
     --------
@@ -51,6 +55,7 @@ class ReliefF(LabelSelector):
     """
 
     greater_is_better = True
+    references = ("robnik2003", "kira1992")
     _constant_is_undefined = False
     _squares_differences = False
 
@@ -87,9 +92,9 @@ def _discrete_mask(discrete: bool | ArrayLike | None, n_features: int) -> BoolAr
     if given.size == 0:
         return mask
     if not whole or given.min() < 0 or given.max() >= n_features:
-        raise ValueError(
-            f"discrete={discrete!r} does not name features: X has {n_features}. Pass True, a mask "
-            f"of {n_features} booleans, or indices from 0 to {n_features - 1}."
+        raise GuidedValueError(
+            f"discrete={discrete!r} does not name features: X has {n_features}.",
+            f"Pass True, a mask of {n_features} booleans, or indices from 0 to {n_features - 1}.",
         )
     mask[given] = True
     return mask

@@ -10,14 +10,13 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from linkselect import scores
-from linkselect.arrays import Matrix
+from linkselect import search
+from linkselect.arrays import BoolArray, Matrix
 from linkselect.blocks import map_threads
-from linkselect.forms import constant_columns
 from linkselect.graphs import nearest_edges
 from linkselect.messages import warn_user
 from linkselect.selectors.parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS
-from linkselect.selectors.ranking import Ranking, best_first, count_features
+from linkselect.selectors.ranking import Ranking
 from linkselect.selectors.selector import PairSelector, Track
 from linkselect.supervision import OnConflict, Supervision
 
@@ -32,8 +31,8 @@ class SCGS(PairSelector):
     [sum_M |W'(x_i - x_j)|^2 / |M| - theta sum_C |W'(x_i - x_j)|^2 / |C|]`, where X_l are the
     labelled samples, Y their one-hot classes, L the Laplacian of the neighbours (weights 1), M and
     C the must-links and cannot-links. The score of a feature is the norm `|W_r|` of its row; larger
-    is better (Liu & Zhang 2016, in convex form). From bare pairs, samples that must-links join
-    take the place of a class.
+    is better. theta keeps the problem convex. From bare pairs, samples that must-links join take
+    the place of a class.
 
     There is no intercept, and weights depend on units: standardise the features first
     (`StandardScaler`). A constant feature acts as an intercept and is not ranked. Not for data
@@ -50,14 +49,15 @@ class SCGS(PairSelector):
     graph_weight : float, default=1.0
         The coefficient of the graph. 0 switches it off.
     n_neighbors : int, default=5
-        Samples are neighbours where either is among this many nearest of the other.
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     tol : float, default=1e-4
         The violation of the conditions for the optimum at which to stop.
     max_iter : int, default=20000
         How many steps to take at most on each working set of features.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do where must-links contradict a cannot-link: stop, or leave the cannot-link out
-        with or without a warning.
+        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
         The number of threads of the neighbour search. Default: as many as BLAS may use.
 
@@ -66,14 +66,19 @@ class SCGS(PairSelector):
     coef_ : ndarray of shape (n_features, n_classes)
         The weights W.
     theta_ : float
-        1, or where the problem would not be convex, 0.999 of the largest value with which it is.
+        1, or if the problem would not be convex then, 0.999 of the largest value with which it
+        is.
     penalty_ : float
         The penalty l1 itself.
     violation_ : float
         The certificate: how far the weights are from the conditions of the optimum. 0 is the
-        optimum, 1 is no better than zero weights. A warning says where it exceeds `tol`.
+        optimum, 1 is no better than zero weights. A warning says if it exceeds `tol`.
     n_iter_ : int
         How many steps were taken.
+
+    See Also
+    --------
+    SimilarityConstraintScore : Subsets without a regression.
 
     Examples
     --------
@@ -87,7 +92,8 @@ class SCGS(PairSelector):
     """
 
     greater_is_better = True
-    _needs = ("any",)
+    needs = ("a pair or a label",)
+    references = ("liu2016", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PairSelector._parameter_constraints,
@@ -122,12 +128,14 @@ class SCGS(PairSelector):
         self.on_conflict = on_conflict
         self.n_jobs = n_jobs
 
-    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
         near = nearest_edges(X, self.n_neighbors, self.n_jobs).reweigh(1.0)
         dense = np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="C")
         options = (self.sparsity, self.pair_weight, self.graph_weight, self.tol, self.max_iter)
         # One BLAS thread, since the order of its sums depends on how many it has.
-        [found] = map_threads(lambda X: scores.scgs(X, known, near, *options), [dense], n_jobs=1)
+        [found] = map_threads(lambda X: search.scgs(X, known, near, *options), [dense], n_jobs=1)
         if found.violation > self.tol:
             warn_user(
                 f"SCGS stopped after {found.n_iter} steps with violation {found.violation:.2g}, "
@@ -135,9 +143,6 @@ class SCGS(PairSelector):
                 "standardise the features.",
                 ConvergenceWarning,
             )
-        constant = constant_columns(X)
-        norms = np.where(constant, np.nan, np.linalg.norm(found.weights, axis=1))
-        self._warn(norms, constant)
         fitted = {
             "coef_": found.weights,
             "theta_": found.theta,
@@ -145,5 +150,4 @@ class SCGS(PairSelector):
             "violation_": found.violation,
             "n_iter_": found.n_iter,
         }
-        n_selected = count_features(self.n_features_to_select, X.shape[1])
-        return Ranking(norms, best_first(norms, self.greater_is_better), n_selected, fitted)
+        return self._by_score(X, np.linalg.norm(found.weights, axis=1), constant, fitted)

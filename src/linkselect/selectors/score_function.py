@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from linkselect.arrays import FloatArray
+from linkselect.messages import GuidedValueError
 
 __all__ = ["ScoreFunction"]
 
@@ -70,9 +71,10 @@ class ScoreFunction(BaseEstimator):
         fitted = clone(self.selector).fit(X, y)
         if hasattr(fitted, "path_"):
             name = type(fitted).__name__
-            raise ValueError(
+            raise GuidedValueError(
                 f"{name} searches for a subset, and its choice does not follow scores of single "
-                f"features. Write {name}(n_features_to_select=k) in place of SelectKBest."
+                "features.",
+                f"Write {name}(n_features_to_select=k) in place of SelectKBest.",
             )
         values = fitted.scores_ if fitted.greater_is_better else -fitted.scores_
         # SelectKBest puts the lowest number for NaN; what is infinitely bad still goes before it.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
@@ -26,20 +27,28 @@ from sklearn.utils.validation import (
 
 from linkselect import supervision
 from linkselect.arrays import BoolArray, FloatArray, Matrix
-from linkselect.checks import check_labels, check_samples, check_spread, index_of
-from linkselect.forms import constant_columns
-from linkselect.messages import warn_user
+from linkselect.bibliography import with_attributes, with_references
+from linkselect.checks import check_samples, check_spread
+from linkselect.columns import constant_columns, with_equal_twins
+from linkselect.given import Given
+from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels, is_missing
+from linkselect.selectors.method import Need, Sees
 from linkselect.selectors.parameters import NUMBER_OF_FEATURES
 from linkselect.selectors.ranking import Ranking, best_first, count_features
 from linkselect.supervision import OnConflict, Supervision
 
 __all__ = ["LabelSelector", "PairSelector", "RankingSelector", "Track"]
 
+if TYPE_CHECKING:
+    Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+    def with_callbacks(method: Fit) -> Fit:
+        """Keep the type of a method, which scikit-learn's untyped decorator would hide."""
+else:
+    from sklearn.callback import with_callbacks
 
 Step = TypeVar("Step")
-
-
 Track = Callable[[Iterable[Step]], Iterator[Step]]
 
 
@@ -68,8 +77,18 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Their names, if X was a frame with text for column names.
     """
 
+    # What the method is, declared once; `describe` hands it out. A property if it depends on
+    # parameters.
+    sees: ClassVar[Sees] = "nothing"
+    """What the method looks at beside the features."""
+    needs: ClassVar[tuple[Need, ...]] = ()
+    """What it cannot work without."""
     greater_is_better: ClassVar[bool] = False
     """Whether a larger value of `scores_` is better."""
+    path_has_optimum: ClassVar[bool] = False
+    """Whether values of `path_` can be compared over different numbers of features."""
+    references: ClassVar[tuple[str, ...]] = ()
+    """Keys of the bibliography."""
 
     # In a Pipeline with metadata routing, pairs and ids arrive without being asked for.
     __metadata_request__fit: ClassVar = {"pairs": True, "sample_ids": True}
@@ -79,20 +98,56 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(int, {-1}), None],
     }
     # What a constant feature scores: NaN in a ratio, what the formula says in a difference.
-    _constant_is_undefined = True
-    # Whether a label of -1 is a class like any other, or means unlabelled.
-    _minus_one_is_a_class: ClassVar[bool] = False
+    _constant_is_undefined: ClassVar[bool] = True
     # Why a feature that varies may still have no score, and why the scores of all may be infinite.
-    _undefined = "the score is 0 / 0"
-    _infinite = "the denominator of the score is 0"
+    _undefined: ClassVar[str] = "the score is 0 / 0"
+    _infinite: ClassVar[str] = "the denominator of the score is 0"
     # Whether differences of a feature are squared, which tiny ones do not survive.
-    _squares_differences = True
+    _squares_differences: ClassVar[bool] = True
 
     n_features_to_select: int | float | Literal["auto"]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Complete the docstring: inherited attributes and the papers are written down once."""
+        super().__init_subclass__(**options)
+        if cls.__doc__ and RankingSelector.__doc__ and not cls.__name__.startswith("_"):
+            text = with_attributes(cls.__doc__, RankingSelector.__doc__)
+            cls.__doc__ = with_references(text, cls.references)
 
     def _score(self, X: Matrix, known: Supervision) -> FloatArray:
         """Compute the score of every feature."""
         raise NotImplementedError(f"{type(self).__name__} has neither _score nor _rank.")
+
+    def _rank(self, X: Matrix, known: Any, constant: BoolArray, track: Track[Any]) -> Ranking:
+        """Score and order the features; a method that searches overrides this.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Checked samples.
+        known : Supervision
+            What is known about them, as `_know` returned it.
+        constant : ndarray of bool of shape (n_features,)
+            Which features have one value only.
+        track : callable
+            Wraps the steps of a long loop, to report them.
+        """
+        return self._by_score(X, self._score(X, known), constant)
+
+    def _by_score(
+        self,
+        X: Matrix,
+        scores: FloatArray,
+        constant: BoolArray,
+        fitted: dict[str, Any] | None = None,
+    ) -> Ranking:
+        """Order features by their scores; those without one rank last."""
+        if self._constant_is_undefined:
+            scores = np.where(constant, np.nan, scores)
+        scores = with_equal_twins(X, scores)
+        n_selected = count_features(self.n_features_to_select, len(scores))
+        order = best_first(scores, self.greater_is_better)
+        return Ranking(scores, order, n_selected, fitted or {})
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         """Return how many steps `_rank` tracks at most; 0 for a method without a long loop."""
@@ -128,22 +183,25 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         before = _fitted_attributes(self)
         try:
             self._validate_params()
-            ids = index_of(X) if sample_ids is None else sample_ids
+            given = Given.read(X, y, pairs, sample_ids)
             X, y = self._check_data(X, y)
             self._check_count(X.shape[1])
             if self._squares_differences:
                 check_spread(X, getattr(self, "feature_names_in_", None))
-            known = self._know(X.shape[0], y, pairs, ids, sample_ids is None)
+            known = self._know(replace(given, y=y), X.shape[0])
             task = self._init_callback_context(max_subtasks=self._n_steps(*X.shape))
             task.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            constant = constant_columns(X)
             with np.errstate(over="raise"):
-                self._keep(self._rank(X, known, partial(_track, self, task)))
+                found = self._rank(X, known, constant, partial(_track, self, task))
+            self._warn(found.scores, constant)
+            self._keep(found)
             task.call_on_fit_task_end(estimator=self, X=X, y=y)
         except FloatingPointError as error:
             self._restore(before)
-            raise ValueError(
-                f"X has values so large that their squares overflow ({error}). Scale the features, "
-                "for example with sklearn.preprocessing.StandardScaler()."
+            raise GuidedValueError(
+                f"X has values so large that their squares overflow ({error}).",
+                "Scale the features, for example with sklearn.preprocessing.StandardScaler().",
             ) from error
         except BaseException:
             # What fails or is interrupted leaves the object as it was, not half-fitted.
@@ -157,32 +215,21 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.__dict__.update(before)
 
     def _check_count(self, n_features: int) -> None:
-        wanted = self.n_features_to_select
-        if isinstance(wanted, Integral) and wanted > n_features:
-            raise ValueError(
-                f"n_features_to_select={wanted}, but X has {n_features} features. "
-                f"Choose 1 to {n_features}, a fraction such as 0.5, or 'auto'."
+        wanted: Any = self.n_features_to_select
+        if isinstance(wanted, int | np.integer) and wanted > n_features:
+            raise GuidedValueError(
+                f"n_features_to_select={wanted}, but X has {n_features} features.",
+                f"Choose 1 to {n_features}, a fraction such as 0.5, or 'auto'.",
             )
-
-    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
-        """Score every feature and order them."""
-        return self._ranking(X, self._score(X, known))
-
-    def _ranking(self, X: Matrix, scores: FloatArray) -> Ranking:
-        """Order features by their scores; what has none ranks last, with a warning."""
-        constant = constant_columns(X)
-        if self._constant_is_undefined:
-            scores = np.where(constant, np.nan, scores)
-        self._warn(scores, constant)
-        n_selected = count_features(self.n_features_to_select, X.shape[1])
-        return Ranking(scores, best_first(scores, self.greater_is_better), n_selected)
 
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
         return check_samples(self, X), y
 
-    def _know(
-        self, n_samples: int, y: Any, pairs: Any, sample_ids: Any, ids_are_index: bool
-    ) -> Supervision:
+    def _know(self, given: Given, n_samples: int) -> Any:
+        """Turn what `fit` was given into what `_rank` works from: a `Supervision`.
+
+        A wrapper hands on what was given, as it is.
+        """
         return supervision.nothing(n_samples)
 
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
@@ -251,16 +298,17 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 class LabelSelector(RankingSelector):
     """A selector that needs a label for every sample; pairs are ignored."""
 
-    _minus_one_is_a_class = True
+    sees: ClassVar[Sees] = "labels"
+    needs: ClassVar[tuple[Need, ...]] = ("labels",)
 
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
         X = self._check_samples_with_labels(X, y)
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "O" and any(is_missing(label, minus_one=False) for label in y):
-            raise ValueError(
+            raise GuidedValueError(
                 f"y has missing labels (None or NaN), but {type(self).__name__} needs a label for "
-                "every sample. Use a method for partial labels, such as LSDF or "
-                "ConstrainedLaplacianScore."
+                "every sample.",
+                "Use a method for partial labels, such as LSDF or ConstrainedLaplacianScore.",
             )
         assert_all_finite(y, input_name="y")
         encode_labels(y)  # explains labels that have no common order
@@ -271,27 +319,24 @@ class LabelSelector(RankingSelector):
     def _check_samples_with_labels(self, X: Any, y: Any) -> Matrix:
         name = type(self).__name__
         if y is None:
-            raise ValueError(
-                f"This {name} estimator requires y to be passed, but the target y is None. "
+            raise GuidedValueError(
+                f"This {name} estimator requires y to be passed, but the target y is None.",
                 f"Write {name}().fit(X, y), or use a method that works from pairs, such as "
-                "ConstraintScore().fit(X, pairs=pairs)."
+                "ConstraintScore().fit(X, pairs=pairs).",
             )
         return check_samples(self, X)
 
-    def _know(
-        self, n_samples: int, y: Any, pairs: Any, sample_ids: Any, ids_are_index: bool
-    ) -> Supervision:
-        labels, classes = np.unique(y, return_inverse=True)
+    def _know(self, given: Given, n_samples: int) -> Supervision:
+        labels, classes = np.unique(given.y, return_inverse=True)
         self._check_classes(labels)
         return Supervision(classes)
 
     def _check_classes(self, labels: NDArray[Any]) -> None:
         if len(labels) < 2:
             found = f"the one class {labels[0]!s}" if len(labels) else "no label"
-            raise ValueError(
-                f"y has {found}, but {type(self).__name__} compares classes "
-                "and needs at least 2. For data without classes use VarianceScore or "
-                "LaplacianScore."
+            raise GuidedValueError(
+                f"y has {found}, but {type(self).__name__} compares classes and needs at least 2.",
+                "For data without classes use VarianceScore or LaplacianScore.",
             )
 
     def __sklearn_tags__(self) -> Tags:
@@ -304,63 +349,49 @@ class PairSelector(RankingSelector):
     """A selector that works from pairs, or from labels, of which -1 means unlabelled.
 
     When `pairs` is given, y is ignored: a Pipeline hands y to every step, and a union would
-    silently turn pairs into full supervision. Who wants both writes
+    silently turn pairs into full supervision. To use both, pass
     `pairs | Pairs.from_labels(y)`.
     """
+
+    sees: ClassVar[Sees] = "pairs"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RankingSelector._parameter_constraints,
         "on_conflict": [StrOptions({"raise", "warn", "drop"})],
     }
-    # What the method cannot do without: "must", "cannot", "groups" (two of them), "any" (a pair or
-    # a label) or nothing at all.
-    _needs: ClassVar[tuple[str, ...]] = ()
 
     on_conflict: OnConflict
 
-    def _know(
-        self, n_samples: int, y: Any, pairs: Any, sample_ids: Any, ids_are_index: bool
-    ) -> Supervision:
-        if pairs is not None:
-            known = supervision.from_pairs(
-                pairs, n_samples, sample_ids, self.on_conflict, ids_are_index=ids_are_index
-            )
-        elif y is not None:
-            known = supervision.from_labels(check_labels(y), n_samples)
-        else:
-            known = supervision.nothing(n_samples)
-        self._check_needs(known, given=pairs is not None or y is not None)
+    def _know(self, given: Given, n_samples: int) -> Supervision:
+        known = given.supervision(n_samples, self.on_conflict)
+        self._check_needs(known, nothing_given=given.is_empty)
         return known
 
-    def _check_needs(self, known: Supervision, given: bool) -> None:
+    def _check_needs(self, known: Supervision, nothing_given: bool) -> None:
         present = {
-            "must": known.has_must,
-            "cannot": known.has_cannot,
-            "groups": known.n_groups > 1,
-            "any": not known.unlabelled.all(),
+            "a must-link": known.has_must,
+            "a cannot-link": known.has_cannot,
+            "two groups": known.n_groups > 1,
+            "a pair or a label": not known.unlabelled.all(),
         }
-        missing = [need for need in self._needs if not present[need]]
+        missing = [need for need in self.needs if not present[need]]
         if not missing:
             return
         name = type(self).__name__
-        words = {
-            "must": "a must-link",
-            "cannot": "a cannot-link",
-            "groups": "two groups, by a cannot-link, by must-links that do not meet, or by labels",
-            "any": "a pair or a label",
-        }
-        lacking = " and ".join(words[need] for need in missing)
-        if not given:
+        lacking = " and ".join(missing)
+        if missing == ["two groups"]:
+            lacking += ", by a cannot-link, by must-links that do not meet, or by labels"
+        if nothing_given:
             found = "neither pairs nor y was passed"
         else:
             n_known = int(np.count_nonzero(~known.unlabelled))
             which = f"the {n_known} samples with a pair or label here"
             found = f"there is none among {which}"
-            if missing == ["groups"] and n_known:
+            if missing == ["two groups"] and n_known:
                 found = f"{which} are one group"
-        raise ValueError(
-            f"{name} needs {lacking}, but {found}. "
-            f"{known.hint or _HOW_TO_SUPERVISE.format(name=name)}"
+        raise GuidedValueError(
+            f"{name} needs {lacking}, but {found}.",
+            known.hint or _HOW_TO_SUPERVISE.format(name=name),
         )
 
 

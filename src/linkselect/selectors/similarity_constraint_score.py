@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkselect import search
-from linkselect.arrays import IntArray, Matrix
-from linkselect.forms import constant_columns
+from linkselect.arrays import BoolArray, IntArray, Matrix
 from linkselect.graphs import resolve_sigma
 from linkselect.messages import warn_user
+from linkselect.selectors.method import Need
 from linkselect.selectors.parameters import SIGMA
 from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import PairSelector, Track
@@ -42,7 +42,7 @@ MANY_BYTES = 2 << 30
 
 
 class SimilarityConstraintScore(PairSelector):
-    """Select the features whose kernel comes closest to the target similarity (2020).
+    """Select the features whose kernel comes closest to the target similarity.
 
     With `w(F)` the Gaussian kernel on the features of a subset F and `T` the target similarity, 1
     for two samples that should be alike and 0 for two that should not, the score of F is the sum
@@ -58,7 +58,7 @@ class SimilarityConstraintScore(PairSelector):
     labelled samples are the prototypes and the classes their groups. From bare pairs the
     samples in pairs are the prototypes; the groups are what chains of must-links join, and a
     sample that is only in cannot-links is a group of one. Two groups count as different even
-    where no cannot-link says so.
+    if no cannot-link says so.
 
     The default sigma suits features scaled to [0, 1]. Over all pairs memory and time are quadratic
     in the number of samples: pass `max_pairs` for more than some 5,000. A sparse X becomes dense
@@ -81,8 +81,8 @@ class SimilarityConstraintScore(PairSelector):
     random_state : int, RandomState instance or None, default=None
         Determines the draw.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do where must-links contradict a cannot-link: stop, or leave the cannot-link out
-        with or without a warning.
+        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -95,9 +95,14 @@ class SimilarityConstraintScore(PairSelector):
     path_ : ndarray of shape (n_steps,)
         The score after each chosen feature.
     standard_error_ : ndarray of shape (n_steps,)
-        The standard error of each value of `path_`; 0 where no pairs were left out.
+        The standard error of each value of `path_`; 0 if no pairs were left out.
     sigma_ : float
         The width.
+
+    See Also
+    --------
+    ConstraintScore : A fast score of single features.
+    NearestNeighborSFS : A forward selection by accuracy.
 
     Examples
     --------
@@ -111,6 +116,8 @@ class SimilarityConstraintScore(PairSelector):
     array([3, 2, 1, 0])
     """
 
+    path_has_optimum = True
+    references = ("salmi2020",)
     _constant_is_undefined = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -141,19 +148,21 @@ class SimilarityConstraintScore(PairSelector):
         self.n_jobs = n_jobs
 
     @property
-    def _needs(self) -> tuple[str, ...]:  # type: ignore[override]
-        # Every sample takes a group, so two groups are all that is needed.
-        return ("must", "cannot") if self.mode == "supervised" else ("groups",)
+    def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
+        """What the mode cannot work without."""
+        # In the semi-supervised mode every sample takes a group, so two groups are enough.
+        return ("a must-link", "a cannot-link") if self.mode == "supervised" else ("two groups",)
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         if self.n_features_to_select == "auto":
             return n_features
         return count_features(self.n_features_to_select, n_features)
 
-    def _rank(self, X: Matrix, known: Supervision, track: Track[int]) -> Ranking:
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
         target = self._target(X, known)
         sigma = self._width(X, target)
-        constant = constant_columns(X)
         n_features = self._n_steps(*X.shape)
         until_minimum = self.n_features_to_select == "auto"
         options: dict[str, Any] = {
@@ -165,7 +174,6 @@ class SimilarityConstraintScore(PairSelector):
             found = search.select_from_pairs(X, target, sigma, n_features, **options)
         else:
             found = search.select_from_groups(X, target, sigma, n_features, **options)
-        self._warn(found.scores, constant)
         n_selected = int(found.path.argmin()) + 1 if until_minimum else n_features
         fitted = {"path_": found.path, "standard_error_": found.standard_error, "sigma_": sigma}
         return Ranking(found.scores, found.order, n_selected, fitted)

@@ -1,4 +1,4 @@
-"""The selector over weights that rebuild samples from each other."""
+"""The Sparsity Score: features that the other samples reconstruct well."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkselect import scores
-from linkselect.arrays import FloatArray, Matrix
+from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.graphs.reconstruction import (
     Reconstruction,
     check_reconstruction,
     n_reconstruction_steps,
     reconstruct,
 )
-from linkselect.messages import warn_user
+from linkselect.messages import GuidedValueError, warn_user
 from linkselect.selectors.parameters import NEIGHBORS
 from linkselect.selectors.ranking import Ranking
 from linkselect.selectors.selector import RankingSelector, Track
@@ -26,15 +26,15 @@ __all__ = ["SparsityScore"]
 
 
 class SparsityScore(RankingSelector):
-    """Rank features by how well the other samples rebuild them (Liu, Sun & Zhang 2012).
+    """Rank features by how well the other samples reconstruct them.
 
-    Row i of the weights S rebuilds sample i from the others: its entries sum to 1, the i-th is 0,
-    and few of the others are not 0. The score of a feature f is
+    Row i of the weights S reconstructs sample i from the others: its entries sum to 1, the i-th is
+    0, and few of the others are not 0. The score of a feature f is
     `|f - S f|^2 / mean((f - mean(f))^2)`; smaller is better.
 
     Not for features of different units: standardise them first. Not for many samples either: each
-    is an optimisation problem of its own, solved exactly. Features that are rebuilt exactly all
-    score 0, and with `form="compensated"` that may be most of them where samples outnumber
+    is an optimisation problem of its own, solved exactly. Features that are reconstructed exactly
+    all score 0, and with `form="compensated"` that may be most of them if samples outnumber
     features; scale features to [0, 1] then, or choose another form or graph.
 
     Parameters
@@ -45,11 +45,11 @@ class SparsityScore(RankingSelector):
         What makes the weights of a sample small: the sum of their absolute values, the sum of
         their squares, or that they are 0 outside the `n_neighbors` nearest samples.
     form : {"compensated", "tolerance"}, default="compensated"
-        For `graph="l1"`: whether the errors of a rebuilt sample are added to the norm of its
+        For `graph="l1"`: whether the errors of a reconstructed sample are added to the norm of its
         weights (eq. 8 of the paper, always possible), or are at most `tolerance` (eq. 7).
     tolerance : float, default=1e-3
-        The largest Euclidean error of a rebuilt sample for `form="tolerance"`. It is usually too
-        small where features outnumber samples; then the error names the smallest possible one.
+        The largest Euclidean error of a reconstructed sample for `form="tolerance"`. It is usually
+        too small if features outnumber samples; then the error names the smallest possible one.
     n_neighbors : int, default=5
         The number of neighbours for `graph="lle"`.
     regularization : float, default=1e-3
@@ -57,7 +57,7 @@ class SparsityScore(RankingSelector):
     max_iter : int or "auto", default="auto"
         The largest number of simplex steps for one sample of `graph="l1"`. For n samples of d
         features "auto" is `5 min(n, d + 1) sqrt(n + d)`, and at least 10,000. Samples that are not
-        certain to be solved by then are told by a `ConvergenceWarning`.
+        certain to be solved by then are counted in a `ConvergenceWarning`.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -70,6 +70,7 @@ class SparsityScore(RankingSelector):
 
     See Also
     --------
+    LaplacianScore : A graph of neighbours instead of reconstructions.
     linkselect.graphs.reconstruction_weights : The weights alone.
 
     Examples
@@ -85,11 +86,13 @@ class SparsityScore(RankingSelector):
     (150, 150)
     """
 
+    references = ("liu2012",)
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RankingSelector._parameter_constraints,
         "graph": [StrOptions({"l1", "l2", "lle"})],
         "form": [StrOptions({"compensated", "tolerance", "equality"})],
-        # What is wrong with a number is said with a way out, where the problem is known.
+        # Checked when the problem is known, so that the error can name a way out.
         "tolerance": [Real],
         "regularization": [Real],
         "n_neighbors": NEIGHBORS,
@@ -101,7 +104,7 @@ class SparsityScore(RankingSelector):
         n_features_to_select: int | float | Literal["auto"] = "auto",
         *,
         graph: Literal["l1", "l2", "lle"] = "l1",
-        form: Literal["compensated", "tolerance"] = "compensated",
+        form: Literal["compensated", "tolerance", "equality"] = "compensated",
         tolerance: float = 1e-3,
         n_neighbors: int = 5,
         regularization: float = 1e-3,
@@ -120,31 +123,37 @@ class SparsityScore(RankingSelector):
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return n_reconstruction_steps(n_samples, n_features, self.graph)
 
-    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
         found = self._reconstruct(X, track)
-        ranking = self._ranking(X, scores.sparsity(X, found.weights, self.n_jobs))
+        fitted = {
+            "reconstruction_weights_": found.weights,
+            "n_iter_": int(found.n_iter.max()),
+        }
+        values = scores.sparsity(X, found.weights, self.n_jobs)
         found.warn_unsolved()
+        ranking = self._by_score(X, values, constant, fitted)
         self._warn_without_order(ranking.scores)
-        ranking.fitted["reconstruction_weights_"] = found.weights
-        ranking.fitted["n_iter_"] = int(found.n_iter.max())
         return ranking
 
     def _warn_without_order(self, values: FloatArray) -> None:
         values = values[~np.isnan(values)]
         if len(values) > 1 and not values.any():
             warn_user(
-                f"All {len(values)} features that vary are rebuilt exactly and score 0, so their "
-                "order is that of the columns. Scale the features to [0, 1] or less, or choose "
-                "form='tolerance', graph='l2' or graph='lle'."
+                f"All {len(values)} features that vary are reconstructed exactly and score 0, so "
+                "their order is that of the columns. Scale the features to [0, 1] or less, or "
+                "choose form='tolerance', graph='l2' or graph='lle'."
             )
 
-    def _reconstruct(self, X: Matrix, track: Track) -> Reconstruction:
+    def _reconstruct(self, X: Matrix, track: Track[Any]) -> Reconstruction:
         options = (self.graph, self.form, self.tolerance)
         if self.form == "equality":
-            raise ValueError(
-                "form='equality' rebuilds every sample exactly, so that all scores are 0 and no "
-                "feature is better than another. Choose form='compensated' or 'tolerance'; the "
-                "weights alone are linkselect.graphs.reconstruction_weights(X, form='equality')."
+            raise GuidedValueError(
+                "form='equality' reconstructs every sample exactly, so that all scores are 0 and "
+                "no feature is better than another.",
+                "Choose form='compensated' or 'tolerance'; the weights alone are "
+                "linkselect.graphs.reconstruction_weights(X, form='equality').",
             )
         check_reconstruction(X.shape[0], *options, self.n_neighbors, self.regularization)
         return reconstruct(

@@ -8,14 +8,14 @@ from sklearn.utils._param_validation import Options
 
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
-from linkselect.selectors.neighbor_graph import _NeighborGraphSelector
+from linkselect.selectors.neighbor_graph import NeighborGraphSelector
 from linkselect.supervision import Supervision
 
 __all__ = ["SpectralScore"]
 
 
-class SpectralScore(_NeighborGraphSelector):
-    """Rank features by the spectrum of the neighbour graph (SPEC, Zhao & Liu 2007).
+class SpectralScore(NeighborGraphSelector):
+    """Rank features by the spectrum of the neighbour graph (SPEC).
 
     With Ln the normalised Laplacian of the graph, (lambda_j, xi_j) its eigenpairs and
     `h = D^(1/2) f` scaled to norm 1, the score of a feature f is for
@@ -34,17 +34,22 @@ class SpectralScore(_NeighborGraphSelector):
     style : {1, 2, 3}, default=2
         Which of the three scores.
     n_neighbors : int, default=5
-        Samples are neighbours where either is among this many nearest of the other.
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     sigma : float or "auto", default="auto"
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
     weights : {"gaussian", "binary"}, default="gaussian"
         Whether near neighbours weigh more than far ones, or all weigh 1.
     radius : float, optional
-        If given, samples are neighbours where they are at most this far apart, and
+        If given, samples are neighbours if they are at most this far apart, and
         `n_neighbors` is not used.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    LaplacianScore : Style 2 by its usual name.
 
     Examples
     --------
@@ -55,8 +60,10 @@ class SpectralScore(_NeighborGraphSelector):
     array([2, 3, 0, 1])
     """
 
+    references = ("zhao2007",)
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_NeighborGraphSelector._parameter_constraints,
+        **NeighborGraphSelector._parameter_constraints,
         "style": [Options(int, {1, 2, 3})],
     }
 

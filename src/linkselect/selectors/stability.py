@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from linkselect.arrays import BoolArray
+from linkselect.bibliography import cites
 
 __all__ = ["kuncheva_index", "nogueira_index"]
 
 
+@cites("kuncheva2007")
 def kuncheva_index(selected: BoolArray) -> float:
     """Compute the mean consistency of all pairs of selections of one size (Kuncheva 2007).
 
     For two subsets of k out of d features with r in common it is `(r d - k^2) / (k (d - k))`: 1 for
-    equal subsets, about 0 for chance. NaN where it is undefined: fewer than two runs, subsets of
+    equal subsets, about 0 for chance. NaN if it is undefined: fewer than two runs, subsets of
     different sizes, or all or none of the features.
 
     Parameters
@@ -37,12 +39,13 @@ def kuncheva_index(selected: BoolArray) -> float:
     return float((common * n_features - size**2) / (size * (n_features - size)))
 
 
+@cites("nogueira2018")
 def nogueira_index(selected: BoolArray) -> float:
     """Compare the variance of a selection with that of chance (Nogueira, Sechidis & Brown 2018).
 
     `1 - mean_f s_f^2 / (k/d (1 - k/d))`, where `s_f^2` is the unbiased variance of a feature's
     selection and k the mean number of features chosen. With equal sizes it is Kuncheva's index.
-    NaN where it is undefined: fewer than two runs, or always all or none of the features.
+    NaN if it is undefined: fewer than two runs, or always all or none of the features.
 
     Parameters
     ----------

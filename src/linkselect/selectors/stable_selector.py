@@ -12,20 +12,21 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import Interval
 
-from linkselect.arrays import IntArray, Matrix
+from linkselect.arrays import BoolArray, IntArray, Matrix
 from linkselect.blocks import map_threads, slices
+from linkselect.given import Given
 from linkselect.pairs import Pairs, encode_labels
-from linkselect.scores.ensemble import MEMBERS_PER_STEP, draw_bag
+from linkselect.resampling import DRAWS_PER_STEP, draw_bag
 from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import Track
 from linkselect.selectors.stability import kuncheva_index, nogueira_index
-from linkselect.selectors.wrapper import _Given, _Wrapper
-from linkselect.supervision import Supervision
+from linkselect.selectors.wrapper import Wrapper, arguments_of
+from linkselect.supervision import Supervision, nothing
 
 __all__ = ["StableSelector"]
 
 
-class StableSelector(_Wrapper):
+class StableSelector(Wrapper):
     """Rank features by how often a selector chooses them on resamples of the data.
 
     The selector is fitted on all samples and on `n_resamples` draws of them without replacement;
@@ -65,10 +66,14 @@ class StableSelector(_Wrapper):
     selection_frequencies_ : ndarray of shape (n_features,)
         The same as `scores_`.
     kuncheva_ : float
-        The mean consistency of two draws; NaN where they selected different numbers of features,
+        The mean consistency of two draws; NaN if they selected different numbers of features,
         or all.
     nogueira_ : float
         One minus the variance of the selection over that of chance; also for different numbers.
+
+    See Also
+    --------
+    EnsembleCLS : An average of scores over bags.
 
     Examples
     --------
@@ -82,9 +87,10 @@ class StableSelector(_Wrapper):
     """
 
     greater_is_better = True
+    references = ("meinshausen2010", "kuncheva2007", "nogueira2018")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_Wrapper._parameter_constraints,
+        **Wrapper._parameter_constraints,
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
         "max_samples": [Interval(Real, 0, 1, closed="right")],
         "threshold": [Interval(Real, 0, 1, closed="right")],
@@ -112,15 +118,17 @@ class StableSelector(_Wrapper):
         self.n_jobs = n_jobs
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
-        return -(-self.n_resamples // MEMBERS_PER_STEP)
+        return -(-self.n_resamples // DRAWS_PER_STEP)
 
-    def _rank(self, X: Matrix, known: Supervision, track: Track) -> Ranking:
-        assert isinstance(known, _Given)
+    def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         rng = check_random_state(self.random_state)
         # All samples first: what is wrong with the input is said once, and in the usual words.
-        whole = self._seeded(rng).fit(X, **known.arguments())
+        whole = self._seeded(rng).fit(X, **arguments_of(known))
         rows_first = X.tocsr() if issparse(X) else X
-        draws = [(self._seeded(rng), *self._draw(known, rng)) for _ in range(self.n_resamples)]
+        n_samples = X.shape[0]
+        draws = [
+            (self._seeded(rng), *self._draw(known, n_samples, rng)) for _ in range(self.n_resamples)
+        ]
 
         def work(draw: tuple[Any, IntArray, dict[str, Any]]) -> tuple[Any, Any]:
             selector, rows, arguments = draw
@@ -129,7 +137,7 @@ class StableSelector(_Wrapper):
             return support, getattr(fitted, "ranking_", np.where(support, 1, 2))
 
         found: list[tuple[Any, Any]] = []
-        for part in track(slices(len(draws), MEMBERS_PER_STEP)):
+        for part in track(slices(len(draws), DRAWS_PER_STEP)):
             with warnings.catch_warnings():
                 # Constant features and the like were reported for all samples.
                 warnings.simplefilter("ignore")
@@ -154,23 +162,16 @@ class StableSelector(_Wrapper):
             selector.set_params(random_state=rng.randint(np.iinfo(np.int32).max))
         return selector
 
-    def _draw(self, known: _Given, rng: np.random.RandomState) -> tuple[IntArray, dict[str, Any]]:
+    def _draw(
+        self, given: Given, n_samples: int, rng: np.random.RandomState
+    ) -> tuple[IntArray, dict[str, Any]]:
         """Draw rows, and what the selector is told about them."""
-        n_samples = len(known.classes)
         least = getattr(self.estimator, "n_neighbors", 0) + 1
         # A selector that requires labels does not look at pairs.
-        if known.pairs is None or get_tags(self.estimator).target_tags.required:
-            labels = None if known.y is None else np.asarray(known.y).ravel()
-            if labels is None or len(labels) != n_samples:  # a selector that ignores y let it pass
-                rows = draw_bag(known, self.max_samples, least, rng)
-                return rows, {"y": None}
-            classes, names = encode_labels(labels)
-            if len(names) > n_samples / 2:  # no classes, but numbers that the selector ignores
-                classes = known.classes
-            rows = draw_bag(Supervision(classes), self.max_samples, least, rng)
-            return rows, {"y": labels[rows]}
-        ids = range(n_samples) if known.sample_ids is None else known.sample_ids
-        present = known.pairs.restrict(ids)
+        if given.pairs is None or get_tags(self.estimator).target_tags.required:
+            return self._draw_by_labels(given.y, n_samples, least, rng)
+        ids = range(n_samples) if given.sample_ids is None else tuple(given.sample_ids)
+        present = given.pairs.restrict(ids)
         pairs = Pairs(
             _some(present.must, self.max_samples, rng), _some(present.cannot, self.max_samples, rng)
         )
@@ -181,6 +182,18 @@ class StableSelector(_Wrapper):
         links = np.empty((0, 2), dtype=np.intp)
         rows = draw_bag(Supervision(classes, links, links), self.max_samples, least, rng)
         return rows, {"y": None, "pairs": pairs, "sample_ids": [ids[row] for row in rows]}
+
+    def _draw_by_labels(
+        self, y: Any, n_samples: int, least: int, rng: np.random.RandomState
+    ) -> tuple[IntArray, dict[str, Any]]:
+        labels = None if y is None else np.asarray(y).ravel()
+        if labels is None or len(labels) != n_samples:  # a selector that ignores y let it pass
+            return draw_bag(nothing(n_samples), self.max_samples, least, rng), {"y": None}
+        classes, names = encode_labels(labels)
+        # No classes, but numbers that the selector ignores.
+        known = nothing(n_samples) if len(names) > n_samples / 2 else Supervision(classes)
+        rows = draw_bag(known, self.max_samples, least, rng)
+        return rows, {"y": labels[rows]}
 
 
 def _some(links: tuple[Any, ...], share: float, rng: np.random.RandomState) -> list[Any]:

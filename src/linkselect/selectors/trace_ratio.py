@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from linkselect import search
-from linkselect.arrays import Matrix
-from linkselect.forms import constant_columns
+from linkselect.arrays import BoolArray, Matrix
 from linkselect.scores.ratios import ratio
 from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import LabelSelector, Track
@@ -20,7 +19,7 @@ __all__ = ["TraceRatio"]
 class TraceRatio(LabelSelector):
     """Select the subset with the largest scatter of class means over scatter inside classes.
 
-    The subset-level Fisher score of Nie et al. (2008): with b and w the scatter between and within
+    The subset-level Fisher score: with b and w the scatter between and within
     classes of each feature, the ratio of a subset is `sum b / sum w`; larger is better. For every
     size the subset with the largest ratio is found, not an approximation of it. Features are
     ordered by `b - ratio_ * w` at the optimum of the chosen size, so the selected ones are that
@@ -48,6 +47,10 @@ class TraceRatio(LabelSelector):
         The largest ratio of a subset of 1, 2, ... features, up to the number of selected ones;
         up to all with "auto".
 
+    See Also
+    --------
+    FisherScore : The ratio of single features.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -61,6 +64,7 @@ class TraceRatio(LabelSelector):
     """
 
     greater_is_better = True
+    references = ("nie2008",)
     _infinite = "no class has two samples that differ in them"
 
     def __init__(
@@ -77,11 +81,11 @@ class TraceRatio(LabelSelector):
             return n_features
         return count_features(self.n_features_to_select, n_features)
 
-    def _rank(self, X: Matrix, known: Supervision, track: Track[int]) -> Ranking:
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
         between, within = search.between_and_within(X, known.classes, self.n_jobs)
-        constant = constant_columns(X)
         scores = np.where(constant, np.nan, ratio(between, within))
-        self._warn(scores, constant)
         # What has no scatter at all would cost a subset nothing and stand before real features.
         varying, rest = np.flatnonzero(~np.isnan(scores)), np.flatnonzero(np.isnan(scores))
         between, within = between[varying], within[varying]

@@ -26,6 +26,11 @@ class VarianceScore(RankingSelector):
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
+    See Also
+    --------
+    LaplacianScore : Compare the change between neighbours with the variance.
+    FisherMarkov : Add the variance of class means.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -36,6 +41,7 @@ class VarianceScore(RankingSelector):
     """
 
     greater_is_better = True
+    references = ("duda2001",)
     _constant_is_undefined = False
 
     def __init__(

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods
 
+from linkselect.arrays import BoolArray, FloatArray
+from linkselect.given import Given
 from linkselect.pairs import Pairs
+from linkselect.selectors.method import Need, Sees, describe
 from linkselect.selectors.selector import RankingSelector
-from linkselect.supervision import Supervision, check_index
+from linkselect.supervision import check_index
 
-__all__ = []
-
-
-@dataclass(frozen=True)
-class _Given(Supervision):
-    """What was given to `fit`, to be handed on to the wrapped selector as it is."""
-
-    y: Any = None
-    pairs: Pairs | None = None
-    sample_ids: tuple[Hashable, ...] | None = None
-
-    def arguments(self) -> dict[str, Any]:
-        """Return what the wrapped selector's `fit` takes besides X; pairs only if given."""
-        if self.pairs is None:
-            return {"y": self.y}
-        return {"y": self.y, "pairs": self.pairs, "sample_ids": self.sample_ids}
+__all__ = ["Wrapper", "arguments_of"]
 
 
-class _Wrapper(RankingSelector):
+class Wrapper(RankingSelector):
     """A selector that fits another one, of this library or any with `get_support`."""
 
     _constant_is_undefined = False
+    # Whether tiny differences are a problem is for the wrapped selector to say.
+    _squares_differences = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": RankingSelector._parameter_constraints["n_features_to_select"],
@@ -44,13 +32,24 @@ class _Wrapper(RankingSelector):
 
     estimator: Any
 
-    def _know(
-        self, n_samples: int, y: Any, pairs: Any, sample_ids: Any, ids_are_index: bool
-    ) -> _Given:
-        ids = None if sample_ids is None else tuple(sample_ids)
-        if isinstance(pairs, Pairs) and ids is not None and ids_are_index:
-            check_index(pairs, ids)
-        return _Given(np.full(n_samples, -1, dtype=np.intp), y=y, pairs=pairs, sample_ids=ids)
+    @property
+    def sees(self) -> Sees:  # type: ignore[override]
+        """What the wrapped selector looks at beside the features."""
+        return describe(self.estimator).sees
+
+    @property
+    def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
+        """What the wrapped selector cannot work without."""
+        return describe(self.estimator).needs
+
+    def _know(self, given: Given, n_samples: int) -> Given:
+        ids = None if given.sample_ids is None else tuple(given.sample_ids)
+        if isinstance(given.pairs, Pairs) and ids is not None and given.ids_are_index:
+            check_index(given.pairs, ids)
+        return replace(given, sample_ids=ids)
+
+    def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
+        """Say nothing: the wrapped selector has warned about its input already."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -58,3 +57,10 @@ class _Wrapper(RankingSelector):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.target_tags.required = inner.target_tags.required
         return tags
+
+
+def arguments_of(given: Given) -> dict[str, Any]:
+    """Return what the wrapped selector's `fit` takes beside X; pairs only if there are any."""
+    if given.pairs is None:
+        return {"y": given.y}
+    return {"y": given.y, "pairs": given.pairs, "sample_ids": given.sample_ids}

@@ -1,0 +1,49 @@
+"""Sums of differences that are cut off at 1: the distances of ReliefF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FEATURES_PER_SUM", "manhattan_distances"]
+
+# A distance is a float32 sum over at most this many features at a time, so that its rounding error
+# stays small however many features there are.
+FEATURES_PER_SUM = 4096
+
+
+@cache
+def manhattan_distances() -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]] | None:
+    """Compile the sum of `minimum(|a - b|, 1)`; None without numba.
+
+    It measured several times as fast as SciPy's, and its proposals are decided in float64,
+    so the scores are the same either way.
+    """
+    try:
+        from numba import njit
+    except ImportError:
+        return None
+
+    # Sums may be reordered, or they would not be vectorised; the error bound holds for any order.
+    @njit(nogil=True, fastmath={"reassoc", "nsz"})
+    def distances(rows: Any, columns: Any) -> Any:
+        result = np.empty((rows.shape[0], columns.shape[0]), np.float32)
+        for column in range(columns.shape[0]):
+            for row in range(rows.shape[0]):
+                total: Any = 0.0
+                for start in range(0, rows.shape[1], FEATURES_PER_SUM):
+                    # Slices, since an index that starts at 0 lets the loop be vectorised.
+                    a = rows[row, start : start + FEATURES_PER_SUM]
+                    b = columns[column, start : start + FEATURES_PER_SUM]
+                    part = np.float32(0)
+                    for feature in range(a.size):
+                        part += min(abs(a[feature] - b[feature]), np.float32(1))
+                    total += part
+                result[row, column] = total
+        return result
+
+    return distances

@@ -1,0 +1,80 @@
+"""What there is to know about a method before it is used, read off its class."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sklearn.utils import get_tags
+
+__all__ = ["Method", "Need", "Sees", "describe"]
+
+Sees = Literal["nothing", "labels", "some labels", "pairs"]
+Need = Literal["labels", "a must-link", "a cannot-link", "two groups", "a pair or a label"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """The description of a method, which is declared once, on its class.
+
+    Attributes
+    ----------
+    sees : {"nothing", "labels", "some labels", "pairs"}
+        What the method looks at beside the features: nothing; a label for every sample; labels,
+        of which some may be missing; or pairs, or labels of some or all samples.
+    needs : tuple of str
+        What it cannot work without; empty if it can do without supervision.
+    greater_is_better : bool
+        Whether a larger value of `scores_` is better.
+    path_has_optimum : bool
+        Whether the values of `path_` can be compared over different numbers of features.
+    references : tuple of str
+        Keys of the bibliography: the paper that proposed the method comes first.
+    wraps : bool
+        Whether it works around another selector, which then decides what it sees and needs.
+    """
+
+    sees: Sees
+    needs: tuple[Need, ...] = ()
+    greater_is_better: bool = True
+    path_has_optimum: bool = False
+    references: tuple[str, ...] = ()
+    wraps: bool = False
+
+
+def describe(selector: Any) -> Method:
+    """Describe a selector, or with default parameters a class of selectors.
+
+    Selectors of other libraries are described by their scikit-learn tags: they may use labels,
+    and need them if the tags say so.
+
+    Examples
+    --------
+    >>> from linkselect import ConstraintScore
+    >>> describe(ConstraintScore).needs
+    ('a must-link', 'a cannot-link')
+    >>> describe(ConstraintScore(criterion="difference")).needs
+    ('a pair or a label',)
+    """
+    if isinstance(selector, type):
+        selector = selector(**_required(selector))
+    if selector is None:
+        return Method("nothing")
+    if not hasattr(selector, "sees"):
+        # Tags say whether labels are required, not whether they are used if they are there.
+        return Method("labels", ("labels",) if get_tags(selector).target_tags.required else ())
+    return Method(
+        selector.sees,
+        tuple(selector.needs),
+        bool(selector.greater_is_better),
+        selector.path_has_optimum,
+        tuple(selector.references),
+        "estimator" in selector.get_params(deep=False),
+    )
+
+
+def _required(selector: type) -> dict[str, None]:
+    """Return None for every parameter without a default: the selector that a wrapper needs."""
+    parameters = inspect.signature(selector).parameters.values()
+    return {one.name: None for one in parameters if one.default is inspect.Parameter.empty}
