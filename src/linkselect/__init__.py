@@ -5,78 +5,54 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# For type checkers only: a star passes on what is in the `__all__` of the module.
 if TYPE_CHECKING:
-    from linkselect.cluster import ConstrainedSpectralClustering, COPKMeans
-    from linkselect.pairs import Pairs
-    from linkselect.selectors import (
-        FCBF,
-        FRLL,
-        LSDF,
-        MRMR,
-        SCGS,
-        CompensatedLaplacianScore,
-        ConstrainedLaplacianScore,
-        ConstraintScore,
-        EnsembleCLS,
-        FisherMarkov,
-        FisherScore,
-        LaplacianConstraintScore,
-        LaplacianScore,
-        NearestNeighborSFS,
-        Redundancy,
-        ReliefF,
-        ScoreFunction,
-        SimilarityConstraintScore,
-        SparsityScore,
-        SpectralScore,
-        StableSelector,
-        TraceRatio,
-        VarianceScore,
-    )
+    from linkselect.cluster import *  # noqa: F403
+    from linkselect.evaluation import compare as compare
+    from linkselect.pairs import Pairs as Pairs
+    from linkselect.selectors import *  # noqa: F403
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "FCBF",
-    "FRLL",
-    "LSDF",
-    "MRMR",
-    "SCGS",
-    "COPKMeans",
-    "CompensatedLaplacianScore",
-    "ConstrainedLaplacianScore",
-    "ConstrainedSpectralClustering",
-    "ConstraintScore",
-    "EnsembleCLS",
-    "FisherMarkov",
-    "FisherScore",
-    "LaplacianConstraintScore",
-    "LaplacianScore",
-    "NearestNeighborSFS",
-    "Pairs",
-    "Redundancy",
-    "ReliefF",
-    "ScoreFunction",
-    "SimilarityConstraintScore",
-    "SparsityScore",
-    "SpectralScore",
-    "StableSelector",
-    "TraceRatio",
-    "VarianceScore",
-]
-
-# Names load their module at first use: `linkselect --help` need not wait for scikit-learn.
+# The public names and the modules that hold them. A module is loaded at the first use of one of
+# its names: `linkselect --help` need not wait for scikit-learn.
 _HOMES = {
+    "FCBF": "selectors",
+    "FRLL": "selectors",
+    "LSDF": "selectors",
+    "MRMR": "selectors",
+    "SCGS": "selectors",
     "COPKMeans": "cluster",
+    "CompensatedLaplacianScore": "selectors",
+    "ConstrainedLaplacianScore": "selectors",
     "ConstrainedSpectralClustering": "cluster",
+    "ConstraintScore": "selectors",
+    "EnsembleCLS": "selectors",
+    "FisherMarkov": "selectors",
+    "FisherScore": "selectors",
+    "LaplacianConstraintScore": "selectors",
+    "LaplacianScore": "selectors",
+    "NearestNeighborSFS": "selectors",
     "Pairs": "pairs",
+    "Redundancy": "selectors",
+    "ReliefF": "selectors",
+    "ScoreFunction": "selectors",
+    "SimilarityConstraintScore": "selectors",
+    "SparsityScore": "selectors",
+    "SpectralScore": "selectors",
+    "StableSelector": "selectors",
+    "TraceRatio": "selectors",
+    "VarianceScore": "selectors",
+    "compare": "evaluation",
 }
+
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'selectors')}"), name)
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

@@ -103,7 +103,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _print_whatever_comes() -> None:
-    """Let a terminal show the code of a sign that it cannot show, instead of an error."""
+    """Print an escape for characters that the terminal cannot encode, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

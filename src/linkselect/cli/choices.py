@@ -7,19 +7,20 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from linkselect.cli.errors import UsageError, nearest
 from linkselect.cli.startup import without_pandas
 
-__all__ = ["Method", "default_method", "make_selector", "method_named", "methods"]
+if TYPE_CHECKING:
+    from linkselect.selectors.method import Method
+
+__all__ = ["Choice", "default_method", "make_selector", "method_named", "methods"]
 
 
 @dataclass(frozen=True)
-class Method:
-    """A selector class, and what to know before it is used.
+class Choice:
+    """A method that can be chosen, and what to know before it is used.
 
     Parameters
     ----------
@@ -27,53 +28,52 @@ class Method:
         What it is called on the command line.
     selector : type
         The class.
-    needs : {"nothing", "labels", "pairs or labels", "another method"}
-        What it cannot work without.
-    uses : {"nothing", "labels", "pairs or labels", "what that method uses"}
-        What it looks at besides the features, if it is there.
+    method : Method
+        The description of the class with default parameters.
     summary : str
         The first sentence of its documentation.
     parameters : dict
-        The default of each parameter, but for the number of features.
+        The default of each parameter except the number of features.
     """
 
     name: str
     selector: Any
-    needs: str
-    uses: str
+    method: Method
     summary: str
     parameters: dict[str, Any]
 
     @property
-    def takes_some_labels(self) -> bool:
-        """Whether rows without a label may be among those with one."""
-        from linkselect.selectors.selector import LabelSelector
+    def needs(self) -> Literal["nothing", "labels", "pairs or labels", "another method"]:
+        """What it cannot work without."""
+        if self.method.wraps:
+            return "another method"
+        if not self.method.needs:
+            return "nothing"
+        return "pairs or labels" if self.method.sees == "pairs" else "labels"
 
-        if not issubclass(self.selector, LabelSelector):
-            return True
-        try:
-            self.selector()._check_data([[0.0], [1.0], [2.0]], np.array([0, 1, None]))
-        except ValueError:
-            return False
-        return True
+    @property
+    def uses(self) -> Literal["nothing", "labels", "pairs or labels", "what that method uses"]:
+        """What it looks at beside the features, if it is given."""
+        if self.method.wraps:
+            return "what that method uses"
+        if self.method.sees == "nothing":
+            return "nothing"
+        return "pairs or labels" if self.method.sees == "pairs" else "labels"
 
 
-def methods() -> dict[str, Method]:
+def methods() -> dict[str, Choice]:
     """Return all selectors of the library by their names."""
     with without_pandas():
-        import linkselect
-        from linkselect.selectors.selector import RankingSelector
+        from linkselect import selectors
 
-        found = [getattr(linkselect, name) for name in linkselect.__all__]
-    selectors = (one for one in found if isinstance(one, type) and issubclass(one, RankingSelector))
-    return {method.name: method for method in sorted(map(_describe, selectors), key=_by_name)}
-
-
-def _by_name(method: Method) -> str:
-    return method.name
+    public = (getattr(selectors, name) for name in selectors.__all__)
+    choices = [_choice(one) for one in public if hasattr(one, "sees")]
+    return {choice.name: choice for choice in sorted(choices, key=lambda choice: choice.name)}
 
 
-def _describe(selector: Any) -> Method:
+def _choice(selector: Any) -> Choice:
+    from linkselect.selectors.method import describe
+
     signature = inspect.signature(selector).parameters
     parameters = {
         name: None if given.default is inspect.Parameter.empty else given.default
@@ -81,9 +81,8 @@ def _describe(selector: Any) -> Method:
         if name != "n_features_to_select"
     }
     summary = (selector.__doc__ or "").strip().splitlines()[0]
-    needs, uses = _needs(selector, parameters)
     name = command_name(selector.__name__)
-    return Method(name, selector, needs, uses, summary, parameters)
+    return Choice(name, selector, describe(selector), summary, parameters)
 
 
 def command_name(class_name: str) -> str:
@@ -98,27 +97,15 @@ def command_name(class_name: str) -> str:
     return words.removesuffix("_score")
 
 
-def _needs(selector: Any, parameters: dict[str, Any]) -> tuple[str, str]:
-    from linkselect.selectors.selector import LabelSelector, PairSelector
-
-    if "estimator" in parameters:
-        return "another method", "what that method uses"
-    if issubclass(selector, LabelSelector):
-        return "labels", "labels"
-    if issubclass(selector, PairSelector):
-        return "pairs or labels" if selector()._needs else "nothing", "pairs or labels"
-    return "nothing", "nothing"
-
-
-def method_named(name: str) -> Method:
+def method_named(name: str) -> Choice:
     """Find a method by its name, or by that of its class."""
     known = methods()
     wanted = name.strip().lower().replace("-", "_")
     if wanted in known:
         return known[wanted]
-    for method in known.values():
-        if method.selector.__name__.lower() == wanted.removesuffix("_score"):
-            return method
+    for choice in known.values():
+        if choice.selector.__name__.lower() == wanted.removesuffix("_score"):
+            return choice
     raise UsageError(
         f"There is no method {name!r}. {nearest(wanted, known)} "
         "`linkselect methods` says what each one does."
@@ -133,38 +120,42 @@ def default_method(labelled: str, pairs: bool) -> str:
 
 
 def make_selector(
-    method: Method, settings: Iterable[str], n_features: Any = "auto", seed: int = 0
+    choice: Choice, settings: Iterable[str], n_features: Any = "auto", seed: int = 0
 ) -> Any:
     """Make the selector of a method with parameters given as `name=value`."""
-    given = dict(_parse(setting, method) for setting in settings)
-    if "random_state" in method.parameters:
+    given = dict(_parse(setting, choice) for setting in settings)
+    if "random_state" in choice.parameters:
         given.setdefault("random_state", seed)
-    if method.needs == "another method" and given.get("estimator") is None:
+    if choice.method.wraps and given.get("estimator") is None:
         raise UsageError(
-            f"{method.name} works around another method. Name it, for example: "
-            f"--method {method.name} --set estimator=laplacian"
+            f"{choice.name} works around another method. Name it, for example: "
+            f"--method {choice.name} --set estimator=laplacian"
         )
-    return method.selector(n_features_to_select=n_features, **given)
+    return choice.selector(n_features_to_select=n_features, **given)
 
 
-def _parse(setting: str, method: Method) -> tuple[str, Any]:
+def _parse(setting: str, choice: Choice) -> tuple[str, Any]:
     name, equals, text = setting.partition("=")
     if not equals:
         raise UsageError(f"--set {setting}: write --set NAME=VALUE, such as --set sigma=1.")
     if name in ("n_features_to_select", "n_features"):
         raise UsageError("The number of features is set by --n-features.")
-    if name not in method.parameters:
-        hint = nearest(name, method.parameters) if method.parameters else "It has none."
-        raise UsageError(f"{method.name} has no parameter {name!r} (--set {setting}). {hint}")
+    if name not in choice.parameters:
+        hint = nearest(name, choice.parameters) if choice.parameters else "It has none."
+        raise UsageError(f"{choice.name} has no parameter {name!r} (--set {setting}). {hint}")
     if name == "estimator":
         return name, make_selector(method_named(text), ())
-    return name, _value(text, method.parameters[name])
+    return name, text if text in _named_values(choice, name) else _value(text)
 
 
-def _value(text: str, default: Any) -> Any:
+def _named_values(choice: Choice, parameter: str) -> set[Any]:
+    """Return the values that a parameter may have by name; some look like numbers."""
+    constraints = choice.selector._parameter_constraints.get(parameter, ())
+    return {value for one in constraints for value in getattr(one, "options", ())}
+
+
+def _value(text: str) -> Any:
     """Read a number, true, false or null as such and anything else as text."""
-    if isinstance(default, str) and text in ("2011", "2014"):
-        return text  # variants are named by their year
     try:
         return json.loads(text.lower() if text in ("True", "False") else text)
     except json.JSONDecodeError:

@@ -8,16 +8,17 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from linkselect.cli.choices import Method, make_selector, method_named
-from linkselect.cli.errors import InputError, UsageError
+from linkselect.cli.choices import Choice, make_selector, method_named
+from linkselect.cli.errors import InputError, UsageError, problem_of
 from linkselect.cli.output import (
-    check_apart,
-    check_target,
+    DEFAULT_OUTPUT,
+    Output,
     say,
     say_json,
     text_table,
@@ -25,17 +26,39 @@ from linkselect.cli.output import (
     write_columns,
     write_safely,
 )
-from linkselect.cli.preparation import Impute, Scale, check_values, describe, transformer
-from linkselect.cli.supervising import check_pairs, check_supervision, explained, read_pairs
+from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, check_values
+from linkselect.cli.supervision_input import check_pairs, check_supervision, explained, read_pairs
 from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table
 
 if TYPE_CHECKING:
-    from linkselect.evaluation.comparison import Comparison
+    from linkselect.evaluation import Comparison
 
 __all__ = ["compare"]
 
 Classifier = Literal["1nn", "5nn", "logistic", "svm", "tree", "forest"]
 OnConflict = Literal["raise", "drop"]
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How accuracy is measured.
+
+    Parameters
+    ----------
+    splits
+        How many random splits into training and test rows.
+    test_size
+        The share of test rows.
+    classifier
+        What measures accuracy.
+    """
+
+    splits: int = 20
+    test_size: float = 0.2
+    classifier: Classifier = "1nn"
+
+
+DEFAULT_MEASURING = Measuring()
 
 
 def compare(
@@ -48,16 +71,10 @@ def compare(
     top: int | None = None,
     pairs: Path | None = None,
     on_conflict: OnConflict = "raise",
-    splits: int = 20,
-    test_size: float = 0.2,
-    classifier: Classifier = "1nn",
-    scale: Scale = "minmax",
-    impute: Impute = "none",
+    how: Annotated[Measuring, Parameter(name="*")] = DEFAULT_MEASURING,
+    prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
     seed: int = 0,
-    out: Path | None = None,
-    report: Path | None = None,
-    json: bool = False,
-    quiet: bool = False,
+    output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
 ) -> None:
     """Compare several methods on one table: accuracy, agreement, stability, time.
 
@@ -75,67 +92,45 @@ def compare(
         Pairs for the methods that use them: .csv or .json.
     on_conflict
         What to do about cannot-links that contradict must-links: end, or leave them out.
-    splits
-        How many random splits into training and test rows.
-    test_size
-        The share of test rows.
-    classifier
-        What measures accuracy.
-    scale
-        What to do to each feature first.
-    impute
-        What to put where a value is missing.
     seed
         Where random draws start from.
-    out
-        Write the result here: .json for everything, .csv or .parquet for the accuracies.
-    report
-        Write a page with tables and pictures here: .html.
-    json
-        Print the result as JSON and nothing else.
-    quiet
-        Print nothing but errors, and JSON with --json.
     """
-    check_target(out, "--out", (".json", ".csv", ".tsv", ".parquet", ".feather"))
-    check_target(report, "--report", (".html", ".htm"))
-    check_apart({"the table": table, "--pairs": pairs}, {"--out": out, "--report": report})
-    chosen = _chosen(methods)
-    if not 0 < test_size < 1 or splits < 2:
+    output.check({"the table": table, "--pairs": pairs})
+    choices = _chosen(methods)
+    if not 0 < how.test_size < 1 or how.splits < 2:
         raise UsageError("--test-size is a share between 0 and 1, and --splits 2 or more.")
     data = read_table(table, read)
     links = None if pairs is None else read_pairs(pairs, data.ids is not None)
-    notes = check_pairs(links, data, pairs) + _check(chosen, data, links)
-    _check_split_size(data, test_size)
-    check_values(data, impute)
+    notes = check_pairs(links, data, pairs) + _check(choices, data, links)
+    _check_split_size(data, how.test_size)
+    check_values(data, prepare.impute)
     found, caught = _measure(
-        {method.name: _selector(method, on_conflict, seed) for method in chosen},
+        {choice.name: _selector(choice, on_conflict, seed) for choice in choices},
         data,
-        _Steps(splits, show_bar=sys.stdout.isatty() and not (quiet or json)),
+        _Steps(how.splits, show_bar=output.shows_progress),
         pairs=links,
         n_features=_numbers(n_features, data),
         top=_top(top, data),
-        test_size=test_size,
-        prepare=transformer(impute, scale, data.is_sparse),
-        classifier=_classifier(classifier, seed),
+        test_size=how.test_size,
+        prepare=prepare.transformer(data.is_sparse),
+        classifier=_classifier(how.classifier, seed),
         random_state=seed,
     )
     notes += caught
-    record = _record(found, data, describe(impute, scale, data.is_sparse), notes)
-    if not quiet:
-        for note in notes:
-            say(f"Note: {note}", error=True)
-    if json:
+    record = _record(found, data, prepare.describe(data.is_sparse), notes)
+    output.say_notes(notes)
+    if output.json:
         say_json(record)
-    elif not quiet:
+    elif not output.quiet:
         say(_as_text(found, record))
-    if out is not None:
-        _write(out, found, record)
-    if report is not None:
-        _write_report(report, found, data, record["call"])
+    if output.out is not None:
+        _write(output.out, found, record)
+    if output.report is not None:
+        _write_report(output.report, found, data, record["call"])
 
 
-def _chosen(names: str) -> list[Method]:
-    found = {method.name: method for method in map(method_named, _parts(names))}
+def _chosen(names: str) -> list[Choice]:
+    found = {choice.name: choice for choice in map(method_named, _parts(names))}
     if not found:
         raise UsageError("--methods names no method. Write --methods fisher,relieff.")
     return list(found.values())
@@ -145,17 +140,17 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _check(chosen: list[Method], data: Table, links: Any) -> list[str]:
+def _check(choices: list[Choice], data: Table, links: Any) -> list[str]:
     """Refuse methods that lack what they need; return what should be said, each thing once."""
     if data.labels is None:
         raise UsageError("Accuracy is measured on labels. Name their column by --label.")
     notes: list[str] = []
-    for method in chosen:
-        if method.needs == "another method":
-            raise UsageError(f"{method.name} works around another method; compare that one.")
+    for choice in choices:
+        if choice.method.wraps:
+            raise UsageError(f"{choice.name} works around another method; compare that one.")
         # Rows without a label are left out for methods that need labels.
-        if method.needs != "labels" or None not in data.labels:
-            notes += check_supervision(method, data, links)
+        if choice.needs != "labels" or None not in data.labels:
+            notes += check_supervision(choice.name, choice.method, data, links)
     return list(dict.fromkeys(notes))
 
 
@@ -172,24 +167,24 @@ def _check_split_size(data: Table, test_size: float) -> None:
         )
 
 
-def _selector(method: Method, on_conflict: OnConflict, seed: int) -> Any:
-    takes_it = on_conflict != "raise" and "on_conflict" in method.parameters
-    return make_selector(method, [f"on_conflict={on_conflict}"] if takes_it else (), seed=seed)
+def _selector(choice: Choice, on_conflict: OnConflict, seed: int) -> Any:
+    takes_it = on_conflict != "raise" and "on_conflict" in choice.parameters
+    return make_selector(choice, [f"on_conflict={on_conflict}"] if takes_it else (), seed=seed)
 
 
 def _measure(
     selectors: dict[str, Any], data: Table, steps: _Steps, **how: Any
 ) -> tuple[Comparison, list[str]]:
-    """Compare; return what was found, and what was warned of."""
-    from linkselect.evaluation import comparison
+    """Compare; return the result and the warnings."""
+    from linkselect import evaluation
 
     with (
         warnings.catch_warnings(record=True) as caught,
-        explained(has_set=False),
+        explained({"on_conflict": "--on-conflict drop"}),
         steps.named(),
     ):
         warnings.simplefilter("always")
-        found = comparison.compare(
+        found = evaluation.compare(
             selectors,
             data.X,
             data.codes(),
@@ -235,7 +230,7 @@ def _classifier(name: Classifier, seed: int) -> Any:
 
 
 class _Steps:
-    """Knows the method and the split at work, for a bar on a terminal and for errors."""
+    """The method and the split at work, for a bar on a terminal and for errors."""
 
     def __init__(self, n_splits: int, show_bar: bool) -> None:
         self.n_splits = n_splits
@@ -250,7 +245,7 @@ class _Steps:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Name method and split in an error that comes of there being fewer rows in a split."""
+        """Add the method and the split to an error caused by a split with too few rows."""
         from linkselect.pairs import PairConflictError
 
         try:
@@ -261,11 +256,10 @@ class _Steps:
             if self._at_work is None or self._at_work[1] < 0:
                 raise
             method, split = self._at_work
-            what = str(error).partition(" Write ")[0].partition(" In cross-validation")[0]
             raise InputError(
-                f"{method}, split {split + 1} of {self.n_splits}: {what} Only pairs with both ends "
-                "among the training rows of a split count. Give more pairs, or pass a smaller "
-                "--test-size or another --seed."
+                f"{method}, split {split + 1} of {self.n_splits}: {problem_of(error)} Only pairs "
+                "with both ends among the training rows of a split count. Give more pairs, or pass "
+                "a smaller --test-size or another --seed."
             ) from error
 
 
@@ -336,7 +330,7 @@ def _methods_table(found: Comparison) -> str:
         ]
         for name, mean in found.mean_accuracy.items()
     ]
-    header = ["method", "mean accuracy", "stability", "time", "saw"]
+    header = ["method", "mean accuracy", "stability", "time", "used"]
     return text_table(header, rows, left=[0, 4])
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["InputError", "UsageError", "nearest", "shown"]
+from linkselect.messages import GuidedError
+
+__all__ = ["InputError", "UsageError", "nearest", "problem_of", "shown"]
 
 
 class InputError(Exception):
@@ -44,3 +46,17 @@ def shown(value: object, width: int = 40) -> str:
     """Quote a value from a file, cut to a width, with control characters made visible."""
     text = repr(value)
     return text if len(text) <= width else f"{text[: width - 4]}...{text[0]}"
+
+
+def problem_of(error: Exception) -> str:
+    """Return what is wrong, without the way out in Python if the error has one apart.
+
+    Examples
+    --------
+    >>> from linkselect.messages import GuidedValueError
+    >>> problem_of(GuidedValueError("n=5, but there are 3.", "Choose 1 to 3."))
+    'n=5, but there are 3.'
+    >>> problem_of(ValueError("n=5, but there are 3."))
+    'n=5, but there are 3.'
+    """
+    return error.problem if isinstance(error, GuidedError) else str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkselect.cli.choices import Method, method_named
+from linkselect.cli.choices import Choice, method_named
 from linkselect.cli.choices import methods as all_methods
 from linkselect.cli.output import say, say_json, text_table
 
@@ -23,7 +23,7 @@ def methods(name: str | None = None, /, *, json: bool = False) -> None:
     """
     found = all_methods().values() if name is None else [method_named(name)]
     if json:
-        say_json([_plain(method) for method in found])
+        say_json([_plain(choice) for choice in found])
     elif name is None:
         rows = [[one.name, _needs(one), one.summary] for one in found]
         say(text_table(["method", "needs", "what it does"], rows, left=[0, 1, 2]))
@@ -32,32 +32,32 @@ def methods(name: str | None = None, /, *, json: bool = False) -> None:
         say(_page(method_named(name)))
 
 
-def _needs(method: Method) -> str:
-    helped = method.needs == "nothing" and method.uses != "nothing"
-    return f"nothing; {method.uses} help" if helped else method.needs
+def _needs(choice: Choice) -> str:
+    helped = choice.needs == "nothing" and choice.uses != "nothing"
+    return f"nothing; {choice.uses} help" if helped else choice.needs
 
 
-def _plain(method: Method) -> dict[str, Any]:
+def _plain(choice: Choice) -> dict[str, Any]:
     return {
-        "name": method.name,
-        "class": method.selector.__name__,
-        "needs": method.needs,
-        "uses": method.uses,
-        "summary": method.summary,
-        "larger_is_better": bool(method.selector.greater_is_better),
-        "parameters": method.parameters,
+        "name": choice.name,
+        "class": choice.selector.__name__,
+        "needs": choice.needs,
+        "uses": choice.uses,
+        "summary": choice.summary,
+        "larger_is_better": choice.method.greater_is_better,
+        "parameters": choice.parameters,
     }
 
 
-def _page(method: Method) -> str:
-    direction = "Larger" if method.selector.greater_is_better else "Smaller"
+def _page(choice: Choice) -> str:
+    direction = "Larger" if choice.method.greater_is_better else "Smaller"
     lines = [
-        f"{method.name} ({method.selector.__name__})",
-        method.summary,
+        f"{choice.name} ({choice.selector.__name__})",
+        choice.summary,
         "",
-        f"Needs: {_needs(method)}. {direction} scores are better.",
+        f"Needs: {_needs(choice)}. {direction} scores are better.",
         "",
     ]
-    rows = [[name, str(default)] for name, default in method.parameters.items()]
+    rows = [[name, str(default)] for name, default in choice.parameters.items()]
     lines.append(text_table(["--set", "default"], rows, left=[0, 1]) if rows else "No parameters.")
     return "\n".join(lines)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linkselect.cli.errors import InputError, UsageError
+from linkselect.files import written_whole
 
 __all__ = [
+    "COLUMN_FILES",
+    "DEFAULT_OUTPUT",
+    "Output",
     "check_apart",
     "check_target",
     "say",
@@ -27,6 +31,61 @@ __all__ = [
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
+PAGE_FILES = (".html", ".htm")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the result goes.
+
+    Parameters
+    ----------
+    out
+        Write the result here: .json for everything; .csv, .tsv, .parquet or .feather for its
+        table of ranks or accuracies.
+    report
+        Write a page with tables, pictures and the call here: .html.
+    json
+        Print the result as JSON and nothing else.
+    quiet
+        Print nothing but errors, and JSON with --json.
+    """
+
+    out: Path | None = None
+    report: Path | None = None
+    json: bool = False
+    quiet: bool = False
+
+    def check(
+        self, inputs: Mapping[str, Path | None], more: Mapping[str, Path | None] | None = None
+    ) -> None:
+        """Refuse targets that cannot be written, before any work is done.
+
+        Parameters
+        ----------
+        inputs : dict of str to path
+            The files that are read, by what a message calls them.
+        more : dict of str to path, optional
+            Other tables that are written, by their options.
+        """
+        tables = {"--out": self.out, **(more or {})}
+        for option, path in tables.items():
+            check_target(path, option, COLUMN_FILES)
+        check_target(self.report, "--report", PAGE_FILES)
+        check_apart(inputs, {**tables, "--report": self.report})
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether a person watches the output and may want to see how far the work is."""
+        return sys.stdout.isatty() and not (self.quiet or self.json)
+
+    def say_notes(self, notes: Sequence[str]) -> None:
+        """Print notes on the result beside it, unless nothing is to be said."""
+        for note in () if self.quiet else notes:
+            say(f"Note: {note}", error=True)
+
+
+DEFAULT_OUTPUT = Output()
 
 
 def say(text: str = "", *, error: bool = False) -> None:
@@ -38,7 +97,7 @@ def say(text: str = "", *, error: bool = False) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Print plain data as JSON, in signs that both JSON and the terminal can hold."""
+    """Print plain data as JSON, in characters that both JSON and the terminal can hold."""
     plain = (sys.stdout.encoding or "").lower().startswith("utf")
     text = json.dumps(_plain(value), indent=2, ensure_ascii=not plain, allow_nan=False)
     print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
@@ -121,15 +180,12 @@ def _same_file(one: Path, other: Path) -> bool:
 
 
 def write_safely(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file whole or not at all: another one first, then renamed."""
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    """Write a file whole or not at all; an error names the file that was asked for."""
     try:
-        write(part)
-        part.replace(path)
+        with written_whole(path) as part:
+            write(part)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:

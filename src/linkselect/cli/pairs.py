@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from linkselect.cli.errors import InputError, UsageError, shown
 from linkselect.cli.output import check_apart, check_target, say, say_json, write_safely
 from linkselect.cli.startup import without_pandas
-from linkselect.cli.supervising import absent_ids, explained, read_pairs
+from linkselect.cli.supervision_input import absent_ids, explained, read_pairs
 from linkselect.cli.tables import DEFAULT_READING, Reading, read_rows
 from linkselect.messages import many
 
@@ -58,7 +58,7 @@ def make(
     data = read_rows(table, read)
     with without_pandas():
         from linkselect.pairs import Pairs
-    with explained():
+    with explained({"n_must": "--must", "n_cannot": "--cannot"}):
         drawn = Pairs.from_labels(
             data.codes(), sample_ids=data.ids, n_must=must, n_cannot=cannot, random_state=seed
         )
@@ -138,7 +138,7 @@ def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> 
     pairs
         The pairs: .csv or .json.
     limit
-        Explain at most so many.
+        Explain at most this many.
     json
         Print JSON and nothing else.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,13 +12,59 @@ from linkselect.arrays import IntArray
 from linkselect.cli.errors import InputError, shown
 from linkselect.cli.tables import Table
 
-__all__ = ["Impute", "Scale", "check_values", "describe", "transformer"]
+__all__ = ["DEFAULT_PREPARATION", "Impute", "Preparation", "Scale", "check_values"]
 
 Scale = Literal["minmax", "standard", "none"]
 Impute = Literal["none", "median", "mean"]
 
-# Values looked at a time, so that the search for odd ones makes no second table.
+# How many values are checked at a time, so that the check makes no second table.
 _BLOCK = 4 << 20
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What to do to the values of a table first.
+
+    Parameters
+    ----------
+    scale
+        What to do to each feature first.
+    impute
+        What to put where a value is missing.
+    """
+
+    scale: Scale = "minmax"
+    impute: Impute = "none"
+
+    def transformer(self, sparse: bool) -> Any:
+        """Return what fills and scales, as one scikit-learn transformer; None if it is nothing."""
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+        steps: list[Any] = []
+        if self.impute != "none":
+            from sklearn.impute import SimpleImputer
+
+            steps.append(SimpleImputer(strategy=self.impute, keep_empty_features=True))
+        if self.scale == "minmax":
+            # Zeros must stay zeros, or a sparse table is sparse no more.
+            steps.append(MaxAbsScaler() if sparse else MinMaxScaler())
+        if self.scale == "standard":
+            steps.append(StandardScaler(with_mean=not sparse))
+        return make_pipeline(*steps) if steps else None
+
+    def describe(self, sparse: bool) -> str:
+        """Say in one sentence what is done to the values."""
+        scaled = {
+            "minmax": "divided by its largest absolute value" if sparse else "scaled to [0, 1]",
+            "standard": "scaled to variance 1" + ("" if sparse else " and mean 0"),
+            "none": "taken as it is",
+        }[self.scale]
+        filled = f"; missing values were filled with its {self.impute}"
+        return f"Each feature was {scaled}{'' if self.impute == 'none' else filled}."
+
+
+DEFAULT_PREPARATION = Preparation()
 
 
 def check_values(table: Table, impute: Impute) -> None:
@@ -54,7 +101,7 @@ def _check_missing(table: Table, n_missing: IntArray, impute: Impute) -> None:
 
 
 def _odd_stored(X: Any) -> tuple[tuple[int, int] | None, IntArray]:
-    """Find the first infinite value of a CSR matrix, and count what is missing in each column."""
+    """Find the first infinite value of a CSR matrix, and count missing values in each column."""
     n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
     infinite = np.flatnonzero(np.isinf(X.data))
     if not len(infinite):
@@ -64,7 +111,7 @@ def _odd_stored(X: Any) -> tuple[tuple[int, int] | None, IntArray]:
 
 
 def _odd_values(X: NDArray[Any]) -> tuple[tuple[int, int] | None, IntArray]:
-    """Find the first infinite value of an array, and count what is missing in each column."""
+    """Find the first infinite value of an array, and count missing values in each column."""
     n_missing = np.zeros(X.shape[1], dtype=np.intp)
     n_rows = max(1, _BLOCK // X.shape[1])
     for start in range(0, X.shape[0], n_rows):
@@ -75,32 +122,3 @@ def _odd_values(X: NDArray[Any]) -> tuple[tuple[int, int] | None, IntArray]:
             return (start + row, column), n_missing
         n_missing += np.isnan(block).sum(axis=0)
     return None, n_missing
-
-
-def transformer(impute: Impute, scale: Scale, sparse: bool) -> Any:
-    """Return what fills and scales, as one scikit-learn transformer; None if it is nothing."""
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
-
-    steps: list[Any] = []
-    if impute != "none":
-        from sklearn.impute import SimpleImputer
-
-        steps.append(SimpleImputer(strategy=impute, keep_empty_features=True))
-    if scale == "minmax":
-        # Zeros must stay zeros, or a sparse table is sparse no more.
-        steps.append(MaxAbsScaler() if sparse else MinMaxScaler())
-    if scale == "standard":
-        steps.append(StandardScaler(with_mean=not sparse))
-    return make_pipeline(*steps) if steps else None
-
-
-def describe(impute: Impute, scale: Scale, sparse: bool) -> str:
-    """Say in one sentence what is done to the values."""
-    scaled = {
-        "minmax": "divided by its largest absolute value" if sparse else "scaled to [0, 1]",
-        "standard": "scaled to variance 1" + ("" if sparse else " and mean 0"),
-        "none": "taken as it is",
-    }[scale]
-    filled = "" if impute == "none" else f"; missing values were filled with its {impute}"
-    return f"Each feature was {scaled}{filled}."

@@ -6,20 +6,19 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
 
-from linkselect.cli.choices import Method, default_method, make_selector, method_named
+from linkselect.cli.choices import Choice, default_method, make_selector, method_named
 from linkselect.cli.errors import InputError, UsageError
 from linkselect.cli.output import (
-    COLUMN_FILES,
-    check_apart,
-    check_target,
+    DEFAULT_OUTPUT,
+    Output,
     say,
     say_json,
     text_table,
@@ -27,9 +26,9 @@ from linkselect.cli.output import (
     write_columns,
     write_safely,
 )
-from linkselect.cli.preparation import Impute, Scale, check_values, describe, transformer
+from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, check_values
 from linkselect.cli.startup import without_pandas
-from linkselect.cli.supervising import (
+from linkselect.cli.supervision_input import (
     check_pairs,
     check_supervision,
     explained,
@@ -39,6 +38,10 @@ from linkselect.cli.supervising import (
 from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table
 from linkselect.cli.tables.limits import Budget, readable_size
 from linkselect.messages import many
+
+if TYPE_CHECKING:
+    from linkselect.report.schema import Summary
+    from linkselect.selectors.method import Method
 
 __all__ = ["rank"]
 
@@ -54,14 +57,10 @@ def rank(
     n_features: str = "auto",
     pairs: Path | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
-    scale: Scale = "minmax",
-    impute: Impute = "none",
+    prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
     seed: int = 0,
-    out: Path | None = None,
     select: Path | None = None,
-    report: Path | None = None,
-    json: bool = False,
-    quiet: bool = False,
+    output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
 ) -> None:
     """Rank the features of a table and keep the best.
 
@@ -78,64 +77,60 @@ def rank(
         A CSV file with the header a,b,link (must or cannot), or a JSON file.
     settings
         A parameter of the method, such as sigma=1. Give it once for each.
-    scale
-        What to do to each feature first.
-    impute
-        What to put where a value is missing.
     seed
         Where random draws start from, in methods that make them.
-    out
-        Write the ranking here: .csv, .tsv, .json, .parquet or .feather.
     select
-        Write the table with the selected features only, unscaled, in one of these formats.
-    report
-        Write a page with the ranking, pictures and the call here: .html.
-    json
-        Print the result as JSON and nothing else.
-    quiet
-        Print nothing but errors, and JSON with --json.
+        Write the table with the selected features only, unscaled, in one of the formats of --out.
     """
-    check_target(out, "--out", COLUMN_FILES)
-    check_target(select, "--select", COLUMN_FILES)
-    check_target(report, "--report", (".html", ".htm"))
-    targets = {"--out": out, "--select": select, "--report": report}
-    check_apart({"the table": table, "--pairs": pairs}, targets)
-    chosen = None if method is None else method_named(method)
+    output.check({"the table": table, "--pairs": pairs}, {"--select": select})
+    choice = None if method is None else method_named(method)
     data = read_table(table, read)
     links = None if pairs is None else read_pairs(pairs, data.ids is not None)
-    if chosen is None:
-        chosen = method_named(default_method(labelled_rows(data), links is not None))
+    if choice is None:
+        choice = method_named(default_method(labelled_rows(data), links is not None))
+    selector = make_selector(choice, settings, _count(n_features, data), seed)
     notes = check_pairs(links, data, pairs)
-    notes += check_supervision(chosen, data, links)
-    check_values(data, impute)
-    selector = make_selector(chosen, settings, _count(n_features, data), seed)
-    show_progress = sys.stdout.isatty() and not (quiet or json)
-    found = _fit(selector, data, links, transformer(impute, scale, data.is_sparse), show_progress)
-    preparation = describe(impute, scale, data.is_sparse)
-    summary = _summarize(found, data, links, preparation, notes, with_view=report is not None)
-    if not quiet:
-        for note in [*notes, *found.warnings]:
-            say(f"Note: {note}", error=True)
-    if json:
+    notes += check_supervision(choice.name, _describe(selector), data, links)
+    check_values(data, prepare.impute)
+    if output.shows_progress:
+        _show_progress(selector)
+    with explained(_options(choice)):
+        fitted = _fit(selector, data, links, prepare.transformer(data.is_sparse))
+    summary = _summarize(
+        fitted,
+        data,
+        links,
+        preparation=prepare.describe(data.is_sparse),
+        notes=notes,
+        view=output.report is not None,
+    )
+    output.say_notes([*notes, *fitted.warnings])
+    if output.json:
         say_json(summary)
-    elif not quiet:
-        say(_as_text(summary, chosen, data, links))
-    if out is not None:
-        _write_ranking(out, summary)
+    elif not output.quiet:
+        say(_as_text(summary, choice, data, links))
+    if output.out is not None:
+        _write_ranking(output.out, summary)
     if select is not None:
-        _write_selected(select, found.selector, data, read)
-    if report is not None:
-        _write_report(report, summary)
+        _write_selected(select, fitted.selector, data, read)
+    if output.report is not None:
+        _write_report(output.report, summary)
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fitted selector, the values it saw, and what happened meanwhile."""
+    """A fitted selector, the values it was fitted on, and what happened meanwhile."""
 
     selector: Any
     X: Any
     seconds: float
     warnings: list[str]
+
+
+def _options(choice: Choice) -> dict[str, str]:
+    """Return what to type for each parameter of a method."""
+    settings = {name: f"--set {name}=VALUE" for name in choice.parameters}
+    return {**settings, "on_conflict": "--set on_conflict=drop"}
 
 
 def _count(text: str, data: Table) -> int | float | str:
@@ -157,14 +152,22 @@ def _count(text: str, data: Table) -> int | float | str:
     )
 
 
-def _fit(selector: Any, data: Table, links: Any, prepare: Any, show_progress: bool) -> Fitted:
-    if show_progress:
-        from sklearn.callback import ProgressBar
+def _describe(selector: Any) -> Method:
+    from linkselect.selectors.method import describe
 
-        selector.set_callbacks(ProgressBar())
-    with warnings.catch_warnings(record=True) as caught, explained():
+    return describe(selector)
+
+
+def _show_progress(selector: Any) -> None:
+    from sklearn.callback import ProgressBar
+
+    selector.set_callbacks(ProgressBar())
+
+
+def _fit(selector: Any, data: Table, links: Any, transformer: Any) -> Fitted:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        X = _prepared(data.X, prepare)
+        X = _prepared(data.X, transformer)
         y = None if data.labels is None else data.codes()
         start = time.perf_counter()
         selector.fit(X, y, pairs=links, sample_ids=data.ids)
@@ -174,12 +177,12 @@ def _fit(selector: Any, data: Table, links: Any, prepare: Any, show_progress: bo
     return Fitted(selector, X, seconds, list(dict.fromkeys(str(one.message) for one in caught)))
 
 
-def _prepared(X: Any, prepare: Any) -> Any:
-    if prepare is None:
+def _prepared(X: Any, transformer: Any) -> Any:
+    if transformer is None:
         return X
     try:
         with np.errstate(over="raise"):
-            return prepare.fit_transform(X)
+            return transformer.fit_transform(X)
     except FloatingPointError:
         raise InputError(
             "A feature is too large to be scaled or filled: it spans more than 1.8e308. Divide its "
@@ -187,48 +190,43 @@ def _prepared(X: Any, prepare: Any) -> Any:
         ) from None
 
 
-def _summarize(
-    found: Fitted,
-    data: Table,
-    links: Any,
-    preparation: str,
-    notes: Sequence[str],
-    with_view: bool,
-) -> dict[str, Any]:
+def _summarize(fitted: Fitted, data: Table, links: Any, **what: Any) -> Summary:
     """Collect what was done and found, as plain data."""
     with without_pandas():
         from linkselect.report import summarize
 
     return summarize(
-        found.selector,
-        found.X,
+        fitted.selector,
+        fitted.X,
         data.labels,
         links,
         sample_ids=data.ids,
         source=data.source,
         call=shlex.join(["linkselect", *sys.argv[1:]]),
-        preparation=preparation,
-        notes=notes,
-        warnings=found.warnings,
-        seconds=found.seconds,
-        view=with_view,
+        warnings=fitted.warnings,
+        seconds=fitted.seconds,
+        **what,
     )
 
 
-def _as_text(summary: dict[str, Any], method: Method, data: Table, links: Any) -> str:
+def _as_text(summary: Summary, choice: Choice, data: Table, links: Any) -> str:
+    from linkselect.views import score_text
+
     n_selected, n_all = summary["method"]["n_selected"], summary["data"]["n_features"]
     direction = "larger" if summary["method"]["greater_is_better"] else "smaller"
     lines = [
         f"{data.source}: {summary['data']['n_samples']:,} rows, {n_all:,} features"
         f"{_known_text(data, links)}",
-        f"{summary['data']['preparation']} Method: {method.name}; {direction} scores are better.",
+        f"{summary['data']['preparation']} Method: {choice.name}; {direction} scores are better.",
         "",
     ]
     n_shown = min(_SHOWN, n_selected)
-    columns = [summary["ranking"][key][:n_shown] for key in ("rank", "feature", "score")]
+    ranking = summary["ranking"]
     rows = [
-        [str(rank), feature, _score_text(score)]
-        for rank, feature, score in zip(*columns, strict=True)
+        [str(rank), feature, score_text(score, 6, missing="none", infinity="inf")]
+        for rank, feature, score in islice(
+            zip(ranking["rank"], ranking["feature"], ranking["score"], strict=True), n_shown
+        )
     ]
     lines.append(text_table(["rank", "feature", "score"], rows, left=[1]))
     if n_selected > n_shown:
@@ -236,10 +234,6 @@ def _as_text(summary: dict[str, Any], method: Method, data: Table, links: Any) -
     kept = f"{n_selected:,} of {n_all:,} features are selected"
     lines += ["", f"{kept} ({summary['seconds']:.2f} s). --out FILE writes the whole ranking."]
     return "\n".join(lines)
-
-
-def _score_text(score: float | str | None) -> str:
-    return "none" if score is None else score if isinstance(score, str) else f"{score:.6g}"
 
 
 def _known_text(data: Table, links: Any) -> str:
@@ -256,13 +250,12 @@ def _known_text(data: Table, links: Any) -> str:
     return text
 
 
-def _write_ranking(path: Path, summary: dict[str, Any]) -> None:
+def _write_ranking(path: Path, summary: Summary) -> None:
     if path.suffix.lower() == ".json":
         write_safely(path, lambda part: part.write_text(to_json(summary) + "\n", "utf-8"))
         return
-    keys = ("feature", "score", "rank", "selected")
-    ranking = {key: summary["ranking"][key] for key in keys}
-    # Columns of numbers have no text in them, but can hold what JSON cannot.
+    ranking = summary["ranking"]
+    # A column of numbers holds no text, but it can hold the infinity that JSON cannot.
     scores = [np.nan if score is None else float(score) for score in ranking["score"]]
     write_columns(path, {**ranking, "score": scores})
 
@@ -295,7 +288,7 @@ def _check_dense_size(shape: tuple[int, int], path: Path, data: Table, read: Rea
         )
 
 
-def _write_report(path: Path, summary: dict[str, Any]) -> None:
+def _write_report(path: Path, summary: Summary) -> None:
     from linkselect.report import render
 
     write_safely(path, lambda part: part.write_text(render(summary), "utf-8", newline="\n"))

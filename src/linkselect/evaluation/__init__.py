@@ -1,14 +1,16 @@
-"""Comparing methods on one table: accuracy, agreement, stability, significance."""
+"""Compare methods on one table: accuracy, agreement, stability, significance."""
 
 from linkselect.evaluation.accuracy import nearest_neighbor_curve
-from linkselect.evaluation.comparison import Comparison, Difference, compare, numbers_of_features
+from linkselect.evaluation.comparison import compare, numbers_of_features
 from linkselect.evaluation.curves import Curve
+from linkselect.evaluation.result import Comparison, Difference
 from linkselect.evaluation.significance import (
     corrected_t_test,
     holm,
     rank_correlation,
     top_overlap,
 )
+from linkselect.selectors.stability import kuncheva_index, nogueira_index
 
 __all__ = [
     "Comparison",
@@ -17,7 +19,9 @@ __all__ = [
     "compare",
     "corrected_t_test",
     "holm",
+    "kuncheva_index",
     "nearest_neighbor_curve",
+    "nogueira_index",
     "numbers_of_features",
     "rank_correlation",
     "top_overlap",

@@ -15,7 +15,7 @@ __all__ = ["Counts", "check_counts", "nearest_neighbor_curve"]
 
 Counts = Sequence[int] | NDArray[Any] | None
 
-# Distances of so many test rows at a time that they stay in a processor's cache.
+# How many distances are computed at a time, so that they stay in a processor's cache.
 _CHUNK = 1 << 16
 
 
@@ -35,9 +35,9 @@ def nearest_neighbor_curve(
     Parameters
     ----------
     train, y_train : arrays of shape (n_train, d), (n_train,)
-        What neighbours are sought among: the training rows, or prototypes.
+        The rows among which neighbours are found: training rows, or prototypes.
     test, y_test : arrays of shape (n_test, d), (n_test,)
-        What is classified.
+        The rows to classify.
     order : array of int
         Features, best first.
     n_features : ascending ints, optional
@@ -92,7 +92,7 @@ def _hits(
 
 
 def check_counts(n_features: Counts, n_available: int) -> IntArray:
-    """Return the numbers of features as an array, or say why they cannot be met."""
+    """Return the numbers of features as an array, or raise if they cannot be used."""
     if n_features is None:
         return np.arange(1, n_available + 1)
     counts = np.asarray(n_features, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Accuracy against the number of features: what every experiment measures."""
+"""Accuracy against the number of features: what every comparison measures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-__all__ = ["Curve"]
+__all__ = ["RANDOM", "Curve"]
+
+# The name of the curve of features in random order, which every method should beat.
+RANDOM = "random choice"
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Curve:
     n_features : array of int, shape (n_points,)
         The numbers of features, ascending.
     values : array of float, shape (n_runs, n_points)
-        What was measured in each run with so many features.
+        What was measured in each run with each number of features.
     """
 
     n_features: NDArray[Any]

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 from scipy.stats import t
 
 from linkselect.arrays import FloatArray
+from linkselect.bibliography import cites
 
 __all__ = ["corrected_t_test", "holm", "p_text", "rank_correlation", "top_overlap"]
 
 
 def rank_correlation(ranks: ArrayLike) -> FloatArray:
-    """Return Spearman's correlation between rows of ranks; 1 where nothing varies.
+    """Return Spearman's correlation between rows of ranks; 1 if one of them does not vary.
 
     Examples
     --------
@@ -42,6 +43,7 @@ def top_overlap(ranks: ArrayLike, k: int) -> FloatArray:
     return among_best @ among_best.T / k
 
 
+@cites("nadeau2003")
 def corrected_t_test(differences: ArrayLike, n_train: int, n_test: int) -> float:
     """Test whether paired differences of accuracy over random splits have mean zero; two-sided.
 
@@ -79,6 +81,7 @@ def corrected_t_test(differences: ArrayLike, n_train: int, n_test: int) -> float
     return float(2 * t.sf(abs(statistic), n_splits - 1))
 
 
+@cites("holm1979")
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjust p-values of several tests so that the chance of any false finding stays bounded.
 

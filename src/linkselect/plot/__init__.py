@@ -2,7 +2,7 @@
 
 Every function draws into the `ax` it is given, or into a new pyplot figure, and returns the
 Axes. No screen is needed. Lines differ in style and marker, bars in hatching, so that nothing
-is told by colour alone. In a long loop pass your own `ax` or close the figures: pyplot keeps
+depends on colour alone. In a long loop pass your own `ax` or close the figures: pyplot keeps
 every figure that it made.
 """
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from linkselect.arrays import BoolArray, FloatArray, IntArray
+from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.plot.style import (
     FAINT,
     FILL,
@@ -21,9 +22,9 @@ from linkselect.plot.style import (
     calm,
     short_name,
 )
-from linkselect.selectors.nearest_neighbor_sfs import NearestNeighborSFS
+from linkselect.selectors.method import describe
 from linkselect.selectors.ranking import best_first
-from linkselect.selectors.similarity_constraint_score import SimilarityConstraintScore
+from linkselect.views import check_shape, score_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +35,6 @@ __all__ = [
     "draw_scores",
     "mask",
     "path",
-    "path_has_optimum",
     "scores",
 ]
 
@@ -58,7 +58,7 @@ def scores(
     n : int, default=20
         How many features to draw at most. Above 60 there is no room for their names.
     names : sequence of str, optional
-        One name per feature. Default: the column names that the selector saw, else x0, x1, ...
+        One name per feature. Default: the column names of X in `fit`, else x0, x1, ...
     ax : matplotlib Axes, optional
         Where to draw. Default: a new figure.
 
@@ -77,9 +77,9 @@ def scores(
     """
     values = _fitted(selector, "scores_")
     if n < 1:
-        raise ValueError(f"n={n}, but a picture has at least one bar. Choose 1 or more.")
+        raise GuidedValueError(f"n={n}, but a picture has at least one bar.", "Choose 1 or more.")
     named = feature_names(selector, names)
-    greater = bool(getattr(selector, "greater_is_better", True))
+    greater = describe(selector).greater_is_better
     best = np.asarray(getattr(selector, "order_", best_first(values, greater)))[:n]
     ax = axes_or_new(ax, 6.4, min(0.27 * len(best) + 1.1, 11.0))
     shown = [named[feature] for feature in best]
@@ -128,7 +128,7 @@ def _draw_bars(
     if len(lengths) <= MOST_NAMED_BARS:
         ax.barh(places[chosen], lengths[chosen], height=0.68, label=label, **style)
         return
-    # So many bars are thinner than a dot of the screen: one area holds them all.
+    # This many bars would be thinner than a pixel: one area holds them all.
     edges = np.repeat(np.arange(len(lengths) + 1) - 0.5, 2)[1:-1]
     ax.fill_betweenx(edges, np.repeat(lengths, 2), where=np.repeat(chosen, 2), label=label, **style)
 
@@ -141,7 +141,7 @@ def _bar_lengths(values: FloatArray) -> FloatArray:
 
 
 def _label_bars(ax: Axes, names: Sequence[str], values: FloatArray, lengths: FloatArray) -> None:
-    """Write names beside the bars and values behind them, where there is room."""
+    """Write names beside the bars and values behind them, if there is room."""
     ax.tick_params(axis="y", length=0)
     if len(values) > MOST_NAMED_BARS:
         ax.set_ylabel("rank", color=INK)
@@ -152,7 +152,7 @@ def _label_bars(ax: Axes, names: Sequence[str], values: FloatArray, lengths: Flo
     ax.set_yticks(places, [short_name(name) for name in names], fontsize=size, **PLAIN_TEXT)
     for place, value, length in zip(places, values, lengths, strict=True):
         ax.annotate(
-            _in_words(value),
+            score_text(value, 3),
             (max(length, 0.0), place),
             xytext=(4, 0),
             textcoords="offset points",
@@ -165,22 +165,14 @@ def _label_bars(ax: Axes, names: Sequence[str], values: FloatArray, lengths: Flo
     ax.set_xlim(low - 0.02 * width * (low < 0), high + 0.16 * width)
 
 
-def _in_words(value: float) -> str:
-    if np.isnan(value):
-        return "no score"
-    if np.isinf(value):
-        return "∞" if value > 0 else "-∞"
-    return f"{value:.3g}"
-
-
 def path(selector: Any, ax: Axes | None = None) -> Axes:
-    """Draw the criterion after each added feature, with its best point where that means much.
+    """Draw the criterion after each added feature, and mark its best point if it has one.
 
-    The best point is marked where values for different numbers of features can be compared: the
+    The best point is marked if values for different numbers of features can be compared: the
     minimum for `SimilarityConstraintScore`, the maximum for `NearestNeighborSFS`. The path of
     other selectors holds the value of each feature when it was chosen, or falls with every
-    feature; its best point is the first and says nothing. A dotted line shows how many features
-    are selected. Where the path is an estimate, a band shows twice its standard error.
+    feature, so that its best point is always the first one. A dotted line shows how many features
+    are selected. If the path is an estimate, a band shows twice its standard error.
 
     Parameters
     ----------
@@ -207,14 +199,10 @@ def path(selector: Any, ax: Axes | None = None) -> Axes:
     ax = axes_or_new(ax, 6.4, 3.6)
     greater = bool(selector.greater_is_better)
     n_selected = int(selector.n_features_)
-    draw_path(ax, values, greater, n_selected, errors, mark_best=path_has_optimum(selector))
+    mark_best = describe(selector).path_has_optimum
+    draw_path(ax, values, greater, n_selected, errors, mark_best=mark_best)
     ax.set_title(type(selector).__name__, loc="left", color=INK)
     return ax
-
-
-def path_has_optimum(selector: Any) -> bool:
-    """Tell whether the path's values for different numbers of features can be compared."""
-    return isinstance(selector, SimilarityConstraintScore | NearestNeighborSFS)
 
 
 def draw_path(
@@ -315,25 +303,15 @@ def mask(
     if image is not None:
         grey = np.asarray(image, dtype=float)
         if grey.size != len(selected):
-            raise ValueError(
-                f"image has {grey.size} values, but there are {len(selected)} features. Pass one "
-                f"grey image of {height} x {width} pixels."
+            raise GuidedValueError(
+                f"image has {grey.size} values, but there are {len(selected)} features.",
+                f"Pass one grey image of {height} x {width} pixels.",
             )
         grey = grey.reshape((height, width), order=order) if grey.ndim == 1 else grey
     ax = axes_or_new(ax, 4.0, min(4.0 * height / width + 0.4, 8.0))
     draw_mask(ax, pixels, grey)
     ax.set_title(f"{int(selected.sum()):,} of {len(selected):,} pixels", loc="left", color=INK)
     return ax
-
-
-def check_shape(shape: tuple[int, int], n_features: int) -> tuple[int, int]:
-    """Return height and width if every feature is one pixel."""
-    if len(shape) != 2 or shape[0] * shape[1] != n_features:
-        raise ValueError(
-            f"shape={tuple(shape)}, but there are {n_features} features. Give height and width "
-            f"whose product is {n_features}."
-        )
-    return int(shape[0]), int(shape[1])
 
 
 def draw_mask(ax: Axes, selected: BoolArray, image: FloatArray | None = None) -> None:
@@ -365,7 +343,7 @@ def _outline(selected: BoolArray) -> Any:
 
 
 def _fitted(selector: Any, attribute: str) -> FloatArray:
-    """Return an attribute of a fitted selector as an array, or say why there is none."""
+    """Return an attribute of a fitted selector as an array, or raise if it has none."""
     check_is_fitted(selector)
     found = getattr(selector, attribute, None)
     if found is None:
@@ -373,17 +351,18 @@ def _fitted(selector: Any, attribute: str) -> FloatArray:
             "scores_": "Pass a fitted selector, of a Pipeline its step: pipeline['selector'].",
             "path_": "Selectors that search have one, such as SimilarityConstraintScore.",
         }[attribute]
-        raise TypeError(f"{type(selector).__name__} has no {attribute}. {way_out}")
+        raise GuidedTypeError(f"{type(selector).__name__} has no {attribute}.", way_out)
     return np.asarray(found, dtype=float)
 
 
 def feature_names(selector: Any, names: Sequence[str] | None) -> NDArray[Any]:
-    """Return one name per feature: the given ones, those that fit saw, or x0, x1, ..."""
+    """Return one name per feature: the given ones, those known from `fit`, or x0, x1, ..."""
     if names is None:
         return _check_feature_names_in(selector)
     if len(names) != selector.n_features_in_:
-        raise ValueError(
-            f"names has {len(names)} entries, but the selector saw {selector.n_features_in_} "
-            "features. Pass one name per feature, in the order of the columns."
+        raise GuidedValueError(
+            f"names has {len(names)} entries, but the selector was fitted on "
+            f"{selector.n_features_in_} features.",
+            "Pass one name per feature, in the order of the columns.",
         )
     return np.asarray(names, dtype=object)

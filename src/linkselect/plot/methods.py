@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from linkselect.arrays import FloatArray
 from linkselect.evaluation.curves import Curve
 from linkselect.evaluation.significance import rank_correlation, top_overlap
+from linkselect.messages import GuidedValueError
 from linkselect.plot.style import (
     INK,
     LINES,
@@ -61,7 +62,7 @@ def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
     'accuracy'
     """
     if not curves:
-        raise ValueError("curves is empty. Pass at least one method and its Curve.")
+        raise GuidedValueError("curves is empty.", "Pass at least one method and its Curve.")
     ax = axes_or_new(ax, 6.8, 4.0)
     lines = [
         _draw_curve(ax, curve, place, len(curves)) for place, curve in enumerate(curves.values())
@@ -134,9 +135,9 @@ def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) 
     ['0.50', '-1.00']
     """
     if not rankings:
-        raise ValueError("rankings is empty. Pass at least one method and its ranking.")
+        raise GuidedValueError("rankings is empty.", "Pass at least one method and its ranking.")
     if k < 1:
-        raise ValueError(f"k={k}, but at least one feature is compared. Choose 1 or more.")
+        raise GuidedValueError(f"k={k}, but at least one feature is compared.", "Choose 1 or more.")
     ranks = np.array([_ranks(name, found) for name, found in _same_length(rankings)])
     k = min(k, ranks.shape[1])
     side = min(1.9 + 0.62 * len(ranks), 9.5)
@@ -154,17 +155,18 @@ def _same_length(rankings: Mapping[str, Any]) -> list[tuple[str, NDArray[Any]]]:
     (first, expected), *others = found
     for name, ranks in others:
         if ranks.shape != expected.shape:
-            raise ValueError(
-                f"{name!r} ranks {ranks.size} features, but {first!r} ranks {expected.size}. "
-                "Compare rankings of the same features."
+            raise GuidedValueError(
+                f"{name!r} ranks {ranks.size} features, but {first!r} ranks {expected.size}.",
+                "Compare rankings of the same features.",
             )
     return found
 
 
 def _ranks(name: str, ranks: NDArray[Any]) -> NDArray[Any]:
     if ranks.ndim != 1 or ranks.size == 0 or ranks.min() < 1:
-        raise ValueError(
-            f"The ranking {name!r} is no row of ranks from 1. Pass selector.ranking_ (not order_)."
+        raise GuidedValueError(
+            f"The ranking {name!r} is not a row of ranks from 1.",
+            "Pass selector.ranking_ (not order_).",
         )
     return ranks
 

@@ -6,17 +6,16 @@ from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray
-from linkselect.checks import index_of
-from linkselect.pairs import Pairs, check_ids
+from linkselect.pairs import Pairs
 from linkselect.plot.style import FAINT, FILL, INK, MUTED, STRESS, axes_or_new, calm
+from linkselect.views import pair_rows, two_dimensional_view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_pairs", "pairs", "two_dimensional_view"]
+__all__ = ["draw_pairs", "pairs"]
 
 # More points than this are stored as dots of an image in vector files.
 MOST_VECTOR_POINTS = 2000
@@ -33,7 +32,7 @@ def pairs(
     """Draw pairs as lines over a view of the samples in two dimensions.
 
     Must-links are full lines, cannot-links dashed ones. Samples in a pair are full dots, others
-    pale ones. More than two columns are seen through their first two principal components.
+    pale ones. More than two columns are shown by their first two principal components.
 
     Parameters
     ----------
@@ -69,43 +68,6 @@ def pairs(
     ax.set_xlabel(labels[0], color=INK)
     ax.set_ylabel(labels[1], color=INK)
     return ax
-
-
-def pair_rows(
-    pairs: Pairs, X: Any, sample_ids: Iterable[Hashable] | None = None
-) -> tuple[IntArray, IntArray]:
-    """Return must and cannot as rows of X; a pair with an absent end is left out."""
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-    ids = index_of(X) if sample_ids is None else sample_ids
-    named = range(n_samples) if ids is None else check_ids(ids, n_samples)
-    return pairs.rows({sample: row for row, sample in enumerate(named)})
-
-
-def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
-    """Return two coordinates for each sample, and what they are."""
-    values: Any = X if issparse(X) else np.asarray(X, dtype=float)
-    n_columns = values.shape[1]
-    # Arpack reads sparse data as they are, but gives no more components than all but one.
-    if issparse(values) and min(values.shape) <= 3:
-        values = values.toarray()
-    if n_columns == 1:
-        return np.column_stack([values, np.zeros(len(values))]), ("the one feature", "")
-    if n_columns == 2:
-        return values, ("first feature", "second feature")
-    from sklearn.decomposition import PCA
-
-    found = PCA(2, svd_solver="arpack" if issparse(values) else "auto", random_state=0)
-    view = _fixed_signs(found.fit_transform(values))
-    shares = np.nan_to_num(found.explained_variance_ratio_)
-    first, second = (f"{share:.0%} of variance" for share in shares)
-    return view, (f"first principal component, {first}", f"second principal component, {second}")
-
-
-def _fixed_signs(view: FloatArray) -> FloatArray:
-    """Turn each axis so that its largest coordinate is positive, whatever the solver chose."""
-    largest = np.abs(view).argmax(axis=0)
-    signs = np.sign(view[largest, np.arange(view.shape[1])])
-    return view * np.where(signs == 0, 1.0, signs)
 
 
 def draw_pairs(

@@ -10,6 +10,7 @@ import numpy as np
 
 import linkselect
 from linkselect.evaluation.significance import p_text
+from linkselect.messages import GuidedValueError
 from linkselect.plot.methods import curves, draw_agreement
 from linkselect.plot.style import MUTED
 from linkselect.report.page import render_page, write_page
@@ -19,7 +20,7 @@ from linkselect.report.summary import plain_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from linkselect.evaluation.comparison import Comparison
+    from linkselect.evaluation.result import Comparison
 
 __all__ = ["comparison_page", "write_comparison"]
 
@@ -36,7 +37,7 @@ def comparison_page(
     Parameters
     ----------
     comparison : Comparison
-        What `linkselect.evaluation.comparison.compare` returned.
+        What `linkselect.compare` returned.
     names : sequence of str, optional
         The names of the features. Default: x0, x1, ...
     source : str, optional
@@ -69,12 +70,12 @@ def write_comparison(
     source: str | None = None,
     call: str | None = None,
 ) -> None:
-    """Write the page of a comparison to a file, wholly or not at all.
+    """Write the page of a comparison to a file, whole or not at all.
 
     Parameters
     ----------
     comparison : Comparison
-        What `linkselect.evaluation.comparison.compare` returned.
+        What `linkselect.compare` returned.
     path : str or path
         The file; one that exists is replaced.
     names, source, call
@@ -93,7 +94,7 @@ def _methods(found: Comparison) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": plain_text(name),
-                "saw": found.saw[name],
+                "used": found.saw[name],
                 "mean": f"{mean:.1%}",
                 "mean_share": f"{100 * mean:.1f}%",
                 "peak": f"{curve.mean[best]:.1%} with {curve.n_features[best]:,}",
@@ -122,9 +123,9 @@ def _differences(found: Comparison) -> list[dict[str, Any]]:
 def _best_features(found: Comparison, names: Sequence[str] | None) -> dict[str, list[str]]:
     named = [f"x{place}" for place in range(found.n_features)] if names is None else names
     if len(named) != found.n_features:
-        raise ValueError(
-            f"names has {len(named)} entries, but {found.n_features} features were compared. Pass "
-            "one name per feature."
+        raise GuidedValueError(
+            f"names has {len(named)} entries, but {found.n_features} features were compared.",
+            "Pass one name per feature.",
         )
     return {
         plain_text(name): [plain_text(named[place]) for place in found.rankings[name][: found.top]]
@@ -135,8 +136,8 @@ def _best_features(found: Comparison, names: Sequence[str] | None) -> dict[str, 
 def _pictures(found: Comparison) -> dict[str, str]:
     def draw_curves(ax: Axes) -> None:
         curves(found.accuracy, ax=ax)
-        every = float(np.mean(found.all_features))
-        ax.axhline(every, color=MUTED, linewidth=1.0, dashes=(2, 3))
+        with_all = float(np.mean(found.all_features))
+        ax.axhline(with_all, color=MUTED, linewidth=1.0, dashes=(2, 3))
 
     def draw_heat_map(ax: Axes) -> None:
         correlation, overlap = np.array(found.spearman), np.array(found.overlap)

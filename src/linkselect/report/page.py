@@ -6,12 +6,16 @@ import base64
 import hashlib
 import json
 import os
+import re
 from importlib.resources import files
-from pathlib import Path
+from itertools import islice
 from typing import Any
 
+from linkselect.files import written_whole
 from linkselect.messages import many
 from linkselect.report.pictures import have_matplotlib, report_pictures
+from linkselect.report.schema import RankingSummary, Score, Summary
+from linkselect.views import score_text
 
 __all__ = ["render", "render_page", "write_page", "write_report"]
 
@@ -19,7 +23,7 @@ ROWS_PER_PAGE = 50
 MINUS = "\N{MINUS SIGN}"
 
 
-def render(summary: dict[str, Any]) -> str:
+def render(summary: Summary) -> str:
     """Make a page of HTML from what `summarize` returned.
 
     The page needs no network and runs no foreign code: names from the data are text everywhere,
@@ -47,21 +51,22 @@ def render(summary: dict[str, Any]) -> str:
     """
     ranking = summary["ranking"]
     finite = [abs(score) for score in ranking["score"] if isinstance(score, int | float)]
-    rows = zip(*(ranking[key][:ROWS_PER_PAGE] for key in _COLUMNS), strict=True)
     return render_page(
         "report.html",
         summary=summary,
         headline=_headline(summary),
         pictures=report_pictures(summary) if have_matplotlib() else None,
-        rows=[dict(zip(_COLUMNS, row, strict=True)) for row in rows],
+        rows=_rows(ranking, ROWS_PER_PAGE),
         table={**ranking, "rows_per_page": ROWS_PER_PAGE, "largest": max(finite, default=0.0)},
     )
 
 
-_COLUMNS = ("rank", "feature", "score", "selected")
+def _rows(ranking: RankingSummary, n_rows: int) -> list[dict[str, Any]]:
+    columns = zip(*ranking.values(), strict=True)
+    return [dict(zip(ranking, row, strict=True)) for row in islice(columns, n_rows)]
 
 
-def _headline(summary: dict[str, Any]) -> str:
+def _headline(summary: Summary) -> str:
     method, data, known = summary["method"], summary["data"], summary["supervision"]
     by = {
         "pairs": f"from {many(known.get('must', 0), 'must-link')} and "
@@ -103,7 +108,7 @@ def render_page(template: str, package: str = "linkselect.report", **content: An
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["score"] = score_text
+    environment.filters["score"] = _score_on_page
     environment.filters["share"] = _share
     environment.globals["many"] = many
     environment.policies["json.dumps_function"] = _strict_json
@@ -125,28 +130,21 @@ def _strict_json(value: Any, **options: Any) -> str:
     return json.dumps(value, allow_nan=False, separators=(",", ":"), **options)
 
 
-def score_text(score: float | str | None) -> str:
-    """Write a score in few digits, as page.js does."""
-    if score is None:
-        return "no score"
-    if isinstance(score, str):
-        return score.replace("inf", "∞").replace("-", MINUS)
-    short = f"{score:#.4g}"
-    if score and not 1e-4 <= abs(score) < 1e4:
-        digits, power = f"{score:.3e}".split("e")
-        short = f"{digits}e{int(power):+d}"
-    return short.replace("-", MINUS)
+def _score_on_page(score: Score) -> str:
+    """Write a score in four digits, exactly as page.js does."""
+    text = score_text(score, 4, padded=True)
+    return re.sub(r"e([+-])0*", r"e\1", text).replace("-", MINUS)
 
 
-def _share(score: float | str | None, largest: float) -> str:
+def _share(score: Score, largest: float) -> str:
     """Return how long the bar behind a score is, as a percentage."""
     if not isinstance(score, int | float) or not largest:
         return "100%" if isinstance(score, str) else "0%"
     return f"{100 * abs(score) / largest:.1f}%"
 
 
-def write_report(summary: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write the page of a summary to a file, wholly or not at all.
+def write_report(summary: Summary, path: str | os.PathLike[str]) -> None:
+    """Write the page of a summary to a file, whole or not at all.
 
     Parameters
     ----------
@@ -159,11 +157,6 @@ def write_report(summary: dict[str, Any], path: str | os.PathLike[str]) -> None:
 
 
 def write_page(page: str, path: str | os.PathLike[str]) -> None:
-    """Write a page to a file, wholly or not at all."""
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    """Write a page to a file, whole or not at all."""
+    with written_whole(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -15,6 +15,14 @@ from linkselect.arrays import FloatArray
 from linkselect.plot.features import draw_mask, draw_path, draw_scores
 from linkselect.plot.samples import draw_pairs
 from linkselect.plot.style import COLOURS, FAINT, FILL, INK, MUTED, STRESS
+from linkselect.report.schema import (
+    MaskSummary,
+    MethodSummary,
+    PathSummary,
+    Score,
+    Summary,
+    ViewSummary,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +66,7 @@ def draw_svg(
     name : str
         Unlike that of any other picture of the page; it begins every id.
     title : str
-        What the picture shows, for readers who do not see it.
+        What the picture shows, for readers who cannot see it.
     width, height : float
         Size in inches.
 
@@ -115,11 +123,11 @@ def _fit(key: str, value: str, name: str) -> str:
     return value
 
 
-def report_pictures(summary: dict[str, Any]) -> dict[str, str]:
+def report_pictures(summary: Summary) -> dict[str, str]:
     """Draw every picture that a summary has the data for."""
     drawn = {"scores": _scores(summary)}
     if summary["path"] is not None:
-        drawn["path"] = _path(summary)
+        drawn["path"] = _path(summary["path"], summary["method"])
     if summary["view"] is not None:
         drawn["pairs"] = _pairs(summary["view"])
     if summary["mask"] is not None:
@@ -127,12 +135,12 @@ def report_pictures(summary: dict[str, Any]) -> dict[str, str]:
     return drawn
 
 
-def numbers(values: list[Any]) -> FloatArray:
+def numbers(values: Sequence[Score]) -> FloatArray:
     """Read back what JSON could not hold: None is no number, "inf" an infinite one."""
     return np.array([np.nan if value is None else float(value) for value in values], dtype=float)
 
 
-def _scores(summary: dict[str, Any]) -> str:
+def _scores(summary: Summary) -> str:
     ranking = summary["ranking"]
     names = ranking["feature"][:MOST_BARS]
     values = numbers(ranking["score"][:MOST_BARS])
@@ -146,8 +154,7 @@ def _scores(summary: dict[str, Any]) -> str:
     return draw_svg(draw, "scores", title, 7.2, 0.27 * len(names) + 0.9)
 
 
-def _path(summary: dict[str, Any]) -> str:
-    path, method = summary["path"], summary["method"]
+def _path(path: PathSummary, method: MethodSummary) -> str:
     errors = None if path["errors"] is None else numbers(path["errors"])
 
     def draw(ax: Axes) -> None:
@@ -159,11 +166,12 @@ def _path(summary: dict[str, Any]) -> str:
     return draw_svg(draw, "path", "Criterion at each step", 7.2, 3.4)
 
 
-def _pairs(view: dict[str, Any]) -> str:
+def _pairs(view: ViewSummary) -> str:
     def draw(ax: Axes) -> None:
         points = np.array(view["points"], dtype=float)
         must, cannot = (
-            np.array(view[kind], dtype=np.intp).reshape(-1, 2) for kind in ("must", "cannot")
+            np.array(links, dtype=np.intp).reshape(-1, 2)
+            for links in (view["must"], view["cannot"])
         )
         draw_pairs(ax, points, must, cannot)
         ax.set_xlabel(view["labels"][0])
@@ -172,7 +180,7 @@ def _pairs(view: dict[str, Any]) -> str:
     return draw_svg(draw, "pairs", "Pairs over a view of the samples", 7.2, 4.6)
 
 
-def _mask(mask: dict[str, Any]) -> str:
+def _mask(mask: MaskSummary) -> str:
     pixels = np.array(mask["pixels"], dtype=bool)
     height, width = pixels.shape
 

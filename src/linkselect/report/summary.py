@@ -16,13 +16,23 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 import linkselect
 from linkselect.arrays import IntArray
 from linkselect.checks import index_of
-from linkselect.evaluation.comparison import supervision_of
-from linkselect.forms import constant_columns
-from linkselect.messages import many
+from linkselect.columns import constant_columns
+from linkselect.messages import GuidedTypeError, many
 from linkselect.pairs import Pairs, encode_labels
-from linkselect.plot.features import check_shape, path_has_optimum
-from linkselect.plot.samples import pair_rows, two_dimensional_view
-from linkselect.selectors.selector import RankingSelector
+from linkselect.report.schema import (
+    DataSummary,
+    MaskSummary,
+    MethodSummary,
+    Parameter,
+    PathSummary,
+    RankingSummary,
+    Score,
+    Summary,
+    SupervisionSummary,
+    ViewSummary,
+)
+from linkselect.selectors.method import describe
+from linkselect.views import check_shape, pair_rows, two_dimensional_view
 
 __all__ = ["plain_number", "plain_text", "summarize"]
 
@@ -49,7 +59,7 @@ def summarize(
     warnings: Sequence[str] = (),
     seconds: float | None = None,
     view: bool = True,
-) -> dict[str, Any]:
+) -> Summary:
     """Gather what a report says about a fitted selector, as plain data.
 
     Everything in it can be written as JSON: a missing score is None, an infinite one the text
@@ -68,25 +78,26 @@ def summarize(
     call : str, optional
         What to type to get the same result. Default: the call in Python.
     preparation : str, optional
-        What was done to the data before the selector saw them.
+        What was done to the data before the selector was fitted.
     image_shape : (int, int), optional
-        Height and width, where each feature is a pixel; the report then shows the mask.
+        Height and width, if each feature is a pixel; the report then shows the mask.
     image_order : {"C", "F"}, default="C"
         Whether pixels run along rows or down columns.
     notes : sequence of str, optional
-        What to tell first, instead of which of y and pairs the method does not look at.
+        What to say first, instead of which of y and pairs the method does not look at.
     warnings : sequence of str, default=()
         What the selector warned of when it was fitted.
     seconds : float, optional
         How long that took.
     view : bool, default=True
-        Whether to place samples in two dimensions, where there are pairs to draw.
+        Whether to place samples in two dimensions, if there are pairs to draw.
 
     Returns
     -------
     dict
         `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`, `path`, `view`,
-        `mask`, `notes`, `warnings` and `seconds`.
+        `mask`, `notes`, `warnings` and `seconds`; `linkselect.report.schema.Summary` has the
+        type of each.
 
     Examples
     --------
@@ -100,25 +111,19 @@ def summarize(
     >>> summary["supervision"]["kind"]
     'labels'
     """
-    check_is_fitted(selector)
-    if not hasattr(selector, "order_"):
-        raise TypeError(
-            f"{type(selector).__name__} has no order_. Pass a fitted selector of linkselect, of a "
-            "Pipeline its step: pipeline['selector']."
-        )
+    _check_ranked(selector)
     ids = _ids(X, sample_ids)
     used_y, used_pairs = _used(selector, y, pairs)
-    supervision = _describe_supervision(selector, used_y, used_pairs, ids)
     data = _describe_data(selector, X, preparation)
+    supervision = _describe_supervision(selector, used_y, used_pairs, ids)
     ranking = _describe_ranking(selector)
-    method = _describe_method(selector)
     if notes is None:
-        notes = _ignored(method["name"], (y, used_y), (pairs, used_pairs))
+        notes = _ignored(type(selector).__name__, (y, used_y), (pairs, used_pairs))
     return {
         "source": None if source is None else plain_text(source),
         "call": plain_text(call or _python_call(selector, used_y, used_pairs, sample_ids)),
         "version": _versions(),
-        "method": method,
+        "method": _describe_method(selector),
         "data": data,
         "supervision": supervision,
         "ranking": ranking,
@@ -136,12 +141,21 @@ def plain_text(value: Any) -> str:
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
-def plain_number(value: Any) -> float | str | None:
+def plain_number(value: Any) -> Score:
     """Return a number that JSON can hold: None for no value, text for an infinite one."""
     number = float(value)
     if np.isnan(number):
         return None
     return number if np.isfinite(number) else ("inf" if number > 0 else "-inf")
+
+
+def _check_ranked(selector: Any) -> None:
+    check_is_fitted(selector)
+    if not hasattr(selector, "order_"):
+        raise GuidedTypeError(
+            f"{type(selector).__name__} has no order_.",
+            "Pass a fitted selector of linkselect, of a Pipeline its step: pipeline['selector'].",
+        )
 
 
 def _n_samples(X: Any) -> int:
@@ -154,9 +168,11 @@ def _ids(X: Any, sample_ids: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
 
 
 def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None]:
-    """Return what of y and pairs the method looks at."""
-    kind = supervision_of(selector, pairs is not None)
-    return y if kind == "labels" else None, pairs if kind == "pairs" else None
+    """Return y or pairs, whichever the method looks at; pairs come first."""
+    sees = describe(selector).sees
+    if sees == "pairs" and pairs is not None:
+        return None, pairs
+    return (None if sees == "nothing" else y), None
 
 
 def _ignored(name: str, y: tuple[Any, Any], pairs: tuple[Any, Any]) -> list[str]:
@@ -181,10 +197,11 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _describe_method(selector: Any) -> dict[str, Any]:
+def _describe_method(selector: Any) -> MethodSummary:
     kind = type(selector)
-    usual = kind().get_params(deep=False) if not hasattr(selector, "estimator") else {}
-    parameters = [
+    method = describe(selector)
+    usual = {} if method.wraps else kind().get_params(deep=False)
+    parameters: list[Parameter] = [
         {
             "name": name,
             "value": plain_text(repr(value)),
@@ -196,12 +213,12 @@ def _describe_method(selector: Any) -> dict[str, Any]:
         "name": kind.__name__,
         "about": (kind.__doc__ or "").strip().split("\n")[0],
         "parameters": parameters,
-        "greater_is_better": bool(getattr(selector, "greater_is_better", True)),
+        "greater_is_better": method.greater_is_better,
         "n_selected": int(selector.get_support().sum()),
     }
 
 
-def _describe_data(selector: Any, X: Any, preparation: str | None) -> dict[str, Any]:
+def _describe_data(selector: Any, X: Any, preparation: str | None) -> DataSummary:
     names = [plain_text(name) for name in _check_feature_names_in(selector)]
     values: Any = X if issparse(X) else np.asarray(X)
     stored = values.data if issparse(values) else values
@@ -221,15 +238,17 @@ def _describe_data(selector: Any, X: Any, preparation: str | None) -> dict[str, 
 
 def _describe_supervision(
     selector: Any, y: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]
-) -> dict[str, Any]:
+) -> SupervisionSummary:
     if pairs is not None:
         return _describe_pairs(pairs, ids)
     if y is not None:
-        return _describe_labels(np.asarray(y).ravel(), _minus_one_is_a_class(selector))
+        # A method that needs every label reads -1 as a class, as scikit-learn does.
+        minus_one_is_a_class = describe(selector).sees == "labels"
+        return _describe_labels(np.asarray(y).ravel(), minus_one_is_a_class)
     return {"kind": "none", "n_samples": 0, "coverage": 0.0}
 
 
-def _describe_pairs(pairs: Pairs, ids: tuple[Hashable, ...]) -> dict[str, Any]:
+def _describe_pairs(pairs: Pairs, ids: tuple[Hashable, ...]) -> SupervisionSummary:
     counted = pairs.summary(ids)
     groups = [len(group) for group in pairs.restrict(ids).components() if len(group) > 1]
     found = pairs.restrict(ids).conflicts(limit=MOST_LISTED)
@@ -247,15 +266,7 @@ def _describe_pairs(pairs: Pairs, ids: tuple[Hashable, ...]) -> dict[str, Any]:
     }
 
 
-def _minus_one_is_a_class(selector: Any) -> bool:
-    """Tell how the selector itself, or the one inside it, reads a label of -1."""
-    if isinstance(selector, RankingSelector) and hasattr(selector, "estimator"):
-        return _minus_one_is_a_class(selector.estimator)
-    # So it is in scikit-learn.
-    return getattr(selector, "_minus_one_is_a_class", True)
-
-
-def _describe_labels(y: NDArray[Any], minus_one_is_a_class: bool) -> dict[str, Any]:
+def _describe_labels(y: NDArray[Any], minus_one_is_a_class: bool) -> SupervisionSummary:
     if minus_one_is_a_class:
         labels, codes = np.unique(y, return_inverse=True)
     else:
@@ -277,7 +288,7 @@ def _describe_labels(y: NDArray[Any], minus_one_is_a_class: bool) -> dict[str, A
     }
 
 
-def _describe_ranking(selector: Any) -> dict[str, Any]:
+def _describe_ranking(selector: Any) -> RankingSummary:
     order = np.asarray(selector.order_)
     names = _check_feature_names_in(selector)
     return {
@@ -288,7 +299,7 @@ def _describe_ranking(selector: Any) -> dict[str, Any]:
     }
 
 
-def _describe_path(selector: Any) -> dict[str, Any] | None:
+def _describe_path(selector: Any) -> PathSummary | None:
     values = getattr(selector, "path_", None)
     if values is None or len(values) < 2:
         return None
@@ -296,11 +307,11 @@ def _describe_path(selector: Any) -> dict[str, Any] | None:
     return {
         "values": [plain_number(value) for value in values],
         "errors": None if errors is None else [plain_number(error) for error in errors],
-        "has_optimum": path_has_optimum(selector),
+        "has_optimum": describe(selector).path_has_optimum,
     }
 
 
-def _describe_view(X: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]) -> dict[str, Any] | None:
+def _describe_view(X: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]) -> ViewSummary | None:
     """Place some samples in two dimensions: those of the drawn pairs, and others around them."""
     if pairs is None:
         return None
@@ -337,7 +348,7 @@ def _rows(X: Any, rows: IntArray) -> Any:
 
 def _describe_mask(
     selector: Any, shape: tuple[int, int] | None, order: Literal["C", "F"]
-) -> dict[str, Any] | None:
+) -> MaskSummary | None:
     if shape is None:
         return None
     selected = selector.get_support()
@@ -346,8 +357,8 @@ def _describe_mask(
 
 
 def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) -> str:
-    inner = getattr(selector, "estimator", None)
-    kinds = [type(one).__name__ for one in (selector, inner) if one is not None]
+    inner = [selector.estimator] if describe(selector).wraps else []
+    kinds = [type(one).__name__ for one in (selector, *inner)]
     names = ", ".join(sorted(name for name in kinds if name in linkselect.__all__))
     given = "X" if y is None else "X, y"
     given += "" if pairs is None else ", pairs=pairs"
@@ -357,9 +368,9 @@ def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) ->
 
 def _notes(
     selector: Any,
-    data: dict[str, Any],
-    supervision: dict[str, Any],
-    ranking: dict[str, Any],
+    data: DataSummary,
+    supervision: SupervisionSummary,
+    ranking: RankingSummary,
 ) -> list[str]:
     """Say in sentences what a reader should look at before trusting the ranking."""
     n_unscored = sum(score is None for score in ranking["score"])
@@ -399,7 +410,7 @@ def _chooses_by_score(selector: Any) -> bool:
     return not hasattr(selector, "path_") and not hasattr(selector, "selection_frequencies_")
 
 
-def _tied_at_the_cut(ranking: dict[str, Any]) -> bool:
+def _tied_at_the_cut(ranking: RankingSummary) -> bool:
     scores, n_selected = ranking["score"], sum(ranking["selected"])
     if not 0 < n_selected < len(scores) or scores[n_selected] is None:
         return False

@@ -74,7 +74,7 @@ def _reader(path: Path) -> Callable[[Path, Reading, Budget], Table]:
     if not path.exists():
         raise InputError(_not_found(path))
     if not path.is_file():
-        raise InputError(f"{path} is no regular file. Save the table to a file first.")
+        raise InputError(f"{path} is not a regular file. Save the table to a file first.")
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty.")
     kind = _kind(path)
@@ -122,4 +122,4 @@ def _check_sign(path: Path, kind: str) -> None:
     if endings and kind not in endings and kind != ".xlsx":
         raise InputError(f"{path.name} begins like a {endings[0]} file. Rename it so.")
     if kind in binary & set(_READERS) and endings is None:
-        raise InputError(f"{path.name} is no {kind} file: it does not begin like one.")
+        raise InputError(f"{path.name} is not a {kind} file: it does not begin like one.")

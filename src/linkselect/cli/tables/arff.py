@@ -84,13 +84,13 @@ def _read_head(file: IO[bytes], path: Path) -> tuple[tuple[str, ...], int]:
         if text.lower().startswith("@attribute"):
             found = _ATTRIBUTE.fullmatch(text)
             if not found:
-                raise InputError(f"{path.name}: the line {shown(text, 60)} is no attribute.")
+                raise InputError(f"{path.name}: the line {shown(text, 60)} is not an attribute.")
             names.append((found[1] or found[2] or found[3]).replace("\\'", "'"))
         elif text and not text.startswith(("%", "@relation", "@RELATION", "@Relation")):
             raise InputError(
-                f"{path.name} is no ARFF file: the line {shown(text)} stands before @data."
+                f"{path.name} is not an ARFF file: the line {shown(text)} stands before @data."
             )
-    raise InputError(f"{path.name} is no complete ARFF file: it has no line @data.")
+    raise InputError(f"{path.name} is not a complete ARFF file: it has no line @data.")
 
 
 def _first_row(file: IO[bytes], path: Path) -> str:

@@ -56,7 +56,7 @@ def read_npz(path: Path, how: Reading, budget: Budget) -> Table:
                 with archive.open(members[key]) as file:
                     arrays[key] = _read_array(file, f"{path.name}, array {key}", budget)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        raise InputError(f"{path.name} is no readable NPZ file: {error}") from error
+        raise InputError(f"{path.name} is not a readable NPZ file: {error}") from error
     return _from_arrays(arrays, wanted, list(shapes), how, budget.source)
 
 
@@ -69,9 +69,13 @@ def _read_header(
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
     except (ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
-        raise InputError(f"{source} is no readable array: {str(error).splitlines()[0]}") from error
+        raise InputError(
+            f"{source} is not a readable array: {str(error).splitlines()[0]}"
+        ) from error
     if min(shape, default=0) < 0:
-        raise InputError(f"{source} is no readable array: its header gives it the shape {shape}.")
+        raise InputError(
+            f"{source} is not a readable array: its header gives it the shape {shape}."
+        )
     if budget is None:
         return shape, fortran, dtype
     if dtype.hasobject:
@@ -128,7 +132,7 @@ def read_mat(path: Path, how: Reading, budget: Budget) -> Table:
     except (InputError, MemoryError):
         raise
     except Exception as error:  # SciPy raises all kinds of errors on damaged files
-        raise InputError(f"{path.name} is no readable MATLAB file: {error}") from error
+        raise InputError(f"{path.name} is not a readable MATLAB file: {error}") from error
     found = {name: arrays[name] for name in wanted}
     return _from_arrays(found, wanted, list(contents), how, path.name)
 
@@ -142,7 +146,7 @@ def read_svmlight(path: Path, how: Reading, budget: Budget) -> Table:
     try:
         X, y = load_svmlight_file(str(path))
     except (ValueError, UnicodeDecodeError, OverflowError) as error:
-        raise InputError(f"{path.name} is no readable SVMlight file: {error}") from error
+        raise InputError(f"{path.name} is not a readable SVMlight file: {error}") from error
     if X.shape[0] == 0:
         raise InputError(f"{path.name} is empty.")
     # Every feature has a score, whether or not a row uses it.

@@ -82,7 +82,7 @@ def _is_numeric(kind: pa.DataType) -> bool:
 
 
 def _numbers(batch: pa.RecordBatch, features: Sequence[int]) -> NDArray[Any]:
-    """Copy columns into a matrix, NaN where a value is missing."""
+    """Copy columns into a matrix, NaN for missing values."""
     kinds = {str(batch.column(place).type) for place in features}
     # Half precision is widened: nothing that follows computes in it.
     dtype = np.float32 if kinds <= {"float", "halffloat"} else np.float64

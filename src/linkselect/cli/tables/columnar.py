@@ -81,4 +81,4 @@ def read_feather(path: Path, how: Reading, budget: Budget) -> Table:
 
 
 def _unreadable(source: str, kind: str, error: Exception) -> InputError:
-    return InputError(f"{source} is no readable {kind} file: {str(error).splitlines()[0]}")
+    return InputError(f"{source} is not a readable {kind} file: {str(error).splitlines()[0]}")

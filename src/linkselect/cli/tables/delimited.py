@@ -212,7 +212,7 @@ def _decode(line: bytes, path: Path, how: Reading) -> str:
     if line[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{path} is UTF-16 text. Save it as UTF-8.")
     if b"\0" in line:
-        raise InputError(f"{path} is no text table: its first line holds zero bytes.")
+        raise InputError(f"{path} is not a text table: its first line holds zero bytes.")
     try:
         return line.decode(how.encoding)
     except UnicodeDecodeError as error:

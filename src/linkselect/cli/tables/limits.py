@@ -53,7 +53,7 @@ def readable_size(n_bytes: float) -> str:
 
 
 def available_memory() -> int | None:
-    """Return the bytes that can be had without swapping; None where the system does not tell."""
+    """Return the bytes that can be had without swapping; None if the system does not tell."""
     found = [_meminfo(), _cgroup_left()]
     known = [size for size in found if size is not None]
     return min(known) if known else None
@@ -92,7 +92,7 @@ class Budget:
         return cls(available * 3 // 4 if available else 4 << 30, source)
 
     def check(self, n_rows: float, n_columns: float, itemsize: int = 8) -> None:
-        """Refuse a table of so many numbers if it does not fit."""
+        """Refuse a table of this many numbers if it does not fit."""
         needed = _COPIES * n_rows * n_columns * itemsize
         if needed > self.limit:
             self.refuse(
@@ -101,7 +101,7 @@ class Budget:
             )
 
     def check_bytes(self, n_bytes: int, what: str) -> None:
-        """Refuse something of so many bytes if it does not fit."""
+        """Refuse something of this many bytes if it does not fit."""
         if n_bytes > self.limit:
             self.refuse(f"{what} unpacks to {readable_size(n_bytes)}")
 

@@ -27,7 +27,7 @@ __all__ = [
     "value_text",
 ]
 
-# What stands for a missing number in a text file. A label is missing only where the cell is empty.
+# What stands for a missing number in a text file. A label is missing only if the cell is empty.
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?")
 
 
@@ -38,7 +38,7 @@ class Reading:
     Parameters
     ----------
     label
-        The column of class labels. An empty cell means: not labelled. Where columns have no
+        The column of class labels. An empty cell means: not labelled. If columns have no
         names, their number from 0; in NPZ, MAT and SVMlight files the name of the array, such
         as y.
     id_column
@@ -83,16 +83,16 @@ class RowsOnly(Reading):
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers with the names of their columns, and labels and ids of the rows where given.
+    """Numbers with the names of their columns, and labels and ids of the rows if given.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_rows, n_features)
-        The features, NaN where a value is missing.
+        The features, NaN for missing values.
     names : tuple of str
         One for each feature.
     labels : array of object, optional
-        The class of each row as text, None where it is not labelled.
+        The class of each row as text, None if it is not labelled.
     ids : tuple of str, optional
         What names each row.
     source : str
@@ -117,7 +117,7 @@ class Table:
         return bool(issparse(self.X))
 
     def codes(self) -> IntArray:
-        """Number the class of each row, -1 where it is not labelled."""
+        """Number the class of each row, -1 if it is not labelled."""
         assert self.labels is not None
         number = {label: code for code, label in enumerate(self.classes)}
         return np.array([number.get(label, -1) for label in self.labels], dtype=np.intp)
@@ -189,7 +189,7 @@ def _find(
         return place[name]
     hint = nearest(name, known)
     if name.removeprefix("-").isdecimal() and not numbered:
-        hint += " Numbers name columns only where these have no names (--no-header)."
+        hint += " Numbers name columns only if these have no names (--no-header)."
     raise InputError(f"{source} has no column {shown(name)} ({option}). {hint}")
 
 
@@ -207,7 +207,7 @@ def _check_features(names: Sequence[str], features: tuple[int, ...], source: str
 
 
 def make_labels(values: Iterable[Any], how: Reading, source: str) -> NDArray[Any]:
-    """Turn the values of the label column into text, None where a row is not labelled."""
+    """Turn the values of the label column into text, None if a row is not labelled."""
     texts = map(value_text, values)
     missing = ("", how.unlabelled)
     labels = np.array([None if text in missing else text for text in texts], dtype=object)

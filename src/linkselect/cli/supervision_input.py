@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkselect.cli.choices import Method, methods
-from linkselect.cli.errors import InputError, UsageError, shown
+from linkselect.cli.choices import methods
+from linkselect.cli.errors import InputError, UsageError, problem_of, shown
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables import Table
 from linkselect.cli.tables.limits import Budget
@@ -17,6 +16,7 @@ from linkselect.cli.tables.table import value_text
 
 if TYPE_CHECKING:
     from linkselect.pairs import Pairs
+    from linkselect.selectors.method import Method
 
 __all__ = [
     "absent_ids",
@@ -44,30 +44,51 @@ def labelled_rows(table: Table) -> str:
     return "some" if None in table.labels else "all"
 
 
-def check_supervision(method: Method, table: Table, pairs: Pairs | None) -> list[str]:
-    """Refuse a method that lacks what it needs; return what it will not look at."""
-    if method.needs == "labels":
-        _check_labels(method, table)
-    if method.needs == "pairs or labels" and table.labels is None and pairs is None:
+def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | None) -> list[str]:
+    """Refuse a method that lacks what it needs; return what should be said about its input.
+
+    Parameters
+    ----------
+    name : str
+        What the method is called on the command line.
+    method : Method
+        Its description; around another selector, it sees and needs what that one does.
+    table, pairs
+        What is there.
+    """
+    if "labels" in method.needs:
+        _check_labels(name, method, table)
+    if method.sees == "pairs" and method.needs and table.labels is None and pairs is None:
         raise UsageError(
-            f"{method.name} needs pairs or labels. Give --pairs FILE, or --label COLUMN; "
+            f"{name} needs pairs or labels. Give --pairs FILE, or --label COLUMN; "
             "laplacian and variance need neither."
         )
-    notes = []
-    if pairs is not None and method.uses in ("nothing", "labels"):
-        notes.append(f"{method.name} does not look at pairs.")
-    elif pairs is not None and table.labels is not None:
-        notes.append(f"{method.name} is given pairs, so the labels are not used.")
-    if table.labels is not None and method.uses == "nothing":
-        notes.append(f"{method.name} does not look at labels.")
-    suspects = [name for name in table.names if name.casefold() in _LIKE_LABELS | _LIKE_IDS]
-    for name in suspects if table.labels is None else ():
+    return [
+        *_unused(name, method, has_labels=table.labels is not None, has_pairs=pairs is not None),
+        *_suspect_columns(table),
+        *_suspect_labels(table.classes),
+    ]
+
+
+def _unused(name: str, method: Method, has_labels: bool, has_pairs: bool) -> Iterator[str]:
+    if has_pairs and method.sees != "pairs":
+        yield f"{name} does not look at pairs."
+    elif has_pairs and has_labels:
+        yield f"{name} is given pairs, so the labels are not used."
+    if has_labels and method.sees == "nothing":
+        yield f"{name} does not look at labels."
+
+
+def _suspect_columns(table: Table) -> Iterator[str]:
+    """Point to columns that were perhaps meant as labels or ids, if no column is the label."""
+    for name in table.names if table.labels is None else ():
+        if name.casefold() not in _LIKE_LABELS | _LIKE_IDS:
+            continue
         option = "--id-column" if name.casefold() in _LIKE_IDS else "--label"
-        notes.append(
+        yield (
             f"the column {shown(name)} is ranked as a feature; if it is none, pass "
             f"{option} {shown(name)} or --drop {shown(name)}."
         )
-    return notes + _suspect_labels(table.classes)
 
 
 def _suspect_labels(classes: list[str]) -> list[str]:
@@ -80,23 +101,23 @@ def _suspect_labels(classes: list[str]) -> list[str]:
     ]
 
 
-def _check_labels(method: Method, table: Table) -> None:
+def _check_labels(name: str, method: Method, table: Table) -> None:
     if table.labels is None:
         raise UsageError(
-            f"{method.name} needs the class of each row. Name the column by --label COLUMN, or "
+            f"{name} needs the class of each row. Name the column by --label COLUMN, or "
             "choose a method that needs no labels, such as laplacian."
         )
     n_missing = sum(label is None for label in table.labels)
-    if n_missing and not method.takes_some_labels:
+    if n_missing and method.sees == "labels":
         partial = [one.name for one in methods().values() if one.uses == "pairs or labels"]
         raise InputError(
             f"{table.source}: {n_missing} of {len(table.labels)} rows have no label, but "
-            f"{method.name} needs one in every row. Methods that do with some labels: "
+            f"{name} needs one in every row. Methods that work with some labels: "
             f"{', '.join(partial)}."
         )
     if len(table.classes) < 2:
         raise InputError(
-            f"{table.source}: every row has the label {shown(table.classes[0])}, but {method.name} "
+            f"{table.source}: every row has the label {shown(table.classes[0])}, but {name} "
             "compares classes."
         )
 
@@ -108,33 +129,21 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
 
     if not path.is_file():
         raise InputError(f"There is no pairs file {path}.")
-    kind = path.suffix.lower()
-    if kind not in (".csv", ".json"):
+    if path.suffix.lower() not in (".csv", ".json"):
         raise InputError(
             f"{path.name}: pairs are read from .csv (a line a,b,link, then one line for each pair) "
             'or .json ({"must": [[a, b]], "cannot": [[a, c]]}).'
         )
-    # Pairs take some twenty times their text in memory.
+    # Pairs take about twenty times their text in memory.
     Budget.of(None, path.name).check_bytes(20 * path.stat().st_size, "the file")
-    try:
-        kept = None if by_id is None else str
-        pairs = Pairs.from_csv(path, id_type=kept) if kind == ".csv" else Pairs.from_json(path)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path.name} is not UTF-8 text. Save it as UTF-8.") from error
-    except TypeError as error:
-        form = '{"must": [[a, b]], "cannot": [[a, c]]}'
-        raise InputError(f"{path.name} does not have the form {form}.") from error
-    except (ValueError, RecursionError) as error:
-        text = str(error).replace(str(path), path.name)
-        named = text if path.name in text else f"{path.name}: {text}"
-        raise InputError(named) from error
+    pairs = _read_pairs(path, None if by_id is None else str)
     if by_id is None:
         return pairs
     name = value_text if by_id else _row_number
     try:
         must = [(name(a), name(b)) for a, b in pairs.must]
         cannot = [(name(a), name(b)) for a, b in pairs.cannot]
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise InputError(
             f"{path.name} names rows like {shown(pairs.ids[0])}, but without --id-column pairs "
             "name row numbers from 0. Name the column that holds these ids by --id-column."
@@ -142,14 +151,32 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
     return Pairs(must, cannot)
 
 
+def _read_pairs(path: Path, id_type: type | None) -> Pairs:
+    """Read pairs, and name the file in an error."""
+    from linkselect.pairs import Pairs
+
+    try:
+        if path.suffix.lower() == ".csv":
+            return Pairs.from_csv(path, id_type=id_type)
+        return Pairs.from_json(path)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.name} is not UTF-8 text. Save it as UTF-8.") from error
+    except TypeError as error:
+        form = '{"must": [[a, b]], "cannot": [[a, c]]}'
+        raise InputError(f"{path.name} does not have the form {form}.") from error
+    except (ValueError, RecursionError) as error:
+        text = str(error).replace(str(path), path.name)
+        raise InputError(text if path.name in text else f"{path.name}: {text}") from error
+
+
 def _row_number(sample: Hashable) -> int:
     if isinstance(sample, bool) or not isinstance(sample, int | str):
-        raise ValueError(f"{sample!r} is none")
+        raise TypeError(f"{sample!r} is not a row number")
     return int(sample)
 
 
 def absent_ids(pairs: Pairs, ids: Sequence[Hashable] | range) -> list[Hashable]:
-    """List what pairs name and the table has not."""
+    """List the ids that pairs use but the table lacks."""
     present = set(ids)
     return [sample for sample in pairs.ids if sample not in present]
 
@@ -178,10 +205,13 @@ def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str
 
 
 @contextmanager
-def explained(has_set: bool = True) -> Iterator[None]:
-    """Turn what the library says about its input into an error of the command line.
+def explained(options: Mapping[str, str]) -> Iterator[None]:
+    """Turn an error of the library about its input into one of the command line.
 
-    `has_set` tells whether the command sets the parameters of methods by --set.
+    Parameters
+    ----------
+    options : dict of str to str
+        What to type for each parameter of the library that the command can set.
     """
     from sklearn.utils._param_validation import InvalidParameterError
 
@@ -190,17 +220,14 @@ def explained(has_set: bool = True) -> Iterator[None]:
     try:
         yield
     except PairConflictError as error:
-        what = str(error).partition(" Correct the pairs")[0]
-        on_conflict = "--set on_conflict=drop" if has_set else "--on-conflict drop"
         raise InputError(
-            f"{what} `linkselect pairs explain FILE` shows all; {on_conflict} leaves these "
-            "cannot-links out."
+            f"{problem_of(error)} `linkselect pairs explain FILE` shows all; "
+            f"{options['on_conflict']} leaves these cannot-links out."
         ) from error
     except InvalidParameterError as error:
         raise UsageError(f"--set: {error}") from error
     except ValueError as error:
-        # The library ends with what to write in Python.
-        text = str(error).partition(" Write ")[0]
-        parameter = re.match(r"(\w+)=", text)
-        hint = f" Set it by --set {parameter[0]}..." if parameter and has_set else ""
-        raise InputError(text + hint) from error
+        problem = problem_of(error)
+        at_fault = next((name for name in options if problem.startswith(f"{name}=")), None)
+        way_out = "" if at_fault is None else f" Set it by {options[at_fault]}."
+        raise InputError(problem + way_out) from error

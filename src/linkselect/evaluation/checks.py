@@ -1,0 +1,68 @@
+"""Checks of what is passed to `compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.arrays import IntArray
+from linkselect.evaluation.curves import RANDOM
+from linkselect.messages import GuidedValueError, many
+
+__all__ = ["check_classes", "check_methods", "check_numbers"]
+
+
+def check_methods(selectors: Mapping[str, Any]) -> None:
+    """Refuse an empty comparison, and a method with the name of the random choice."""
+    if not selectors:
+        raise GuidedValueError("There is no method to compare.", "Name one or more.")
+    if RANDOM in selectors:
+        raise GuidedValueError(
+            f"A method is called {RANDOM!r}, but that is what features in random order are called "
+            "in the result.",
+            "Choose another name.",
+        )
+
+
+def check_classes(codes: IntArray, has_minus_one: bool) -> None:
+    """Refuse labels that cannot be split into training and test rows of every class.
+
+    Parameters
+    ----------
+    codes : array of int
+        Classes from 0; -1 for unlabelled rows.
+    has_minus_one : bool
+        Whether the labels were passed with -1 among them, which may have been meant as a class.
+    """
+    sizes = np.bincount(codes[codes >= 0])
+    if len(sizes) >= 2 and sizes.min() >= 2:
+        return
+    n_classes = f"{len(sizes)} {'class' if len(sizes) == 1 else 'classes'}"
+    raise GuidedValueError(
+        f"y has {n_classes}, the smallest with {many(sizes.min() if len(sizes) else 0, 'sample')}; "
+        "a comparison needs two classes or more, each with two samples or more.",
+        "-1 means unlabelled here; if it is a class, pass y.astype(str)." if has_minus_one else "",
+    )
+
+
+def check_numbers(
+    counts: NDArray[Any], n_all: int, top: int, n_splits: int, test_size: float
+) -> None:
+    """Refuse numbers of features, of splits and of test rows that cannot be used."""
+    integers = counts.ndim == 1 and counts.size > 0 and counts.dtype.kind in "iu"
+    if not integers or counts[0] < 1 or counts[-1] > n_all or (np.diff(counts) < 1).any():
+        raise GuidedValueError(
+            f"n_features={counts.tolist()}, but numbers of features are whole and ascend from 1 to "
+            f"{n_all}."
+        )
+    if top < 1:
+        raise GuidedValueError(
+            f"top={top}, but at least one feature is compared.", "Choose 1 or more."
+        )
+    if n_splits < 2:
+        raise GuidedValueError(f"n_splits={n_splits}, but a test needs two splits or more.")
+    if not 0 < test_size < 1:
+        raise GuidedValueError(f"test_size={test_size}, but it is a share between 0 and 1.")

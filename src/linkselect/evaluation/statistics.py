@@ -1,0 +1,46 @@
+"""Statistics of a comparison: which differences can be shown, and how stable a choice is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from linkselect.arrays import IntArray
+from linkselect.evaluation.curves import Curve
+from linkselect.evaluation.result import Difference
+from linkselect.evaluation.significance import corrected_t_test, holm
+from linkselect.selectors.stability import nogueira_index
+
+__all__ = ["paired_differences", "stability_of_best"]
+
+
+def paired_differences(
+    curves: Mapping[str, Curve], n_train: int, n_test: int
+) -> tuple[Difference, ...]:
+    """Test every two methods, split by split; return the largest difference first.
+
+    Parameters
+    ----------
+    curves : dict of str to Curve
+        The accuracy of each method, one row for each split.
+    n_train, n_test : int
+        The numbers of training and of test rows in each split.
+    """
+    means = {name: curve.values.mean(axis=1) for name, curve in curves.items()}
+    tested = []
+    for one, other in combinations(means, 2):
+        gap = means[one] - means[other]
+        better, worse = (one, other) if gap.mean() >= 0 else (other, one)
+        p = corrected_t_test(gap, n_train, n_test)
+        tested.append((better, worse, abs(float(gap.mean())), p))
+    adjusted = holm([p for *_, p in tested])
+    differences = [Difference(*test, p) for test, p in zip(tested, adjusted, strict=True)]
+    return tuple(sorted(differences, key=lambda difference: -difference.mean))
+
+
+def stability_of_best(orders: Sequence[IntArray], top: int) -> float:
+    """Compute Nogueira's index of the `top` first features of several orders."""
+    features = np.arange(len(orders[0]))
+    return nogueira_index(np.array([np.isin(features, order[:top]) for order in orders]))

@@ -1,0 +1,135 @@
+"""The plain data of a report: what `summarize` returns, and `render` and the templates read."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+__all__ = [
+    "ClassSize",
+    "DataSummary",
+    "MaskSummary",
+    "MethodSummary",
+    "Parameter",
+    "PathSummary",
+    "RankingSummary",
+    "Score",
+    "Summary",
+    "SupervisionSummary",
+    "ViewSummary",
+]
+
+# JSON holds neither NaN nor infinity: None is no score, "inf" and "-inf" are infinite ones.
+Score = float | str | None
+
+
+class Parameter(TypedDict):
+    """One parameter of the method; `usual` if it has its default."""
+
+    name: str
+    value: str
+    usual: bool
+
+
+class MethodSummary(TypedDict):
+    """The selector: its class, the first line of its documentation, and its parameters."""
+
+    name: str
+    about: str
+    parameters: list[Parameter]
+    greater_is_better: bool
+    n_selected: int
+
+
+class DataSummary(TypedDict):
+    """The data as the selector got them; `constant` names the first of the constant features."""
+
+    n_samples: int
+    n_features: int
+    kind: str
+    named: bool
+    preparation: str | None
+    n_missing: int
+    n_constant: int
+    constant: list[str]
+
+
+class ClassSize(TypedDict):
+    """A class and its number of samples."""
+
+    label: str
+    count: int
+
+
+class SupervisionSummary(TypedDict):
+    """What the method used of labels and pairs.
+
+    `n_samples` have a label or a pair, which is the share `coverage`. `must` and `cannot` count
+    pairs, or the pairs that labels imply. The rest depends on the kind.
+    """
+
+    kind: Literal["none", "labels", "partial labels", "pairs"]
+    n_samples: int
+    coverage: float
+    must: NotRequired[int]
+    cannot: NotRequired[int]
+    # labels
+    n_classes: NotRequired[int]
+    classes: NotRequired[list[ClassSize]]
+    # pairs
+    lost: NotRequired[int]
+    n_groups: NotRequired[int]
+    largest_group: NotRequired[int]
+    n_conflicts: NotRequired[int]
+    conflicts: NotRequired[list[str]]
+
+
+class RankingSummary(TypedDict):
+    """The features, best first, in columns of one length."""
+
+    feature: list[str]
+    score: list[Score]
+    rank: list[int]
+    selected: list[bool]
+
+
+class PathSummary(TypedDict):
+    """The criterion after each added feature, with its standard errors if it is an estimate."""
+
+    values: list[Score]
+    errors: list[Score] | None
+    has_optimum: bool
+
+
+class ViewSummary(TypedDict):
+    """Some samples in the plane and some pairs between them; `n_must` and `n_cannot` count all."""
+
+    points: list[list[float]]
+    labels: list[str]
+    must: list[list[int]]
+    cannot: list[list[int]]
+    n_must: int
+    n_cannot: int
+
+
+class MaskSummary(TypedDict):
+    """Rows of pixels: 1 if selected, else 0."""
+
+    pixels: list[list[int]]
+
+
+class Summary(TypedDict):
+    """What a report says about a fitted selector."""
+
+    source: str | None
+    call: str
+    version: dict[str, str]
+    method: MethodSummary
+    data: DataSummary
+    supervision: SupervisionSummary
+    ranking: RankingSummary
+    path: PathSummary | None
+    view: ViewSummary | None
+    mask: MaskSummary | None
+    notes: list[str]
+    warnings: list[str]
+    seconds: float | None
