@@ -15,10 +15,12 @@ from joblib import Parallel, delayed
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from linkselect.reproduction.clustering import label_by_prototypes, without
-from linkselect.reproduction.measures import n_kept
 from linkselect.reproduction.paper import Unit
-from linkselect.reproduction.papers.similarity_2020 import protocol
+from linkselect.reproduction.papers.similarity_2020.clustering import label_by_prototypes, without
+from linkselect.reproduction.papers.similarity_2020.measures import n_kept
+from linkselect.reproduction.papers.similarity_2020.methods import ranking_of
+from linkselect.reproduction.papers.similarity_2020.problems import SETS as SIZES
+from linkselect.reproduction.papers.similarity_2020.problems import problem_of
 from linkselect.reproduction.published import published
 
 # The sets whose eigenproblems are small.
@@ -92,9 +94,9 @@ ASSIGNMENTS = {"nearest prototype": label_by_prototypes, "k-means": k_means}
 def accuracies(dataset, run, data_dir):
     """Return the mean accuracy of each reading."""
     unit = Unit("clustering", dataset, "eps^SS", run, (("p", 3),))
-    problem = protocol.problem_of(unit, data_dir)
-    kept = n_kept(protocol.SETS[dataset].n_features)
-    order = protocol.fitted_selector(unit, problem, kept).order_
+    problem = problem_of(unit, data_dir)
+    kept = n_kept(SIZES[dataset].n_features)
+    order = ranking_of(unit, problem, kept).order
     counts = np.unique(np.linspace(1, kept, 7).round().astype(int))
     curves = {}
     for count in counts:

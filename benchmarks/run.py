@@ -28,8 +28,8 @@ import linkselect as ls
 import plain
 from linkselect import scores, search
 from linkselect.graphs import reconstruction_weights
-from linkselect.search import compiled_pairs
 from linkselect.search import nearest_neighbor as nearest_neighbor_search
+from linkselect.search import screening
 from linkselect.supervision import from_pairs
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -199,7 +199,7 @@ def similarity():
     yield what, "linkselect, first fit (imports and compiles)", first_fit, 4 / first_fit, 1
     ours = best_time(lambda: selector.fit(X, partial))
     yield "", "linkselect", ours, 4 / ours, 1
-    with patch.object(compiled_pairs, "VALUES_WORTH_COMPILING", np.inf):
+    with patch.object(screening, "VALUES_WORTH_COMPILING", np.inf):
         products = best_time(lambda: selector.fit(X, partial), 2)
     yield "", "linkselect without numba", products, 20 / products, 1
     groups = search.nearest_prototypes(X, partial)
@@ -244,13 +244,13 @@ def compiled_nearest_neighbor():
     selector = ls.NearestNeighborSFS(100, cv=[(prototypes, rows)], n_jobs=1)
     ours = best_time(lambda: selector.fit(X, y), 2)
     yield "SFS-1NN, 30 prototypes, 1,000 x 600, 100 features", "linkselect, numba", ours, None, None
-    with patch.object(nearest_neighbor_search, "compiled_loop", lambda: None):
+    with patch.object(nearest_neighbor_search, "count_hits", lambda: None):
         plainly = best_time(lambda: selector.fit(X, y), 1)
     yield "", "linkselect without numba", plainly, plainly / ours, None
     selector = ls.NearestNeighborSFS(30, n_jobs=1)
     ours = best_time(lambda: selector.fit(X[:, :300], y), 1)
     yield "SFS-1NN, 1,000 x 300, 30 features, leave one out", "linkselect, numba", ours, None, None
-    with patch.object(nearest_neighbor_search, "compiled_loop", lambda: None):
+    with patch.object(nearest_neighbor_search, "count_hits", lambda: None):
         plainly = best_time(lambda: selector.fit(X[:, :300], y), 1)
     yield "", "linkselect without numba", plainly, plainly / ours, None
 

@@ -14,7 +14,8 @@ from scipy.stats import rankdata
 
 from linkselect.reproduction.papers import load_paper
 from linkselect.reproduction.papers.similarity_2020 import tables
-from linkselect.reproduction.papers.similarity_2020.reading import curves_of, kinds, values_at
+from linkselect.reproduction.papers.similarity_2020.curves import curves_of, setups_of, values_at
+from linkselect.reproduction.papers.similarity_2020.methods import CONSTRAINT_SCORES
 from linkselect.reproduction.published import published
 from linkselect.reproduction.store import Store
 
@@ -33,13 +34,13 @@ def rows_of(number, experiment, out):
         sums.setdefault((cell.dataset, tables.p_of(cell.setting)), {})[cell.method] = cell
     rows = []
     for (dataset, p), cells in sums.items():
-        wanted = kinds(experiment, [dataset], tables.CONSTRAINT_SCORES[experiment], [p])
-        if (dataset, p) != tables.NOT_COMPARABLE and all(kind in curves for kind in wanted):
+        wanted = setups_of(experiment, [dataset], CONSTRAINT_SCORES[experiment], [p])
+        if (dataset, p) != tables.NOT_COMPARABLE and all(setup in curves for setup in wanted):
             m = int(next(iter(cells.values())).n_features)
-            runs = [values_at(curves[kind], m) for kind in wanted]
+            runs = [values_at(curves[setup], m) for setup in wanted]
             n_runs = min(map(len, runs))
             accuracies = np.array([values[:n_runs] for values in runs])
-            values = np.array([cells[kind.method].value for kind in wanted])
+            values = np.array([cells[setup.method].value for setup in wanted])
             ranks = rankdata(-accuracies.round(6), axis=0, method="min")
             rows.append((ranks, values == values.min()))
     return rows

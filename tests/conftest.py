@@ -1,3 +1,5 @@
+"""The folder of benchmark data, and data that several modules test on."""
+
 import os
 
 # Before SciPy is imported anywhere, or scikit-learn skips its array checks.
@@ -8,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.preprocessing import MinMaxScaler
 
 settings.register_profile(
     "linkselect", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
@@ -29,3 +33,37 @@ def load_data():
             return content["X"], content["y"]
 
     return load
+
+
+@pytest.fixture
+def load_scaled(load_data):
+    """Return a loader of data without missing values and with every feature in [0, 1]."""
+
+    def load(name):
+        bundled = {"wine": load_wine, "wdbc": load_breast_cancer}
+        X, y = bundled[name](return_X_y=True) if name in bundled else load_data(name)
+        X = X.astype(float)
+        X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+        extent = np.ptp(X, axis=0)
+        return (X - X.min(axis=0)) / np.where(extent > 0, extent, 1), y
+
+    return load
+
+
+@pytest.fixture
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return MinMaxScaler().fit_transform(X), y
+
+
+@pytest.fixture
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return MinMaxScaler().fit_transform(X), y
+
+
+@pytest.fixture
+def cancer():
+    """Return a third of the samples and 12 of the features of the breast cancer data."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return MinMaxScaler().fit_transform(X)[::3, :12], y[::3]

@@ -51,6 +51,10 @@ def form(f, W):
     return 0.5 * np.sum(W * (f[:, None] - f[None, :]) ** 2)
 
 
+def laplacian_matrix(W):
+    return np.diag(W.sum(axis=1)) - W
+
+
 def weighted_mean_apart(f, d):
     """Return every f_i less the mean under d, by differences: equal values are 0 apart."""
     return ((f[:, None] - f[None, :]) * d).sum(axis=1) / d.sum()
@@ -110,6 +114,16 @@ def trace_ratios(X, y):
         sums = [[sum(part) for part in zip(*subset, strict=True)] for subset in subsets]
         best.append(max(float(divide(between, within)) for between, within in sums))
     return scatters, best
+
+
+def best_trace_ratio(between, within, n_features):
+    """Return the largest ratio over all subsets of a size; NaN if all of them are 0 / 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = [
+            between[list(subset)].sum() / within[list(subset)].sum()
+            for subset in combinations(range(len(between)), n_features)
+        ]
+    return np.nan if np.isnan(ratios).all() else np.nanmax(ratios)
 
 
 def links(y):
@@ -442,3 +456,42 @@ def fcbf(columns, classes, threshold):
                 if round(uncertainty(columns[p], columns[q]), 11) >= with_class[q]:
                     alive.remove(q)
     return exact, alive + [f for f in ranked if f not in alive], len(alive)
+
+
+def similarity_criterion(X, features, sigma, target, weight):
+    """Eq. 33 and 36 of Salmi et al. (2020): the kernel of the subset, for all ordered pairs."""
+    difference = X[:, None, features].astype(float) - X[None, :, features]
+    kernel = np.exp(-(difference**2).sum(axis=2) / (2 * sigma**2))
+    return (weight * (kernel - target) ** 2).sum()
+
+
+def similarity_search(X, sigma, target, weight, n_features):
+    """Return order, path and scores of the forward search for the least criterion."""
+    chosen, path = [], []
+    remaining = list(range(X.shape[1]))
+    while len(chosen) < n_features:
+        values = [similarity_criterion(X, [*chosen, r], sigma, target, weight) for r in remaining]
+        if not chosen:
+            scores = np.array(values)
+        best = int(np.argmin(values))
+        path.append(values[best])
+        rest = [remaining[p] for p in np.argsort(values, kind="stable") if p != best]
+        chosen.append(remaining.pop(best))
+    return np.array(chosen + rest), np.array(path), scores
+
+
+def target_of_groups(groups):
+    """Return how alike two samples should be, and whether that is known; -1 has no group."""
+    known = groups >= 0
+    return groups[:, None] == groups, known[:, None] & known
+
+
+def target_of_pairs(n_samples, must, cannot):
+    """Return how alike two samples should be, and whether that is known."""
+    target = np.zeros((n_samples, n_samples))
+    weight = np.zeros((n_samples, n_samples))
+    for pairs, value in ((must, 1), (cannot, 0)):
+        for i, j in pairs:
+            target[i, j] = target[j, i] = value
+            weight[i, j] = weight[j, i] = 1
+    return target, weight

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
 
 import linkselect as ls
-from test_selectors import PAIRWISE, SEARCHES, SUPERVISED, every_pair_selector, every_selector
+from estimators import INFORMATION, PAIRWISE, SUPERVISED, every_pair_selector, every_selector
 
 
 @pytest.fixture
@@ -45,15 +45,15 @@ def pairs():
         (lambda X: X[:, :0], "0 feature"),
     ],
 )
-def test_data_that_are_none(selector, spoil, message, X, y):
+def test_invalid_X_is_refused(selector, spoil, message, X, y):
     spoilt = spoil(X)
     labels = y[: len(spoilt)] if spoilt.ndim == 2 else y
     with pytest.raises(ValueError, match=message):
         clone(selector).fit(spoilt, labels)
 
 
-@pytest.mark.parametrize("selector", [*SUPERVISED, *SEARCHES], ids=repr)
-def test_labels_that_are_missing(selector, X, y, pairs):
+@pytest.mark.parametrize("selector", [*SUPERVISED, *INFORMATION], ids=repr)
+def test_missing_labels_are_refused(selector, X, y, pairs):
     words = "requires y to be passed, but the target y is None"
     with pytest.raises(ValueError, match=words):
         selector.fit(X)
@@ -74,7 +74,7 @@ NEEDY = [s for s in PAIRWISE if not isinstance(s, UNDEMANDING)]
 
 
 @pytest.mark.parametrize("selector", NEEDY, ids=repr)
-def test_no_supervision_at_all(selector, X):
+def test_no_supervision_is_refused(selector, X):
     name = type(selector).__name__
     with pytest.raises(ValueError, match=rf"{name} needs .*neither pairs nor y.*pairs=Pairs\(must"):
         selector.fit(X)
@@ -99,7 +99,7 @@ def test_one_kind_of_pairs_is_missing(selector, pairs, lacking, X):
         selector.fit(X, pairs=pairs)
 
 
-def test_one_kind_of_pairs_is_enough_where_the_formula_has_a_value(X):
+def test_one_kind_of_pairs_is_enough_if_the_formula_is_defined(X):
     for pairs in (ls.Pairs(must=[(0, 1)]), ls.Pairs(cannot=[(0, 1)])):
         ls.ConstraintScore(criterion="difference").fit(X, pairs=pairs)
         ls.ConstrainedLaplacianScore().fit(X, pairs=pairs)
@@ -127,7 +127,7 @@ def test_minus_one_means_unlabelled(selector, X):
 
 
 @every_pair_selector
-def test_labels_that_are_no_classes(selector, X, y):
+def test_invalid_labels_are_refused(selector, X, y):
     with pytest.raises(ValueError, match="y has the value 0.5, but classes are whole numbers"):
         selector.fit(X, y + 0.5)
     with pytest.raises(ValueError, match="y has 5 labels, but X has 12 rows"):
@@ -137,14 +137,14 @@ def test_labels_that_are_no_classes(selector, X, y):
 
 
 @every_pair_selector
-def test_pairs_of_another_type(selector, X):
+def test_pairs_of_another_type_are_refused(selector, X):
     for wrong in ([(0, 1)], np.array([[0, 1]]), {"must": [(0, 1)]}):
         with pytest.raises(TypeError, match=r"must be a linkselect.Pairs, got .*Write Pairs\("):
             selector.fit(X, pairs=wrong)
 
 
 @every_pair_selector
-def test_pairs_out_of_range(selector, X):
+def test_pairs_out_of_range_are_refused(selector, X):
     with pytest.raises(
         ValueError, match=r"names row 12, but X has 12 rows \(0\.\.11\).*sample_ids"
     ):
@@ -156,7 +156,7 @@ def test_pairs_out_of_range(selector, X):
 
 
 @every_pair_selector
-def test_ids_that_do_not_fit(selector, X, pairs):
+def test_mismatched_sample_ids_are_refused(selector, X, pairs):
     with pytest.raises(ValueError, match="sample_ids has 3 entries, but there are 12 samples"):
         selector.fit(X, pairs=pairs, sample_ids=[0, 1, 2])
     with pytest.raises(ValueError, match="names 4 more than once"):
@@ -182,7 +182,7 @@ def test_a_fold_that_loses_its_pairs(selector, X, pairs):
         selector.fit(X[:8], pairs=numbered)
 
 
-def test_cross_validation_without_ids_is_refused_where_it_can_be_seen(X, y):
+def test_cross_validation_without_ids_is_refused_if_it_can_be_detected(X, y):
     pairs = ls.Pairs.from_labels(y)
     with (
         config_context(enable_metadata_routing=True),
@@ -247,12 +247,12 @@ def test_more_neighbours_than_samples(selector, X, y):
         ls.CompensatedLaplacianScore,
     ],
 )
-def test_weights_that_all_underflow(selector, X, y):
+def test_weights_that_all_underflow_are_refused(selector, X, y):
     with pytest.raises(ValueError, match=r'sigma=0\.001.*apart.*sigma="auto".*MinMaxScaler'):
         selector(sigma=1e-3).fit(X, y)
 
 
-def test_a_radius_that_reaches_nobody(X):
+def test_a_radius_without_neighbours_is_refused(X):
     with pytest.raises(ValueError, match="radius=1e-06 joins no samples: the closest two are"):
         ls.LaplacianScore(radius=1e-6).fit(X)
 
@@ -304,7 +304,7 @@ def test_radius_with_neighbours_per_class(X, y):
 
 
 @pytest.mark.parametrize("discrete", [[3], [-1], [True, False], [0.5], [[0, 1]], ["a"]])
-def test_discrete_features_that_are_not_there(discrete, X, y):
+def test_unknown_discrete_features_are_refused(discrete, X, y):
     with pytest.raises(ValueError, match="discrete=.*X has 3. Pass True, a mask of 3 booleans"):
         ls.ReliefF(discrete=discrete).fit(X, y)
 
@@ -347,7 +347,7 @@ def test_inputs_are_never_modified(selector, X, y, pairs):
     np.testing.assert_array_equal(y, y_before)
 
 
-def test_one_class_and_none_for_the_rest_is_one_class(X):
+def test_one_class_and_None_elsewhere_counts_as_one_class(X):
     y = np.array([1] * 4 + [None] * 8, dtype=object)
     ls.ConstrainedLaplacianScore().fit(X, y)
     with pytest.raises(ValueError, match="LSDF needs a cannot-link.*Write LSDF"):
@@ -365,14 +365,14 @@ def test_labels_of_mixed_types_and_missing_ones(selector, X):
 
 
 @every_pair_selector
-def test_ids_that_are_none(selector, X, pairs):
+def test_invalid_sample_ids_are_refused(selector, X, pairs):
     for wrong in (5, np.zeros((12, 2))):
         with pytest.raises(TypeError, match="sample_ids must be one hashable id per row"):
             selector.fit(X, pairs=pairs, sample_ids=wrong)
 
 
 @every_selector
-def test_values_whose_squares_overflow(selector, X, y):
+def test_values_whose_squares_overflow_are_refused(selector, X, y):
     if isinstance(selector, ls.ReliefF | ls.MRMR | ls.FCBF):  # they square nothing
         clone(selector).fit(X * 1e160, y)
         return
@@ -394,12 +394,12 @@ def test_extreme_widths(sigma, X, y):
             selector.fit(X, y)
 
 
-def test_a_radius_beyond_everything_joins_all(X):
+def test_a_radius_beyond_all_distances_joins_all_samples(X):
     everything = ls.LaplacianScore(radius=1e30, weights="binary").fit(X).scores_
     neighbours = ls.LaplacianScore(n_neighbors=11, weights="binary").fit(X).scores_
     np.testing.assert_allclose(everything, neighbours)
 
 
-def test_no_number_of_threads_is_0(X):
+def test_zero_threads_are_refused(X):
     with pytest.raises(ValueError, match="'n_jobs' parameter"):
         ls.VarianceScore(n_jobs=0).fit(X)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
 
-from linkselect.reproduction.clustering import label_by_clustering
+from linkselect.reproduction.papers.similarity_2020.clustering import label_by_clustering
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 

@@ -1,14 +1,20 @@
+import json
+import os
 import subprocess
 import sys
 
+import pytest
 
-def run(*arguments):
+from linkselect.cli import run
+
+
+def call(*arguments):
     command = [sys.executable, "-m", "linkselect", *arguments]
     return subprocess.run(command, capture_output=True, text=True)
 
 
 def test_demo():
-    result = run("demo", "--draws", "2")
+    result = call("demo", "--draws", "2")
     assert result.returncode == 0, result.stderr
     for words in ("Constraint Score", "LSDF", "random choice", "all features", "mean concavity"):
         assert words in result.stdout
@@ -16,12 +22,79 @@ def test_demo():
 
 
 def test_demo_with_impossible_numbers():
-    result = run("demo", "--n-features", "31")
+    result = call("demo", "--n-features", "31")
     assert result.returncode == 1
     assert "choose --n-features from 1 to 30" in result.stderr
 
 
 def test_help():
-    result = run("--help")
+    result = call("--help")
     assert result.returncode == 0
     assert "demo" in result.stdout
+
+
+def test_help_names_an_example_and_every_command_has_one(capsys):
+    from linkselect.cli import COMMANDS, PAIR_COMMANDS
+
+    calls = [[name] for name in COMMANDS] + [["pairs", name] for name in PAIR_COMMANDS]
+    for call in calls:
+        assert run([*call, "--help"]) == 0
+        assert f"linkselect {' '.join(call)}" in capsys.readouterr().out.split("Example")[1]
+
+
+def test_examples_in_help_can_be_copied(capsys, monkeypatch):
+    from linkselect.cli import COMMANDS, PAIR_COMMANDS
+
+    monkeypatch.setenv("COLUMNS", "80")
+    calls = {(name,): words for name, words in COMMANDS.items()}
+    calls |= {("pairs", name): words for name, words in PAIR_COMMANDS.items()}
+    for call, (_, *examples) in calls.items():
+        assert run([*call, "--help"]) == 0
+        text = capsys.readouterr().out
+        assert all(example in text for example in examples), call
+
+
+def test_help_shows_defaults_that_say_something(capsys):
+    assert run(["rank", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "[default: minmax]" in text
+    assert "[default: ]" not in text
+    assert "[default: False]" not in text
+
+
+def test_help_imports_no_command():
+    code = (
+        "import sys; from linkselect.cli import run; run(['--help']); "
+        "print([name for name in ('numpy', 'scipy', 'sklearn', 'pandas', 'pyarrow') "
+        "if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_missing_package_is_reported_as_an_error(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cyclopts", None)
+    assert run(["methods"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "The command line needs more packages: pip install 'linkselect[cli]'\n",
+    )
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_signs_that_the_terminal_lacks(encoding, arguments, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("größe,日\x7f\n1,2\n2,3\n4,9\n", encoding="utf-8")
+    command = [sys.executable, "-m", "linkselect", "rank", str(path), "--method", "variance"]
+    result = subprocess.run(
+        [*command, "--n-features", "2", *arguments],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert (result.returncode, result.stderr) == (0, b"")
+    text = result.stdout.decode(encoding)
+    if arguments:
+        assert set(json.loads(text)["ranking"]["feature"]) == {"größe", "日\x7f"}
+    else:
+        assert "\\u65e5" in text

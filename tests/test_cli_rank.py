@@ -1,5 +1,4 @@
 import json
-import os
 import subprocess
 import sys
 
@@ -10,21 +9,14 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler
 
-from linkselect import CompensatedLaplacianScore, FisherScore, Pairs
+from iris_table import write_iris
+from linkselect import FisherScore
 from linkselect.cli import run
-from linkselect.cli.choices import command_name, methods
 
 
 @pytest.fixture
 def iris(tmp_path):
-    """Write the iris data as a person would have them."""
-    data = load_iris()
-    lines = ["id,sepal length,sepal width,petal length,petal width,species"]
-    for i, (row, target) in enumerate(zip(data.data, data.target, strict=True)):
-        lines.append(f"p{i},{','.join(map(str, row))},{data.target_names[target]}")
-    path = tmp_path / "iris.csv"
-    path.write_text("\n".join(lines) + "\n")
-    return path
+    return write_iris(tmp_path)
 
 
 @pytest.fixture
@@ -70,61 +62,6 @@ def test_json_is_what_the_library_finds(rank):
     np.testing.assert_allclose(found["ranking"]["score"], scores)
     assert found["ranking"]["selected"] == [True, True, True, False]
     assert found["call"].startswith("linkselect")
-
-
-@pytest.mark.parametrize("kind", ["csv", "json"])
-def test_pairs_by_id(kind, rank, tmp_path):
-    X, y = scaled()
-    pairs = Pairs.from_labels(
-        y, sample_ids=[f"p{i}" for i in range(150)], n_must=8, n_cannot=8, random_state=0
-    )
-    getattr(pairs, f"to_{kind}")(tmp_path / f"pairs.{kind}")
-    code, text, _ = rank(
-        "--drop", "species", "--pairs", tmp_path / f"pairs.{kind}", "--json", "--scale", "minmax"
-    )
-    found = json.loads(text)
-    assert code == 0
-    assert found["method"]["name"] == "CompensatedLaplacianScore"
-    assert found["supervision"]["must"] == 8
-    ids = [f"p{i}" for i in range(150)]
-    expected = CompensatedLaplacianScore().fit(X, pairs=pairs, sample_ids=ids)
-    np.testing.assert_allclose(found["ranking"]["score"], expected.scores_[expected.order_])
-
-
-def test_pairs_by_row_number(iris, tmp_path, capsys):
-    path = tmp_path / "pairs.csv"
-    path.write_text("a,b,link\n0,1,must\n0,99,cannot\n")
-    call = ["rank", str(iris), "--drop", "id", "--drop", "species", "--pairs", str(path)]
-    assert run(call) == 0
-    path.write_text("a,b,link\n0,1,must\n0,150,cannot\n")
-    assert run(call) == 1
-    assert "names row 150" in capsys.readouterr().err
-    path.write_text("a,b,link\np0,p1,must\n")
-    assert run(call) == 1
-    assert "--id-column" in capsys.readouterr().err
-
-
-def test_pairs_that_are_wrong(rank, tmp_path):
-    def with_pairs(text, name="pairs.csv"):
-        (tmp_path / name).write_text(text)
-        return rank("--drop", "species", "--pairs", tmp_path / name)
-
-    code, _, errors = with_pairs("a,b,link\np0,p1,must\np1,p2,must\np0,p2,cannot\n")
-    assert code == 1
-    assert "'p0' = 'p1' = 'p2'" in errors
-    assert "--set on_conflict=drop" in errors
-    code, _, errors = with_pairs("a,b,link\nq0,q1,must\nq1,q2,cannot\n")
-    assert (code, "2 of 2 pairs" in errors) == (1, True)
-    code, _, errors = with_pairs("a,b,link\np0,p1,must\np0,p99,cannot\np0,zz,must\n")
-    assert (code, "1 of 3 pairs" in errors and "'zz'" in errors) == (0, True)
-    code, _, errors = with_pairs("x,y\n1,2\n")
-    assert (code, "a,b,link" in errors) == (1, True)
-    code, _, errors = with_pairs("{", "pairs.json")
-    assert (code, "pairs.json" in errors) == (1, True)
-    code, _, errors = with_pairs("[" * 100_000, "pairs.json")
-    assert (code, "pairs.json" in errors) == (1, True)
-    code, _, errors = rank("--drop", "species", "--pairs", tmp_path / "nowhere.csv")
-    assert (code, "no pairs file" in errors) == (1, True)
 
 
 def test_results_in_every_format(rank, tmp_path):
@@ -180,56 +117,6 @@ def test_report(rank, tmp_path):
     assert "petal width" in (tmp_path / "r.html").read_text()
 
 
-def test_some_labels(iris, rank):
-    lines = iris.read_text().splitlines()
-    partial = [
-        line if i % 10 == 1 or i == 0 else line.rsplit(",", 1)[0] + ","
-        for i, line in enumerate(lines)
-    ]
-    iris.write_text("\n".join(partial) + "\n")
-    code, text, _ = rank("--label", "species", "--json")
-    found = json.loads(text)
-    assert (code, found["method"]["name"]) == (0, "CompensatedLaplacianScore")
-    assert (found["supervision"]["kind"], found["supervision"]["n_samples"]) == (
-        "partial labels",
-        15,
-    )
-    code, _, errors = rank("--label", "species", "--method", "fisher")
-    assert (code, "135 of 150 rows have no label" in errors, "lsdf" in errors) == (1, True, True)
-
-
-def test_missing_and_infinite_values(iris, rank):
-    text = iris.read_text()
-    iris.write_text(text.replace("5.1,3.5,", ",3.5,"))
-    code, _, errors = rank("--label", "species")
-    assert (code, "--impute median" in errors, "'sepal length'" in errors) == (1, True, True)
-    code, text_out, _ = rank("--label", "species", "--impute", "median")
-    assert (code, "filled with its median" in text_out) == (0, True)
-    iris.write_text(text.replace("p1,4.9", "p1,inf"))
-    code, _, errors = rank("--label", "species", "--impute", "median")
-    assert (code, "row 2" in errors, "infinite" in errors) == (1, True, True)
-
-
-def test_a_column_without_values(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("x,empty\n1,\n2,\n4,\n")
-    assert run(["rank", str(path), "--impute", "mean"]) == 1
-    assert "--drop 'empty'" in capsys.readouterr().err
-
-
-def test_scaling_changes_what_scale_decides(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("small,large\n0,0\n1,10\n1,20\n0,80\n")
-    found = {}
-    for how in ("none", "minmax", "standard"):
-        assert run(["rank", str(path), "--method", "variance", "--scale", how, "--json"]) == 0
-        ranking = json.loads(capsys.readouterr().out)["ranking"]
-        found[how] = dict(zip(ranking["feature"], ranking["score"], strict=True))
-    assert found["none"]["large"] > found["none"]["small"]
-    assert found["minmax"]["large"] < found["minmax"]["small"]
-    assert found["standard"]["large"] == pytest.approx(found["standard"]["small"])
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
@@ -259,45 +146,6 @@ def test_mistakes_are_answered(arguments, code, words, rank):
     assert (found, words in errors) == (code, True), errors
     assert text == ""
     assert "Traceback" not in errors
-
-
-def parameters(text):
-    return json.loads(text)["method"]["parameters"]
-
-
-def test_settings_reach_the_method(rank):
-    code, text, _ = rank(*RELIEFF, "--set", "n_neighbors=3", "--json")
-    assert {"name": "n_neighbors", "value": "3", "usual": False} in parameters(text)
-    code, text, _ = rank(
-        "--label", "species", "--method", "constrained-laplacian", "--set", "variant=2014",
-        "--set", "sigma=auto", "--json",
-    )  # fmt: skip
-    assert code == 0
-    assert {"name": "variant", "value": "'2014'", "usual": False} in parameters(text)
-    code, text, _ = rank(
-        "--label", "species", "--method", "stable_selector", "--set", "estimator=fisher",
-        "--set", "n_resamples=5", "--json",
-    )  # fmt: skip
-    assert code == 0
-
-
-def test_what_is_not_used_is_said(rank, tmp_path):
-    (tmp_path / "p.csv").write_text("a,b,link\np0,p1,must\np0,p99,cannot\n")
-    _, _, errors = rank("--label", "species", "--method", "fisher", "--pairs", tmp_path / "p.csv")
-    assert "fisher does not look at pairs" in errors
-    _, _, errors = rank("--label", "species", "--method", "lsdf", "--pairs", tmp_path / "p.csv")
-    assert "labels are not used" in errors
-    _, _, errors = rank("--label", "species", "--method", "variance")
-    assert "variance does not look at labels" in errors
-
-
-def test_a_forgotten_label_is_noticed(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("x,class\n1,0\n2,0\n4,1\n")
-    assert run(["rank", str(path), "--method", "variance"]) == 0
-    assert "--label 'class'" in capsys.readouterr().err
-    assert run(["rank", str(path), "--method", "variance", "--drop", "class"]) == 0
-    assert capsys.readouterr().err == ""
 
 
 def test_warnings_are_one_line(tmp_path, capsys):
@@ -342,92 +190,10 @@ def test_seed_makes_random_methods_repeat(rank):
     assert scores[0] != scores[2]
 
 
-def test_every_method_runs(rank):
-    for name, method in methods().items():
-        more = ["--set", "estimator=variance"] if method.needs == "another method" else []
-        code, _, errors = rank("--label", "species", "--method", name, "--json", *more)
-        assert code == 0, (name, errors)
-
-
-def test_names_of_methods():
-    names = {
-        "LaplacianScore": "laplacian",
-        "SimilarityConstraintScore": "similarity_constraint",
-        "ReliefF": "relieff",
-        "MRMR": "mrmr",
-        "EnsembleCLS": "ensemble_cls",
-        "NearestNeighborSFS": "nearest_neighbor_sfs",
-        "FisherMarkov": "fisher_markov",
-    }
-    for class_name, name in names.items():
-        assert command_name(class_name) == name
-        assert methods()[name].selector.__name__ == class_name
-    assert not {"pairs", "copkmeans"} & set(methods())
-
-
-def test_methods_command(capsys):
-    assert run(["methods"]) == 0
-    text = capsys.readouterr().out
-    assert all(name in text for name in methods())
-    assert run(["methods", "--json"]) == 0
-    listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
-    assert listed["relieff"]["needs"] == "labels"
-    assert listed["constraint"]["needs"] == "pairs or labels"
-    assert listed["constrained_laplacian"]["needs"] == "nothing"
-    assert run(["methods", "relieff"]) == 0
-    assert "n_neighbors" in capsys.readouterr().out
-    assert run(["methods", "relief"]) == 2
-
-
-def test_a_closed_pipe_is_silent(iris):
-    command = f"{sys.executable} -m linkselect methods --json | head -1"
-    result = subprocess.run(command, shell=True, capture_output=True, text=True)
-    assert (result.stdout.strip(), result.stderr) == ("[", "")
-
-
 def test_progress_is_for_terminals_only(rank):
     code, text, errors = rank("--label", "species", "--method", "mrmr")
     assert code == 0
     assert "━" not in text + errors
-
-
-def test_help_names_an_example_and_every_command_has_one(capsys):
-    from linkselect.cli import COMMANDS, PAIR_COMMANDS
-
-    calls = [[name] for name in COMMANDS] + [["pairs", name] for name in PAIR_COMMANDS]
-    for call in calls:
-        assert run([*call, "--help"]) == 0
-        assert f"linkselect {' '.join(call)}" in capsys.readouterr().out.split("Example")[1]
-
-
-def test_examples_in_help_can_be_copied(capsys, monkeypatch):
-    from linkselect.cli import COMMANDS, PAIR_COMMANDS
-
-    monkeypatch.setenv("COLUMNS", "80")
-    calls = {(name,): words for name, words in COMMANDS.items()}
-    calls |= {("pairs", name): words for name, words in PAIR_COMMANDS.items()}
-    for call, (_, *examples) in calls.items():
-        assert run([*call, "--help"]) == 0
-        text = capsys.readouterr().out
-        assert all(example in text for example in examples), call
-
-
-def test_help_shows_defaults_that_say_something(capsys):
-    assert run(["rank", "--help"]) == 0
-    text = capsys.readouterr().out
-    assert "[default: minmax]" in text
-    assert "[default: ]" not in text
-    assert "[default: False]" not in text
-
-
-def test_help_imports_no_command():
-    code = (
-        "import sys; from linkselect.cli import run; run(['--help']); "
-        "print([name for name in ('numpy', 'scipy', 'sklearn', 'pandas', 'pyarrow') "
-        "if name in sys.modules])"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.stdout.splitlines()[-1] == "[]"
 
 
 def test_ranking_imports_no_pandas(iris):
@@ -489,77 +255,6 @@ def test_a_sparse_selection_that_does_not_fit(tmp_path, capsys):
     assert "2,000 rows x 2,900 selected features" in errors
     assert "--n-features" in errors
     assert not out.exists()
-
-
-def test_pairs_of_one_kind_do_for_the_default(rank, tmp_path):
-    path = tmp_path / "p.csv"
-    for links in ("p0,p1,must", "p0,p99,cannot"):
-        path.write_text(f"a,b,link\n{links}\n")
-        code, text, _ = rank("--drop", "species", "--pairs", path)
-        assert (code, "Method: compensated_laplacian" in text) == (0, True)
-
-
-def test_a_method_for_labels_that_does_with_some(iris, rank):
-    lines = iris.read_text().splitlines()
-    lines[1:] = [
-        line if i % 2 else line.rsplit(",", 1)[0] + "," for i, line in enumerate(lines[1:])
-    ]
-    iris.write_text("\n".join(lines) + "\n")
-    arguments = ("--label", "species", "--method", "nearest_neighbor_sfs", "--json")
-    code, text, errors = rank(*arguments)
-    assert code == 0, errors
-    assert json.loads(text)["supervision"]["n_samples"] == 75
-    assert rank("--label", "species", "--method", "relieff")[0] == 1
-
-
-def test_a_label_like_nothing_is_noticed(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n1,None\n2,a\n4,a\n5,None\n")
-    assert run(["rank", str(path), "--label", "y"]) == 0
-    assert "--unlabelled None" in capsys.readouterr().err
-
-
-def test_a_range_that_cannot_be_scaled(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n-1e308,1\n1e308,2\n5,3\n")
-    assert run(["rank", str(path), "--method", "variance"]) == 1
-    assert "1.8e308" in capsys.readouterr().err
-
-
-def test_a_parameter_of_a_method_is_set_by_set(tmp_path, capsys):
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n1,1\n2,2\n5,3\n")
-    assert run(["rank", str(path)]) == 1
-    assert "--set n_neighbors=" in capsys.readouterr().err
-    assert run(["rank", str(path), "--set", "n_neighbors=2", "--quiet"]) == 0
-
-
-@pytest.mark.parametrize("arguments", [[], ["--json"]])
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_signs_that_the_terminal_lacks(encoding, arguments, tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("größe,日\x7f\n1,2\n2,3\n4,9\n", encoding="utf-8")
-    command = [sys.executable, "-m", "linkselect", "rank", str(path), "--method", "variance"]
-    result = subprocess.run(
-        [*command, "--n-features", "2", *arguments],
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": encoding},
-    )
-    assert (result.returncode, result.stderr) == (0, b"")
-    text = result.stdout.decode(encoding)
-    if arguments:
-        assert set(json.loads(text)["ranking"]["feature"]) == {"größe", "日\x7f"}
-    else:
-        assert "\\u65e5" in text
-
-
-def test_a_missing_package_is_told_as_an_error(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cyclopts", None)
-    assert run(["methods"]) == 1
-    assert capsys.readouterr() == (
-        "",
-        "The command line needs more packages: pip install 'linkselect[cli]'\n",
-    )
 
 
 def test_ranking_imports_neither_matplotlib_nor_jinja2(iris):

@@ -4,48 +4,12 @@ import pty
 import re
 import subprocess
 import sys
-import types
 
 import pytest
 
 from linkselect import cli
-from linkselect.reproduction import papers
+from papers_helpers import TOY_PAPER, add_toy_paper
 
-# A paper of our own, so that the command is tested without data and in seconds.
-TOY_PAPER = """
-import time
-import numpy as np
-from linkselect.reproduction.datasets import load_dataset
-from linkselect.reproduction.paper import *
-
-def units(runs):
-    return [Unit("toy", d, "Variance", r) for d in ("Wine", "WDBC") for r in range(runs)]
-
-def compute(unit, data_dir):
-    load_dataset(unit.dataset, data_dir)
-    return {"accuracy": 90 + unit.random().random()}
-
-def cells(results):
-    return [
-        Cell(d, "Variance", "[best]", "3", 91.0, float(np.mean(
-            [r["accuracy"] for u, r in results.items() if u.dataset == d])))
-        for d in ("Wine", "WDBC")
-    ]
-
-def panels(results):
-    return [Panel("Wine", "x", "y", {"Variance": Series([1, 2, 3], [1.0, 2.0, 1.5])})]
-
-def missing(runs):
-    return [Unit("toy", "Sonar", "Variance", r) for r in range(runs)]
-
-def claims(results):
-    return [Claim("Variance [leads]", True, "by 1 point"), Claim("It rains", False, "it shines")]
-
-PAPER = Paper("toy", "A toy paper", compute,
-    {2: Table(2, "Accuracies", units, cells, claims=claims),
-     5: Table(5, "Of a set that is not there", missing, cells)},
-    {1: Figure(1, "A curve", units, panels)}, default_runs=2)
-"""
 RUN = """
 import sys
 import toy_paper
@@ -154,10 +118,7 @@ def call(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("LINKSELECT_DATA", str(tmp_path))
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-    toy = types.ModuleType("toy_paper")
-    exec(TOY_PAPER, vars(toy))
-    monkeypatch.setitem(papers.PAPERS, "toy", "toy")
-    monkeypatch.setitem(sys.modules, "linkselect.reproduction.papers.toy", toy)
+    add_toy_paper(monkeypatch)
 
     def typed(paper, **options):
         arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
@@ -179,9 +140,9 @@ def test_missing_data(call):
         ("toy", {"table": 3}, "toy has no table 3 with results. There are: 2, 5."),
         ("toy", {"figure": 9}, "toy has no figure 9 with results. There are: 1."),
         ("toy", {"table": 2, "figure": 1}, "Give --table or --figure, not both"),
-        ("toy", {"runs": 0}, "--runs must be 1 or more, but is 0"),
-        ("toy", {"jobs": -1}, "--jobs must be 1 or more, but is -1"),
-        ("toy", {"seed": -1}, "--seed must be 0 or more, but is -1"),
+        ("toy", {"runs": 0}, "runs must be 1 or more, but is 0"),
+        ("toy", {"jobs": -1}, "jobs must be 1 or more, but is -1"),
+        ("toy", {"seed": -1}, "seed must be 0 or more, but is -1"),
     ],
 )
 def test_wrong_usage(call, paper, options, message):
@@ -208,8 +169,9 @@ def test_a_folder_that_cannot_be_made(call, tmp_path):
     (tmp_path / "file").write_text("")
     status, message = call("toy", table=2, out=tmp_path / "file")
     assert status == 1
-    assert "--out must be a folder, but" in message
-    assert "file is a file" in message
+    assert "The results need a folder, but" in message
+    assert "file is a file. Name another one by --out." in message
+    assert "out=" not in message
     status, message = call("toy", table=2, out=tmp_path / "file" / "below")
     assert status == 1
     assert "cannot be made (Not a directory). Name another one by --out" in message

@@ -495,7 +495,7 @@ def test_svmlight_with_a_huge_feature_number(tmp_path):
 def test_sparse_arff_is_refused(tmp_path):
     path = write(tmp_path / "t.arff", "@relation r\n@attribute a numeric\n@data\n{0 1}\n")
     refused(path, "sparse")
-    refused(write(tmp_path / "u.arff", "hello\n"), "no ARFF")
+    refused(write(tmp_path / "u.arff", "hello\n"), "not an ARFF")
     refused(write(tmp_path / "v.arff", "@relation r\n"), "@data")
     head = "@attribute a numeric\n@attribute b {x,y}\n@data\n"
     refused(write(tmp_path / "w.arff", head + "1,x\n2\n"), "line 5", "1 values", label="b")
@@ -509,7 +509,7 @@ def test_names_that_lie(tmp_path):
     pyarrow.parquet.write_table(pa.table({"x": [1, 2]}), tmp_path / "t.csv")
     refused(tmp_path / "t.csv", ".parquet")
     write(tmp_path / "t.parquet", CSV)
-    refused(tmp_path / "t.parquet", "no .parquet file")
+    refused(tmp_path / "t.parquet", "not a .parquet file")
     write(tmp_path / "t.csv.gz", CSV)
     refused(tmp_path / "t.csv.gz", "gzip")
     with zipfile.ZipFile(tmp_path / "u.npz", "w") as archive:
@@ -526,7 +526,7 @@ def test_what_is_no_table(tmp_path):
     refused(write(tmp_path / "t.xyz", "x"), ".parquet")
     refused(write(tmp_path / "e.csv", ""), "empty")
     os.mkfifo(tmp_path / "pipe.csv")
-    refused(tmp_path / "pipe.csv", "no regular file")
+    refused(tmp_path / "pipe.csv", "not a regular file")
 
 
 @pytest.mark.parametrize(("text", "size"), [("10", 10), ("1.5KB", 1536), ("2gb", 2 << 30)])

@@ -17,13 +17,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linkselect as ls
 import literal
+from estimators import CLUSTERERS
 from linkselect import cluster
-
-CLUSTERERS = [
-    ls.ConstrainedSpectralClustering(random_state=0),
-    ls.ConstrainedSpectralClustering(normalization="symmetric", random_state=0),
-    ls.COPKMeans(random_state=0),
-]
+from linkselect.cluster import spectral
 
 every_clusterer = pytest.mark.parametrize("clusterer", CLUSTERERS, ids=repr)
 
@@ -108,6 +104,16 @@ def test_contradictory_pairs_are_refused_with_the_chain(clusterer):
 
 
 @every_clusterer
+def test_the_docstring_lists_what_fit_sets_and_cites_the_papers(clusterer):
+    X, truth = blobs(6, [[0.0, 0], [4, 0]])
+    fitted = clusterer.fit(pd.DataFrame(X, columns=["a", "b"]), truth)
+    listed = type(clusterer).__doc__.partition("Attributes\n")[2]
+    for name in vars(fitted):
+        assert not name.endswith("_") or f"\n{name} : " in listed
+    assert ".. [1] " in listed.partition("References\n")[2]
+
+
+@every_clusterer
 def test_more_clusters_than_samples(clusterer):
     X = np.arange(6.0)[:, None]
     with pytest.raises(ValueError, match="n_clusters=7, but X has 6 samples. Ask for 1 to 6"):
@@ -135,7 +141,7 @@ def test_spectral_clustering_of_samples_that_are_all_far_apart(n_samples, normal
 
 
 def test_many_samples_that_are_all_far_apart(monkeypatch):
-    monkeypatch.setattr(cluster, "MOST_SAMPLES_AS_DENSE", 500)
+    monkeypatch.setattr(spectral, "MOST_SAMPLES_AS_DENSE", 500)
     X = np.random.default_rng(0).random((600, 20))
     y = np.full(600, -1)
     y[:6] = [0, 0, 0, 1, 1, 1]
@@ -176,7 +182,7 @@ def test_sparse_and_dense_eigenvectors_span_the_same(monkeypatch):
     model = ls.ConstrainedSpectralClustering(2, random_state=0).fit(X)
     matrix = cluster.additive(model.affinity_matrix_)
     dense = cluster.leading_eigenvectors(matrix, 3)
-    monkeypatch.setattr(cluster, "SAMPLES_AS_DENSE", 10)
+    monkeypatch.setattr(spectral, "SAMPLES_AS_DENSE", 10)
     few = cluster.leading_eigenvectors(matrix, 3)
     assert_allclose(few @ few.T, dense @ dense.T, atol=1e-8)
 

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -18,6 +20,8 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not BUILT & set(page.parts)),
 ]
+# Runs in a copy of the repository: tests/test_add_a_method.py.
+RUN_ELSEWHERE = ROOT / "docs" / "add_a_method.md"
 FLOW = ["supervision", "graphs", "forms", "scores", "ranking", "summary", "report"]
 
 
@@ -37,7 +41,9 @@ def name_of(page):
 
 
 with_python = pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page, "python")], ids=name_of
+    "page",
+    [page for page in PAGES if blocks(page, "python") and page != RUN_ELSEWHERE],
+    ids=name_of,
 )
 with_commands = pytest.mark.parametrize(
     "page", [page for page in PAGES if commands(page)], ids=name_of
@@ -84,10 +90,22 @@ def test_the_flow_has_a_page_for_every_arrow():
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        if not target.startswith("https:"):
-            made = target.split("/")[-2:-1] == ["auto_examples"]
-            assert made or (page.parent / target).exists(), f"{name_of(page)} links to {target}"
+    links = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
+    for target, anchor in links:
+        made = target.split("/")[-2:-1] == ["auto_examples"]
+        if made or target.startswith("https:"):
+            continue
+        linked = page.parent / target if target else page
+        assert linked.exists(), f"{name_of(page)} links to {target}"
+        if anchor:
+            assert anchor in anchors(linked), f"{name_of(page)} links to {target}#{anchor}"
+
+
+def anchors(page):
+    """Return the anchors of the headings of a page, as GitHub and Sphinx make them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    texts = (re.sub(r"\[(.*)\]\(.*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in texts}
 
 
 def test_every_public_name_is_in_the_reference():
@@ -100,7 +118,25 @@ def test_every_method_is_in_the_table_of_methods():
     table = (ROOT / "docs" / "methods.md").read_text()
     selectors = import_module("linkselect.selectors")
     for name in selectors.__all__:
-        assert name == "ScoreFunction" or f"`{name}" in table, name
+        assert name == "ScoreFunction" or f"`{name}`" in table, name
+
+
+def test_generated_tables_are_fresh():
+    command = [sys.executable, str(ROOT / "docs" / "tables.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, f"{said}Run `python docs/tables.py --write` and commit the pages."
+
+
+def test_every_room_is_described():
+    table = (ROOT / "CONTRIBUTING.md").read_text()
+    rooms = sorted(Path(linkselect.__file__).parent.iterdir())
+    for room in rooms:
+        package = room.is_dir() and (room / "__init__.py").exists()
+        module = room.suffix == ".py" and not room.name.startswith("__")
+        name = f"{room.name}/" if package else room.name
+        if package or (module and room.stem != "bibliography"):
+            assert re.search(rf"^\|.*`{name}`.*\|$", table, flags=re.MULTILINE), name
 
 
 def test_no_page_asks_the_network():

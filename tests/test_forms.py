@@ -1,3 +1,5 @@
+"""Sums over graphs against the double sums of their definitions."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,13 +7,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+import linkselect as ls
 import literal
+from dense_graphs import dense
+from fitting import STORAGE
 from linkselect import blocks, forms, graphs
-from linkselect.supervision import from_labels
-from problems import labels, samples
-from test_graphs import dense
-
-STORAGE = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
+from linkselect.forms import laplacian_product
+from linkselect.graphs import Groups, cannot_graph, must_graph, nearest_edges
+from linkselect.supervision import from_labels, from_pairs
+from problems import labels, partly_labelled, samples
 
 
 @pytest.mark.parametrize("store", STORAGE)
@@ -78,18 +82,6 @@ def test_kernel_form_keeps_its_digits_where_sums_cancel():
     assert found[0] < 1e-10
 
 
-@pytest.mark.parametrize("store", STORAGE)
-@given(X=samples())
-def test_constant_columns(store, X):
-    assert_array_equal(forms.constant_columns(store(X)), X.max(axis=0) == X.min(axis=0))
-
-
-def test_constant_columns_that_vary_late():
-    X = np.zeros((5000, 40))
-    X[-1, ::3] = 1e-300
-    assert_array_equal(forms.constant_columns(X), np.arange(40) % 3 != 0)
-
-
 @pytest.mark.parametrize("dtype", [bool, np.uint8, np.int16, np.float16, np.float32])
 def test_numbers_of_every_type_are_subtracted_without_wrapping(dtype):
     X = np.random.default_rng(0).integers(0, 2 if dtype is bool else 200, (30, 4)).astype(dtype)
@@ -140,7 +132,7 @@ def test_a_sample_far_away_costs_the_others_no_digits(store):
     assert_allclose(weightless.means_minus(0.0)[0], X[1:].mean(axis=0), rtol=1e-13)
 
 
-def test_sparse_columns_that_nearly_all_weight_is_stored_of():
+def test_sparse_column_with_nearly_all_weight_stored():
     weights = np.ones(40)
     weights[0] = 1e-12
     X = np.full((40, 1), 0.7)
@@ -157,7 +149,7 @@ def test_sparse_classes_that_are_constant_have_no_scatter():
 
 
 @pytest.mark.parametrize("store", STORAGE)
-def test_means_are_compared_wherever_each_counts_from(store):
+def test_means_are_compared_whatever_their_reference_sample(store):
     # The first sample has no strength, so that the two means of its group count from others.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 3)) + np.array([0.0, 1e6, 0.0])
@@ -175,7 +167,7 @@ def test_means_are_compared_wherever_each_counts_from(store):
 
 
 @pytest.mark.parametrize("store", STORAGE)
-def test_weights_of_very_different_size_keep_the_scatter_of_the_light(store):
+def test_light_weights_keep_their_scatter_beside_heavy_ones(store):
     # All that varies is light; a mean that is off by rounding would outweigh it.
     weights = np.array([1e-150, 1.0, 1.0, 1e-150])
     X = np.array([[0.7, 0.0], [0.1, 0.3], [0.1, 0.3], [0.9, 0.0]])
@@ -183,14 +175,23 @@ def test_weights_of_very_different_size_keep_the_scatter_of_the_light(store):
     assert_allclose(forms.degree_form(store(X), weights), expected, rtol=1e-12)
 
 
-def test_features_that_vary_too_little_to_be_squared():
-    X = np.array([[1.0, 1e-100, 0.0, 1e-300], [2.0, 3e-100, 0.0, 1e-300]])
-    X = np.repeat(X, 20, axis=0)
-    for store in STORAGE:
-        assert_array_equal(forms.faint_columns(store(X)), [1])
-    # They may differ only behind the first rows.
-    X[:, 0] = 1.0
-    X[-1, 0] += 1e-16 * 4
-    assert_array_equal(forms.faint_columns(X), [1])
-    assert forms.faint_columns(X.astype(np.float32)).size == 0
-    assert forms.faint_columns(np.eye(3, dtype=np.int8)).size == 0
+def test_laplacian_products_equal_the_matrix():
+    X, y = partly_labelled(0, 14, 3)
+    M, C = literal.links(y)
+    known = from_labels(y, 14)
+    values = np.random.default_rng(1).normal(size=(14, 2))
+    near = nearest_edges(X, 3).reweigh(0.7)
+    for graph, W in (
+        (must_graph(known, 0.3), 0.3 * M),
+        (cannot_graph(known), C * 1.0),
+        (near, 0.7 * literal.near(X, 3)),
+    ):
+        expected = literal.laplacian_matrix(W) @ values
+        assert_allclose(laplacian_product(graph, values), expected, atol=1e-12)
+    pairs = ls.Pairs(must=[(0, 3)], cannot=[(3, 5), (1, 2)])
+    listed = from_pairs(pairs, 14)
+    _, C = literal.links_of_pairs(14, pairs.must, pairs.cannot)
+    found = laplacian_product(cannot_graph(listed), values)
+    assert_allclose(found, literal.laplacian_matrix(C * 1.0) @ values, atol=1e-12)
+    with pytest.raises(NotImplementedError, match="strength"):
+        laplacian_product(Groups(known.classes, across=True, strength=np.ones(14)), values)

@@ -3,7 +3,10 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import linkselect
 
@@ -14,17 +17,24 @@ FLOW = [
     "arrays",
     "messages",
     "files",
+    "bibliography",
     "pairs",
     "supervision",
+    "resampling",
     "blocks",
+    "solvers",
+    "compiled",
     "graphs",
     "forms",
+    "columns",
     "checks",
+    "given",
     "scores",
     "search",
     "selectors",
     "cluster",
     "evaluation",
+    "views",
     "plot",
     "report",
     "reproduction",
@@ -36,8 +46,16 @@ def part_of(name):
     return name.split(".")[1] if name.startswith("linkselect.") else None
 
 
+class _WithoutTypeImports(ast.NodeTransformer):
+    """Leave out what only type checkers import: a value may be named in a type from above."""
+
+    def visit_If(self, node):
+        is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return node.orelse if is_for_types else self.generic_visit(node)
+
+
 def imported(file):
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(_WithoutTypeImports().visit(ast.parse(file.read_text()))):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
@@ -55,6 +73,41 @@ def test_imports_go_one_way():
             other = part_of(name)
             if other in FLOW:
                 assert FLOW.index(other) <= FLOW.index(part), f"{file} imports {name} from below"
+
+
+PACKAGES = sorted({file.parent for file in ROOT.rglob("*.py")} - {ROOT})
+
+
+def inner_imports(package):
+    """Return which modules of a package each of them imports, and who imports the package."""
+    prefix = ".".join(("linkselect", *package.relative_to(ROOT).parts))
+    names = {entry.stem for entry in package.iterdir() if entry.suffix == ".py" or entry.is_dir()}
+    graph, through_the_front = {}, []
+    for file in package.glob("*.py"):
+        if file.name == "__init__.py":
+            continue
+        graph[file.stem] = set()
+        for name in imported(file):
+            inner = name.removeprefix(f"{prefix}.").split(".")[0]
+            if name.startswith(f"{prefix}.") and inner in names - {file.stem}:
+                graph[file.stem].add(inner)
+            elif name.startswith(f"{prefix}.") and "." not in name.removeprefix(f"{prefix}."):
+                through_the_front.append(f"{file.stem}: {name}")
+    return graph, through_the_front
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(ROOT)))
+def test_imports_inside_a_package_go_one_way(package):
+    graph, through_the_front = inner_imports(package)
+    # A cycle is an error here: then there is no order in which the modules can be read.
+    list(TopologicalSorter(graph).static_order())
+    assert not through_the_front, "import from the module that has it, not from the package"
+
+
+def test_solvers_import_only_arrays_blocks_and_messages():
+    for file in (ROOT / "solvers").glob("*.py"):
+        parts = {part_of(name) for name in imported(file)} - {None}
+        assert parts <= {"solvers", "arrays", "blocks", "messages"}, file
 
 
 def modules_after(statement):

@@ -7,8 +7,9 @@ from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
 from linkselect.evaluation import nearest_neighbor_curve
+from problems import prototypes
 
-# -- 2020: the similarity score, 3 prototypes per class, features in [0, 1] ------------------------
+# -- Salmi et al. (2020): the similarity score, 3 prototypes per class, features in [0, 1] ------
 
 
 def first_part(y, share):
@@ -17,17 +18,9 @@ def first_part(y, share):
     return np.sort(np.concatenate([m[: int(share * len(m) + 0.5)] for m in members]))
 
 
-def draw_prototypes(y, seed):
-    rng = np.random.default_rng(seed)
-    partial = np.full(len(y), -1)
-    for label in np.unique(y):
-        partial[rng.choice(np.flatnonzero(y == label), 3, replace=False)] = label
-    return partial
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "n_runs"), [("supervised", 100), ("semi-supervised", 30)])
-def test_wdbc_of_2020(mode, n_runs):
+def test_wdbc_in_salmi_2020(mode, n_runs):
     X, y = load_breast_cancer(return_X_y=True)
     X = MinMaxScaler().fit_transform(X)
     train = first_part(y, 0.66)
@@ -35,7 +28,7 @@ def test_wdbc_of_2020(mode, n_runs):
     test = np.setdiff1d(np.arange(len(y)), train)
     accuracies, chosen = [], []
     for seed in range(n_runs):
-        partial = draw_prototypes(y[train], seed)
+        partial = prototypes(y[train], 3, seed)
         # With the number 30 the whole path is searched, and not only up to its minimum.
         fitted = ls.SimilarityConstraintScore(30, mode=mode).fit(X[train], partial)
         known = train[partial >= 0]
@@ -48,12 +41,12 @@ def test_wdbc_of_2020(mode, n_runs):
 
 
 @pytest.mark.slow
-def test_multiple_features_of_2020(load_data):
+def test_multiple_features_in_salmi_2020(load_data):
     X, y = load_data("multiple_features")
     X = MinMaxScaler().fit_transform(X.astype(float))
     train = first_part(y, 0.5)
     selector = ls.SimilarityConstraintScore(mode="semi-supervised")
     chosen = [
-        selector.fit(X[train], draw_prototypes(y[train], seed)).n_features_ for seed in range(2)
+        selector.fit(X[train], prototypes(y[train], 3, seed)).n_features_ for seed in range(2)
     ]
     assert np.mean(chosen) == pytest.approx(23, abs=3)

@@ -6,8 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from linkselect import ConstraintScore, FisherScore, Pairs, VarianceScore
-from linkselect.evaluation.comparison import compare
+from linkselect import ConstraintScore, FisherScore, Pairs, VarianceScore, compare
 from linkselect.report import summarize, write_comparison, write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")

@@ -11,59 +11,33 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
+from sklearn.callback import ProgressBar
+from sklearn.datasets import load_breast_cancer, make_blobs
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.model_selection import KFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linkselect as ls
-from test_cluster import CLUSTERERS
-
-# The one list that the common tests run over: every selector, with the options that change its way.
-UNSUPERVISED = [ls.VarianceScore(), ls.LaplacianScore(), ls.SpectralScore(style=1)]
-UNSUPERVISED += [ls.SpectralScore(), ls.SpectralScore(style=3)]
-UNSUPERVISED += [ls.SparsityScore(), ls.SparsityScore(graph="l2"), ls.SparsityScore(graph="lle")]
-UNSUPERVISED += [ls.SparsityScore(form="tolerance", tolerance=1e3)]
-SUPERVISED = [ls.FisherScore(), ls.FRLL(), ls.FRLL(criterion="difference", neighbors="per_class")]
-SUPERVISED += [ls.ReliefF(), ls.ReliefF(discrete=True), ls.FisherMarkov()]
-SEARCHES = [ls.MRMR(), ls.MRMR(scheme="quotient", discretize="quantile"), ls.FCBF()]
-PAIRWISE = [
-    ls.ConstraintScore(),
-    ls.ConstraintScore(criterion="difference"),
-    ls.LSDF(),
-    ls.LaplacianConstraintScore(),
-    ls.ConstrainedLaplacianScore(),
-    ls.ConstrainedLaplacianScore(variant="2014"),
-    ls.CompensatedLaplacianScore(),
-    ls.SCGS(),
-    ls.EnsembleCLS(n_estimators=10, random_state=0),
-    ls.SimilarityConstraintScore(),
-    ls.SimilarityConstraintScore(mode="semi-supervised", sigma="target"),
-    ls.SimilarityConstraintScore(0.5, mode="semi-supervised", max_pairs=50, random_state=0),
-]
-SUPERVISED += [ls.TraceRatio()]
-PARTLY_LABELLED = [ls.NearestNeighborSFS(), ls.NearestNeighborSFS(cv=2)]
-# The wrappers, each around a selector of another kind; their own tests are in test_wrappers.py.
-WRAPPERS = [
-    ls.StableSelector(ls.FisherScore(), n_resamples=10, random_state=0),
-    ls.StableSelector(ls.ConstraintScore(criterion="difference"), n_resamples=10, random_state=0),
-    ls.Redundancy(ls.FisherScore()),
-    ls.Redundancy(ls.VarianceScore()),
-]
-SELECTORS = [*UNSUPERVISED, *SUPERVISED, *SEARCHES, *PAIRWISE, *PARTLY_LABELLED]
-# Greedy methods and subset scores: their order is not that of the features alone.
-SEARCHING = (ls.SimilarityConstraintScore, ls.TraceRatio, ls.NearestNeighborSFS)
-
-every_selector = pytest.mark.parametrize("selector", SELECTORS, ids=repr)
-every_pair_selector = pytest.mark.parametrize("selector", PAIRWISE, ids=repr)
-every_partly_labelled = pytest.mark.parametrize("selector", [*PAIRWISE, *PARTLY_LABELLED], ids=repr)
+from estimators import (
+    CLUSTERERS,
+    SEARCHING,
+    SELECTORS,
+    UNSUPERVISED,
+    WRAPPERS,
+    every_pair_selector,
+    every_partly_labelled,
+    every_search,
+    every_selector,
+)
+from linkselect import blocks
 
 
-# The checks have data of few features, which SparsityScore rebuilds exactly.
-@pytest.mark.filterwarnings("ignore:All .* are rebuilt exactly:UserWarning")
+# The checks have data of few features, which SparsityScore reconstructs exactly.
+@pytest.mark.filterwarnings("ignore:All .* are reconstructed exactly:UserWarning")
 @parametrize_with_checks(SELECTORS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -71,17 +45,13 @@ def test_scikit_learn_checks(estimator, check):
 
 def test_the_list_has_every_selector():
     public = {getattr(ls, name) for name in ls.__all__}
-    selectors = {cls for cls in public if issubclass(cls, SelectorMixin)}
+    classes = {each for each in public if isinstance(each, type)}
+    selectors = {cls for cls in classes if issubclass(cls, SelectorMixin)}
     clusterers = {type(clusterer) for clusterer in CLUSTERERS}
     wrappers = {type(wrapper) for wrapper in WRAPPERS}
     assert {type(selector) for selector in SELECTORS} == selectors - wrappers
-    assert public == selectors | clusterers | {ls.Pairs, ls.ScoreFunction}
-
-
-@pytest.fixture
-def iris():
-    X, y = load_iris(return_X_y=True)
-    return MinMaxScaler().fit_transform(X), y
+    assert classes == selectors | clusterers | {ls.Pairs, ls.ScoreFunction}
+    assert public - classes == {ls.compare}
 
 
 @pytest.fixture
@@ -90,7 +60,7 @@ def pairs(iris):
 
 
 @every_selector
-def test_what_a_fit_leaves(selector, iris):
+def test_fitted_attributes(selector, iris):
     fitted = selector.fit(*iris)
     assert sorted(fitted.ranking_) == [1, 2, 3, 4]
     assert_array_equal(fitted.ranking_[fitted.order_], [1, 2, 3, 4])
@@ -153,27 +123,6 @@ def test_sparse_in_sparse_out(selector, store, iris):
     assert_array_equal(small.toarray(), selector.fit(X, y).transform(X))
 
 
-def test_sparse_with_repeated_entries_is_summed_and_left_alone():
-    X = sparse.coo_array(([1.0, 2.0, 4.0], ([0, 0, 1], [0, 0, 1])), shape=(3, 2))
-    repeated = sparse.csr_array(
-        (np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), np.array([0, 2, 3, 3])), shape=(3, 2)
-    )
-    found = ls.VarianceScore().fit(repeated).scores_
-    np.testing.assert_allclose(found, X.toarray().var(axis=0))
-    assert repeated.nnz == 3
-
-
-@pytest.mark.parametrize(
-    ("wanted", "kept"), [("auto", 2), (1, 1), (4, 4), (0.5, 2), (0.25, 1), (0.01, 1), (1.0, 4)]
-)
-def test_number_of_features(wanted, kept, iris):
-    assert ls.VarianceScore(wanted).fit(*iris).n_features_ == kept
-
-
-def test_one_feature_can_be_kept():
-    assert ls.VarianceScore().fit(np.arange(5.0)[:, None]).n_features_ == 1
-
-
 # -- what each method may see ------------------------------------------------------------------
 
 
@@ -198,7 +147,7 @@ def test_unsupervised_selectors_ignore_y_and_pairs(selector, iris, pairs):
 
 @every_partly_labelled
 @pytest.mark.parametrize("nothing", [-1, None, np.nan, pd.NA])
-def test_every_way_to_say_unlabelled(selector, nothing, iris):
+def test_every_marker_of_unlabelled_samples(selector, nothing, iris):
     X, y = iris
     partial = y.copy()
     partial[::3] = -1
@@ -236,9 +185,6 @@ def test_pairs_by_any_id(selector, iris, pairs):
     assert_allclose(selector.fit(frame, pairs=by_index).scores_, expected, rtol=1e-12)
 
 
-# -- pipelines and cross-validation --------------------------------------------------------------
-
-
 @every_pair_selector
 def test_pairs_survive_cross_validation(selector):
     X, y = load_breast_cancer(return_X_y=True)
@@ -263,66 +209,7 @@ def test_pairs_survive_cross_validation(selector):
         assert_array_equal(model[1].scores_, alone.scores_)
 
 
-def test_pandas_brings_its_ids_into_a_fold():
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    pairs = ls.Pairs.from_labels(y, n_must=30, n_cannot=30, random_state=0)
-    folds = KFold(5, shuffle=True, random_state=1)
-    with config_context(enable_metadata_routing=True):
-        found = cross_validate(
-            make_pipeline(ls.ConstraintScore(), KNeighborsClassifier(1)),
-            X,
-            y,
-            cv=folds,
-            params={"pairs": pairs},
-            return_estimator=True,
-            error_score="raise",
-        )
-    assert found["test_score"].min() > 0.8
-    for model, (train, _) in zip(found["estimator"], folds.split(X), strict=True):
-        alone = ls.ConstraintScore().fit(X.to_numpy()[train], pairs=pairs, sample_ids=train)
-        assert_array_equal(model[0].scores_, alone.scores_)
-
-
-def test_grid_search_with_requested_pairs(iris):
-    X, y = iris
-    ids = np.arange(1000, 1150)
-    pairs = ls.Pairs.from_labels(y, sample_ids=ids, n_must=40, n_cannot=40, random_state=0)
-    with config_context(enable_metadata_routing=True):
-        selector = ls.ConstraintScore().set_fit_request(pairs=True, sample_ids=True)
-        search = GridSearchCV(
-            make_pipeline(selector, KNeighborsClassifier(1)),
-            {
-                "constraintscore__n_features_to_select": [1, 2, 3],
-                "constraintscore__criterion": ["ratio", "difference"],
-            },
-            cv=KFold(5, shuffle=True, random_state=0),
-            error_score="raise",
-        )
-        search.fit(X, y, pairs=pairs, sample_ids=ids)
-    assert search.best_score_ > 0.9
-
-
-def test_without_routing_step_parameters_work(iris, pairs):
-    pipe = make_pipeline(ls.ConstraintScore(), KNeighborsClassifier(1))
-    pipe.fit(*iris, constraintscore__pairs=pairs)
-    expected = ls.ConstraintScore().fit(iris[0], pairs=pairs).scores_
-    assert_array_equal(pipe[0].scores_, expected)
-
-
-def test_n_jobs_in_worker_processes(iris, pairs):
-    with config_context(enable_metadata_routing=True):
-        found = cross_validate(
-            make_pipeline(ls.LSDF(), KNeighborsClassifier(1)),
-            *iris,
-            cv=KFold(5, shuffle=True, random_state=0),
-            n_jobs=2,
-            params={"pairs": pairs, "sample_ids": np.arange(150)},
-            error_score="raise",
-        )
-    assert found["test_score"].min() > 0.8
-
-
-# -- degenerate features ---------------------------------------------------------------------------
+# -- degenerate features, warnings, threads ----------------------------------------------------
 
 
 @every_selector
@@ -343,30 +230,6 @@ def test_constant_features_rank_last_with_one_warning(selector):
         assert_array_equal(fitted.scores_[[1, 3]], [0, 0])
 
 
-def test_infinite_scores_rank_last_when_small_is_good_and_first_when_large_is():
-    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 2.0]])
-    assert_array_equal(ls.FisherScore().fit(X, [0, 0, 1, 1]).scores_[0], np.inf)
-    assert ls.FisherScore().fit(X, [0, 0, 1, 1]).order_[0] == 0
-    pairs = ls.Pairs(must=[(0, 2)], cannot=[(0, 1)])
-    assert_array_equal(ls.ConstraintScore().fit(X, pairs=pairs).scores_, [np.inf, 0.0])
-    assert_array_equal(ls.ConstraintScore().fit(X, pairs=pairs).order_, [1, 0])
-
-
-def test_features_that_do_not_vary_over_the_pairs_are_reported():
-    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [5.0, 2.0]])
-    pairs = ls.Pairs(must=[(0, 1)], cannot=[(1, 3)])
-    X[3, 0] = 0.0
-    with pytest.warns(UserWarning, match="1 of 2 features vary, but have no score") as caught:
-        fitted = ls.ConstraintScore().fit(X, pairs=pairs)
-    assert len(caught) == 1
-    assert np.isnan(fitted.scores_[0])
-
-
-def test_ties_go_by_index():
-    X = np.repeat(np.arange(6.0)[:, None], 3, axis=1)
-    assert_array_equal(ls.VarianceScore().fit(X).order_, [0, 1, 2])
-
-
 @every_selector
 def test_no_warning_from_numpy(selector):
     rng = np.random.default_rng(0)
@@ -381,35 +244,7 @@ def test_no_warning_from_numpy(selector):
     assert all(issubclass(warning.category, UserWarning) for warning in caught)
 
 
-def test_warnings_point_at_the_line_of_the_user():
-    X = np.ones((10, 3))
-    with pytest.warns(UserWarning, match="constant") as caught:
-        ls.VarianceScore().fit(X)
-    assert caught[0].filename == __file__
-    pairs = ls.Pairs(must=[(0, 1), (20, 21)], cannot=[(0, 2), (22, 23), (24, 25)])
-    with pytest.warns(UserWarning, match="3 of 5 pairs") as caught:
-        ls.ConstraintScore().fit(
-            np.random.default_rng(0).random((10, 3)), pairs=pairs, sample_ids=range(10)
-        )
-    assert caught[0].filename == __file__
-
-
-def test_row_numbers_are_not_taken_for_index_labels():
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    mixed = np.random.default_rng(0).permutation(len(X))[:400]
-    X, y = X.iloc[mixed], y.iloc[mixed]
-    by_row = ls.Pairs.from_labels(y.to_numpy(), n_must=20, n_cannot=20, random_state=0)
-    with pytest.raises(ValueError, match=r"the index of X does not.*sample_ids=range\(400\)"):
-        ls.ConstraintScore().fit(X, pairs=by_row)
-    expected = ls.ConstraintScore().fit(X.to_numpy(), pairs=by_row).scores_
-    found = ls.ConstraintScore().fit(X, pairs=by_row, sample_ids=range(400)).scores_
-    assert_array_equal(found, expected)
-    by_id = ls.Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=0)
-    assert_array_equal(ls.ConstraintScore().fit(X, pairs=by_id).scores_, expected)
-
-
 def test_n_jobs_1_starts_no_thread(monkeypatch, iris):
-    from linkselect import blocks
 
     def refuse(*_):
         raise AssertionError("a thread pool was started")
@@ -420,28 +255,94 @@ def test_n_jobs_1_starts_no_thread(monkeypatch, iris):
             clone(selector).set_params(n_jobs=1).fit(*iris)
 
 
-def test_callbacks_see_the_fit(iris):
-    class Recorder:
-        def __init__(self):
-            self.seen = []
+# -- searches: sparse data, numbers of features, progress and interruption ---------------------
 
-        def setup(self, estimator, context):
-            self.seen.append("setup")
 
-        def on_fit_task_begin(self, estimator, context):
-            self.seen.append("begin")
+@every_search
+def test_a_search_of_sparse_data_finds_the_same(selector, wine):
+    X, y = wine
+    dense = clone(selector).fit(X, y)
+    stored = clone(selector).fit(sparse.csr_array(X), y)
+    assert_array_equal(stored.order_, dense.order_)
+    assert_allclose(stored.path_, dense.path_, rtol=1e-12)
 
-        def on_fit_task_end(self, estimator, context):
-            self.seen.append("end")
 
-        def teardown(self, estimator, context):
-            self.seen.append("teardown")
+@pytest.mark.parametrize(("wanted", "kept"), [(3, 3), (0.5, 6), (1.0, 13)])
+@pytest.mark.parametrize("search", SEARCHING)
+def test_number_of_features_of_a_search(search, wanted, kept, wine):
+    found = search(wanted).fit(*wine)
+    assert found.n_features_ == len(found.path_) == kept
 
+
+@pytest.mark.parametrize("selector", SEARCHING)
+def test_more_features_than_there_are(selector, wine):
+    with pytest.raises(ValueError, match=r"n_features_to_select=14, but X has 13 features. Choose"):
+        selector(14).fit(*wine)
+
+
+class Recorder:
+    """A callback that counts steps, and can interrupt or stop one."""
+
+    def __init__(self, interrupt_at=None, stop_at=None):
+        self.begun = self.ended = 0
+        self.max_steps = None
+        self.interrupt_at, self.stop_at = interrupt_at, stop_at
+
+    def setup(self, estimator, context):
+        self.max_steps = context.max_subtasks
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **_):
+        if context.task_name == "step":
+            self.begun += 1
+            if self.begun == self.interrupt_at:
+                raise KeyboardInterrupt
+
+    def on_fit_task_end(self, estimator, context, **_):
+        if context.task_name == "step":
+            self.ended += 1
+            return self.ended == self.stop_at
+        return False
+
+
+@every_search
+def test_every_step_is_reported(selector, wine):
     recorder = Recorder()
-    ls.LSDF().set_callbacks(recorder).fit(*iris)
-    assert recorder.seen == ["setup", "begin", "end", "teardown"]
+    fitted = clone(selector).set_callbacks(recorder).fit(*wine)
+    assert recorder.begun == recorder.ended == len(fitted.path_)
+    assert_array_equal(fitted.order_, clone(selector).fit(*wine).order_)
 
 
-def test_frames_are_made_by_known_libraries_only(iris):
-    with pytest.raises(ValueError, match="library='os'"):
-        ls.VarianceScore().fit(*iris).to_frame("os")
+@every_search
+def test_a_progress_bar_can_be_set(selector, wine, capsys):
+    clone(selector).set_callbacks(ProgressBar()).fit(*wine)
+    assert type(selector).__name__ in capsys.readouterr().out
+
+
+@every_search
+def test_a_callback_can_end_the_search(selector, wine):
+    fitted = clone(selector).set_callbacks(Recorder(stop_at=2)).fit(*wine)
+    assert len(fitted.path_) == 2
+    assert sorted(fitted.order_) == list(range(13))
+
+
+@every_search
+def test_an_interrupted_fit_leaves_the_object_as_it_was(selector, wine):
+    X, y = wine
+    fresh = clone(selector).set_callbacks(Recorder(interrupt_at=2))
+    with pytest.raises(KeyboardInterrupt):
+        fresh.fit(X, y)
+    assert not [name for name in vars(fresh) if name.endswith("_") and name[0] != "_"]
+    with pytest.raises(NotFittedError):
+        fresh.transform(X)
+    fitted = clone(selector).fit(X, y)
+    before = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+    fitted.set_callbacks(Recorder(interrupt_at=2))
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(X[:, :7], y)
+    after = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+    assert fitted.transform(X).shape == (len(X), fitted.n_features_)

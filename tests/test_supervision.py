@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from linkselect import Pairs
-from linkselect.supervision import from_labels, from_pairs, nothing
+from linkselect.supervision import LoneClass, from_labels, from_pairs, nothing, restrict
 
 
 def test_labels():
@@ -28,6 +28,16 @@ def test_pairs_by_id_find_their_rows():
     assert known.cannot.tolist() == [[1, 0]]
 
 
+def test_some_rows():
+    known = from_pairs(Pairs(must=[(4, 1), (1, 2)], cannot=[(0, 4), (0, 6)]), 8)
+    part = restrict(known, np.array([6, 4, 1, 0]))
+    assert part.classes.tolist() == [2, 1, 1, 0]
+    assert part.must.tolist() == [[1, 2]]
+    assert part.cannot.tolist() == [[3, 1], [3, 0]]
+    labelled = from_labels([2, 2, -1], 3)
+    assert restrict(labelled, np.array([0, 2])).hint == labelled.hint
+
+
 def test_nothing():
     known = nothing(3)
     assert known.unlabelled.all()
@@ -42,6 +52,8 @@ def test_it_is_frozen():
 
 def test_one_labelled_class_is_explained_when_it_turns_out_too_little():
     assert "one labelled class 2" in from_labels([2, 2, -1], 3).hint
-    with pytest.raises(ValueError, match="one labelled class 1"):
+    assert from_labels([2, 2, -1], 3).lone_class == LoneClass(2, 1)
+    with pytest.raises(ValueError, match="one labelled class 1 and 1 samples marked -1") as caught:
         from_labels([-1, 1, 1], 3)
+    assert caught.value.problem.endswith("which means unlabelled here.")
     assert from_labels([1, 1, 1], 3).hint == ""

@@ -1,0 +1,97 @@
+"""Checks of samples, labels and frames."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+
+import linkselect as ls
+from linkselect.checks import check_labels, check_samples, check_spread, index_of
+
+
+def test_sparse_with_repeated_entries_is_summed_and_left_alone():
+    X = sparse.coo_array(([1.0, 2.0, 4.0], ([0, 0, 1], [0, 0, 1])), shape=(3, 2))
+    repeated = sparse.csr_array(
+        (np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), np.array([0, 2, 3, 3])), shape=(3, 2)
+    )
+    found = ls.VarianceScore().fit(repeated).scores_
+    np.testing.assert_allclose(found, X.toarray().var(axis=0))
+    assert repeated.nnz == 3
+
+
+def test_differences_that_underflow_are_refused():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    for selector in (ls.FisherScore(), ls.LaplacianScore(), ls.COPKMeans(2)):
+        with pytest.raises(
+            ValueError, match=r"30 features.*'mean radius'.*underflow.*MinMaxScaler"
+        ):
+            selector.fit(X * 1e-162, y)
+        with pytest.raises(ValueError, match=r"1 features.*feature 3: the squares"):
+            selector.fit(X.to_numpy() * np.where(np.arange(30) == 3, 1e-162, 1.0), y)
+    # What squares nothing works at any scale.
+    for selector in (ls.ReliefF(), ls.MRMR(5), ls.FCBF()):
+        order = selector.fit(X[:60], y[:60]).order_
+        assert_array_equal(selector.fit(X[:60] * 2.0**-540, y[:60]).order_, order)
+    # Up to the limit nothing is lost.
+    expected = ls.FisherScore().fit(X, y).scores_
+    assert_allclose(ls.FisherScore().fit(X * 2.0**-280, y).scores_, expected, rtol=1e-12)
+
+
+def test_samples_are_copied_only_if_they_have_to_be_tidied():
+    tidy = sparse.csr_array(np.eye(3))
+    assert check_samples(ls.VarianceScore(), tidy) is tidy
+    dense = np.eye(3)
+    assert check_samples(ls.VarianceScore(), dense) is dense
+    untidy = sparse.csr_array(np.eye(3))
+    untidy.data[1] = 0.0
+    found = check_samples(ls.VarianceScore(), untidy)
+    assert (found.nnz, untidy.nnz) == (2, 3)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool, np.float32])
+def test_numbers_keep_their_type(dtype):
+    assert check_samples(ls.VarianceScore(), np.eye(3, dtype=dtype)).dtype == dtype
+
+
+def test_the_first_faint_feature_is_named():
+    X = np.column_stack([np.arange(3.0), 1e-200 * np.arange(3.0), 1e-300 * np.arange(3.0)])
+    check_spread(X[:, :1])
+    with pytest.raises(ValueError, match="2 features that vary by less than .* feature 1: "):
+        check_spread(X)
+    with pytest.raises(ValueError, match="feature 'b': "):
+        check_spread(X, np.array(["a", "b", "c"], dtype=object))
+
+
+@pytest.mark.parametrize(
+    "y", [[0, 1, -1], ["a", "b", None], [0.0, np.nan, 2.0], [True, False], [[0], [1]]]
+)
+def test_labels_become_one_dimension(y):
+    assert_array_equal(check_labels(y), np.asarray(y).reshape(-1))
+
+
+def test_several_columns_of_labels_are_left_for_a_later_check():
+    assert check_labels(np.zeros((3, 2))).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0.5, 1.0], "y has the value 0.5, but classes are whole numbers"),
+        ([1.0, np.nan, np.inf], "y has the value inf"),
+        ([1.0, 1j], "Complex data not supported"),
+    ],
+)
+def test_numbers_that_are_not_classes_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        check_labels(y)
+
+
+def test_only_pandas_has_an_index():
+    frame = pd.DataFrame({"f": [0, 1]}, index=["a", "b"])
+    assert list(index_of(frame)) == ["a", "b"]
+    # The `index` of a list is a method.
+    for other in (pl.DataFrame({"f": [0, 1]}), np.zeros((2, 1)), [[0], [1]]):
+        assert index_of(other) is None

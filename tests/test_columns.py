@@ -1,0 +1,35 @@
+"""Columns that are constant, or vary too little to be squared."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_array_equal
+
+from fitting import STORAGE
+from linkselect import columns
+from problems import samples
+
+
+@pytest.mark.parametrize("store", STORAGE)
+@given(X=samples())
+def test_constant_columns(store, X):
+    assert_array_equal(columns.constant_columns(store(X)), X.max(axis=0) == X.min(axis=0))
+
+
+def test_constant_columns_that_vary_late():
+    X = np.zeros((5000, 40))
+    X[-1, ::3] = 1e-300
+    assert_array_equal(columns.constant_columns(X), np.arange(40) % 3 != 0)
+
+
+def test_features_that_vary_too_little_to_be_squared():
+    X = np.array([[1.0, 1e-100, 0.0, 1e-300], [2.0, 3e-100, 0.0, 1e-300]])
+    X = np.repeat(X, 20, axis=0)
+    for store in STORAGE:
+        assert_array_equal(columns.faint_columns(store(X)), [1])
+    # They may differ only behind the first rows.
+    X[:, 0] = 1.0
+    X[-1, 0] += 1e-16 * 4
+    assert_array_equal(columns.faint_columns(X), [1])
+    assert columns.faint_columns(X.astype(np.float32)).size == 0
+    assert columns.faint_columns(np.eye(3, dtype=np.int8)).size == 0

@@ -1,0 +1,14 @@
+import json
+
+from compared import two_classes
+from linkselect import FisherScore, compare
+from linkselect.evaluation.curves import RANDOM
+
+
+def test_plain_data():
+    X, y = two_classes()
+    found = compare({"fisher": FisherScore()}, X, y, n_splits=2, top=12)
+    again = json.loads(json.dumps(found.to_dict()))
+    assert again["methods"] == ["fisher"]
+    assert set(again["accuracy"]) == {"fisher", RANDOM}
+    assert again["summary"] == list(found.summary)

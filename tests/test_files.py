@@ -1,0 +1,144 @@
+"""Files that are written whole or not at all."""
+
+import os
+import secrets
+
+import pytest
+
+from linkselect.files import written_whole
+
+
+def write(path, text):
+    with written_whole(path) as part:
+        part.write_text(text)
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def interrupt(path, error):
+    with written_whole(path) as part:
+        part.write_text("half of")
+        raise error
+
+
+def test_the_file_appears_at_the_end_of_the_block(tmp_path):
+    path = tmp_path / "table.csv"
+    with written_whole(path) as part:
+        part.write_text("a,b\n")
+        assert not path.exists()
+        # Renaming needs the same folder, and formats go by the ending.
+        assert part.parent == tmp_path
+        assert part.suffix == ".csv"
+    assert path.read_text() == "a,b\n"
+    assert names_in(tmp_path) == ["table.csv"]
+
+
+def test_readers_see_the_old_file_until_the_end(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("old")
+    with written_whole(path) as part:
+        part.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+def test_paths_may_be_text_and_relative(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("plain", "all of it")
+    assert (tmp_path / "plain").read_text() == "all of it"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_failure_inside_the_block_changes_nothing(tmp_path, error, exists):
+    path = tmp_path / "table.csv"
+    if exists:
+        path.write_text("old")
+    with pytest.raises(error):
+        interrupt(path, error)
+    assert names_in(tmp_path) == (["table.csv"] if exists else [])
+    assert not exists or path.read_text() == "old"
+
+
+def test_an_existing_file_keeps_its_mode(tmp_path):
+    path = tmp_path / "secret.json"
+    path.write_text("old")
+    path.chmod(0o600)
+    write(path, "new")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text() == "new"
+
+
+def test_a_new_file_has_the_mode_of_any_other(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write(tmp_path / "a", "text")
+        (tmp_path / "b").write_text("text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_keeps_pointing_where_it_did(tmp_path, exists):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    if exists:
+        (folder / "real.csv").write_text("old")
+    link = tmp_path / "link.csv"
+    link.symlink_to(folder / "real.csv")
+    write(link, "new")
+    assert link.is_symlink()
+    assert (folder / "real.csv").read_text() == "new"
+    assert names_in(folder) == ["real.csv"]
+
+
+def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    monkeypatch.setattr(secrets, "token_hex", lambda size: "guessed")
+    (tmp_path / ".table.guessed.part.csv").symlink_to(victim)
+    with pytest.raises(FileExistsError) as caught:
+        write(tmp_path / "table.csv", "new")
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "table.csv").exists()
+    assert "guessed" not in str(caught.value)
+
+
+def test_names_differ_from_one_time_to_the_next(tmp_path):
+    path = tmp_path / "table.csv"
+    with written_whole(path) as first, written_whole(path) as second:
+        assert first != second
+        first.write_text("first")
+        second.write_text("second")
+    # The outer block ends last.
+    assert path.read_text() == "first"
+
+
+def test_a_missing_folder_is_reported_by_the_name_of_the_target(tmp_path):
+    path = tmp_path / "missing" / "table.csv"
+    with pytest.raises(FileNotFoundError) as caught:
+        write(path, "text")
+    assert caught.value.filename == str(path)
+    assert ".part" not in str(caught.value)
+    assert names_in(tmp_path) == []
+
+
+def test_a_folder_in_the_place_of_the_file_is_reported_and_stays(tmp_path):
+    path = tmp_path / "folder"
+    path.mkdir()
+    with pytest.raises(OSError, match="folder") as caught:
+        write(path, "text")
+    assert caught.value.filename == str(path)
+    assert ".part" not in str(caught.value)
+    assert names_in(tmp_path) == ["folder"]
+
+
+def test_errors_about_other_files_keep_their_names(tmp_path):
+    other = tmp_path / "not there"
+    with pytest.raises(FileNotFoundError) as caught, written_whole(tmp_path / "table.csv"):
+        other.read_text()
+    assert caught.value.filename == str(other)
+    assert names_in(tmp_path) == []

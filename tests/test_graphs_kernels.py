@@ -1,0 +1,54 @@
+"""Gaussian weights of all pairs of samples."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+import literal
+from dense_graphs import dense
+from linkselect import graphs
+from linkselect.graphs import distances
+from problems import samples
+
+
+@given(samples())
+def test_auto_sigma_is_the_median_distance(X):
+    expected = literal.auto_sigma(X)
+    if expected > 0:
+        assert_allclose(graphs.auto_sigma(X), expected, rtol=1e-12)
+        assert_allclose(graphs.auto_sigma(sparse.csr_array(X)), expected, rtol=1e-10)
+
+
+def test_auto_sigma_with_many_twins_and_with_nothing_else():
+    X = np.zeros((10, 2))
+    assert graphs.auto_sigma(X) == np.sqrt(0.5)
+    X[0] = [3.0, 4.0]
+    assert graphs.auto_sigma(X) == np.sqrt(25.0 / 2)
+
+
+def test_auto_sigma_of_many_samples_does_not_change():
+    X = np.random.default_rng(0).normal(size=(3000, 4))
+    assert graphs.auto_sigma(X) == graphs.auto_sigma(X)
+    assert_allclose(graphs.auto_sigma(X), literal.auto_sigma(X[:200]), rtol=0.1)
+
+
+@pytest.mark.parametrize("tile", [1 << 20, 7])
+@given(X=samples())
+def test_complete_kernel_in_tiles(tile, X):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distances, "TILE_SIZE", tile)
+        graph = graphs.kernel_graph(X, 0.8)
+        expected = literal.gauss(X, 0.8)
+        assert_allclose(graph.degrees, expected.sum(axis=1), rtol=1e-12)
+        np.fill_diagonal(expected, 0)
+        assert_allclose(dense(graph, len(X)), expected, rtol=1e-8, atol=1e-300)
+
+
+def test_kernel_of_far_clusters_has_the_distances_inside_them_right():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) + 1e7 * (np.arange(40) % 2)[:, None]
+    expected = literal.gauss(X, 1.0)
+    np.fill_diagonal(expected, 0)
+    assert_allclose(dense(graphs.kernel_graph(X, 1.0), 40), expected, rtol=1e-12)

@@ -1,0 +1,40 @@
+"""Every kind of graph against its matrix of weights."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dense_graphs import dense
+from linkselect import graphs
+from linkselect.supervision import from_labels
+from problems import labels, samples
+
+
+@given(st.data())
+def test_degrees_of_every_kind(data):
+    X = data.draw(samples())
+    known = from_labels(data.draw(labels(len(X))), len(X))
+    near = graphs.nearest_edges(X, 3)
+    strength = np.random.default_rng(0).random(len(X))
+    for graph in (
+        near,
+        graphs.must_graph(known, 2.0),
+        graphs.cannot_graph(known),
+        graphs.cannot_graph(known, strength),
+        graphs.lsdf_graph(near, known, 100.0),
+        graphs.constrained_graph(X, near, known, 1.0),
+        graphs.reward_graph(X, near, known, 1.0),
+        graphs.compensated_graph(near, known, 1.0, 0.9, 0.5),
+    ):
+        W = dense(graph, len(X))
+        assert_allclose(W, W.T, rtol=1e-14)
+        assert_array_equal(np.diag(W), 0)
+        assert_allclose(graphs.degrees(graph), W.sum(axis=1), rtol=1e-12, atol=1e-12)
+
+
+def test_graphs_are_frozen():
+    edges = graphs.nearest_edges(np.arange(5.0)[:, None], 1)
+    with pytest.raises(AttributeError):
+        edges.weights = None

@@ -1,0 +1,115 @@
+"""Nearest neighbours and balls against all distances."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+import literal
+from dense_graphs import dense
+from linkselect import graphs
+from linkselect.graphs import distances, neighbors
+from problems import samples
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array, sparse.csc_array])
+@given(X=samples(), k=st.integers(1, 7))
+def test_nearest_neighbours_are_exact(store, X, k):
+    expected = literal.near(X, k)
+    found = graphs.nearest_edges(store(X), k)
+    assert_array_equal(found.to_csr().toarray() != 0, expected & (literal.squared_distances(X) > 0))
+    assert_array_equal(dense(found.reweigh(1.0), len(X)), expected)
+
+
+HARD = {
+    "offset": lambda rng: rng.normal(size=(400, 6)) + 1e8,
+    "two far clusters": lambda rng: (
+        rng.normal(size=(400, 6)) * 1e-4 + 1e4 * (np.arange(400) % 2)[:, None]
+    ),
+    "an outlier": lambda rng: np.vstack([rng.normal(size=(399, 6)), np.full((1, 6), 1e9)]),
+    "one column with an offset": lambda rng: (
+        rng.normal(size=(400, 6)) * [1, 1e-3, 1, 1, 1, 1] + [0, 1e8, 0, 0, 0, 0]
+    ),
+    "two sentinels": lambda rng: np.vstack(
+        [rng.normal(size=(198, 2)), np.full((1, 2), 1e22), np.full((1, 2), -1e22)]
+    ),
+    "twins": lambda rng: rng.integers(0, 2, (400, 6)).astype(float),
+    "tiny": lambda rng: rng.normal(size=(400, 6)) * 1e-120,
+    "huge": lambda rng: rng.normal(size=(400, 6)) * 1e120,
+    "wide": lambda rng: rng.normal(size=(60, 5000)),
+}
+
+
+@pytest.mark.parametrize("kind", HARD)
+def test_neighbours_that_products_alone_get_wrong(kind):
+    X = HARD[kind](np.random.default_rng(0))
+    left, right, found = graphs.nearest(X, 5)
+    for query in range(len(X)):
+        away = ((X - X[query]) ** 2).sum(axis=1)
+        away[query] = np.inf
+        nearest = np.lexsort((np.arange(len(X)), away))[:5]
+        assert_array_equal(right[left == query], nearest)
+        assert_allclose(found[left == query], away[nearest], rtol=1e-12)
+
+
+def test_neighbours_in_small_tiles_and_any_number_of_threads(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    expected = graphs.nearest(X, 3)
+    monkeypatch.setattr(distances, "TILE_SIZE", 1000)
+    for n_jobs in (1, 2, 5):
+        for found, whole in zip(graphs.nearest(X, 3, n_jobs=n_jobs), expected, strict=True):
+            assert_array_equal(found, whole)
+
+
+def test_products_are_redone_in_double_precision_if_too_many_candidates_are_left(monkeypatch):
+    X = HARD["two far clusters"](np.random.default_rng(0))
+    precisions = []
+    original = distances.products
+    monkeypatch.setattr(
+        neighbors,
+        "products",
+        lambda X, dtype=np.float32, **options: (
+            precisions.append(dtype) or original(X, dtype, **options)
+        ),
+    )
+    graphs.nearest(X, 1)
+    assert precisions == [np.float32, np.float64]
+
+
+def test_neighbours_among_others_only():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    queries, pool = np.arange(10), np.arange(30, 50)
+    left, right, _ = graphs.nearest(X, 4, queries=queries, pool=pool)
+    assert_array_equal(left, np.repeat(queries, 4))
+    for query in queries:
+        away = ((X[pool] - X[query]) ** 2).sum(axis=1)
+        assert_array_equal(right[left == query], pool[np.argsort(away)[:4]])
+
+
+def test_fewer_samples_than_neighbours_asked_for():
+    X = np.arange(6.0)[:, None]
+    left, right, _ = graphs.nearest(X, 4, queries=np.array([0, 1]), pool=np.array([0, 1, 2]))
+    assert_array_equal(left, [0, 0, 1, 1])
+    assert_array_equal(right, [1, 2, 0, 2])
+    alone = graphs.nearest(X, 4, queries=np.array([0]), pool=np.array([0]))
+    assert [len(part) for part in alone] == [0, 0, 0]
+
+
+@given(samples(), st.sampled_from([0.5, 1.0, 2.5]))
+def test_balls_are_exact(X, radius):
+    expected = literal.near(X, None, radius)
+    found = graphs.ball_edges(X, radius)
+    assert_array_equal(dense(found.reweigh(1.0), len(X)), expected)
+
+
+def test_memory_of_neighbours_is_not_quadratic():
+    import tracemalloc
+
+    X = np.random.default_rng(0).random((12_000, 3), dtype=np.float32)
+    tracemalloc.start()
+    graphs.nearest_edges(X, 5, n_jobs=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12_000 * 12_000 * 4 / 3

@@ -1,0 +1,88 @@
+"""Pairs that labels imply, all of them or drawn, and labels as codes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linkselect import Pairs
+from linkselect.pairs import encode_labels
+
+
+@given(st.lists(st.integers(-1, 3), max_size=12))
+def test_all_pairs_of_labels(y):
+    pairs = Pairs.from_labels(y)
+    known = [(i, j) for i in range(len(y)) for j in range(i) if y[i] >= 0 and y[j] >= 0]
+    assert pairs == Pairs(
+        must=[pair for pair in known if y[pair[0]] == y[pair[1]]],
+        cannot=[pair for pair in known if y[pair[0]] != y[pair[1]]],
+    )
+    assert pairs.n_samples == len(y)
+
+
+@given(st.integers(0, 1000))
+def test_a_random_number_of_pairs_is_part_of_all(seed):
+    y = np.random.default_rng(seed).integers(-1, 3, 15)
+    everything = Pairs.from_labels(y)
+    n_must, n_cannot = len(everything.must) // 2, len(everything.cannot)
+    drawn = Pairs.from_labels(y, n_must=n_must, n_cannot=n_cannot, random_state=seed)
+    assert len(drawn.must) == n_must
+    assert set(drawn.must) <= set(everything.must)
+    assert drawn.cannot == everything.cannot
+    again = Pairs.from_labels(y, n_must=n_must, n_cannot=n_cannot, random_state=seed)
+    assert again == drawn
+
+
+def test_every_pair_is_drawn_equally_often():
+    y = [0, 0, 0, 1, 1, 2]
+    drawn = [Pairs.from_labels(y, n_must=1, n_cannot=1, random_state=seed) for seed in range(2000)]
+    for kind, n_all in (("must", 4), ("cannot", 11)):
+        pairs = [getattr(pairs, kind)[0] for pairs in drawn]
+        counts = [pairs.count(pair) for pair in set(pairs)]
+        assert len(counts) == n_all
+        assert max(counts) < 1.5 * 2000 / n_all
+
+
+def test_pairs_of_many_labels_are_drawn_without_listing_all():
+    y = np.repeat(np.arange(10), 20_000)
+    pairs = Pairs.from_labels(y, n_must=50, n_cannot=50, random_state=0)
+    assert all(y[a] == y[b] for a, b in pairs.must)
+    assert all(y[a] != y[b] for a, b in pairs.cannot)
+    assert max(max(pair) for pair in pairs.must) > 100_000
+
+
+@pytest.mark.parametrize(
+    "asked", [{"n_must": 3}, {"n_cannot": 9}, {"n_must": -1}, {"n_must": 0.5}, {"n_must": "auto"}]
+)
+def test_more_pairs_than_there_are(asked):
+    with pytest.raises(ValueError, match="were asked for, but the labels imply"):
+        Pairs.from_labels([0, 0, 1, 1], **asked)
+
+
+def test_labels_with_ids():
+    by_id = Pairs.from_labels(["x", "x", None], sample_ids=["a", "b", "c"])
+    assert by_id.must == (("a", "b"),)
+    assert by_id.n_samples is None
+    assert Pairs.from_labels(pd.Series([1, 1], index=["p", "q"])).must == (("p", "q"),)
+    with pytest.raises(ValueError, match="names 'a' more than once"):
+        Pairs.from_labels([0, 0], sample_ids=["a", "a"])
+    with pytest.raises(ValueError, match="3 entries, but there are 2 samples"):
+        Pairs.from_labels([0, 0], sample_ids=["a", "b", "c"])
+
+
+def test_labels_with_a_default_index_number_rows():
+    assert Pairs.from_labels(pd.Series([0, 0, 1])).n_samples == 3
+    assert Pairs.from_labels(pd.Series([0, 0, 1], index=[3, 4, 5])).n_samples is None
+
+
+def test_encode_labels():
+    codes, classes = encode_labels(np.array([3.0, np.nan, -1.0, 5.0]))
+    assert codes.tolist() == [0, -1, -1, 1]
+    assert classes.tolist() == [3.0, 5.0]
+    with pytest.raises(ValueError, match="mixes labels of the types int, str"):
+        encode_labels(np.array(["a", 1], dtype=object))
+    codes, classes = encode_labels(np.array(["b", None, "a", -1, pd.NA, np.nan], dtype=object))
+    assert codes.tolist() == [1, -1, 0, -1, -1, -1]
+    with pytest.raises(ValueError, match="one dimension"):
+        encode_labels([[1, 2], [3, 4]])

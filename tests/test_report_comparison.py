@@ -1,0 +1,38 @@
+import pytest
+
+from linkselect import (
+    FisherScore,
+    LaplacianScore,
+    compare,
+)
+from linkselect.report import comparison_page, write_comparison
+from reports import Page, wine
+
+pytest.importorskip("jinja2")
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    X, y = wine()
+    methods = {"<b>fisher</b>": FisherScore(), "_laplacian $x$": LaplacianScore()}
+    return compare(methods, X.to_numpy(), y.to_numpy(), n_splits=3)
+
+
+def test_comparison_page(comparison, tmp_path):
+    X, _ = wine()
+    page = comparison_page(comparison, names=list(X.columns), source="wine.csv", call="again")
+    parsed = Page(page)
+    shown = "".join(parsed.text)
+    for sentence in comparison.summary:
+        assert sentence in shown
+    assert "<b>" not in page
+    assert "_laplacian $x$" in shown
+    assert "flavanoids" in shown
+    assert len(parsed.ids) == len(set(parsed.ids))
+    write_comparison(comparison, tmp_path / "c.html", source="wine.csv")
+    assert shown.count("the labels of 178 samples") == 2, "in words and in the table"
+    assert "neither labels nor pairs" in shown
+    assert "the random choice counting as one" in shown
+    assert "Repeat it" not in (tmp_path / "c.html").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="names has 1 entries"):
+        comparison_page(comparison, names=["one"])

@@ -1,0 +1,173 @@
+"""One page that needs nothing else and trusts no name."""
+
+import base64
+import hashlib
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from linkselect import (
+    FCBF,
+    MRMR,
+    ConstraintScore,
+    FisherScore,
+    NearestNeighborSFS,
+    Pairs,
+    Redundancy,
+    SimilarityConstraintScore,
+    TraceRatio,
+    VarianceScore,
+)
+from linkselect.report import render, summarize, write_report
+from reports import Page, embedded, paired_summary, strange_summary, wine
+
+pytest.importorskip("jinja2")
+
+
+@pytest.fixture
+def paired():
+    return paired_summary()
+
+
+@pytest.fixture
+def strange():
+    return strange_summary()
+
+
+@pytest.mark.parametrize(
+    "selector", [MRMR(3), FCBF(3), TraceRatio(3), Redundancy(FisherScore(), 3)]
+)
+def test_a_path_without_an_optimum_has_no_best_point(selector):
+    X, y = wine()
+    page = render(summarize(selector.fit(X, y), X, y))
+    assert "diamond" not in page
+    assert "no best point is marked" in page
+    assert "maximum" not in page
+
+
+def test_a_path_with_an_optimum_has_a_best_point(paired):
+    X, y = wine()
+    for summary in (paired, summarize(NearestNeighborSFS(3).fit(X, y), X, y)):
+        page = render(summary)
+        assert "The diamond is its best point" in page
+        assert "imum " in page
+
+
+def test_warnings_and_time_are_on_the_page():
+    X, y = wine()
+    summary = summarize(FisherScore().fit(X, y), X, y, warnings=["<Mind>"], seconds=0.25)
+    page = render(summary)
+    assert "&lt;Mind&gt;" in page
+    assert "Fitted in 0.25 s." in page
+
+
+def test_sparse_and_tiny_data():
+    X = np.random.default_rng(0).random((6, 1))
+    pairs = Pairs(must=[(0, 1)], cannot=[(0, 2)])
+    for given in (X, csr_array(X), pd.DataFrame(X)):
+        page = render(summarize(ConstraintScore().fit(given, pairs=pairs), given, pairs=pairs))
+        assert page.count("<tr class=") == 1
+
+
+def test_page_needs_nothing_else(paired):
+    page = render(paired)
+    parsed = Page(page)
+    outside = [
+        (tag, key, value)
+        for tag, key, value in parsed.attributes
+        if key in ("src", "href", "action", "data", "xlink:href", "srcset")
+        and not (value or "").startswith(("#", "data:"))
+    ]
+    assert outside == []
+    assert not re.search(r"@import|url\((?!#)", page)
+    assert "link" not in parsed.tags
+    assert len(parsed.ids) == len(set(parsed.ids)), "every id once"
+
+
+def test_policy_allows_the_own_script_only(paired):
+    page = render(paired)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
+    script = re.search(r"<script>(.*?)</script>", page, flags=re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    assert page.count("<script") == 2, "the script and the data"
+
+
+def test_names_are_text_everywhere(strange):
+    page = render(strange)
+    parsed = Page(page)
+    assert page.count("<script") == 2
+    assert "<img" not in page
+    assert not {"b", "i"} & set(parsed.tags)
+    assert "{{ 7 * 7 }}" in page
+    shown = "".join(parsed.text)
+    for name in ("<script>alert(1)</script>", "\"quotes\" & 'more'", "$x^2$", "名前"):
+        assert name in shown
+    assert embedded(page)["feature"] == strange["ranking"]["feature"]
+    assert "\u2028" not in page[page.index("ranking-data") :].split("</script>")[0]
+    page.encode("utf-8")
+
+
+def test_same_input_same_page(paired):
+    X, y = wine()
+    pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
+    selector = SimilarityConstraintScore(sigma=0.4).fit(X, pairs=pairs)
+    again = summarize(selector, X, y, pairs, source="wine.csv")
+    assert again == paired
+    assert render(again) == render(paired)
+
+
+def test_many_features_are_not_all_in_the_document():
+    X = np.random.default_rng(0).random((5, 12_000))
+    page = render(summarize(VarianceScore().fit(X), X))
+    assert page.count("<tr class=") == 50
+    assert len(embedded(page)["feature"]) == 12_000
+
+
+def test_writing_is_whole_or_not_at_all(paired, tmp_path, monkeypatch):
+    file = tmp_path / "report.html"
+    file.write_text("old")
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        with pytest.raises(OSError, match="disk full"):
+            write_report(paired, file)
+    assert file.read_text() == "old"
+    write_report(paired, str(file))
+    assert file.read_text(encoding="utf-8") == render(paired)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(FileNotFoundError):
+        write_report(paired, tmp_path / "absent" / "report.html")
+
+
+def run(code):
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+FIT = (
+    "from sklearn.datasets import load_iris\n"
+    "from linkselect import FisherScore\n"
+    "from linkselect.report import render, summarize\n"
+    "X, y = load_iris(return_X_y=True)\n"
+    "print(render(summarize(FisherScore().fit(X, y), X, y)))\n"
+)
+
+
+def test_without_matplotlib_the_page_says_how_to_get_pictures():
+    done = run("import sys; sys.modules['matplotlib'] = None\n" + FIT)
+    assert "pip install &#39;linkselect[plot]&#39;" in done.stdout or (
+        "pip install 'linkselect[plot]'" in done.stdout
+    ), done.stderr
+    assert "<svg" not in done.stdout
+
+
+def test_without_jinja_the_message_says_what_to_install():
+    done = run("import sys; sys.modules['jinja2'] = None\n" + FIT)
+    assert "pip install 'linkselect[report]'" in done.stderr.splitlines()[-1]

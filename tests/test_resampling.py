@@ -1,0 +1,32 @@
+"""Bags of samples and subspaces of features."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import linkselect as ls
+from linkselect.resampling import draw_bag, draw_subspaces
+from linkselect.supervision import from_labels, from_pairs
+
+
+def test_bags_keep_the_supervision():
+    rng = np.random.RandomState(0)
+    y = np.array([0] * 10 + [1] * 3 + [2] + [-1] * 40)
+    known = from_labels(y, 54)
+    for _ in range(20):
+        bag = draw_bag(known, 0.3, 6, rng)
+        assert_array_equal(np.bincount(y[bag] + 1), [12, 3, 2, 1])
+        assert len(np.unique(bag)) == len(bag)
+    pairs = from_pairs(ls.Pairs(must=[(0, 20)], cannot=[(3, 7)]), 54)
+    for _ in range(20):
+        assert {0, 3, 7, 20} <= set(draw_bag(pairs, 0.1, 1, rng).tolist())
+    assert len(draw_bag(pairs, 0.01, 30, rng)) == 30
+
+
+@pytest.mark.parametrize(("n_features", "size", "n_subspaces"), [(7, 3, 5), (10, 10, 3), (5, 1, 9)])
+def test_every_feature_is_drawn_about_equally_often(n_features, size, n_subspaces):
+    subspaces = draw_subspaces(n_features, size, n_subspaces, np.random.RandomState(0))
+    assert all(len(set(subspace)) == size for subspace in map(tuple, subspaces))
+    counts = np.bincount(np.concatenate(subspaces), minlength=n_features)
+    assert np.ptp(counts) <= 1
+    assert counts.min() >= 1

@@ -1,0 +1,62 @@
+"""The compiled way to compare candidates: when it is taken, and how exact it is."""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from linkselect.compiled import similarity as similarity_sums
+from linkselect.search import all_pairs, screening, select_from_groups
+
+
+def test_compiled_loops_are_used_for_large_problems_only(monkeypatch):
+    pytest.importorskip("numba")
+    generator = np.random.default_rng(0)
+    X, groups = generator.random((30, 5)), np.sort(generator.integers(0, 3, 30))
+    assert all_pairs.AllPairs(X, groups, 1.0, 1).screen is None
+    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
+    assert all_pairs.AllPairs(X, groups, 1.0, 1).screen is not None
+    # Their polynomial does not reach so far.
+    assert all_pairs.AllPairs(X, groups, 0.5, 1).screen is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_compiled_sums_stay_within_their_error_bound(seed, monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
+    generator = np.random.default_rng(seed)
+    X = generator.random((400, 20)) ** (1 + seed % 3) + 10.0 ** (seed % 4)
+    groups = np.sort(generator.integers(0, 3, 400))
+    criterion = all_pairs.AllPairs(X, groups, [1.01, 3.0][seed % 2], 2)
+    for feature in range(8 * (seed % 3)):
+        criterion.add(feature)
+    rest = np.arange(16, 20)
+    sigma = [1.01, 3.0][seed % 2]
+    kept = np.arange(0, 8 * (seed % 3))
+    screen = criterion.screen
+    must, cannot = screen.must_parts(rest), screen.cannot_parts(rest)
+    slack = screen.must_slack(must, criterion.sum_alike)
+    for position, feature in enumerate(rest):
+        columns = X[:, [*kept, feature]] / sigma
+        kernel = np.exp(-((columns[:, None] - columns) ** 2).sum(axis=2) / 2)
+        same = groups[:, None] == groups
+        of_must, of_cannot = ((kernel - 1) ** 2)[same].sum(), (kernel**2)[~same].sum()
+        assert abs(must[position] - of_must) <= slack[position]
+        allowed = similarity_sums.CANNOT_ROUNDING * of_cannot
+        assert abs(cannot[position] - of_cannot) <= allowed
+
+
+def test_without_numba_products_give_the_same(monkeypatch):
+    generator = np.random.default_rng(5)
+    X, groups = generator.random((60, 8)), generator.integers(0, 3, 60)
+    expected = select_from_groups(X, groups)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
+    similarity_sums.pair_sums.cache_clear()
+    try:
+        found = select_from_groups(X, groups)
+    finally:
+        similarity_sums.pair_sums.cache_clear()
+    assert_array_equal(found.order, expected.order)
+    assert_array_equal(found.path, expected.path)

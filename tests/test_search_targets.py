@@ -1,0 +1,115 @@
+"""Prototypes, drawn pairs, and a width that matches the target."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import literal
+from linkselect.search import (
+    draw_from_groups,
+    draw_from_pairs,
+    match_sigma,
+    nearest_prototypes,
+    pair_target,
+    select_from_groups,
+    select_from_pairs,
+)
+from problems import pairs_of, prototypes
+
+
+def draw_all(groups, max_pairs, seed=0):
+    return draw_from_groups(groups, max_pairs, np.random.default_rng(seed))
+
+
+# -- prototypes and drawn pairs ----------------------------------------------------------------
+
+
+def test_nearest_prototypes():
+    X = np.array([[0.0], [1.0], [0.4], [0.5], [1.0]])
+    # Sample 4 is a twin of 1 in another group; 3 is as near to 0 as to 1.
+    assert_array_equal(nearest_prototypes(X, np.array([7, 3, -1, -1, 5])), [7, 3, 7, 7, 5])
+    generator = np.random.default_rng(0)
+    X = generator.random((300, 6)) + 1e8
+    groups = np.where(generator.random(300) < 0.1, generator.integers(0, 4, 300), -1)
+    chosen = np.flatnonzero(groups >= 0)
+    literal = groups[chosen[((X[:, None] - X[chosen]) ** 2).sum(axis=2).argmin(axis=1)]]
+    literal[chosen] = groups[chosen]
+    assert_array_equal(nearest_prototypes(X, groups), literal)
+
+
+def test_drawing_all_pairs_is_exact(load_scaled):
+    X, y = load_scaled("wine")
+    every = pair_target(*pairs_of(y))
+    expected = select_from_pairs(X, every, 1.0, 5)
+    drawn_from_pairs = draw_from_pairs(*pairs_of(y), 10**6, np.random.default_rng(0))
+    for target in (draw_all(y, 10**6), drawn_from_pairs):
+        assert len(target.first) == len(every.first)
+        found = select_from_pairs(X, target, 1.0, 5)
+        assert_allclose(found.path, expected.path)
+        assert (found.standard_error == 0).all()
+
+
+def test_drawn_pairs_are_distinct_and_right():
+    groups = np.random.default_rng(0).integers(-1, 4, 90)
+    target = draw_all(groups, 1000, seed=1)
+    assert len(target.first) == 1000
+    assert (groups[target.first] >= 0).all()
+    assert (groups[target.second] >= 0).all()
+    alike = groups[target.first] == groups[target.second]
+    assert_array_equal(alike, np.arange(1000) < target.n_must)
+    pairs = {frozenset(pair) for pair in zip(target.first, target.second, strict=True)}
+    assert len(pairs) == 1000
+    assert all(len(pair) == 2 for pair in pairs)
+    must, cannot = pairs_of(groups)
+    assert target.n_available == (len(must), len(cannot))
+
+
+def test_the_drawn_criterion_is_unbiased_and_its_error_right(load_scaled):
+    X, y = load_scaled("wine")
+    exact = select_from_groups(X, y, 1.0, 1)
+    best = X[:, exact.order[:1]]
+    found = [select_from_pairs(best, draw_all(y, 500, seed), n_jobs=1) for seed in range(300)]
+    estimates = np.array([one.path[0] for one in found])
+    deviation = estimates.std()
+    assert abs(estimates.mean() - exact.path[0]) < 4 * deviation / np.sqrt(300)
+    assert np.mean([one.standard_error[0] for one in found]) == pytest.approx(deviation, rel=0.15)
+
+
+@pytest.mark.parametrize("name", ["wine", "wdbc", "dermatology"])
+def test_the_drawn_choice_is_nearly_as_good(name, load_scaled):
+    X, y = load_scaled(name)
+    groups = nearest_prototypes(X, prototypes(y, 3, 0))
+    target = literal.target_of_groups(groups)
+    exact = select_from_groups(X, groups, 1.0, 8)
+    for seed in range(3):
+        drawn = select_from_pairs(X, draw_all(groups, 4000, seed), 1.0, 8)
+        reached = literal.similarity_criterion(X, drawn.order[:8], 1.0, *target)
+        assert reached <= 1.02 * exact.path[-1]
+
+
+# -- a width that matches the target -----------------------------------------------------------
+
+
+def test_matched_sigma(load_scaled):
+    X, y = load_scaled("wine")
+    target = pair_target(*pairs_of(y))
+    sigma = match_sigma(X, target)
+    assert sigma == match_sigma(X, target)
+    assert match_sigma(10 * X + 3, target) == pytest.approx(10 * sigma, rel=1e-4)
+    squared = ((X[:, None] - X) ** 2).sum(axis=2)
+    same = y[:, None] == y
+    np.fill_diagonal(same, False)
+    other = y[:, None] != y
+
+    def mismatch(width):
+        kernel = np.exp(-squared / (2 * width**2))
+        return ((1 - kernel[same]) ** 2).mean() + (kernel[other] ** 2).mean()
+
+    widths = np.geomspace(sigma / 30, sigma * 30, 400)
+    assert mismatch(sigma) <= min(map(mismatch, widths)) * (1 + 1e-9)
+    assert match_sigma(X, draw_all(y, 10**6)) == pytest.approx(sigma)
+
+
+def test_any_sigma_matches_twins():
+    target = pair_target(np.array([[0, 1]]), np.array([[0, 2]]))
+    assert match_sigma(np.ones((3, 2)), target) == 1.0
