@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= auto
+MINUTES ?= 30
 
-.PHONY: help demo test lint types unit bench docs clean
+.PHONY: help demo test lint types unit thorough bench docs clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,6 +24,10 @@ types: .venv/ready  ## check types
 # SCIPY_ARRAY_API must be set before SciPy is imported, or scikit-learn skips its array checks.
 unit: .venv/ready  ## run unit tests and doctests
 	SCIPY_ARRAY_API=1 $(BIN)/pytest -n $(JOBS)
+
+# Goes on where it ended; the table goes into docs/verification.md.
+thorough: .venv/ready  ## compare every selector with its definition, for MINUTES=30
+	$(BIN)/python benchmarks/thorough.py --minutes $(MINUTES)
 
 bench: .venv/bench  ## measure speed and memory beside the plain way
 	$(BIN)/python benchmarks/run.py

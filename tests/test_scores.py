@@ -387,3 +387,31 @@ def test_compensated_laplacian_over_a_denominator_of_0():
     with pytest.warns(UserWarning, match="2 of 2 features vary.*is not positive"):
         selector.fit(X, pairs=ls.Pairs(must=[(0, 1)]))
     assert np.isnan(selector.scores_).all()
+
+
+@pytest.mark.parametrize("store", [np.asarray, np.asfortranarray, sparse.csr_array])
+@pytest.mark.parametrize("selector", [*SHIFT_INVARIANT, ls.ReliefF(), ls.TraceRatio(5)], ids=repr)
+def test_copies_of_a_feature_tie_and_go_by_index(selector, store):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        copies = rng.integers(0, 3, 17)
+        X, y = rng.normal(size=(25, 3))[:, copies], rng.integers(0, 3, 25)
+        selector.fit(store(X), y)
+        for feature in range(3):
+            same = np.flatnonzero(copies == feature)
+            assert len(set(selector.scores_[same])) == 1
+            assert (np.diff(selector.ranking_[same]) > 0).all()
+
+
+def test_stored_zeros_and_repeated_entries_change_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (20, 6)).astype(float)
+    y = rng.integers(0, 2, 20)
+    rows, columns = np.indices(X.shape).reshape(2, -1)
+    # Every entry is stored, the zeros too, and each as two halves.
+    untidy = sparse.csr_array(
+        (np.repeat(X.ravel() / 2, 2), (np.repeat(rows, 2), np.repeat(columns, 2))), shape=X.shape
+    )
+    for selector in (ls.FisherScore(), ls.LaplacianScore(), ls.LaplacianConstraintScore()):
+        expected = selector.fit(sparse.csr_array(X), y).scores_
+        assert_array_equal(selector.fit(untidy, y).scores_, expected)

@@ -8,6 +8,7 @@ feature's offset does not matter.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,6 +38,7 @@ __all__ = [
     "laplacian_product",
     "moments",
     "reconstruction_form",
+    "with_equal_twins",
 ]
 
 EDGE_CHUNK = 512
@@ -48,6 +50,8 @@ ROUNDING = 1e-8
 # Squares of smaller differences, and their products with small weights, come near the smallest
 # numbers there are and lose their digits.
 FAINT = 1e-90
+# Scores of equal features differ by less than this, relative to their size.
+TWIN_ROUNDING = 1e-9
 # An error of a rebuilt value that is smaller, in units of the deviation, is rounding.
 REBUILT_EXACTLY = 1e-9
 
@@ -172,8 +176,8 @@ class Moments:
         origin = self._origin[self.mass.argmax()]
         means = self.means_minus(origin)
         mass = self.mass.sum()
-        overall = self.mass @ means / (mass or 1.0)
-        scatter = self.within() + self.mass @ (means - overall) ** 2
+        overall = self._summed(means) / (mass or 1.0)
+        scatter = self.within() + self._summed((means - overall) ** 2)
         return Moments(np.array([mass]), scatter[None], origin[None], overall[None])
 
     def between(self) -> FloatArray:
@@ -184,11 +188,18 @@ class Moments:
         # tie, and rounding must not decide their order.
         means = np.abs(self.means_minus(whole._origin[0])) + np.abs(whole._offset[0])
         gaps[np.abs(gaps) <= 2 * np.finfo(np.float64).eps * means] = 0.0
-        return self.mass @ gaps**2
+        return self._summed(gaps**2)
 
     def within(self) -> FloatArray:
         """Return the scatter inside groups."""
         return self.scatter.sum(axis=0)
+
+    def _summed(self, values: FloatArray) -> FloatArray:
+        """Add up values over groups, weighted by mass.
+
+        Not by a matrix product: the last digit of that depends on a column's place.
+        """
+        return (self.mass[:, None] * values).sum(axis=0)
 
 
 def moments(block: Matrix, codes: IntArray, weights: FloatArray | None = None) -> Moments:
@@ -292,6 +303,43 @@ def constant_columns(X: Matrix) -> NDArray[np.bool_]:
     return constant
 
 
+def with_equal_twins(X: Matrix, scores: FloatArray) -> FloatArray:
+    """Give features with the very same values the same score, that of the first of them.
+
+    The last digit of a matrix product may depend on a column's place. Without this, rounding would
+    order the copies of a feature, and not their index.
+    """
+    by_score = np.argsort(scores, kind="stable")
+    ordered = scores[by_score]
+    with np.errstate(invalid="ignore"):
+        near = np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:])
+    if not near.any():
+        return scores
+    content = _column_contents(X)
+    settled = scores.copy()
+    # Runs of near scores, from the first of them to one behind the last.
+    edges = np.diff(np.concatenate([[False], near, [False]]).astype(np.int8))
+    for start, stop in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
+        first: dict[bytes, int] = {}
+        for feature in np.sort(by_score[start : stop + 1]):
+            settled[feature] = scores[first.setdefault(content(feature), feature)]
+    return settled
+
+
+def _column_contents(X: Matrix) -> Callable[[int], bytes]:
+    """Return a function that gives equal bytes for equal features."""
+    if not issparse(X):
+        return lambda feature: X[:, feature].tobytes()
+    columns = X.tocsc()
+    columns.sort_indices()
+
+    def content(feature: int) -> bytes:
+        stored = slice(columns.indptr[feature], columns.indptr[feature + 1])
+        return columns.indices[stored].tobytes() + columns.data[stored].tobytes()
+
+    return content
+
+
 def faint_columns(X: Matrix) -> IntArray:
     """List the features that vary, but by so little that squared differences underflow."""
     if X.dtype.kind != "f" or X.dtype.itemsize < 8:
@@ -365,7 +413,8 @@ def _group_form(graph: Groups, block: Matrix) -> FloatArray:
     form += ((strong.mass.sum() - strong.mass)[:, None] * plain.scatter).sum(axis=0)
     for group, mass in enumerate(strong.mass):
         others = np.where(np.arange(len(plain.mass)) == group, 0.0, plain.mass)
-        form += mass * (others @ plain.means_minus_group(strong, group) ** 2)
+        gaps = plain.means_minus_group(strong, group)
+        form += mass * (others[:, None] * gaps**2).sum(axis=0)
     return graph.weight * form
 
 

@@ -29,7 +29,7 @@ from sklearn.utils.validation import (
 
 from linkselect import supervision
 from linkselect.blocks import Matrix
-from linkselect.forms import FAINT, constant_columns, faint_columns
+from linkselect.forms import FAINT, constant_columns, faint_columns, with_equal_twins
 from linkselect.messages import warn_user
 from linkselect.pairs import Pairs, encode_labels, is_missing
 from linkselect.supervision import OnConflict, Supervision
@@ -233,6 +233,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         constant = constant_columns(X)
         if self._constant_is_undefined:
             scores = np.where(constant, np.nan, scores)
+        scores = with_equal_twins(X, scores)
         self._warn(scores, constant)
         n_selected = count_features(self.n_features_to_select, X.shape[1])
         return Ranking(scores, best_first(scores, self.greater_is_better), n_selected)
@@ -441,9 +442,11 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         dtype="numeric",
         ensure_min_samples=2,
     )
-    if issparse(X) and not X.has_canonical_format:
+    if issparse(X) and not (X.has_canonical_format and X.data.all()):
+        # Entries that are stored twice would count twice, and stored zeros in another order.
         X = X.copy()
         X.sum_duplicates()
+        X.eliminate_zeros()
     return X
 
 
