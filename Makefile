@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= auto
+MINUTES ?= 30
 
-.PHONY: help demo test lint types unit bench docs clean
+.PHONY: help demo test lint types unit thorough bench docs dist clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -13,9 +14,13 @@ demo: .venv/ready  ## rank features of a real data set from ten pairs
 
 test: lint types unit  ## lint, check types, run unit tests and doctests
 
-lint: .venv/ready  ## check style
+# The last line is for what only pre-commit sees: the ends of lines and files, TOML, YAML, large files.
+lint: .venv/ready  ## check style, spelling and files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	@if git rev-parse --git-dir >/dev/null 2>&1; then \
+		SKIP=ruff-check,ruff-format,mypy,codespell $(BIN)/pre-commit run --all-files; fi
 
 types: .venv/ready  ## check types
 	$(BIN)/mypy
@@ -23,6 +28,10 @@ types: .venv/ready  ## check types
 # SCIPY_ARRAY_API must be set before SciPy is imported, or scikit-learn skips its array checks.
 unit: .venv/ready  ## run unit tests and doctests
 	SCIPY_ARRAY_API=1 $(BIN)/pytest -n $(JOBS)
+
+# Goes on where it ended; the table goes into docs/verification.md.
+thorough: .venv/ready  ## compare every selector with its definition, for MINUTES=30
+	$(BIN)/python benchmarks/thorough.py --minutes $(MINUTES)
 
 bench: .venv/bench  ## measure speed and memory beside the plain way
 	$(BIN)/python benchmarks/run.py
@@ -33,8 +42,15 @@ docs: .venv/docs  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-clean:  ## remove the environment and caches
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+# An environment of its own, in a temporary folder, shows whether the wheel works without the checkout.
+dist: .venv/dist  ## build sdist and wheel into dist/, and try the wheel
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python .ci/check_dist.py dist
+
+clean:  ## remove the environment, caches and what was built
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	rm -rf docs/_build docs/auto_examples docs/api/generated docs/sg_execution_times.rst
 
 .venv/ready: pyproject.toml constraints.txt
@@ -52,4 +68,9 @@ clean:  ## remove the environment and caches
 # Sphinx with its theme and gallery. Building needs no network.
 .venv/docs: .venv/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+# What builds and checks a release.
+.venv/dist: .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt build twine
 	@touch $@
