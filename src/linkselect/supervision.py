@@ -28,6 +28,7 @@ __all__ = [
     "from_labels",
     "from_pairs",
     "nothing",
+    "present_pairs",
     "restrict",
 ]
 
@@ -168,6 +169,20 @@ def from_pairs(
 
     `ids_are_index` tells that the ids were not passed, but are the index of a pandas X.
     """
+    held, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
+    held = _settle_conflicts(held, on_conflict)
+    must, cannot = held.rows(row_of)
+    return Supervision(_classes(must, cannot, n_samples), must, cannot)
+
+
+def present_pairs(
+    pairs: Pairs,
+    n_samples: int,
+    sample_ids: Iterable[Hashable] | None = None,
+    *,
+    ids_are_index: bool = False,
+) -> tuple[Pairs, dict[Hashable, int]]:
+    """Return the pairs with both ends among the samples, and the row of each sample."""
     if not isinstance(pairs, Pairs):
         raise GuidedTypeError(
             f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
@@ -182,9 +197,7 @@ def from_pairs(
         row_of = {sample: row for row, sample in enumerate(ids)}
     held = pairs.restrict(row_of)
     _report_lost(pairs, held, row_of)
-    held = _settle_conflicts(held, on_conflict)
-    must, cannot = held.rows(row_of)
-    return Supervision(_classes(must, cannot, n_samples), must, cannot)
+    return held, row_of
 
 
 def check_index(pairs: Pairs, index: tuple[Hashable, ...]) -> None:

@@ -1,8 +1,16 @@
 """Compare methods on one table: accuracy, agreement, stability, significance."""
 
 from linkselect.evaluation.accuracy import nearest_neighbor_curve
-from linkselect.evaluation.comparison import compare, numbers_of_features
-from linkselect.evaluation.curves import Curve
+from linkselect.evaluation.comparison import compare
+from linkselect.evaluation.curves import Curve, numbers_of_features
+from linkselect.evaluation.pair_auc import (
+    PairAUC,
+    PairCurve,
+    pair_auc,
+    pair_auc_curve,
+    pair_scorer,
+)
+from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.evaluation.result import Comparison, Difference
 from linkselect.evaluation.significance import (
     corrected_t_test,
@@ -16,6 +24,9 @@ __all__ = [
     "Comparison",
     "Curve",
     "Difference",
+    "PairAUC",
+    "PairCurve",
+    "PairKFold",
     "compare",
     "corrected_t_test",
     "holm",
@@ -23,6 +34,9 @@ __all__ = [
     "nearest_neighbor_curve",
     "nogueira_index",
     "numbers_of_features",
+    "pair_auc",
+    "pair_auc_curve",
+    "pair_scorer",
     "rank_correlation",
     "top_overlap",
 ]

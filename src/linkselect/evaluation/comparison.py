@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_consistent_length
 
 from linkselect.arrays import IntArray
 from linkselect.evaluation.checks import check_classes, check_methods, check_numbers
+from linkselect.evaluation.curves import numbers_of_features
 from linkselect.evaluation.measuring import Measurements, Split, Task, Track, measure
 from linkselect.evaluation.result import Comparison
 from linkselect.evaluation.significance import rank_correlation, top_overlap
 from linkselect.evaluation.statistics import paired_differences, stability_of_best
 from linkselect.pairs import Pairs, encode_labels
 
-__all__ = ["compare", "numbers_of_features"]
+__all__ = ["compare"]
 
 
 def compare(
@@ -107,19 +108,6 @@ def compare(
     splits = list(_splits(codes, n_splits, test_size, random_state))
     measured = measure(task, sized, splits, np.random.default_rng(random_state), track)
     return _put_together(task, sized, splits, measured, min(top, n_all), test_size)
-
-
-def numbers_of_features(n_all: int, most: int = 100) -> tuple[int, ...]:
-    """Return numbers of features to measure at: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100.
-
-    Examples
-    --------
-    >>> numbers_of_features(12)
-    (1, 2, 3, 5, 7, 10, 12)
-    """
-    last = min(n_all, most)
-    steps = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
-    return (*(step for step in steps if step < last), last)
 
 
 def _sized(selector: Any, n_features: int) -> Any:

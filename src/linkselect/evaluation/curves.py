@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-__all__ = ["RANDOM", "Curve"]
+__all__ = ["RANDOM", "Curve", "numbers_of_features"]
 
 # The name of the curve of features in random order, which every method should beat.
 RANDOM = "random choice"
@@ -37,3 +37,16 @@ class Curve:
     def spread(self) -> NDArray[Any]:
         """The standard deviation over runs, at each number of features."""
         return self.values.std(axis=0)
+
+
+def numbers_of_features(n_all: int, most: int = 100) -> tuple[int, ...]:
+    """Return numbers of features to measure at: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100.
+
+    Examples
+    --------
+    >>> numbers_of_features(12)
+    (1, 2, 3, 5, 7, 10, 12)
+    """
+    last = min(n_all, most)
+    steps = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
+    return (*(step for step in steps if step < last), last)
