@@ -1,0 +1,182 @@
+"""The consensus of several selectors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.stats import rankdata
+from sklearn.base import clone
+from sklearn.feature_selection import RFE, SelectKBest, VarianceThreshold
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import linkselect as ls
+from linkselect.selectors.method import describe
+
+AUTO = ls.ConsensusSelector(random_state=0)
+OWN = ls.ConsensusSelector([("fisher", ls.FisherScore()), ("variance", ls.VarianceScore())])
+
+
+@parametrize_with_checks([AUTO, OWN])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def pairs(wine):
+    return ls.Pairs.from_labels(wine[1], n_must=20, n_cannot=20, random_state=0)
+
+
+def test_the_score_is_the_mean_rank(wine):
+    X, y = wine
+    members = [("fisher", ls.FisherScore()), ("laplacian", ls.LaplacianScore())]
+    found = ls.ConsensusSelector(members, n_features_to_select=4).fit(X, y)
+    ranks = [member.fit(X, y).ranking_ for _, member in members]
+    assert_allclose(found.scores_, np.mean(ranks, axis=0))
+    assert_array_equal(found.rankings_, ranks)
+    assert_array_equal(found.order_, np.argsort(found.scores_, kind="stable"))
+    assert found.support_.sum() == found.n_features_ == 4
+    assert_array_equal(found.named_estimators_.fisher.ranking_, ranks[0])
+    weighted = ls.ConsensusSelector(members, weights=[3, 1]).fit(X, y)
+    assert_allclose(weighted.scores_, np.average(ranks, axis=0, weights=[3, 1]))
+    assert_array_equal(
+        ls.ConsensusSelector(members, weights=[0, 1]).fit(X, y).order_,
+        ls.LaplacianScore().fit(X).order_,
+    )
+
+
+def names_of(fitted):
+    return list(fitted.named_estimators_)
+
+
+def test_default_members_follow_from_what_is_known(wine, pairs):
+    X, y = wine
+    from_pairs = ["similarity_constraint", "compensated_laplacian", "scgs"]
+    assert names_of(AUTO.fit(X, pairs=pairs)) == from_pairs
+    some = np.where(np.arange(len(y)) % 9, -1, y)
+    assert names_of(AUTO.fit(X, some)) == ["similarity_constraint", "constraint", "scgs"]
+    assert names_of(AUTO.fit(X, y)) == ["mrmr", "scgs"]
+    assert names_of(AUTO.fit(X)) == ["laplacian", "sparsity"]
+    assert names_of(AUTO.fit(X, np.full(len(y), -1))) == ["laplacian", "sparsity"]
+    # y is ignored if pairs are given, as by every selector that takes pairs.
+    assert names_of(AUTO.fit(X, y, pairs=pairs)) == from_pairs
+
+
+def test_a_default_member_that_cannot_work_is_left_out(wine):
+    X, _ = wine
+    # One group: no two samples that should differ.
+    found = AUTO.fit(X, pairs=ls.Pairs(must=[(0, 1), (1, 2)]))
+    assert names_of(found) == ["compensated_laplacian", "scgs"]
+
+
+def test_default_members_see_scaled_features(wine, pairs):
+    X, _ = wine
+    factors = np.logspace(-6, 6, X.shape[1])
+    expected = clone(AUTO).fit(X, pairs=pairs)
+    moved = clone(AUTO).fit(X * factors + 100 * factors, pairs=pairs)
+    assert_array_equal(moved.order_, expected.order_)
+    by_hand = clone(AUTO).fit(MinMaxScaler().fit_transform(X), pairs=pairs)
+    assert_array_equal(by_hand.order_, expected.order_)
+
+
+def test_the_search_of_a_default_member_is_short_for_many_features():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 260)), rng.integers(0, 2, 30)
+    pairs = ls.Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=0)
+    found = clone(AUTO).fit(X, pairs=pairs)
+    assert len(found.named_estimators_.similarity_constraint.path_) == 50
+    assert sorted(found.ranking_) == list(range(1, 261))
+
+
+def test_selectors_of_scikit_learn_are_members(wine):
+    X, y = wine
+    members = [
+        ("best", SelectKBest(k=3)),
+        ("rfe", RFE(LogisticRegression(max_iter=5000), n_features_to_select=4)),
+        ("threshold", VarianceThreshold(0.04)),
+        ("fisher", ls.FisherScore()),
+    ]
+    found = ls.ConsensusSelector(members).fit(MinMaxScaler().fit_transform(X), y)
+    best, rfe, threshold, _ = found.rankings_
+    assert_array_equal(best, rankdata(-found.estimators_[0].scores_))
+    assert len(set(rfe[found.estimators_[1].support_])) == 1
+    assert len(set(threshold)) == 2
+
+
+def test_members_are_told_what_they_can_use(wine, pairs):
+    X, y = wine
+    members = [("fisher", ls.FisherScore()), ("constraint", ls.ConstraintScore())]
+    found = ls.ConsensusSelector(members).fit(X, y, pairs=pairs)
+    assert_array_equal(found.rankings_[0], ls.FisherScore().fit(X, y).ranking_)
+    assert_array_equal(found.rankings_[1], ls.ConstraintScore().fit(X, pairs=pairs).ranking_)
+    frame = pd.DataFrame(X, index=[f"s{row}" for row in range(len(X))])
+    named = ls.Pairs(
+        [(f"s{a}", f"s{b}") for a, b in pairs.must], [(f"s{a}", f"s{b}") for a, b in pairs.cannot]
+    )
+    by_id = ls.ConsensusSelector(members).fit(frame, y, pairs=named)
+    assert_array_equal(by_id.order_, found.order_)
+
+
+def test_the_same_seed_gives_the_same_ranking(wine, pairs):
+    X, _ = wine
+    one, two = (ls.ConsensusSelector(random_state=3).fit(X, pairs=pairs) for _ in range(2))
+    assert_array_equal(one.scores_, two.scores_)
+
+
+def test_sparse_samples(pairs, wine):
+    X, _ = wine
+    X = np.where(np.median(X, axis=0) < X, X, 0.0)
+    dense = clone(AUTO).fit(X, pairs=pairs)
+    assert_array_equal(clone(AUTO).fit(sparse.csr_array(X), pairs=pairs).order_, dense.order_)
+
+
+def test_parameters_of_members():
+    assert OWN.get_params()["fisher__n_features_to_select"] == "auto"
+    changed = clone(OWN).set_params(fisher__n_features_to_select=2, variance=ls.LaplacianScore())
+    assert changed.get_params()["fisher__n_features_to_select"] == 2
+    assert isinstance(dict(changed.estimators)["variance"], ls.LaplacianScore)
+    assert "estimators" in AUTO.get_params()
+
+
+def test_its_description_follows_from_its_members():
+    assert describe(AUTO).sees == "pairs"
+    assert describe(AUTO).needs == ()
+    assert describe(OWN).sees == "labels"
+    assert describe(OWN).needs == ("labels",)
+    both = ls.ConsensusSelector([("a", ls.ConstraintScore()), ("b", ls.FisherScore())])
+    assert describe(both).sees == "pairs"
+    assert describe(both).needs == ("a must-link", "a cannot-link", "labels")
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        (ls.ConsensusSelector([]), r"is not a list of \(name, selector\)"),
+        (ls.ConsensusSelector([ls.FisherScore()]), r"is not a list of \(name, selector\)"),
+        (ls.ConsensusSelector([("a", ls.FisherScore())], [1, 2]), "do not weigh 1 members"),
+        (ls.ConsensusSelector([("a", ls.FisherScore())], [-1]), "none is negative"),
+        (ls.ConsensusSelector([("a", ls.FisherScore()), ("a", ls.LSDF())]), "not unique"),
+        (ls.ConsensusSelector("pairs"), "estimators"),
+    ],
+)
+def test_wrong_parameters(selector, message, wine):
+    with pytest.raises(ValueError, match=message):
+        selector.fit(*wine)
+
+
+def test_an_error_names_the_member(wine):
+    selector = ls.ConsensusSelector([("mine", ls.ConstraintScore())])
+    with pytest.raises(ValueError, match="Member 'mine': ConstraintScore needs a must-link"):
+        selector.fit(wine[0])
+
+
+@pytest.mark.parametrize("selector", [AUTO, OWN])
+def test_constant_features_are_reported_once(selector, wine):
+    X, y = wine
+    X = X.copy()
+    X[:, [1, 3]] = 0.1
+    with pytest.warns(UserWarning, match="2 of 13 features are constant") as caught:
+        clone(selector).fit(X, y)
+    assert len(caught) == 1
