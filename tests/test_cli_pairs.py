@@ -1,4 +1,5 @@
 import json
+import random
 
 import pytest
 
@@ -144,3 +145,92 @@ def test_convert_refuses_to_change_an_id(tmp_path, capsys):
     assert run(["pairs", "convert", source, target]) == 1
     assert "' a' would come back from CSV as 'a'" in capsys.readouterr().err
     assert (tmp_path / "p.csv").read_text() == "before"
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """Return a table of two groups that x, y and z tell apart, and pairs of its rows."""
+    path = tmp_path / "wide.csv"
+    draw = random.Random(1).random
+    rows = [
+        ",".join([f"p{i}", *(f"{i % 2 + draw():.2f}" for _ in "xyz"), f"{draw():.2f}"])
+        for i in range(12)
+    ]
+    path.write_text("\n".join(["who,x,y,z,noise", *rows]) + "\n")
+    links = ["p0,p2,must", "p1,p5,must", "p4,p8,must"]
+    links += ["p0,p1,cannot", "p2,p7,cannot", "p4,p6,cannot"]
+    pairs = write(tmp_path / "links.csv", "\n".join(["a,b,link", *links, ""]))
+    return [pairs, str(path), "--id-column", "who"]
+
+
+def test_worth(wide, tmp_path, capsys):
+    assert run(["pairs", "worth", *wide]) == 0
+    text = capsys.readouterr().out
+    assert "by constraint on 4 features" in text
+    assert text.count("must") == 3
+    assert "noise -2, z +1" in text
+    out = tmp_path / "worth.csv"
+    assert run(["pairs", "worth", *wide, "--json", "--out", str(out), "--n-features", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    shifts = [one["rank_shift"] for one in found["pairs"]]
+    assert shifts == sorted(shifts, reverse=True)
+    assert {"feature", "places"} == set(found["pairs"][0]["moved"][0])
+    lines = out.read_text().splitlines()
+    assert lines[0] == "a,b,link,rank_shift,n_replaced,moved"
+    assert len(lines) == 7
+
+
+def test_worth_by_other_methods(wide, capsys):
+    options = ["--method", "lsdf", "--set", "n_neighbors=3", "--scale", "standard"]
+    assert run(["pairs", "worth", *wide, *options]) == 0
+    assert "by lsdf" in capsys.readouterr().out
+    assert run(["pairs", "worth", *wide, "--method", "variance"]) == 2
+    assert "does not look at pairs" in capsys.readouterr().err
+    for count in ("0", "9"):
+        assert run(["pairs", "worth", *wide, "--n-features", count]) == 2
+        assert "Choose 1 to 4" in capsys.readouterr().err
+
+
+def test_worth_of_needed_and_contradicting_pairs(wide, tmp_path, capsys):
+    few = write(tmp_path / "few.csv", "a,b,link\np0,p2,must\np0,p1,cannot\np2,p3,cannot\n")
+    assert run(["pairs", "worth", few, *wide[1:]]) == 0
+    assert "cannot be ranked without it" in capsys.readouterr().out.splitlines()[3]
+    assert run(["pairs", "worth", few, *wide[1:], "--json", "--out", str(tmp_path / "w.csv")]) == 0
+    assert json.loads(capsys.readouterr().out)["pairs"][0]["rank_shift"] is None
+    odd = write(tmp_path / "odd.csv", "a,b,link\np0,p2,must\np2,p4,must\np0,p4,cannot\n")
+    assert run(["pairs", "worth", odd, *wide[1:]]) == 1
+    assert "on_conflict=drop" in capsys.readouterr().err
+    one_kind = write(tmp_path / "one.csv", "a,b,link\np0,p2,must\n")
+    assert run(["pairs", "worth", one_kind, *wide[1:]]) == 1
+    assert "a cannot-link" in capsys.readouterr().err
+
+
+def test_suspects(wide, tmp_path, capsys):
+    assert run(["pairs", "suspects", *wide]) == 0
+    text = capsys.readouterr().out
+    assert "p4 p6" in text.splitlines()[3], "the wrong pair comes first"
+    assert "Ask again" in text
+    out = tmp_path / "suspects.json"
+    assert run(["pairs", "suspects", *wide, "--json", "--out", str(out)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == json.loads(out.read_text())
+    assert list(found[0]) == ["a", "b", "link", "suspicion", "rank"]
+    # Contradicting pairs are taken, one kind is not enough.
+    odd = write(tmp_path / "odd.csv", "a,b,link\np0,p2,must\np2,p4,must\np0,p4,cannot\n")
+    assert run(["pairs", "suspects", odd, *wide[1:]]) == 0
+    capsys.readouterr()
+    one_kind = write(tmp_path / "one.csv", "a,b,link\np0,p2,must\n")
+    assert run(["pairs", "suspects", one_kind, *wide[1:]]) == 1
+    assert "no cannot-link" in capsys.readouterr().err
+    assert run(["pairs", "suspects", *wide, "--out", wide[0]]) == 2
+    assert "same file as the pairs" in capsys.readouterr().err
+
+
+def test_suspects_shows_the_first_and_says_how_many_more(tmp_path, capsys):
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["x,y", *(f"{i % 3 + i / 99},{i * 7 % 11}" for i in range(60))]))
+    links = [f"{i},{i + 3},must\n{i},{i + 1},cannot" for i in range(15)]
+    pairs = write(tmp_path / "p.csv", "\n".join(["a,b,link", *links, ""]))
+    for command in ("suspects", "worth"):
+        assert run(["pairs", command, pairs, str(table)]) == 0
+        assert "and 10 more pairs" in capsys.readouterr().out

@@ -30,6 +30,7 @@ from linkselect import (
     VarianceScore,
     plot,
 )
+from linkselect.evaluation import pair_worth
 from linkselect.evaluation.curves import Curve
 
 pytest.importorskip("matplotlib")
@@ -118,6 +119,10 @@ def draw_pairs(ax):
     return plot.pairs(PAIRS, WINE, ax=ax)
 
 
+def draw_pair_worth(ax):
+    return plot.pair_worth(pair_worth(ConstraintScore(5), WINE, PAIRS), 12, ax=ax)
+
+
 PICTURES = [
     draw_scores,
     draw_curves,
@@ -126,6 +131,7 @@ PICTURES = [
     draw_mask,
     draw_mask_over_image,
     draw_pairs,
+    draw_pair_worth,
 ]
 
 
@@ -184,6 +190,34 @@ def test_must_and_cannot_differ_without_colour():
     ax = draw_pairs(new_axes())
     handles = ax.get_legend().get_lines()
     assert [line.get_linestyle() for line in handles] == ["-", "--"]
+
+
+def test_pairs_are_drawn_by_their_worth():
+    worth = pair_worth(ConstraintScore(5), WINE, PAIRS)
+    ax = plot.pair_worth(worth, ax=new_axes())
+    full, hatched = ax.containers
+    assert {bar.get_hatch() for bar in full} == {None}
+    assert all(bar.get_hatch() for bar in hatched)
+    lengths = {bar.get_y(): bar.get_width() for bars in ax.containers for bar in bars}
+    drawn = [lengths[place] for place in sorted(lengths)]
+    assert drawn == sorted((one.rank_shift for one in worth), reverse=True)[:20]
+    best = max(worth, key=lambda one: one.rank_shift)
+    assert ax.texts[0].get_text() == best.moved[0]
+    assert ax.get_yticklabels()[0].get_text() == f"{best.a} - {best.b}"
+    assert not plot.pair_worth(worth * 3, 90, ax=new_axes()).texts
+
+
+def test_a_pair_that_is_needed_says_so():
+    few = Pairs(must=[("$a", "x")], cannot=[("$a", "b_2"), ("b_2", "$c")])
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    worth = pair_worth(ConstraintScore(1), X, few, ["$a", "x", "b_2", "$c"])
+    ax = plot.pair_worth(worth, ax=new_axes())
+    pixels(ax)
+    assert ax.get_yticklabels()[0].get_text() == "$a - x"
+    assert ax.texts[0].get_text().startswith("needed")
+    for wrong in ([], worth):
+        with pytest.raises(ValueError, match=r"empty|n=0"):
+            plot.pair_worth(wrong, 0)
 
 
 def test_heat_map_keeps_its_order_in_grey():

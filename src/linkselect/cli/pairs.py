@@ -1,4 +1,4 @@
-"""`linkselect pairs`: make, check, explain and convert pairs."""
+"""`linkselect pairs`: make, check, explain, weigh and convert pairs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,41 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from linkselect.cli.errors import InputError, UsageError, shown
-from linkselect.cli.output import check_apart, check_target, say, say_json, write_safely
+from linkselect.cli.choices import make_selector, method_named
+from linkselect.cli.errors import InputError, UsageError, problem_of, shown
+from linkselect.cli.output import (
+    COLUMN_FILES,
+    check_apart,
+    check_target,
+    say,
+    say_json,
+    text_table,
+    write_columns,
+    write_safely,
+)
+from linkselect.cli.preparation import DEFAULT_PREPARATION, Impute, Preparation, check_values
 from linkselect.cli.startup import without_pandas
-from linkselect.cli.supervision_input import absent_ids, explained, read_pairs
-from linkselect.cli.tables import DEFAULT_READING, Reading, read_rows
+from linkselect.cli.supervision_input import (
+    absent_ids,
+    check_pairs,
+    check_supervision,
+    explained,
+    read_pairs,
+)
+from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_rows, read_table
+from linkselect.cli.tables.limits import Budget
 from linkselect.messages import many
 
 if TYPE_CHECKING:
+    from linkselect.evaluation.pair_worth import PairWorth
     from linkselect.pairs import Pairs
+    from linkselect.selectors.method import Method
 
-__all__ = ["check", "convert", "explain", "make"]
+__all__ = ["check", "convert", "explain", "make", "suspects", "worth"]
 
 _FILES = (".csv", ".json")
+# How many pairs are printed; files and JSON hold all.
+_SHOWN = 20
 
 
 def make(
@@ -161,6 +183,214 @@ def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> 
         say(f"  Remove the cannot-link, or one link of this chain of {n_links}.")
 
 
+def worth(
+    pairs: Path,
+    table: Path,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    method: str = "constraint",
+    n_features: int | None = None,
+    settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+    prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
+    seed: int = 0,
+    out: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Tell what each pair changes in a ranking: what would happen without it.
+
+    Parameters
+    ----------
+    pairs
+        The pairs: .csv or .json.
+    table
+        The table whose rows they name.
+    method
+        How to rank, by a method that works from pairs; `linkselect methods` lists them.
+    n_features
+        How many features are kept. Without it: half of them.
+    settings
+        A parameter of the method, such as sigma=1. Give it once for each.
+    seed
+        Where random draws start from, in methods that make them.
+    out
+        Write all pairs here: .csv, .tsv, .json, .parquet or .feather.
+    json
+        Print JSON and nothing else.
+    """
+    _check_out(out, pairs, table)
+    choice = method_named(method)
+    count = "auto" if n_features is None else n_features
+    selector = make_selector(choice, settings, count, seed)
+    data, links, notes = _read_both(pairs, table, read)
+    if n_features is not None and not 1 <= n_features <= len(data.names):
+        raise UsageError(
+            f"--n-features {n_features}, but {data.source} has {len(data.names)} features. "
+            f"Choose 1 to {len(data.names)}."
+        )
+    described = _described(selector)
+    if described.sees != "pairs":
+        raise UsageError(f"{choice.name} does not look at pairs, so none changes its ranking.")
+    notes += check_supervision(choice.name, described, data, links)
+    check_values(data, prepare.impute)
+    found = _weigh(selector, data, links, prepare, read.max_memory)
+    # A pair that the method cannot do without is worth most.
+    found.sort(key=lambda one: (one.rank_shift == one.rank_shift, -one.rank_shift))
+    records = [_record(one, data) for one in found]
+    if json:
+        say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
+    else:
+        _say_notes(notes)
+        say(_worth_text(records, choice.name, len(data.names)))
+    if out is not None:
+        columns = {key: [one[key] for one in records] for key in records[0]}
+        columns["moved"] = [_moved_text(one) for one in records]
+        write_columns(out, columns)
+
+
+def _described(selector: Any) -> Method:
+    with without_pandas():
+        from linkselect.selectors.method import describe
+    return describe(selector)
+
+
+def _weigh(
+    selector: Any, data: Table, links: Pairs, prepare: Preparation, max_memory: Any
+) -> list[PairWorth]:
+    with without_pandas():
+        from linkselect.evaluation import pair_worth
+    # Two arrays with an entry for each pair and feature are returned, a third is on the way.
+    needed = 24 * (links.n_must + links.n_cannot) * len(data.names)
+    Budget.of(max_memory, data.source).check_bytes(needed, "what each pair changes")
+    options = {
+        **{name: f"--set {name}=VALUE" for name in selector.get_params(deep=False)},
+        "on_conflict": "--set on_conflict=drop",
+    }
+    transformer = prepare.transformer(data.is_sparse)
+    with explained(options):
+        X = data.X if transformer is None else transformer.fit_transform(data.X)
+        return pair_worth(selector, X, links, data.ids)
+
+
+def _record(one: PairWorth, data: Table) -> dict[str, Any]:
+    moved = [{"feature": data.names[at], "places": int(one.rank_change[at])} for at in one.moved]
+    needed = not len(one.rank_change)
+    return {
+        "a": one.a,
+        "b": one.b,
+        "link": one.link,
+        "rank_shift": None if needed else one.rank_shift,
+        "n_replaced": None if needed else int(one.n_replaced),
+        "moved": moved,
+    }
+
+
+def _moved_text(record: dict[str, Any], n_moved: int | None = None) -> str:
+    """Name the features that would move, with their places: - is towards the best."""
+    if record["rank_shift"] is None:
+        return "cannot be ranked without it"
+    moved = record["moved"][:n_moved]
+    return ", ".join(f"{one['feature']} {one['places']:+d}" for one in moved)
+
+
+def _worth_text(records: list[dict[str, Any]], method: str, n_features: int) -> str:
+    rows = [
+        [
+            f"{one['a']} {one['b']}",
+            one["link"],
+            "-" if one["rank_shift"] is None else f"{one['rank_shift']:.2f}",
+            "-" if one["n_replaced"] is None else str(one["n_replaced"]),
+            _moved_text(one, 3) or "none",
+        ]
+        for one in records[:_SHOWN]
+    ]
+    header = ["pair", "link", "mean shift", "replaced", "features that would move most, places"]
+    lines = [
+        f"What would change without each pair, by {method} on {many(n_features, 'feature')} "
+        "(-1: one place better):",
+        "",
+        text_table(header, rows, left=[0, 1, 4]),
+        *_rest(len(records)),
+    ]
+    return "\n".join(lines)
+
+
+def suspects(
+    pairs: Path,
+    table: Path,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    impute: Impute = "none",
+    out: Path | None = None,
+    json: bool = False,
+) -> None:
+    """List the pairs that the other pairs speak against, to ask again about the first.
+
+    Nothing is dropped, and dropping the first was not found to help.
+
+    Parameters
+    ----------
+    pairs
+        The pairs: .csv or .json. They may contradict each other.
+    table
+        The table whose rows they name.
+    impute
+        What to put where a value is missing.
+    out
+        Write all pairs here: .csv, .tsv, .json, .parquet or .feather.
+    json
+        Print JSON and nothing else.
+    """
+    _check_out(out, pairs, table)
+    data, links, notes = _read_both(pairs, table, read)
+    check_values(data, impute)
+    with without_pandas():
+        from linkselect.evaluation import suspect_pairs
+    transformer = Preparation("none", impute).transformer(data.is_sparse)
+    with explained({}):
+        X = data.X if transformer is None else transformer.fit_transform(data.X)
+        found = suspect_pairs(X, links, data.ids)
+    records = [one._asdict() for one in found]
+    if json:
+        say_json(records)
+    else:
+        _say_notes(notes)
+        rows = [
+            [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"]
+            for one in found[:_SHOWN]
+        ]
+        say("Pairs that the other pairs speak against; above 0 a pair looks like the other kind:\n")
+        say(text_table(["rank", "pair", "link", "suspicion"], rows, left=[1, 2]))
+        for line in _rest(len(found)):
+            say(line)
+        say("\nAsk again about the first. Nothing was dropped: that gained nothing reliable.")
+    if out is not None:
+        write_columns(out, {key: [one[key] for one in records] for key in records[0]})
+
+
+def _check_out(out: Path | None, pairs: Path, table: Path) -> None:
+    check_target(out, "--out", COLUMN_FILES)
+    check_apart({"the pairs": pairs, "the table": table}, {"--out": out})
+
+
+def _read_both(pairs: Path, table: Path, read: Reading) -> tuple[Table, Pairs, list[str]]:
+    """Read a table with its features, the pairs of its rows, and what to say about them."""
+    data = read_table(table, read)
+    links = read_pairs(pairs, data.ids is not None)
+    return data, links, check_pairs(links, data, pairs)
+
+
+def _say_notes(notes: list[str]) -> None:
+    for note in notes:
+        say(f"Note: {note}", error=True)
+
+
+def _rest(n_pairs: int) -> list[str]:
+    more = n_pairs - _SHOWN
+    return [f"  ... and {many(more, 'more pair')}; --out FILE writes all."] if more > 0 else []
+
+
 def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
     """Convert pairs between CSV and JSON.
 
@@ -193,4 +423,6 @@ def _write(pairs: Pairs, path: Path) -> None:
     try:
         write_safely(path, write)
     except TypeError as error:
-        raise InputError(str(error)) from error
+        raise InputError(
+            f"{problem_of(error)} Write a .json file instead, or name the samples by text."
+        ) from error

@@ -9,5 +9,6 @@ every figure that it made.
 from linkselect.plot.features import mask, path, scores
 from linkselect.plot.methods import agreement, curves
 from linkselect.plot.samples import pairs
+from linkselect.plot.worth import pair_worth
 
-__all__ = ["agreement", "curves", "mask", "pairs", "path", "scores"]
+__all__ = ["agreement", "curves", "mask", "pair_worth", "pairs", "path", "scores"]
