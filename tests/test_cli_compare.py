@@ -5,6 +5,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from linkselect.cli import run
+from linkselect.cli.choices import methods
+from linkselect.cli.compare import COMPARED
 
 
 @pytest.fixture
@@ -79,7 +81,9 @@ def test_pairs(compare, tmp_path):
     arguments = ("--label", "species", "--methods", "constraint,fisher", "--pairs", path)
     code, text, _ = compare(*arguments, "--json")
     assert code == 0
-    assert json.loads(text)["methods"] == ["constraint", "fisher"]
+    found = json.loads(text)
+    assert found["methods"] == ["constraint", "fisher"]
+    assert list(found["held_out_pairs"]["mean_auc"]) == ["constraint"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +99,8 @@ def test_pairs(compare, tmp_path):
         ([*TWO, "--test-size", "0.01"], 2, "2 test rows"),
         ([*TWO, "--test-size", "0.99"], 2, "nearer to 0.5"),
         ([*TWO, "--out", "c.txt"], 2, ".json"),
-        (["--label", "species"], 2, "--methods"),
+        (["--drop", "species"], 2, "--pairs FILE"),
+        ([*TWO, "--folds", "1"], 2, "--folds is 2 or more"),
     ],
 )
 def test_mistakes_are_answered(arguments, code, words, compare):
@@ -115,7 +120,8 @@ def test_conflicts(compare, tmp_path):
     assert code == 0
     assert "fisher does not look at pairs." in errors
     assert "the labels of 150 samples" in text
-    assert "81 pairs" in text
+    assert "80 pairs" in text
+    assert "1 cannot-link left out" in errors
 
 
 def test_too_few_pairs_for_a_split(compare, tmp_path):
@@ -143,3 +149,112 @@ def test_a_file_whose_name_is_no_text(compare, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.argv", ["linkselect", "compare", "\udcff.csv"])
     assert compare(*TWO, "--out", tmp_path / "c.json", "--quiet")[0] == 0
     assert json.loads((tmp_path / "c.json").read_text("utf-8"))["call"].endswith("'\udcff.csv'")
+
+
+LINKS = "".join(f"{i},{i + 1},must\n{i},{i + 60},cannot\n" for i in range(0, 80, 2))
+
+
+@pytest.fixture
+def compare_pairs(compare, tmp_path):
+    """Run `linkselect compare` on the iris data with pairs and without labels."""
+
+    def call(links, *arguments):
+        (tmp_path / "p.csv").write_text(f"a,b,link\n{links}")
+        return compare("--drop", "species", "--pairs", tmp_path / "p.csv", *arguments)
+
+    return call
+
+
+def test_pairs_alone_as_text(compare_pairs):
+    code, text, errors = compare_pairs(LINKS, "--methods", "constraint,variance")
+    assert (code, errors) == (0, "Note: variance does not look at pairs.\n")
+    for words in (
+        "iris.csv: 150 rows, 4 features. Each",
+        "Held-out pairs (40 must-links, 40 cannot-links; 5 folds, dealt 4 times)",
+        "0.5 is chance",
+        "does not tell how many features to keep",
+        "mean AUC",
+        "its standard error",
+        "random choice",
+        "Rank correlation",
+    ):
+        assert words in text
+    assert "accuracy in %" not in text.lower()
+
+
+def test_without_methods_some_are_taken(compare_pairs, compare):
+    code, text, _ = compare_pairs(LINKS, "--json", "--repeats", "1")
+    assert code == 0
+    assert tuple(json.loads(text)["methods"]) == COMPARED["pairs"]
+    code, text, _ = compare("--label", "species", "--json")
+    assert (code, tuple(json.loads(text)["methods"])) == (0, COMPARED["all"])
+
+
+def test_every_method_that_is_taken_exists():
+    assert {name for names in COMPARED.values() for name in names} <= set(methods())
+
+
+def test_pairs_alone_in_files(compare_pairs, tmp_path):
+    arguments = ("--methods", "constraint,variance", "--repeats", "2", "--quiet")
+    assert compare_pairs(LINKS, *arguments, "--out", tmp_path / "c.json")[0] == 0
+    found = json.loads((tmp_path / "c.json").read_text())
+    assert (found["accuracy"], found["n_splits"], found["classes"]) == (None, None, [])
+    assert found["held_out_pairs"]["n_repeats"] == 2
+    assert compare_pairs(LINKS, *arguments, "--out", tmp_path / "c.parquet")[0] == 0
+    frame = pyarrow.parquet.read_table(tmp_path / "c.parquet")
+    assert frame.column_names == ["method", "split", "n_features", "auc"]
+    assert frame.num_rows == 3 * 10 * 4
+    assert compare_pairs(LINKS, *arguments, "--report", tmp_path / "c.html")[0] == 0
+    assert "AUC" in (tmp_path / "c.html").read_text()
+
+
+def test_both_measures_in_one_table(compare, tmp_path):
+    (tmp_path / "p.csv").write_text(f"a,b,link\n{LINKS}")
+    arguments = ("--label", "species", "--methods", "constraint,fisher", "--repeats", "1")
+    out = tmp_path / "c.parquet"
+    code, text, _ = compare(*arguments, "--pairs", tmp_path / "p.csv", "--out", out)
+    assert code == 0
+    assert "mean accuracy" in text
+    assert "mean AUC" in text
+    frame = pyarrow.parquet.read_table(out).to_pydict()
+    assert list(frame) == ["method", "split", "n_features", "accuracy", "auc"]
+    assert sum(value is not None for value in frame["accuracy"]) == 3 * 4 * 4
+    assert sum(value is not None for value in frame["auc"]) == 2 * 5 * 4
+
+
+@pytest.mark.parametrize(
+    ("links", "arguments", "code", "words"),
+    [
+        ("0,1,must\n", [], 1, "1 group of must-links and 0 groups of cannot-links"),
+        ("0,1,must\n0,60,cannot\n", [], 1, "needs at least 2 of each"),
+        ("0,1,must\n2,3,must\n", [], 1, "0 groups of cannot-links"),
+        ("0,60,cannot\n2,70,cannot\n", [], 1, "0 groups of must-links"),
+        ("".join(f"{i},{i + 1},must\n" for i in range(149)), [], 1, "1 group of must-links and 0"),
+        ("0,999,must\n", [], 1, "names row 999"),
+        (f"{LINKS}0,1,cannot\n", [], 1, "--on-conflict drop"),
+        (LINKS, ["--methods", "fisher"], 2, "fisher needs the class of each row"),
+        (LINKS, ["--repeats", "0"], 2, "--repeats 1 or more"),
+    ],
+)
+def test_mistakes_in_pairs_are_answered(links, arguments, code, words, compare_pairs):
+    found, text, errors = compare_pairs(links, *arguments)
+    assert (found, words in errors) == (code, True), errors
+    assert "Traceback" not in text + errors
+    assert "PairKFold" not in errors
+
+
+def test_contradictions_can_be_left_out_of_pairs_alone(compare_pairs):
+    arguments = ("--on-conflict", "drop", "--methods", "variance")
+    code, text, errors = compare_pairs(f"{LINKS}0,1,cannot\n", *arguments)
+    assert (code, "1 cannot-link left out" in errors) == (0, True)
+    assert "40 cannot-links" in text
+
+
+def test_identical_rows(tmp_path, capsys):
+    path = tmp_path / "same.csv"
+    path.write_text("a,b\n" + "1,2\n" * 150)
+    (tmp_path / "p.csv").write_text(f"a,b,link\n{LINKS}")
+    code = run(["compare", str(path), "--pairs", str(tmp_path / "p.csv"), "--methods", "variance"])
+    text = capsys.readouterr().out
+    assert code == 0
+    assert "variance cannot be shown to beat a random choice of features (0.50)" in text

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler
 
 from iris_table import write_iris
-from linkselect import FisherScore
+from linkselect import FisherScore, Pairs
 from linkselect.cli import run
 
 
@@ -30,6 +30,7 @@ def rank(iris, capsys):
     return call
 
 
+ENSEMBLE = ("--label", "species", "--method", "ensemble_cls", "--no-validate")
 RELIEFF = ("--label", "species", "--method", "relieff")
 
 
@@ -44,6 +45,14 @@ def test_ranking_as_text(rank):
     for words in ("150 rows, 4 features, 3 classes (setosa", "scaled to [0, 1]", "fisher"):
         assert words in text
     assert text.index("petal length") < text.index("petal width")
+    # Everything below the table, but for the seconds.
+    assert text.split("\n\n")[2].splitlines() == [
+        "Held-out labels: 1-NN accuracy 0.94 +- 0.02 (chance 0.33, random features 0.89, all "
+        "features 0.96).",
+        "Selected again in 30 resamples: 1.00 on average.",
+        "Says the same as: petal length ~ petal width (0.96).",
+    ]
+    assert text.split("\n\n")[3].startswith("2 of 4 features are selected (")
 
 
 def test_json_is_what_the_library_finds(rank):
@@ -62,6 +71,75 @@ def test_json_is_what_the_library_finds(rank):
     np.testing.assert_allclose(found["ranking"]["score"], scores)
     assert found["ranking"]["selected"] == [True, True, True, False]
     assert found["call"].startswith("linkselect")
+
+
+@pytest.fixture
+def noise(tmp_path):
+    """Write features that know nothing of the label, and pairs."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(40, 8)), np.arange(40) % 2
+    X[:, 7] = 3 * X[:, 2] + 0.01 * rng.normal(size=40)
+    path = tmp_path / "noise.npz"
+    np.savez(path, X=X, y=y)
+    pairs = tmp_path / "pairs.csv"
+    Pairs.from_labels(y, n_must=12, n_cannot=12, random_state=0).to_csv(pairs)
+    return ["rank", str(path), "--array", "X", "--pairs", str(pairs), "--method", "constraint"]
+
+
+def test_a_ranking_no_better_than_chance_is_a_note_first(noise, capsys, tmp_path):
+    assert run([*noise, "--n-features", "3", "--report", str(tmp_path / "r.html")]) == 0
+    text, errors = capsys.readouterr()
+    assert errors.startswith("Note: On held-out pairs the ranking is not better than chance: AUC ")
+    assert "(chance 0.50, random features " in text
+    assert "x2 ~ x7 (1.00)" in text or "x7 ~ x2 (1.00)" in text
+    page = (tmp_path / "r.html").read_text()
+    assert page.index("not better than chance") < page.index('class="figures"')
+
+
+def test_validation_in_json(noise, capsys):
+    assert run([*noise, "--n-features", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    validation = found["validation"]
+    assert (validation["better_than_chance"], validation["n_resamples"]) == (False, 30)
+    assert validation["selected"] == found["ranking"]["feature"][:3]
+    assert len(validation["selected_again"]) == len(validation["twins"]) == 3
+    assert validation["estimate"]["chance"] == 0.5
+    assert found["notes"][0].startswith("On held-out pairs the ranking is not better than chance")
+    assert run([*noise, "--n-features", "3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["validation"] == validation
+    assert run([*noise, "--n-features", "3", "--json", "--seed", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["validation"] != validation
+
+
+def test_no_validation(noise, capsys):
+    assert run([*noise, "--no-validate"]) == 0
+    text, errors = capsys.readouterr()
+    assert errors == ""
+    assert "chance" not in text
+    assert "Selected again" not in text
+    assert run([*noise, "--no-validate", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["validation"] is None
+
+
+def test_too_few_pairs_to_hold_any_out(rank, tmp_path):
+    pairs = tmp_path / "p.csv"
+    pairs.write_text("a,b,link\np0,p1,must\np0,p60,cannot\n")
+    code, text, errors = rank("--drop", "species", "--pairs", pairs)
+    assert (code, errors) == (0, "")
+    assert "No estimate beside chance: The pairs form 1 group of must-links and 1 group" in text
+
+
+def test_validation_shows_progress_on_a_terminal(noise, capsys, monkeypatch):
+    shown = []
+
+    def track(steps, description, **_):
+        shown.append((description, len(steps)))
+        return steps
+
+    monkeypatch.setattr("rich.progress.track", track)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert run(noise) == 0
+    assert shown == [("validating", 3), ("validating", 8)]
 
 
 def test_results_in_every_format(rank, tmp_path):
@@ -181,10 +259,7 @@ def test_odd_names_do_no_harm(tmp_path, capsys):
 
 
 def test_seed_makes_random_methods_repeat(rank):
-    runs = [
-        rank("--label", "species", "--method", "ensemble_cls", "--json", "--seed", seed)[1]
-        for seed in (1, 1, 2)
-    ]
+    runs = [rank(*ENSEMBLE, "--json", "--seed", seed)[1] for seed in (1, 1, 2)]
     scores = [json.loads(text)["ranking"]["score"] for text in runs]
     assert scores[0] == scores[1]
     assert scores[0] != scores[2]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from linkselect import ConstraintScore, FisherScore, Pairs, VarianceScore, compare
+from linkselect.evaluation import validate
 from linkselect.report import summarize, write_comparison, write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -66,6 +67,10 @@ def reports(tmp_path_factory):
     selector.feature_names_in_ = np.array(STRANGE_NAMES, dtype=object)
     strange = summarize(selector, X, pairs=pairs, source=STRANGE_NAMES[0], call=STRANGE_NAMES[1])
     write_report(strange, folder / "strange.html")
+    selector = VarianceScore(n_features_to_select=60).fit(X := random.normal(size=(30, 100)))
+    found = summarize(selector, X, validation=validate(selector, X))
+    write_report(found, folder / "validated.html")
+    X = random.normal(size=(40, len(STRANGE_NAMES)))
     y = np.arange(40) % 2
     methods = {STRANGE_NAMES[0]: FisherScore(), "variance": VarianceScore()}
     found = compare(methods, X, y, n_splits=2)
@@ -181,6 +186,18 @@ def test_sorting_the_selected_both_ways(open_report):
     assert as_numbers(column(page, 1))[0] == 121, "ties keep the order of ranks"
 
 
+def test_sorting_by_how_often_features_are_selected_again(open_report):
+    page = open_report("validated")
+    for down in (False, True):
+        header(page, "again").click()
+        values = as_numbers(column(page, 5))
+        assert len(values) == 50
+        assert values == sorted(values, reverse=down)
+        assert values[0] != values[-1]
+    page.locator("[data-page=last]").click()
+    assert set(column(page, 5)[-40:]) == {""}, "what is not selected comes last"
+
+
 def test_filtering(open_report):
     page = open_report("many")
     page.locator("#filter").fill("X119")
@@ -273,7 +290,7 @@ def test_names_are_shown_as_they_are(open_report):
     assert page.locator("#call").text_content() == STRANGE_NAMES[1]
 
 
-@pytest.mark.parametrize("name", ["many", "strange", "comparison"])
+@pytest.mark.parametrize("name", ["many", "strange", "comparison", "validated"])
 def test_nothing_sticks_out_on_a_phone(open_report, name):
     page = open_report(name)
     page.set_viewport_size({"width": 360, "height": 700})

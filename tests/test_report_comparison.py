@@ -1,8 +1,10 @@
 import pytest
 
 from linkselect import (
+    ConstraintScore,
     FisherScore,
     LaplacianScore,
+    Pairs,
     compare,
 )
 from linkselect.report import comparison_page, write_comparison
@@ -36,3 +38,27 @@ def test_comparison_page(comparison, tmp_path):
     assert "Repeat it" not in (tmp_path / "c.html").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="names has 1 entries"):
         comparison_page(comparison, names=["one"])
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_page_of_held_out_pairs(labelled):
+    X, y = wine()
+    pairs = Pairs.from_labels(y.to_numpy(), n_must=20, n_cannot=20, random_state=0)
+    methods = {"constraint": ConstraintScore(), "<b>laplacian</b>": LaplacianScore()}
+    if labelled:
+        methods["fisher"] = FisherScore()
+    found = compare(
+        methods, X.to_numpy(), y.to_numpy() if labelled else None, pairs=pairs, n_splits=3
+    )
+    page = comparison_page(found, names=list(X.columns))
+    parsed = Page(page)
+    shown = "".join(parsed.text)
+    for sentence in found.summary:
+        assert sentence in shown
+    assert "<b>" not in page
+    assert "cannot-links" in shown
+    assert "Mean AUC" in shown
+    assert ("Mean accuracy" in shown) is labelled
+    assert ("not measured" in shown) is labelled, "fisher saw labels"
+    assert ("random splits" in shown) is labelled
+    assert len(parsed.ids) == len(set(parsed.ids))

@@ -24,6 +24,7 @@ from linkselect import (
     TraceRatio,
     VarianceScore,
 )
+from linkselect.evaluation import validate
 from linkselect.report import render, summarize, write_report
 from reports import Page, embedded, paired_summary, strange_summary, wine
 
@@ -65,6 +66,65 @@ def test_warnings_and_time_are_on_the_page():
     page = render(summary)
     assert "&lt;Mind&gt;" in page
     assert "Fitted in 0.25 s." in page
+
+
+def validated_page(selector, X, pairs):
+    found = validate(selector, X, pairs=pairs)
+    return render(summarize(selector, X, pairs=pairs, validation=found))
+
+
+def test_how_far_to_trust_a_ranking_is_on_the_page():
+    X, y = wine()
+    pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
+    page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
+    assert page.count("How far to trust it") == 1
+    assert "AUC of held-out pairs" in page
+    assert ", better than chance" in page
+    assert "not better than chance" not in page
+    table = embedded(page)
+    assert [share is None for share in table["again"]] == [False] * 3 + [True] * 10
+    assert table["twins"][3:] == [None] * 10
+    assert "Selected again</button>" in page
+
+
+def test_a_ranking_no_better_than_chance_is_said_first():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 8))
+    pairs = Pairs.from_labels(np.arange(40) % 2, n_must=12, n_cannot=12, random_state=0)
+    page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
+    text = [piece.strip() for piece in Page(page[page.index("<main") :]).text if piece.strip()]
+    assert text[2] == "Look at this first"
+    assert text[3].startswith("On held-out pairs the ranking is not better than chance")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        (None, "Without labels or pairs nothing can be held out"),
+        (Pairs([(0, 1)], [(0, 2)]), "There is no estimate beside chance. The pairs form 1 group"),
+    ],
+)
+def test_nothing_to_hold_out(pairs, words):
+    X = np.random.default_rng(0).normal(size=(30, 5))
+    assert words in validated_page(VarianceScore(2).fit(X), X, pairs)
+
+
+def test_strange_names_of_twins_are_text():
+    X, y = wine()
+    X = X.to_numpy()[:, [6, 6, 6]]
+    selector = FisherScore(2).fit(X, y)
+    names = ["<img src=x>", "</script>", "<b>"]
+    selector.feature_names_in_ = np.array(names, dtype=object)
+    found = validate(selector, X, y)
+    page = render(summarize(selector, X, y, validation=found))
+    assert "<img" not in page
+    assert page.count("<script") == 2
+    assert embedded(page)["twins"][0] == "</script> (1.00), <b> (1.00)"
+
+
+def test_a_summary_from_before_there_was_validation(paired):
+    old = {key: value for key, value in paired.items() if key != "validation"}
+    assert render(old) == render(paired)
 
 
 def test_sparse_and_tiny_data():

@@ -20,6 +20,7 @@ from linkselect import (
     VarianceScore,
     selectors,
 )
+from linkselect.evaluation import validate
 from linkselect.report import render, summarize
 from reports import paired_summary, strange_summary, wine
 
@@ -74,6 +75,30 @@ def test_summary_of_pairs(paired):
         "selector.fit(X, pairs=pairs)",
     ]
     assert [p["name"] for p in paired["method"]["parameters"] if not p["usual"]] == ["sigma"]
+
+
+def test_validation_names_features():
+    X, y = wine()
+    selector = FisherScore(3).fit(X, y)
+    found = validate(selector, X, y)
+    summary = summarize(selector, X, y, validation=found)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    plain = summary["validation"]
+    assert plain["selected"] == summary["ranking"]["feature"][:3]
+    assert plain["selected_again"] == list(found.selected_again)
+    assert plain["estimate"] == found.to_dict()["estimate"]
+    assert summary["notes"] == []
+    assert summarize(selector, X, y)["validation"] is None
+
+
+def test_a_doubtful_ranking_is_the_first_note():
+    X, y = wine()
+    shuffled = np.random.default_rng(0).permutation(y)
+    selector = FisherScore(3).fit(X, shuffled)
+    found = validate(selector, X, shuffled)
+    notes = summarize(selector, X, shuffled, notes=["Other."], validation=found)["notes"]
+    assert notes[0].startswith("On held-out labels the ranking is not better than chance: 1-NN")
+    assert notes[1] == "Other."
 
 
 def test_the_python_call_repeats_the_result(paired):

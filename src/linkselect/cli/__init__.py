@@ -22,6 +22,7 @@ COMMANDS = {
         "Compare several methods on one table: accuracy, agreement, stability, time.",
         "linkselect compare iris.csv --label species --methods fisher,relieff",
         "linkselect compare iris.csv --label species --methods fisher --out c.json",
+        "linkselect compare iris.csv --drop species --pairs pairs.csv",
     ),
     "methods": (
         "List the methods, what each one needs, and what it does.",
@@ -50,6 +51,15 @@ PAIR_COMMANDS = {
     "explain": (
         "Explain conflicts: the chain of must-links that contradicts each cannot-link.",
         "linkselect pairs explain pairs.csv",
+    ),
+    "worth": (
+        "Tell what each pair changes in a ranking: what would happen without it.",
+        "linkselect pairs worth pairs.csv genes.parquet --id-column patient",
+        "linkselect pairs worth pairs.csv iris.csv --label species --method lsdf",
+    ),
+    "suspects": (
+        "List the pairs that the other pairs speak against, to ask again about the first.",
+        "linkselect pairs suspects pairs.csv genes.parquet --id-column patient",
     ),
     "convert": (
         "Convert pairs between CSV and JSON.",
@@ -132,7 +142,7 @@ def make_app() -> Any:
         version=_version,
         default_parameter=cyclopts.Parameter(negative=(), show_default=_shown_default),
     )
-    pairs = cyclopts.App(name="pairs", help="Make, check, explain or convert pairs.")
+    pairs = cyclopts.App(name="pairs", help="Make, check, explain, weigh or convert pairs.")
     for name, words in COMMANDS.items():
         _register(app, f"linkselect.cli.{name}:{name}", name, *words)
     for name, words in PAIR_COMMANDS.items():

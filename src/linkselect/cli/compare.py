@@ -15,25 +15,39 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from linkselect.cli.choices import Choice, make_selector, method_named
+from linkselect.cli.comparison_output import as_text, write, write_report
 from linkselect.cli.errors import InputError, UsageError, problem_of
-from linkselect.cli.output import (
-    DEFAULT_OUTPUT,
-    Output,
-    say,
-    say_json,
-    text_table,
-    to_json,
-    write_columns,
-    write_safely,
-)
+from linkselect.cli.output import DEFAULT_OUTPUT, Output, say, say_json
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, check_values
-from linkselect.cli.supervision_input import check_pairs, check_supervision, explained, read_pairs
+from linkselect.cli.supervision_input import (
+    check_pairs,
+    check_supervision,
+    explained,
+    labelled_rows,
+    read_pairs,
+)
 from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table
 
 if TYPE_CHECKING:
     from linkselect.evaluation import Comparison
 
-__all__ = ["compare"]
+__all__ = ["COMPARED", "compare"]
+
+# What is compared without --methods: from pairs, whether or not there are labels to measure on,
+# else from labels of all or of some rows.
+COMPARED: dict[str, tuple[str, ...]] = {
+    "pairs": (
+        "consensus_selector",
+        "constraint",
+        "lsdf",
+        "compensated_laplacian",
+        "similarity_constraint",
+        "scgs",
+        "variance",
+    ),
+    "all": ("fisher", "relieff", "mrmr", "laplacian", "variance"),
+    "some": ("compensated_laplacian", "lsdf", "similarity_constraint", "scgs", "variance"),
+}
 
 Classifier = Literal["1nn", "5nn", "logistic", "svm", "tree", "forest"]
 OnConflict = Literal["raise", "drop"]
@@ -41,21 +55,34 @@ OnConflict = Literal["raise", "drop"]
 
 @dataclass(frozen=True)
 class Measuring:
-    """How accuracy is measured.
+    """How accuracy is measured, and how pairs are held out.
 
     Parameters
     ----------
     splits
-        How many random splits into training and test rows.
+        How many random splits into training and test rows; with labels.
     test_size
         The share of test rows.
     classifier
         What measures accuracy.
+    folds
+        Into how many folds pairs are dealt out; each is held out once.
+    repeats
+        How often pairs are dealt out.
     """
 
     splits: int = 20
     test_size: float = 0.2
     classifier: Classifier = "1nn"
+    folds: int = 5
+    repeats: int = 4
+
+    def check(self) -> None:
+        """Refuse numbers that cannot be used."""
+        if not 0 < self.test_size < 1 or self.splits < 2:
+            raise UsageError("--test-size is a share between 0 and 1, and --splits 2 or more.")
+        if self.folds < 2 or self.repeats < 1:
+            raise UsageError("--folds is 2 or more, and --repeats 1 or more.")
 
 
 DEFAULT_MEASURING = Measuring()
@@ -66,7 +93,7 @@ def compare(
     /,
     *,
     read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
-    methods: str,
+    methods: str | None = None,
     n_features: str | None = None,
     top: int | None = None,
     pairs: Path | None = None,
@@ -76,45 +103,49 @@ def compare(
     seed: int = 0,
     output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
 ) -> None:
-    """Compare several methods on one table: accuracy, agreement, stability, time.
+    """Compare several methods on one table: how good, how alike, how stable, how fast.
+
+    With --label, by accuracy on test rows; with --pairs, by pairs that are held out: how often a
+    cannot-link is farther apart than a must-link in the first features.
 
     Parameters
     ----------
     table
-        The table, with --label.
+        The table, with --label, --pairs or both.
     methods
-        Their names with commas between them; `linkselect methods` lists them.
+        Their names with commas between them; `linkselect methods` lists them. Default: some that
+        suit what is known.
     n_features
-        Numbers of features with commas between them, at which accuracy is measured.
+        Numbers of features with commas between them, at which methods are measured.
     top
         How many of the best features agreement and stability look at.
     pairs
-        Pairs for the methods that use them: .csv or .json.
+        Pairs for the methods that use them, and to be held out: .csv or .json.
     on_conflict
         What to do about cannot-links that contradict must-links: end, or leave them out.
     seed
         Where random draws start from.
     """
     output.check({"the table": table, "--pairs": pairs})
-    choices = _chosen(methods)
-    if not 0 < how.test_size < 1 or how.splits < 2:
-        raise UsageError("--test-size is a share between 0 and 1, and --splits 2 or more.")
+    how.check()
     data = read_table(table, read)
+    choices = _chosen(methods, "pairs" if pairs is not None else labelled_rows(data))
     links = None if pairs is None else read_pairs(pairs, data.ids is not None)
     notes = check_pairs(links, data, pairs) + _check(choices, data, links)
-    _check_split_size(data, how.test_size)
     check_values(data, prepare.impute)
+    if links is not None and on_conflict == "drop":
+        notes += _contradicted(links)
+        links = links.without_conflicts()
     found, caught = _measure(
         {choice.name: _selector(choice, on_conflict, seed) for choice in choices},
         data,
-        _Steps(how.splits, show_bar=output.shows_progress),
+        _Steps(data.labels is not None, show_bar=output.shows_progress),
+        how,
+        seed,
         pairs=links,
         n_features=_numbers(n_features, data),
         top=_top(top, data),
-        test_size=how.test_size,
         prepare=prepare.transformer(data.is_sparse),
-        classifier=_classifier(how.classifier, seed),
-        random_state=seed,
     )
     notes += caught
     record = _record(found, data, prepare.describe(data.is_sparse), notes)
@@ -122,15 +153,21 @@ def compare(
     if output.json:
         say_json(record)
     elif not output.quiet:
-        say(_as_text(found, record))
+        say(as_text(found, record))
     if output.out is not None:
-        _write(output.out, found, record)
+        write(output.out, found, record)
     if output.report is not None:
-        _write_report(output.report, found, data, record["call"])
+        write_report(output.report, found, data, record["call"])
 
 
-def _chosen(names: str) -> list[Choice]:
-    found = {choice.name: choice for choice in map(method_named, _parts(names))}
+def _chosen(names: str | None, known: str) -> list[Choice]:
+    if known == "no":
+        raise UsageError(
+            "Methods are compared on labels or on held-out pairs. Name the column of labels by "
+            "--label, or give --pairs FILE."
+        )
+    wanted = COMPARED[known] if names is None else _parts(names)
+    found = {choice.name: choice for choice in map(method_named, wanted)}
     if not found:
         raise UsageError("--methods names no method. Write --methods fisher,relieff.")
     return list(found.values())
@@ -142,14 +179,12 @@ def _parts(text: str) -> list[str]:
 
 def _check(choices: list[Choice], data: Table, links: Any) -> list[str]:
     """Refuse methods that lack what they need; return what should be said, each thing once."""
-    if data.labels is None:
-        raise UsageError("Accuracy is measured on labels. Name their column by --label.")
     notes: list[str] = []
     for choice in choices:
         if choice.method.wraps:
             raise UsageError(f"{choice.name} works around another method; compare that one.")
         # Rows without a label are left out for methods that need labels.
-        if choice.needs != "labels" or None not in data.labels:
+        if choice.needs != "labels" or labelled_rows(data) != "some":
             notes += check_supervision(choice.name, choice.method, data, links)
     return list(dict.fromkeys(notes))
 
@@ -167,17 +202,28 @@ def _check_split_size(data: Table, test_size: float) -> None:
         )
 
 
+def _contradicted(links: Any) -> list[str]:
+    from linkselect.messages import many
+
+    count = links.n_conflicts
+    return [f"{many(count, 'cannot-link')} left out, which must-links contradict."] if count else []
+
+
 def _selector(choice: Choice, on_conflict: OnConflict, seed: int) -> Any:
     takes_it = on_conflict != "raise" and "on_conflict" in choice.parameters
     return make_selector(choice, [f"on_conflict={on_conflict}"] if takes_it else (), seed=seed)
 
 
 def _measure(
-    selectors: dict[str, Any], data: Table, steps: _Steps, **how: Any
+    selectors: dict[str, Any], data: Table, steps: _Steps, how: Measuring, seed: int, **options: Any
 ) -> tuple[Comparison, list[str]]:
     """Compare; return the result and the warnings."""
     from linkselect import evaluation
 
+    codes = None
+    if data.labels is not None:
+        _check_split_size(data, how.test_size)
+        codes = data.codes()
     with (
         warnings.catch_warnings(record=True) as caught,
         explained({"on_conflict": "--on-conflict drop"}),
@@ -187,11 +233,15 @@ def _measure(
         found = evaluation.compare(
             selectors,
             data.X,
-            data.codes(),
+            codes,
             sample_ids=data.ids,
-            n_splits=steps.n_splits,
+            n_splits=how.splits,
+            test_size=how.test_size,
+            classifier=_classifier(how.classifier, seed),
+            cv=evaluation.PairKFold(how.folds, n_repeats=how.repeats, random_state=seed),
+            random_state=seed,
             track=steps,
-            **how,
+            **options,
         )
     return found, list(dict.fromkeys(str(one.message) for one in caught))
 
@@ -230,22 +280,27 @@ def _classifier(name: Classifier, seed: int) -> Any:
 
 
 class _Steps:
-    """The method and the split at work, for a bar on a terminal and for errors."""
+    """The method and the split or fold at work, for a bar on a terminal and for errors."""
 
-    def __init__(self, n_splits: int, show_bar: bool) -> None:
-        self.n_splits = n_splits
+    def __init__(self, has_labels: bool, show_bar: bool) -> None:
+        self._kinds = iter(("split", "fold") if has_labels else ("fold",))
+        self._kind = ""
         self._show_bar = show_bar
         self._at_work: tuple[str, int] | None = None
+        self._n_parts = 0
 
     def __call__(self, steps: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-        for step in _progress(list(steps)) if self._show_bar else steps:
+        steps = list(steps)
+        self._kind = next(self._kinds)
+        self._n_parts = 1 + max((part for _, part in steps), default=0)
+        for step in _progress(steps) if self._show_bar else steps:
             self._at_work = step
             yield step
         self._at_work = None
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Add the method and the split to an error caused by a split with too few rows."""
+        """Add the method and the part to an error caused by a part with too few rows or pairs."""
         from linkselect.pairs import PairConflictError
 
         try:
@@ -255,11 +310,15 @@ class _Steps:
         except ValueError as error:
             if self._at_work is None or self._at_work[1] < 0:
                 raise
-            method, split = self._at_work
+            method, part = self._at_work
+            way_out = {
+                "split": "Only pairs with both ends among the training rows of a split count. Give "
+                "more pairs, or pass a smaller --test-size or another --seed.",
+                "fold": "The pairs of a fold are held out. Give more pairs, or pass other --folds.",
+            }[self._kind]
             raise InputError(
-                f"{method}, split {split + 1} of {self.n_splits}: {problem_of(error)} Only pairs "
-                "with both ends among the training rows of a split count. Give more pairs, or pass "
-                "a smaller --test-size or another --seed."
+                f"{method}, {self._kind} {part + 1} of {self._n_parts}: {problem_of(error)} "
+                f"{way_out}"
             ) from error
 
 
@@ -288,77 +347,3 @@ def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) 
         "rankings": rankings,
         "notes": notes,
     }
-
-
-def _as_text(found: Comparison, record: dict[str, Any]) -> str:
-    head = (
-        f"{record['source']}: {found.n_samples:,} rows, {found.n_features:,} features, "
-        f"{len(record['classes'])} classes. {record['preparation']}"
-    )
-    parts = [head, "\n".join(found.summary), _accuracy_table(found), _methods_table(found)]
-    if len(found.methods) > 1:
-        parts += [
-            _matrix(found, found.spearman, "Rank correlation (Spearman), fitted on all rows"),
-            _matrix(found, found.overlap, f"Share of the best {found.top} features in common"),
-        ]
-    return "\n\n".join(parts)
-
-
-def _accuracy_table(found: Comparison) -> str:
-    counts = found.accuracy[found.leader].n_features.tolist()
-    rows = [
-        [name, *(f"{100 * mean:.1f}±{100 * spread:.1f}" for mean, spread in _points(found, name))]
-        for name in [*found.mean_accuracy, *(set(found.accuracy) - set(found.methods))]
-    ]
-    table = text_table(["features", *map(str, counts)], rows, left=[0])
-    return f"Accuracy in %, mean ± standard deviation over splits\n{table}"
-
-
-def _points(found: Comparison, name: str) -> Iterator[tuple[float, float]]:
-    curve = found.accuracy[name]
-    return zip(curve.mean.tolist(), curve.spread.tolist(), strict=True)
-
-
-def _methods_table(found: Comparison) -> str:
-    rows = [
-        [
-            name,
-            f"{100 * mean:.1f} %",
-            _number(found.stability[name]),
-            f"{found.seconds[name]:.3f} s",
-            found.saw[name],
-        ]
-        for name, mean in found.mean_accuracy.items()
-    ]
-    header = ["method", "mean accuracy", "stability", "time", "used"]
-    return text_table(header, rows, left=[0, 4])
-
-
-def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.2f}"
-
-
-def _matrix(found: Comparison, values: Any, title: str) -> str:
-    rows = [[name, *map(_number, row)] for name, row in zip(found.methods, values, strict=True)]
-    return f"{title}\n{text_table(['', *found.methods], rows, left=[0])}"
-
-
-def _write(path: Path, found: Comparison, record: dict[str, Any]) -> None:
-    if path.suffix.lower() == ".json":
-        write_safely(path, lambda part: part.write_text(to_json(record) + "\n", "utf-8"))
-        return
-    rows = [
-        (name, split, count, value)
-        for name, curve in found.accuracy.items()
-        for split, values in enumerate(curve.values.tolist())
-        for count, value in zip(curve.n_features.tolist(), values, strict=True)
-    ]
-    keys = ("method", "split", "n_features", "accuracy")
-    write_columns(path, dict(zip(keys, map(list, zip(*rows, strict=True)), strict=True)))
-
-
-def _write_report(path: Path, found: Comparison, data: Table, call: str) -> None:
-    from linkselect.report import comparison_page
-
-    page = comparison_page(found, names=data.names, source=data.source, call=call)
-    write_safely(path, lambda part: part.write_text(page, "utf-8", newline="\n"))

@@ -3,6 +3,8 @@
 from linkselect.evaluation.accuracy import nearest_neighbor_curve
 from linkselect.evaluation.comparison import compare
 from linkselect.evaluation.curves import Curve, numbers_of_features
+from linkselect.evaluation.held_out import Estimate
+from linkselect.evaluation.measure import Difference, Measure
 from linkselect.evaluation.pair_auc import (
     PairAUC,
     PairCurve,
@@ -11,22 +13,34 @@ from linkselect.evaluation.pair_auc import (
     pair_scorer,
 )
 from linkselect.evaluation.pair_folds import PairKFold
-from linkselect.evaluation.result import Comparison, Difference
+from linkselect.evaluation.pair_result import HeldOutPairs
+from linkselect.evaluation.pair_worth import PairWorth, pair_worth
+from linkselect.evaluation.result import Comparison
 from linkselect.evaluation.significance import (
     corrected_t_test,
     holm,
     rank_correlation,
     top_overlap,
 )
+from linkselect.evaluation.suspects import SuspectPair, suspect_pairs
+from linkselect.evaluation.twins import Twin
+from linkselect.evaluation.validation import Validation, validate
 from linkselect.selectors.stability import kuncheva_index, nogueira_index
 
 __all__ = [
     "Comparison",
     "Curve",
     "Difference",
+    "Estimate",
+    "HeldOutPairs",
+    "Measure",
     "PairAUC",
     "PairCurve",
     "PairKFold",
+    "PairWorth",
+    "SuspectPair",
+    "Twin",
+    "Validation",
     "compare",
     "corrected_t_test",
     "holm",
@@ -37,6 +51,9 @@ __all__ = [
     "pair_auc",
     "pair_auc_curve",
     "pair_scorer",
+    "pair_worth",
     "rank_correlation",
+    "suspect_pairs",
     "top_overlap",
+    "validate",
 ]

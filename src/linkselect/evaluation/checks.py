@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
 from linkselect.evaluation.curves import RANDOM
-from linkselect.messages import GuidedValueError, many
+from linkselect.evaluation.pair_folds import PairKFold
+from linkselect.messages import GuidedTypeError, GuidedValueError, many
+from linkselect.selectors.method import describe
 
-__all__ = ["check_classes", "check_methods", "check_numbers"]
+__all__ = ["check_classes", "check_measurable", "check_methods", "check_numbers"]
 
 
 def check_methods(selectors: Mapping[str, Any]) -> None:
@@ -24,6 +26,30 @@ def check_methods(selectors: Mapping[str, Any]) -> None:
             f"A method is called {RANDOM!r}, but that is what features in random order are called "
             "in the result.",
             "Choose another name.",
+        )
+
+
+def check_measurable(
+    selectors: Mapping[str, Any], has_labels: bool, pairs: Any, cv: PairKFold | None
+) -> None:
+    """Refuse a comparison with nothing to measure on, and methods that lack labels."""
+    if cv is not None and not isinstance(cv, PairKFold):
+        raise GuidedTypeError(
+            f"cv={cv!r}, but it says how pairs are held out.", "Pass a PairKFold, or n_splits=."
+        )
+    if has_labels:
+        return
+    if pairs is None:
+        raise GuidedValueError(
+            "Methods are compared on labels or on held-out pairs, but there are neither.",
+            "Pass y, or pairs=.",
+        )
+    lacking = [name for name, one in selectors.items() if "labels" in describe(one).needs]
+    if lacking:
+        need = "needs" if len(lacking) == 1 else "need"
+        raise GuidedValueError(
+            f"{', '.join(lacking)} {need} labels, but there are only pairs.",
+            "Leave out what needs labels, or pass y.",
         )
 
 

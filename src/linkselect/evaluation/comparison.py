@@ -1,4 +1,4 @@
-"""Compare selectors on one data set: accuracy, agreement, stability, time, and who led."""
+"""Compare selectors on one data set: how good they are, how alike, how stable, how fast."""
 
 from __future__ import annotations
 
@@ -13,13 +13,29 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils.validation import check_consistent_length
 
 from linkselect.arrays import IntArray
-from linkselect.evaluation.checks import check_classes, check_methods, check_numbers
+from linkselect.evaluation.checks import (
+    check_classes,
+    check_measurable,
+    check_methods,
+    check_numbers,
+)
 from linkselect.evaluation.curves import numbers_of_features
 from linkselect.evaluation.measuring import Measurements, Split, Task, Track, measure
+from linkselect.evaluation.pair_comparison import (
+    PairMeasurements,
+    PairTask,
+    in_order_of_rows,
+    measure_pairs,
+    settled,
+)
+from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.evaluation.result import Comparison
 from linkselect.evaluation.significance import rank_correlation, top_overlap
 from linkselect.evaluation.statistics import paired_differences, stability_of_best
+from linkselect.given import Given
+from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels
+from linkselect.selectors.method import describe
 
 __all__ = ["compare"]
 
@@ -27,7 +43,7 @@ __all__ = ["compare"]
 def compare(
     selectors: Mapping[str, Any],
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     pairs: Pairs | None = None,
     sample_ids: Sequence[Hashable] | None = None,
@@ -35,22 +51,38 @@ def compare(
     top: int | None = None,
     n_splits: int = 20,
     test_size: float = 0.2,
+    cv: PairKFold | None = None,
     prepare: Any = None,
     classifier: Any = None,
     random_state: int = 0,
     track: Track = iter,
 ) -> Comparison:
-    """Compare selectors by what classifiers make of the features that they rank first.
+    """Compare selectors by accuracy on labels, by held-out pairs, or by both.
 
-    Labelled rows are split at random, classes in proportion, `n_splits` times. In each split
-    every selector is fitted on the training rows, a classifier learns from its first k features
-    for each k in `n_features`, and its accuracy on the test rows is measured. Unlabelled rows
-    are training rows in every split, for selectors that can use them.
+    With labels: labelled rows are split at random, classes in proportion, `n_splits` times. In each
+    split every selector is fitted on the training rows, a classifier learns from its first k
+    features for each k in `n_features`, and its accuracy on the test rows is measured. Unlabelled
+    rows are training rows in every split, for selectors that can use them.
 
-    Two methods are compared by their accuracy averaged over `n_features`, paired by split, with
-    the corrected resampled t-test (Nadeau & Bengio 2003), which takes into account that splits
-    overlap, and Holm's correction over all pairs of methods, a random choice of features
+    With pairs: the pairs are dealt out into folds so that none follows from the others. For each
+    fold every selector is fitted on all rows and the other pairs, and for each k in `n_features`
+    it is counted how often a held-out cannot-link is farther apart than a held-out must-link in its
+    first k features (`pair_auc`; 0.5 is chance). Selectors that look at nothing are fitted once. If
+    there are labels too, selectors that use them are left out here: labels imply the pairs.
+
+    Two methods are compared by their mean over `n_features`, paired by split or fold, with the
+    corrected resampled t-test (Nadeau & Bengio 2003), which takes into account that splits and
+    folds overlap, and Holm's correction over all pairs of methods, a random choice of features
     counting as one.
+
+    What held-out pairs are worth: on 29 data sets with 40 pairs, choosing the method by them lost
+    4.3 points of accuracy against the best of 8 methods, a method taken at random 8.1, and always
+    taking `ConsensusSelector` 3.0. They do not choose the number of features: in experiments on ten
+    data sets their best number reached 77.7 % accuracy, all features 85.2 %. And they are
+    pessimistic: a held-out pair that shares a sample with training pairs is told apart wrongly by
+    features that fit that sample by chance, so a method that learns from noise comes out below
+    0.5, and one that looks at nothing does not. A lead over the random choice can be
+    trusted more than a lag behind it.
 
     Parameters
     ----------
@@ -58,28 +90,34 @@ def compare(
         The methods by name. Their `n_features_to_select` is set to the largest of `n_features`.
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
-    y : array-like of shape (n_samples,)
+    y : array-like of shape (n_samples,), optional
         Labels; -1, None and NaN mean unlabelled, for every method.
     pairs : Pairs, optional
-        For methods that use pairs; those with both ends among the training rows count.
+        For methods that use pairs, and to be held out; needed if there are no labels. In splits of
+        rows, those with both ends among the training rows count.
     sample_ids : sequence of hashable, optional
-        The id of each row, by which pairs name samples. Default: row numbers.
+        The id of each row, by which pairs name samples. Default: the index of a pandas X, else row
+        numbers.
     n_features : ascending ints, optional
         The numbers of features. Default: `numbers_of_features`.
     top : int, optional
         How many of the best features agreement and stability look at; all if there are fewer.
         Default: 10, or half of all if there are fewer than 20.
     n_splits, test_size : int, float
-        How many splits, and the share of test rows.
+        How many splits of labelled rows, and the share of test rows.
+    cv : PairKFold, optional
+        How pairs are held out. Default: 5 folds, dealt 4 times with `random_state`.
     prepare : transformer, optional
-        Fills missing values or scales; fitted on training rows only.
+        Fills missing values or scales; fitted on training rows only, or on all rows for
+        held-out pairs.
     classifier : classifier, optional
         Default: the nearest neighbour.
     random_state : int, default=0
-        Determines the splits and the random choice.
+        Determines the splits, the folds and the random choice.
     track : callable, default=iter
         Wraps the iterable of steps (method, split); a progress bar may count them. Split -1
-        stands for all rows.
+        stands for all rows and pairs. With labels and pairs it is called twice: for splits of
+        rows, then for folds of pairs.
 
     Returns
     -------
@@ -93,21 +131,71 @@ def compare(
     >>> found = compare({"fisher": FisherScore(), "variance": VarianceScore()}, X, y, n_splits=5)
     >>> found.leader
     'fisher'
+
+    From pairs alone:
+
+    >>> from linkselect import ConstraintScore, Pairs
+    >>> pairs = Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=0)
+    >>> methods = {"constraint": ConstraintScore(), "variance": VarianceScore()}
+    >>> found = compare(methods, X, pairs=pairs)
+    >>> found.held_out_pairs.mean_auc["constraint"] > 0.9
+    True
     """
     samples = X.tocsr() if issparse(X) else np.asarray(X)
-    codes, _ = encode_labels(y)
-    check_consistent_length(samples, codes)
-    n_all = samples.shape[1]
+    n_samples, n_all = samples.shape
     counts = np.asarray(numbers_of_features(n_all) if n_features is None else n_features)
     top = min(10, max(1, n_all // 2)) if top is None else top
     check_methods(selectors)
-    check_classes(codes, has_minus_one=bool(np.any(np.asarray(y) == -1)))
     check_numbers(counts, n_all, top, n_splits, test_size)
-    task = Task(samples, codes, pairs, sample_ids, counts, prepare, classifier)
+    check_measurable(selectors, y is not None, pairs, cv)
+    given = Given.read(X, y, pairs, sample_ids)
+    ids = None if given.sample_ids is None else tuple(given.sample_ids)
+    codes = np.full(n_samples, -1) if y is None else encode_labels(y)[0]
+    check_consistent_length(samples, codes)
     sized = {name: _sized(selector, counts[-1]) for name, selector in selectors.items()}
-    splits = list(_splits(codes, n_splits, test_size, random_state))
-    measured = measure(task, sized, splits, np.random.default_rng(random_state), track)
-    return _put_together(task, sized, splits, measured, min(top, n_all), test_size)
+    task = Task(samples, codes, pairs, ids, counts, prepare, classifier)
+    folds = _pair_task(task, sized, cv, random_state, given.ids_are_index)
+    top, measured, splits = min(top, n_all), None, []
+    if y is not None:
+        check_classes(codes, has_minus_one=bool(np.any(np.asarray(y) == -1)))
+        splits = list(_splits(codes, n_splits, test_size, random_state))
+        measured = measure(task, sized, splits, np.random.default_rng(random_state), track)
+    by_pairs = None
+    if folds is not None:
+        orders = None if measured is None else measured.orders
+        seen = {name: one for name, one in sized.items() if y is None or not _uses_labels(one)}
+        random = np.random.default_rng(random_state)
+        by_pairs = measure_pairs(folds, seen, top, random, track, orders)
+    return _put_together(task, sized, splits, measured, by_pairs, top, test_size)
+
+
+def _uses_labels(selector: Any) -> bool:
+    return describe(selector).sees not in ("pairs", "nothing")
+
+
+def _pair_task(
+    task: Task,
+    selectors: Mapping[str, Any],
+    cv: PairKFold | None,
+    random_state: int,
+    ids_are_index: bool,
+) -> PairTask | None:
+    """Deal the pairs out into folds; with labels, do without if there are too few of them."""
+    has_labels = bool((task.codes >= 0).any())
+    if task.pairs is None or (has_labels and all(map(_uses_labels, selectors.values()))):
+        return None
+    ids, n_samples = task.sample_ids, task.X.shape[0]
+    try:
+        pairs = task.pairs.restrict(ids or range(n_samples)) if has_labels else task.pairs
+        pairs = settled(pairs, selectors.values())
+        by_row = in_order_of_rows(pairs, n_samples, ids, ids_are_index=ids_are_index)
+        X = task.X if task.prepare is None else clone(task.prepare).fit_transform(task.X)
+        return PairTask.deal(X, by_row, task.counts, cv, random_state)
+    except GuidedValueError as error:
+        if not has_labels:
+            raise
+        warn_user(f"Held-out pairs are not measured. {error.problem}")
+        return None
 
 
 def _sized(selector: Any, n_features: int) -> Any:
@@ -126,31 +214,49 @@ def _put_together(
     task: Task,
     selectors: Mapping[str, Any],
     splits: Sequence[Split],
-    measured: Measurements,
+    measured: Measurements | None,
+    by_pairs: PairMeasurements | None,
     top: int,
     test_size: float,
 ) -> Comparison:
-    """Derive agreement, stability and differences from what was measured."""
+    """Derive agreement from the rankings, and take the rest from what was measured."""
+    rankings = (measured or by_pairs).orders  # type: ignore[union-attr]
+    ranks = np.array([np.argsort(order) + 1 for order in rankings.values()])
     n_samples, n_features = task.X.shape
-    ranks = np.array([np.argsort(order) + 1 for order in measured.orders.values()])
-    stability = {
-        name: stability_of_best(orders, top) for name, orders in measured.split_orders.items()
-    }
+    held_out = None if by_pairs is None else by_pairs.held_out
     return Comparison(
         methods=tuple(selectors),
         n_samples=n_samples,
         n_features=n_features,
-        n_splits=len(splits),
-        test_size=test_size,
-        classifier="1-NN" if task.classifier is None else type(task.classifier).__name__,
-        accuracy=measured.accuracy,
-        all_features=measured.all_features,
+        **_by_labels(task, splits, measured, test_size),
         top=top,
         spearman=tuple(map(tuple, rank_correlation(ranks).tolist())),
         overlap=tuple(map(tuple, top_overlap(ranks, top).tolist())),
-        stability=stability,
-        seconds=measured.seconds,
-        rankings={name: tuple(order.tolist()) for name, order in measured.orders.items()},
+        stability=_stability(measured, top) or held_out.stability,  # type: ignore[union-attr]
+        seconds=(measured or held_out).seconds,  # type: ignore[union-attr]
+        rankings={name: tuple(order.tolist()) for name, order in rankings.items()},
         saw={name: task.supervision_text(selector) for name, selector in selectors.items()},
-        differences=paired_differences(measured.accuracy, *map(len, splits[0])),
+        held_out_pairs=held_out,
     )
+
+
+def _stability(measured: Measurements | None, top: int) -> dict[str, float]:
+    by_method = {} if measured is None else measured.split_orders
+    return {name: stability_of_best(orders, top) for name, orders in by_method.items()}
+
+
+def _by_labels(
+    task: Task, splits: Sequence[Split], measured: Measurements | None, test_size: float
+) -> dict[str, Any]:
+    """Return what labels told; nothing if there are none."""
+    if measured is None:
+        names = ("n_splits", "test_size", "classifier", "accuracy", "all_features", "differences")
+        return dict.fromkeys(names)
+    return {
+        "n_splits": len(splits),
+        "test_size": test_size,
+        "classifier": "1-NN" if task.classifier is None else type(task.classifier).__name__,
+        "accuracy": measured.accuracy,
+        "all_features": measured.all_features,
+        "differences": paired_differences(measured.accuracy, *map(len, splits[0])),
+    }

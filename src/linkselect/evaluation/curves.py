@@ -1,4 +1,4 @@
-"""Accuracy against the number of features: what every comparison measures."""
+"""Values against the number of features: what every comparison measures."""
 
 from __future__ import annotations
 
@@ -37,6 +37,15 @@ class Curve:
     def spread(self) -> NDArray[Any]:
         """The standard deviation over runs, at each number of features."""
         return self.values.std(axis=0)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return everything as plain data that JSON can hold."""
+        return {
+            "n_features": self.n_features.tolist(),
+            "mean": self.mean.tolist(),
+            "spread": self.spread.tolist(),
+            "values": self.values.tolist(),
+        }
 
 
 def numbers_of_features(n_all: int, most: int = 100) -> tuple[int, ...]:

@@ -125,7 +125,10 @@ class Task:
         if sees == "pairs" and self.pairs is not None:
             present = self.pairs.restrict(self._ids(np.arange(len(self.codes))))
             return many(present.n_must + present.n_cannot, "pair")
-        return f"the labels of {many(int((self.codes >= 0).sum()), 'sample')}"
+        n_labelled = int((self.codes >= 0).sum())
+        if n_labelled == 0:  # it would have looked at labels
+            return "neither labels nor pairs"
+        return f"the labels of {many(n_labelled, 'sample')}"
 
     def _ids(self, rows: IntArray) -> list[Hashable]:
         numbers = rows.tolist()

@@ -23,7 +23,16 @@ from linkselect.messages import GuidedValueError
 from linkselect.pairs import Pairs
 from linkselect.supervision import present_pairs
 
-__all__ = ["CHANCE", "PairAUC", "PairCurve", "pair_auc", "pair_auc_curve", "pair_scorer"]
+__all__ = [
+    "CHANCE",
+    "PairAUC",
+    "PairCurve",
+    "auc_of_distances",
+    "pair_auc",
+    "pair_auc_curve",
+    "pair_scorer",
+    "squared_distances",
+]
 
 CHANCE = 0.5
 
@@ -76,8 +85,8 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
     samples, must, cannot = _rows(X, pairs, sample_ids)
     _check_both(must, cannot)
     everything = np.arange(samples.shape[1])
-    apart = [_distances(samples, links, everything)[:, -1] for links in (must, cannot)]
-    return _auc(apart[0], apart[1])
+    apart = [squared_distances(samples, links, everything)[:, -1] for links in (must, cannot)]
+    return auc_of_distances(apart[0], apart[1])
 
 
 @dataclass(frozen=True)
@@ -247,7 +256,7 @@ def _check_both(must: IntArray, cannot: IntArray) -> None:
             )
 
 
-def _distances(samples: Any, links: IntArray, order: IntArray) -> FloatArray:
+def squared_distances(samples: Any, links: IntArray, order: IntArray) -> FloatArray:
     """Return the squared distances of links in the first 1, 2, ... features of an order."""
     if issparse(samples):
         ends = [samples[links[:, end]][:, order].toarray().astype(np.float64) for end in (0, 1)]
@@ -261,11 +270,14 @@ def _auc_over_counts(
 ) -> list[PairAUC]:
     samples, must, cannot = _rows(X, test, ids)
     best = np.asarray(order)[: counts[-1]]
-    together, apart = _distances(samples, must, best), _distances(samples, cannot, best)
-    return [_auc(together[:, count - 1], apart[:, count - 1]) for count in counts]
+    together, apart = (
+        squared_distances(samples, must, best),
+        squared_distances(samples, cannot, best),
+    )
+    return [auc_of_distances(together[:, count - 1], apart[:, count - 1]) for count in counts]
 
 
-def _auc(together: FloatArray, apart: FloatArray) -> PairAUC:
+def auc_of_distances(together: FloatArray, apart: FloatArray) -> PairAUC:
     """Compare the distances of must-links with those of cannot-links."""
     m, n = len(together), len(apart)
     ranks = rankdata(np.concatenate([together, apart]))

@@ -52,11 +52,8 @@ class PairKFold:
     """
 
     def __init__(self, n_splits: int = 5, *, n_repeats: int = 1, random_state: Any = None) -> None:
-        for name, value, least in (("n_splits", n_splits, 2), ("n_repeats", n_repeats, 1)):
-            if not isinstance(value, int | np.integer) or value < least:
-                raise GuidedValueError(
-                    f"{name}={value!r}, but it is a whole number.", f"Choose {least} or more."
-                )
+        _check_number("n_splits", n_splits, 2)
+        _check_number("n_repeats", n_repeats, 1)
         self.n_splits = n_splits
         self.n_repeats = n_repeats
         self.random_state = random_state
@@ -100,6 +97,13 @@ class PairKFold:
                 f"each other, so there are {fewest} folds instead of {self.n_splits}."
             )
         return min(self.n_splits, fewest)
+
+
+def _check_number(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int | np.integer) or value < least:
+        raise GuidedValueError(
+            f"{name}={value!r}, but it is a whole number.", f"Choose {least} or more.", name
+        )
 
 
 def _groups(pairs: Pairs) -> tuple[IntArray, IntArray]:

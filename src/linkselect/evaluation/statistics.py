@@ -9,7 +9,7 @@ import numpy as np
 
 from linkselect.arrays import IntArray
 from linkselect.evaluation.curves import Curve
-from linkselect.evaluation.result import Difference
+from linkselect.evaluation.measure import Difference
 from linkselect.evaluation.significance import corrected_t_test, holm
 from linkselect.selectors.stability import nogueira_index
 
@@ -24,9 +24,9 @@ def paired_differences(
     Parameters
     ----------
     curves : dict of str to Curve
-        The accuracy of each method, one row for each split.
+        What was measured of each method, one row for each split.
     n_train, n_test : int
-        The numbers of training and of test rows in each split.
+        The numbers of training and of test rows, or pairs, in each split.
     """
     means = {name: curve.values.mean(axis=1) for name, curve in curves.items()}
     tested = []

@@ -20,6 +20,7 @@ from linkselect.report.summary import plain_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from linkselect.evaluation.measure import Measure
     from linkselect.evaluation.result import Comparison
 
 __all__ = ["comparison_page", "write_comparison"]
@@ -55,7 +56,7 @@ def comparison_page(
         source=None if source is None else plain_text(source),
         call=None if call is None else plain_text(call),
         methods=_methods(comparison),
-        differences=_differences(comparison),
+        measures=[_measure(one, comparison.level) for one in comparison.measures],
         best=_best_features(comparison, names),
         pictures=_pictures(comparison) if have_matplotlib() else None,
         version=linkselect.__version__,
@@ -87,17 +88,13 @@ def write_comparison(
 def _methods(found: Comparison) -> list[dict[str, Any]]:
     slowest = max(found.seconds.values(), default=0.0)
     rows = []
-    for name, mean in found.mean_accuracy.items():
-        curve = found.accuracy[name]
-        best = int(curve.mean.argmax())
+    for name in found.ranked:
         stability, seconds = found.stability[name], found.seconds[name]
         rows.append(
             {
                 "name": plain_text(name),
                 "used": found.saw[name],
-                "mean": f"{mean:.1%}",
-                "mean_share": f"{100 * mean:.1f}%",
-                "peak": f"{curve.mean[best]:.1%} with {curve.n_features[best]:,}",
+                "measured": [_mean(measure, name) for measure in found.measures],
                 "stability": "" if np.isnan(stability) else f"{stability:.2f}",
                 "stability_share": f"{100 * np.clip(np.nan_to_num(stability), 0, 1):.1f}%",
                 "seconds": f"{seconds:.3g} s",
@@ -107,17 +104,35 @@ def _methods(found: Comparison) -> list[dict[str, Any]]:
     return rows
 
 
-def _differences(found: Comparison) -> list[dict[str, Any]]:
-    return [
+def _mean(measure: Measure, name: str) -> dict[str, str] | None:
+    """Return a method's mean and best value as text; None if it was not measured."""
+    if name not in measure.means:
+        return None
+    mean, curve = measure.means[name], measure.curves[name]
+    best = int(curve.mean.argmax())
+    return {
+        "mean": _value(measure, mean),
+        "share": f"{100 * mean:.1f}%",
+        "peak": f"{_value(measure, curve.mean[best])} with {curve.n_features[best]:,}",
+    }
+
+
+def _measure(measure: Measure, level: float) -> dict[str, Any]:
+    differences = [
         {
             "better": plain_text(one.better),
             "worse": plain_text(one.worse),
-            "points": f"{100 * one.mean:.1f}",
+            "gap": measure.gap_text(one.mean).removesuffix(" points"),
             "p": p_text(one.p_adjusted).removeprefix("= "),
-            "shown": one.p_adjusted < found.level,
+            "shown": one.p_adjusted < level,
         }
-        for one in found.differences
+        for one in measure.differences
     ]
+    return {"name": measure.name, "differences": differences}
+
+
+def _value(measure: Measure, value: float) -> str:
+    return f"{value:.1%}" if measure.name == "accuracy" else measure.value_text(value)
 
 
 def _best_features(found: Comparison, names: Sequence[str] | None) -> dict[str, list[str]]:
@@ -129,24 +144,29 @@ def _best_features(found: Comparison, names: Sequence[str] | None) -> dict[str, 
         )
     return {
         plain_text(name): [plain_text(named[place]) for place in found.rankings[name][: found.top]]
-        for name in found.mean_accuracy
+        for name in found.ranked
     }
 
 
 def _pictures(found: Comparison) -> dict[str, str]:
-    def draw_curves(ax: Axes) -> None:
-        curves(found.accuracy, ax=ax)
-        with_all = float(np.mean(found.all_features))
-        ax.axhline(with_all, color=MUTED, linewidth=1.0, dashes=(2, 3))
-
     def draw_heat_map(ax: Axes) -> None:
         correlation, overlap = np.array(found.spearman), np.array(found.overlap)
         draw_agreement(ax, list(found.methods), correlation, overlap, found.top)
 
-    drawn = {"accuracy": draw_svg(draw_curves, "accuracy", "Accuracy curves", 7.2, 4.2)}
+    drawn: dict[str, str] = {measure.name: _draw_curves(measure) for measure in found.measures}
     if len(found.methods) > 1:
         side = min(1.9 + 0.62 * len(found.methods), 8.0)
         drawn["agreement"] = draw_svg(
             draw_heat_map, "agreement", "Agreement of the rankings", side + 1.6, side
         )
     return drawn
+
+
+def _draw_curves(measure: Measure) -> str:
+    def draw(ax: Axes) -> None:
+        curves(measure.curves, ax=ax)
+        ax.set_ylabel(measure.name)
+        ax.axhline(measure.with_all, color=MUTED, linewidth=1.0, dashes=(2, 3))
+
+    title = "Accuracy curves" if measure.name == "accuracy" else "AUC curves of held-out pairs"
+    return draw_svg(draw, measure.name.lower(), title, 7.2, 4.2)

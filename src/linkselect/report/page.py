@@ -14,7 +14,8 @@ from typing import Any
 from linkselect.files import written_whole
 from linkselect.messages import many
 from linkselect.report.pictures import have_matplotlib, report_pictures
-from linkselect.report.schema import RankingSummary, Score, Summary
+from linkselect.report.schema import Score, Summary
+from linkselect.report.validation import again_lines, twin_lines
 from linkselect.views import score_text
 
 __all__ = ["render", "render_page", "write_page", "write_report"]
@@ -51,19 +52,39 @@ def render(summary: Summary) -> str:
     """
     ranking = summary["ranking"]
     finite = [abs(score) for score in ranking["score"] if isinstance(score, int | float)]
+    found = summary.get("validation")
+    columns = {**ranking, **_validation_columns(summary)}
     return render_page(
         "report.html",
         summary=summary,
         headline=_headline(summary),
+        validation=found,
+        validation_lines=[] if found is None else [*again_lines(found), *twin_lines(found)],
         pictures=report_pictures(summary) if have_matplotlib() else None,
-        rows=_rows(ranking, ROWS_PER_PAGE),
-        table={**ranking, "rows_per_page": ROWS_PER_PAGE, "largest": max(finite, default=0.0)},
+        rows=_rows(columns, ROWS_PER_PAGE),
+        table={**columns, "rows_per_page": ROWS_PER_PAGE, "largest": max(finite, default=0.0)},
     )
 
 
-def _rows(ranking: RankingSummary, n_rows: int) -> list[dict[str, Any]]:
-    columns = zip(*ranking.values(), strict=True)
-    return [dict(zip(ranking, row, strict=True)) for row in islice(columns, n_rows)]
+def _rows(columns: dict[str, Any], n_rows: int) -> list[dict[str, Any]]:
+    cells = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in islice(cells, n_rows)]
+
+
+def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
+    """Return how often each feature is selected again, and its twins; None if not selected."""
+    found = summary.get("validation")
+    if found is None or not found["selected_again"]:
+        return {}
+    twins = [
+        ", ".join(f"{one['feature']} ({one['correlation']:.2f})" for one in others)
+        for others in found["twins"]
+    ]
+    selected = summary["ranking"]["selected"]
+    return {
+        name: [next(values, None) if chosen else None for chosen in selected]
+        for name, values in (("again", iter(found["selected_again"])), ("twins", iter(twins)))
+    }
 
 
 def _headline(summary: Summary) -> str:

@@ -7,6 +7,7 @@ from typing import Literal, NotRequired, TypedDict
 __all__ = [
     "ClassSize",
     "DataSummary",
+    "EstimateSummary",
     "MaskSummary",
     "MethodSummary",
     "Parameter",
@@ -15,6 +16,8 @@ __all__ = [
     "Score",
     "Summary",
     "SupervisionSummary",
+    "TwinSummary",
+    "ValidationSummary",
     "ViewSummary",
 ]
 
@@ -117,6 +120,43 @@ class MaskSummary(TypedDict):
     pixels: list[list[int]]
 
 
+class EstimateSummary(TypedDict):
+    """What the selected number of features is worth on held-out pairs or labels."""
+
+    measure: Literal["pair AUC", "1-NN accuracy"]
+    value: float
+    standard_error: float
+    chance: float
+    all_features: float
+    random_features: float
+    n_folds: int
+    n_held_out: int
+
+
+class TwinSummary(TypedDict):
+    """Another feature that says the same."""
+
+    feature: str
+    correlation: float
+
+
+class ValidationSummary(TypedDict):
+    """How far to trust the ranking; `reason` says why there is no estimate.
+
+    `selected` names the selected features, best first. For each of them `selected_again` has the
+    share of resamples in which it is selected again, and for the first 200 `twins` has those that
+    say the same.
+    """
+
+    better_than_chance: bool | None
+    estimate: EstimateSummary | None
+    reason: str | None
+    n_resamples: int
+    selected: list[str]
+    selected_again: list[float]
+    twins: list[list[TwinSummary]]
+
+
 class Summary(TypedDict):
     """What a report says about a fitted selector."""
 
@@ -130,6 +170,7 @@ class Summary(TypedDict):
     path: PathSummary | None
     view: ViewSummary | None
     mask: MaskSummary | None
+    validation: ValidationSummary | None
     notes: list[str]
     warnings: list[str]
     seconds: float | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy
@@ -29,10 +29,15 @@ from linkselect.report.schema import (
     Score,
     Summary,
     SupervisionSummary,
+    ValidationSummary,
     ViewSummary,
 )
+from linkselect.report.validation import describe_validation, warning_of
 from linkselect.selectors.method import describe
 from linkselect.views import check_shape, pair_rows, two_dimensional_view
+
+if TYPE_CHECKING:
+    from linkselect.evaluation import Validation
 
 __all__ = ["plain_number", "plain_text", "summarize"]
 
@@ -59,6 +64,7 @@ def summarize(
     warnings: Sequence[str] = (),
     seconds: float | None = None,
     view: bool = True,
+    validation: Validation | None = None,
 ) -> Summary:
     """Gather what a report says about a fitted selector, as plain data.
 
@@ -91,13 +97,16 @@ def summarize(
         How long that took.
     view : bool, default=True
         Whether to place samples in two dimensions, if there are pairs to draw.
+    validation : Validation, optional
+        What `linkselect.evaluation.validate` found. If the ranking is not better than chance, that
+        is the first of the notes.
 
     Returns
     -------
     dict
         `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`, `path`, `view`,
-        `mask`, `notes`, `warnings` and `seconds`; `linkselect.report.schema.Summary` has the
-        type of each.
+        `mask`, `validation`, `notes`, `warnings` and `seconds`; `linkselect.report.schema.Summary`
+        has the type of each.
 
     Examples
     --------
@@ -119,6 +128,7 @@ def summarize(
     ranking = _describe_ranking(selector)
     if notes is None:
         notes = _ignored(type(selector).__name__, (y, used_y), (pairs, used_pairs))
+    found, doubts = _describe_validation(selector, validation)
     return {
         "source": None if source is None else plain_text(source),
         "call": plain_text(call or _python_call(selector, used_y, used_pairs, sample_ids)),
@@ -130,7 +140,8 @@ def summarize(
         "path": _describe_path(selector),
         "view": _describe_view(X, used_pairs, ids) if view else None,
         "mask": _describe_mask(selector, image_shape, image_order),
-        "notes": [*map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
+        "validation": found,
+        "notes": [*doubts, *map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
     }
@@ -354,6 +365,18 @@ def _describe_mask(
     selected = selector.get_support()
     pixels = selected.reshape(check_shape(shape, len(selected)), order=order)
     return {"pixels": pixels.astype(int).tolist()}
+
+
+def _describe_validation(
+    selector: Any, validation: Validation | None
+) -> tuple[ValidationSummary | None, list[str]]:
+    """Return what was found, and the doubt to begin with if there is one."""
+    if validation is None:
+        return None, []
+    names = [plain_text(name) for name in _check_feature_names_in(selector)]
+    found = describe_validation(validation, names)
+    doubt = warning_of(found)
+    return found, [] if doubt is None else [doubt]
 
 
 def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) -> str:

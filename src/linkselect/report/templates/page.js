@@ -86,6 +86,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     feature: (a, b) => place(a) - place(b),
     score: (a, b) => (scores[a] === scores[b] ? 0 : scores[a] - scores[b]),
     selected: (a, b) => data.selected[b] - data.selected[a],
+    again: (a, b) => data.again[a] - data.again[b],
   };
 
   const choose = () => {
@@ -96,8 +97,9 @@ for (const button of document.querySelectorAll("[data-copy]")) {
       if (wanted === "" || names[row].includes(wanted)) kept.push(row);
     }
     const sign = state.descending ? -1 : 1;
-    const missing = (row) => Number(state.key === "score" && scores[row] === null);
-    // What has no score comes last either way; ties keep the order of ranks.
+    const values = { score: scores, again: data.again }[state.key];
+    const missing = (row) => Number(values !== undefined && values[row] === null);
+    // What has no value comes last either way; ties keep the order of ranks.
     kept.sort((a, b) => missing(a) - missing(b) || (missing(a) ? 0 : sign * compare[state.key](a, b)) || data.rank[a] - data.rank[b]);
     rows = kept;
   };
@@ -118,6 +120,11 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     score.style.setProperty("--share", share(scores[row]));
     const rank = cell(data.rank[row].toLocaleString("en"), "number");
     element.append(rank, name, score, cell(data.selected[row] ? "yes" : "no"));
+    if (data.again) {
+      const twins = cell(data.twins[row] ?? "", "name");
+      twins.dir = "auto";
+      element.append(cell(data.again[row] === null ? "" : data.again[row].toFixed(2), "number"), twins);
+    }
     return element;
   };
 

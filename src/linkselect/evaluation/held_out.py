@@ -1,0 +1,226 @@
+"""What a ranking is worth on supervision that it has not seen, beside chance."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.model_selection import StratifiedKFold
+
+from linkselect.arrays import FloatArray, IntArray
+from linkselect.blocks import BLOCK_SIZE, map_threads, row_block, slices
+from linkselect.evaluation.pair_auc import CHANCE, auc_of_distances
+from linkselect.evaluation.pair_folds import PairKFold
+from linkselect.messages import GuidedValueError, many
+from linkselect.pairs import Pairs, encode_labels
+from linkselect.selectors.method import describe
+
+__all__ = ["Estimate", "HeldOut", "LabelFolds", "PairFolds", "class_codes"]
+
+# Progress is reported after this many folds; the number must not depend on the threads.
+FOLDS_PER_STEP = 2
+RANDOM_CHOICES = 5
+# Nearest neighbours of more rows cost more than they tell.
+MOST_ROWS = 2000
+# About one in forty rankings that know nothing is called better than chance.
+STANDARD_ERRORS = 2.0
+
+Track = Callable[[Iterable[Any]], Iterable[Any]]
+Fold = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the selected number of features is worth on held-out supervision.
+
+    Attributes
+    ----------
+    measure : {"pair AUC", "1-NN accuracy"}
+        How often a held-out cannot-link is farther apart than a held-out must-link, or how often
+        the nearest labelled row tells the class of a held-out row.
+    value, standard_error : float
+        The estimate. Repeating it on other data like these would give about as much, give or take
+        two standard errors.
+    chance : float
+        What knowing nothing gives: 0.5, or the share of the largest class.
+    all_features, random_features : float
+        The same measure in all features, and in as many features chosen at random.
+    n_folds, n_held_out : int
+        How many folds, and how many pairs or rows were held out in all.
+    """
+
+    measure: Literal["pair AUC", "1-NN accuracy"]
+    value: float
+    standard_error: float
+    chance: float
+    all_features: float
+    random_features: float
+    n_folds: int
+    n_held_out: int
+
+    @property
+    def better_than_chance(self) -> bool:
+        """Whether it exceeds chance by more than two standard errors."""
+        return self.value - self.chance > STANDARD_ERRORS * self.standard_error
+
+
+class HeldOut:
+    """Folds of some supervision: what to fit on, and what a choice of features is worth."""
+
+    folds: list[Fold]
+
+    def order(self, selector: Any, fold: Fold) -> IntArray:
+        """Rank the features by what a fold leaves."""
+        raise NotImplementedError
+
+    def worth(self, features: IntArray, fold: Fold) -> tuple[float, float]:
+        """Measure a choice of features on what a fold holds out, with the standard error."""
+        raise NotImplementedError
+
+    def estimate(
+        self,
+        selector: Any,
+        n_selected: int,
+        n_features: int,
+        rng: np.random.RandomState,
+        track: Track,
+    ) -> dict[str, Any]:
+        """Measure the best features of every fold, all features, and some chosen at random."""
+        choices = [
+            [rng.permutation(n_features)[:n_selected] for _ in range(RANDOM_CHOICES)]
+            for _ in self.folds
+        ]
+        everything = np.arange(n_features)
+
+        def work(fold: int) -> list[tuple[float, float]]:
+            best = self.order(clone(selector), self.folds[fold])[:n_selected]
+            wanted = [best, everything, *choices[fold]]
+            return [self.worth(features, self.folds[fold]) for features in wanted]
+
+        found: list[Any] = []
+        for part in track(slices(len(self.folds), FOLDS_PER_STEP)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the fit on everything has warned already
+                found += map_threads(work, [*range(len(self.folds))][part])
+        values = np.array(found)
+        return {
+            "value": float(values[:, 0, 0].mean()),
+            "standard_error": float(np.sqrt(np.mean(values[:, 0, 1] ** 2) / len(values))),
+            "all_features": float(values[:, 1, 0].mean()),
+            "random_features": float(values[:, 2:, 0].mean()),
+            "n_folds": len(values),
+        }
+
+
+class PairFolds(HeldOut):
+    """Pairs held out; the samples are not split."""
+
+    def __init__(
+        self, X: Any, pairs: Pairs, ids: tuple[Hashable, ...], n_folds: int, seed: int
+    ) -> None:
+        # Cannot-links that contradict must-links did not count in the fit either.
+        held = pairs.restrict(ids).without_conflicts()
+        self._X, self._ids = (X.tocsr() if issparse(X) else X), ids
+        self._row_of = {sample: row for row, sample in enumerate(ids)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the estimate says how many folds there were
+            self.folds = list(PairKFold(n_folds, random_state=seed).split(held))
+        self.n_held_out = held.n_must + held.n_cannot
+
+    def order(self, selector: Any, fold: Fold) -> IntArray:
+        """Rank by all samples and the pairs that are left."""
+        return selector.fit(self._X, pairs=fold[0], sample_ids=self._ids).order_
+
+    def worth(self, features: IntArray, fold: Fold) -> tuple[float, float]:
+        """Compare the distances of held-out must-links and cannot-links."""
+        must, cannot = fold[1].rows(self._row_of)
+        found = auc_of_distances(*(_distances(self._X, one, features) for one in (must, cannot)))
+        return found.auc, found.standard_error
+
+    def summary(self, **measured: Any) -> Estimate:
+        """Name what was measured."""
+        return Estimate("pair AUC", chance=CHANCE, n_held_out=self.n_held_out, **measured)
+
+
+class LabelFolds(HeldOut):
+    """Labelled rows held out, each once; all other rows stay for the fit."""
+
+    def __init__(self, X: Any, codes: IntArray, n_folds: int, seed: int) -> None:
+        self._X, self._codes = (X.tocsr() if issparse(X) else X), codes
+        labelled = np.flatnonzero(codes >= 0)
+        sizes = np.bincount(codes[labelled]) if len(labelled) else np.zeros(1, dtype=np.intp)
+        if np.count_nonzero(sizes) < 2 or sizes.max() < 2 or len(sizes) > len(labelled) / 2:
+            n_classes = np.count_nonzero(sizes)
+            classes = "1 class" if n_classes == 1 else f"{n_classes:,} classes"
+            raise GuidedValueError(
+                f"y has {many(len(labelled), 'label')} of {classes}, but holding some out needs "
+                "two classes, with two rows each on average."
+            )
+        rng = np.random.RandomState(seed)
+        if len(labelled) > MOST_ROWS:
+            labelled = np.sort(rng.choice(labelled, MOST_ROWS, replace=False))
+        self._labelled = labelled
+        known = codes[labelled]
+        self.chance = float(np.bincount(known).max() / len(known))
+        splitter = StratifiedKFold(
+            min(n_folds, int(np.bincount(known).max())), shuffle=True, random_state=seed
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # small classes are not in every fold
+            places = list(splitter.split(known, known))
+        self.folds = [(labelled[train], labelled[test]) for train, test in places]
+
+    def order(self, selector: Any, fold: Fold) -> IntArray:
+        """Rank by all rows but those held out."""
+        rows = np.setdiff1d(np.arange(len(self._codes)), fold[1])
+        if describe(selector).sees == "labels":
+            rows = rows[self._codes[rows] >= 0]
+        return selector.fit(self._X[rows], self._codes[rows]).order_
+
+    def worth(self, features: IntArray, fold: Fold) -> tuple[float, float]:
+        """Classify the held-out rows by their nearest labelled row."""
+        train, test = (self._X[rows][:, features] for rows in fold)
+        if not issparse(train):
+            # Centred first: products of large numbers would hide small differences.
+            middle = np.mean(train, axis=0, dtype=np.float64)
+            train, test = train - middle, test - middle
+        nearest = fold[0][pairwise_distances_argmin(test, train)]
+        hits = np.count_nonzero(self._codes[nearest] == self._codes[fold[1]])
+        n_test = len(fold[1])
+        # One more hit and one more miss: no finite number of rows is certain.
+        shrunk = (hits + 1) / (n_test + 2)
+        return hits / n_test, float(np.sqrt(shrunk * (1 - shrunk) / n_test))
+
+    def summary(self, **measured: Any) -> Estimate:
+        """Name what was measured."""
+        n_held_out = len(self._labelled)
+        return Estimate("1-NN accuracy", chance=self.chance, n_held_out=n_held_out, **measured)
+
+
+def class_codes(selector: Any, y: Any) -> IntArray:
+    """Number the classes from 0; -1 is unlabelled, unless the method needs every label."""
+    labels = np.asarray(y).ravel()
+    if describe(selector).sees == "labels":
+        return np.unique(labels, return_inverse=True)[1].ravel()
+    return encode_labels(labels)[0]
+
+
+def _distances(X: Any, links: IntArray, features: IntArray) -> FloatArray:
+    """Return the squared distance of every pair in some features, a few pairs at a time."""
+    found = np.empty(len(links))
+    for part in slices(len(links), max(1, BLOCK_SIZE // max(1, len(features)))):
+        ends = links[part].T
+        if issparse(X):
+            apart = np.subtract(
+                *(X[rows].astype(np.float64)[:, features].toarray() for rows in ends)
+            )
+        else:
+            apart = np.subtract(*(row_block(X, rows)[:, features] for rows in ends))
+        found[part] = np.einsum("ij,ij->i", apart, apart)
+    return found

@@ -1,0 +1,201 @@
+"""Rank on training pairs, and measure what the best features tell about held-out pairs."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linkselect.arrays import FloatArray, IntArray
+from linkselect.evaluation.curves import RANDOM, Curve
+from linkselect.evaluation.measuring import RANDOM_ORDERS, Track
+from linkselect.evaluation.pair_auc import auc_of_distances, squared_distances
+from linkselect.evaluation.pair_folds import PairKFold
+from linkselect.evaluation.pair_result import HeldOutPairs
+from linkselect.evaluation.statistics import paired_differences, stability_of_best
+from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
+from linkselect.selectors.method import describe
+from linkselect.supervision import present_pairs
+
+__all__ = ["PairTask", "in_order_of_rows", "measure_pairs", "settled"]
+
+# As many fits as there are splits by default, and few enough columns at a time for any table.
+FOLDS, REPEATS = 5, 4
+COLUMNS = 1000
+
+
+def settled(pairs: Pairs, selectors: Iterable[Any]) -> Pairs:
+    """Leave contradicted cannot-links out if that is what every method that sees pairs does."""
+    ways = [getattr(one, "on_conflict", "raise") for one in selectors if _sees_pairs(one)]
+    return pairs.without_conflicts() if ways and "raise" not in ways else pairs
+
+
+def in_order_of_rows(
+    pairs: Pairs,
+    n_samples: int,
+    sample_ids: Sequence[Hashable] | None = None,
+    *,
+    ids_are_index: bool = False,
+) -> Pairs:
+    """Return the pairs among the samples by row number, in an order that says nothing."""
+    held, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
+    if held.n_conflicts:  # said here, where samples still have their ids
+        raise PairConflictError(describe_conflicts(held))
+    must, cannot = (np.unique(np.sort(rows, axis=1), axis=0) for rows in held.rows(row_of))
+    return Pairs(map(tuple, must.tolist()), map(tuple, cannot.tolist()), n_samples=n_samples)
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """The prepared samples, the folds of the pairs, and how a ranking is measured on them.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    pairs : Pairs
+        By row number.
+    folds : sequence of (Pairs, Pairs)
+        Training pairs and held-out pairs.
+    n_repeats : int
+        How often all pairs were dealt out.
+    counts : array of int
+        The numbers of features.
+    """
+
+    X: Any
+    pairs: Pairs
+    folds: Sequence[tuple[Pairs, Pairs]]
+    n_repeats: int
+    counts: IntArray
+
+    @classmethod
+    def deal(
+        cls, X: Any, pairs: Pairs, counts: IntArray, cv: PairKFold | None, random_state: int
+    ) -> PairTask:
+        """Deal pairs by row number out into folds."""
+        cv = cv or PairKFold(FOLDS, n_repeats=REPEATS, random_state=random_state)
+        return cls(X, pairs, list(cv.split(pairs)), cv.n_repeats, counts)
+
+    def rank(self, selector: Any, pairs: Pairs) -> tuple[IntArray, float]:
+        """Fit a selector on all samples and some pairs; return the order and the time."""
+        given = {"pairs": pairs} if _sees_pairs(selector) else {}
+        start = time.perf_counter()
+        selector.fit(self.X, **given)
+        return selector.order_, time.perf_counter() - start
+
+    def curve(self, fold: int, order: IntArray) -> FloatArray:
+        """Measure the AUC and its standard error, for each number of features of an order."""
+        must, cannot = self._held_out(fold)
+        best = np.asarray(order)[: self.counts[-1]]
+        together, apart = (squared_distances(self.X, links, best) for links in (must, cannot))
+        places = (self.counts - 1).tolist()
+        return np.array([auc_of_distances(together[:, i], apart[:, i])[:2] for i in places])
+
+    def curve_by_chance(self, fold: int, random: np.random.Generator) -> FloatArray:
+        """Measure features in random order, the mean of several orders."""
+        orders = [random.permutation(self.X.shape[1]) for _ in range(RANDOM_ORDERS)]
+        return np.mean([self.curve(fold, order) for order in orders], axis=0)
+
+    def auc_with_all_features(self, fold: int) -> float:
+        """Measure the AUC in all features."""
+        together, apart = map(self._all_distances, self._held_out(fold))
+        return auc_of_distances(together, apart).auc
+
+    def _all_distances(self, links: IntArray) -> FloatArray:
+        columns = np.arange(self.X.shape[1])
+        parts = np.split(columns, range(COLUMNS, len(columns), COLUMNS))
+        return np.sum([squared_distances(self.X, links, part)[:, -1] for part in parts], axis=0)
+
+    def _held_out(self, fold: int) -> tuple[IntArray, IntArray]:
+        return self.folds[fold][1].rows({row: row for row in range(self.X.shape[0])})
+
+
+@dataclass(frozen=True)
+class PairMeasurements:
+    """The rankings on all pairs, and what held-out pairs told."""
+
+    orders: dict[str, IntArray]
+    held_out: HeldOutPairs
+
+
+def measure_pairs(
+    task: PairTask,
+    selectors: Mapping[str, Any],
+    top: int,
+    random: np.random.Generator,
+    track: Track,
+    orders: Mapping[str, IntArray] | None = None,
+) -> PairMeasurements:
+    """Rank with every selector on all pairs and on those of every fold, and measure the rest.
+
+    A method that looks at nothing is fitted once. `orders` are rankings on all pairs that are known
+    already.
+    """
+    every, by_fold, seconds = _ranked(task, selectors, track, orders or {})
+    folds = range(len(task.folds))
+    found = {
+        name: np.array([task.curve(fold, order) for fold, order in enumerate(ordered)])
+        for name, ordered in by_fold.items()
+    }
+    found[RANDOM] = np.array([task.curve_by_chance(fold, random) for fold in folds])
+    curves = {name: Curve(task.counts, values[:, :, 0]) for name, values in found.items()}
+    held_out = HeldOutPairs(
+        methods=tuple(selectors),
+        n_must=task.pairs.n_must,
+        n_cannot=task.pairs.n_cannot,
+        n_folds=len(task.folds) // task.n_repeats,
+        n_repeats=task.n_repeats,
+        auc=curves,
+        standard_error={name: _error(values, task) for name, values in found.items()},
+        all_features=tuple(map(task.auc_with_all_features, folds)),
+        differences=paired_differences(curves, *_sizes(task)),
+        stability={name: stability_of_best(ordered, top) for name, ordered in by_fold.items()},
+        seconds=seconds,
+    )
+    return PairMeasurements(every, held_out)
+
+
+def _ranked(
+    task: PairTask, selectors: Mapping[str, Any], track: Track, known: Mapping[str, IntArray]
+) -> tuple[dict[str, IntArray], dict[str, list[IntArray]], dict[str, float]]:
+    """Return the orders on all pairs, those of every fold, and the median time of a fit."""
+    every = {name: known[name] for name in selectors if name in known}
+    fits: dict[str, list[tuple[IntArray, float]]] = {name: [] for name in selectors}
+    folds = range(len(task.folds))
+    refitted = [name for name, selector in selectors.items() if _sees_pairs(selector)]
+    steps = [(name, -1) for name in selectors if name not in every or name not in refitted]
+    steps += [(name, fold) for fold in folds for name in refitted]
+    for name, fold in track(steps):
+        if fold < 0:
+            every[name], seconds = task.rank(selectors[name], task.pairs)
+            if name not in refitted:
+                fits[name] = [(every[name], seconds)] * len(folds)
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit on all pairs has warned already
+            fits[name].append(task.rank(selectors[name], task.folds[fold][0]))
+    by_fold = {name: [order for order, _ in done] for name, done in fits.items()}
+    times = {name: float(np.median([spent for _, spent in done])) for name, done in fits.items()}
+    return every, by_fold, times
+
+
+def _sees_pairs(selector: Any) -> bool:
+    return describe(selector).sees == "pairs"
+
+
+def _sizes(task: PairTask) -> tuple[int, int]:
+    """Return how many pairs train and how many are held out, on average over folds."""
+    n_test = np.mean([test.n_must + test.n_cannot for _, test in task.folds])
+    n_all = task.pairs.n_must + task.pairs.n_cannot
+    return max(1, round(n_all - n_test)), max(1, round(float(n_test)))
+
+
+def _error(values: FloatArray, task: PairTask) -> float:
+    # Folds of one repeat hold out different pairs, repeats hold out the same ones again.
+    n_independent = len(task.folds) / task.n_repeats
+    return float(np.sqrt(np.mean(values[:, :, 1] ** 2, axis=0) / n_independent).mean())

@@ -1,0 +1,229 @@
+"""How far to trust one ranking: held-out supervision, resamples, and features that say the same."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+
+from linkselect.arrays import BoolArray, IntArray
+from linkselect.blocks import map_threads, slices
+from linkselect.evaluation.effort import count_fits
+from linkselect.evaluation.held_out import Estimate, LabelFolds, PairFolds, Track, class_codes
+from linkselect.evaluation.twins import Twin, correlated_twins
+from linkselect.given import Given
+from linkselect.messages import GuidedError
+from linkselect.pairs import Pairs
+from linkselect.selectors import StableSelector
+from linkselect.selectors.method import describe
+
+__all__ = ["Validation", "validate"]
+
+# Twins are looked for of the best selected features only.
+MOST_WITH_TWINS = 200
+# Progress is reported after this many resamples; the number must not depend on the threads.
+RESAMPLES_PER_STEP = 4
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How far to trust a ranking.
+
+    Attributes
+    ----------
+    estimate : Estimate or None
+        What the selected number of features is worth on held-out pairs or labels, beside chance;
+        None if there is no supervision, or too little.
+    reason : str or None
+        Why there is no estimate, in a sentence.
+    selected : tuple of int
+        The selected features, best first.
+    selected_again : tuple of float
+        For each of them the share of resamples in which it is selected again; empty if there is
+        too little supervision for any resample.
+    n_resamples : int
+        How many resamples.
+    twins : tuple of tuple of Twin
+        For each of the first 200 selected features up to three others that say the same, by a
+        correlation of at least 0.9 or at most -0.9; the most correlated first.
+    """
+
+    estimate: Estimate | None
+    reason: str | None
+    selected: tuple[int, ...]
+    selected_again: tuple[float, ...]
+    n_resamples: int
+    twins: tuple[tuple[Twin, ...], ...]
+
+    @property
+    def better_than_chance(self) -> bool | None:
+        """Whether the estimate exceeds chance by two standard errors; None without an estimate."""
+        return None if self.estimate is None else self.estimate.better_than_chance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data that can be written as JSON."""
+        estimate = None if self.estimate is None else asdict(self.estimate)
+        return {
+            "better_than_chance": self.better_than_chance,
+            "estimate": estimate,
+            "reason": self.reason,
+            "n_resamples": self.n_resamples,
+            "selected": list(self.selected),
+            "selected_again": list(self.selected_again),
+            "twins": [[twin._asdict() for twin in twins] for twins in self.twins],
+        }
+
+
+def validate(
+    selector: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    pairs: Pairs | None = None,
+    sample_ids: Iterable[Hashable] | None = None,
+    random_state: int = 0,
+    track: Track = iter,
+) -> Validation:
+    """Say how far to trust a ranking.
+
+    Three things: what the selected number of features is worth on pairs or labels that the
+    selector has not seen, beside chance; how often each selected feature is selected again on
+    resamples; and which features say the same as a selected one.
+
+    How many folds (3 to 5) and resamples (5 to 30) there are follows from the size of X and the
+    method, so that the same call gives the same result.
+
+    The estimate says whether a ranking is any good. It does not find the best number of features,
+    and a ranking can be worse than chance on data where another method is fine.
+
+    Parameters
+    ----------
+    selector : selector
+        With `order_` after fitting. One that is fitted already is not fitted again on all of X.
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        The samples.
+    y : array-like of shape (n_samples,), optional
+        Labels of all or some samples. They do not count if there are pairs, unless the selector
+        looks at labels only.
+    pairs : Pairs, optional
+        Must-links and cannot-links.
+    sample_ids : iterable of hashable, optional
+        The id of each row. Default: the index of a pandas X, else row numbers.
+    random_state : int, default=0
+        Determines folds, resamples and the random choice of features.
+    track : callable, default=iter
+        Wraps the list of steps, to show progress.
+
+    Returns
+    -------
+    Validation
+
+    See Also
+    --------
+    pair_auc_curve : The same estimate over several numbers of features.
+    compare : Several methods side by side.
+    StableSelector : A ranking by how often features are selected.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import LSDF, Pairs
+    >>> from linkselect.evaluation import validate
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pairs = Pairs.from_labels(y, n_must=30, n_cannot=30, random_state=0)
+    >>> found = validate(LSDF(2), X, pairs=pairs)
+    >>> found.selected, found.better_than_chance
+    ((2, 3), True)
+    """
+    given = Given.read(X, y, pairs, sample_ids)
+    n_samples, n_features = X.shape
+    ids = tuple(range(n_samples) if given.sample_ids is None else given.sample_ids)
+    values = X if issparse(X) else np.asarray(X)
+    given = Given(y, pairs, ids)
+    whole = selector if hasattr(selector, "order_") else _fitted(clone(selector), values, given)
+    order = np.asarray(whole.order_)
+    selected = order[np.asarray(whole.get_support())[order]]
+    again = _with_number(selector, len(selected))
+    n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
+    n_folds, n_resamples = count_fits(again, n_samples, n_features, n_pairs)
+    estimate, reason = _estimate(again, values, given, n_folds, random_state, track)
+    chosen = _selected_again(again, values, given, n_resamples, random_state, track)
+    shares = chosen[:, selected].mean(axis=0).tolist() if len(chosen) else []
+    twins = correlated_twins(values, selected[:MOST_WITH_TWINS])
+    return Validation(
+        estimate,
+        reason,
+        tuple(selected.tolist()),
+        tuple(shares),
+        len(chosen),
+        tuple(twins),
+    )
+
+
+def _fitted(selector: Any, X: Any, given: Given) -> Any:
+    if given.pairs is None:
+        return selector.fit(X, given.y)
+    return selector.fit(X, given.y, pairs=given.pairs, sample_ids=given.sample_ids)
+
+
+def _with_number(selector: Any, n_selected: int) -> Any:
+    """Copy a selector, to select that many features without showing progress of its own."""
+    copy = clone(selector)
+    if hasattr(copy, "set_callbacks"):
+        copy.set_callbacks()
+    if "n_features_to_select" in copy.get_params(deep=False):
+        copy.set_params(n_features_to_select=n_selected)
+    return copy
+
+
+def _estimate(
+    selector: Any, X: Any, given: Given, n_folds: int, seed: int, track: Track
+) -> tuple[Estimate | None, str | None]:
+    """Return the estimate, or why there is none."""
+    by_pairs = given.pairs is not None and describe(selector).sees in ("pairs", "nothing")
+    if not by_pairs and given.y is None:
+        return None, None
+    n_selected = selector.get_params(deep=False).get("n_features_to_select")
+    rng = np.random.RandomState(seed)
+    held_out: PairFolds | LabelFolds
+    try:
+        if by_pairs:
+            held_out = PairFolds(X, given.pairs, given.sample_ids, n_folds, seed)  # type: ignore[arg-type]
+        else:
+            held_out = LabelFolds(X, class_codes(selector, given.y), n_folds, seed)
+        measured = held_out.estimate(selector, n_selected, X.shape[1], rng, track)
+    except ValueError as error:
+        # Too few pairs or labels: for folds at all, or for the method in one of them.
+        return None, error.problem if isinstance(error, GuidedError) else str(error)
+    return held_out.summary(**measured), None
+
+
+def _selected_again(
+    selector: Any, X: Any, given: Given, n_resamples: int, seed: int, track: Track
+) -> BoolArray:
+    """Return which features are selected in every resample that could be ranked."""
+    rng = np.random.RandomState(seed)
+    stable = StableSelector(selector)
+    rows_first = X.tocsr() if issparse(X) else X
+    draws = [
+        (stable._seeded(rng), *stable._draw(given, X.shape[0], rng)) for _ in range(n_resamples)
+    ]
+
+    def work(draw: tuple[Any, IntArray, dict[str, Any]]) -> Any:
+        copy, rows, arguments = draw
+        try:
+            return copy.fit(rows_first[rows], **arguments).get_support()
+        except ValueError:  # too little supervision was drawn
+            return None
+
+    chosen: list[Any] = []
+    for part in track(slices(n_resamples, RESAMPLES_PER_STEP)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit on everything has warned already
+            chosen += map_threads(work, draws[part])
+    return np.array([support for support in chosen if support is not None])

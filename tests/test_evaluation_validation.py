@@ -1,0 +1,287 @@
+"""How far to trust one ranking."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_iris, load_wine
+from sklearn.preprocessing import MinMaxScaler
+
+from linkselect import (
+    SCGS,
+    CompensatedLaplacianScore,
+    ConsensusSelector,
+    ConstraintScore,
+    FisherScore,
+    LaplacianScore,
+    NearestNeighborSFS,
+    Pairs,
+    SimilarityConstraintScore,
+    StableSelector,
+    VarianceScore,
+)
+from linkselect.evaluation import PairKFold, pair_auc, pair_auc_curve, validate
+from linkselect.evaluation.effort import count_fits
+from linkselect.evaluation.held_out import Estimate
+from linkselect.evaluation.twins import correlated_twins
+from spectra import draw_spectra, n_inside
+
+
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return MinMaxScaler().fit_transform(X), y
+
+
+def wine_pairs():
+    X, y = wine()
+    return X, Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
+
+
+def informative(seed):
+    """Draw two classes whose means differ by 2 deviations in 10 of 50 features."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 50))
+    X[:, :10] += 2 * y[:, None]
+    pairs = Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=seed)
+    return MinMaxScaler().fit_transform(X), pairs
+
+
+# -- held-out pairs ----------------------------------------------------------------------------
+
+
+def test_held_out_pairs_by_hand():
+    X, pairs = wine_pairs()
+    found = validate(ConstraintScore(4), X, pairs=pairs).estimate
+    expected, errors, every = [], [], []
+    for train, test in PairKFold(5, random_state=0).split(pairs):
+        best = ConstraintScore(4).fit(X, pairs=train).order_[:4]
+        one = pair_auc(X[:, best], test)
+        expected.append(one.auc)
+        errors.append(one.standard_error)
+        every.append(pair_auc(X, test).auc)
+    assert (found.measure, found.chance) == ("pair AUC", 0.5)
+    assert (found.n_folds, found.n_held_out) == (5, 30)
+    np.testing.assert_allclose(found.value, np.mean(expected))
+    np.testing.assert_allclose(found.standard_error, np.sqrt(np.mean(np.square(errors)) / 5))
+    np.testing.assert_allclose(found.all_features, np.mean(every))
+    curve = pair_auc_curve(ConstraintScore(4), X, pairs, [4], cv=PairKFold(5, random_state=0))
+    np.testing.assert_allclose(found.value, curve.mean[0])
+
+
+@pytest.mark.parametrize("store", [np.asarray, csr_array, pd.DataFrame])
+def test_storage_does_not_matter(store):
+    X, pairs = wine_pairs()
+    expected = validate(ConstraintScore(4), X, pairs=pairs)
+    found = validate(ConstraintScore(4), store(X), pairs=pairs)
+    assert (found.selected, found.selected_again) == (expected.selected, expected.selected_again)
+    np.testing.assert_allclose(found.estimate.value, expected.estimate.value)
+
+
+def test_ids_are_as_good_as_row_numbers():
+    X, y = wine()
+    ids = [f"s{row}" for row in range(len(X))]
+    pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, sample_ids=ids, random_state=0)
+    expected = validate(ConstraintScore(4), X, pairs=wine_pairs()[1])
+    assert validate(ConstraintScore(4), X, pairs=pairs, sample_ids=iter(ids)) == expected
+
+
+def test_few_pairs_are_a_sentence_and_no_error():
+    X, _ = wine_pairs()
+    found = validate(ConstraintScore(4), X, pairs=Pairs(must=[(0, 1)], cannot=[(0, 100)]))
+    assert found.estimate is None
+    assert found.better_than_chance is None
+    assert found.reason.startswith("The pairs form 1 group of must-links and 1 group of cannot")
+    assert len(found.selected_again) == 4
+
+
+def test_contradicting_pairs_that_the_method_drops():
+    X, _ = wine_pairs()
+    pairs = Pairs(
+        must=[(0, 1), (1, 2), (60, 61), (62, 63)], cannot=[(0, 2), (0, 60), (3, 62), (4, 100)]
+    )
+    found = validate(ConstraintScore(4, on_conflict="drop"), X, pairs=pairs)
+    assert found.estimate.n_held_out == 7
+
+
+# -- held-out labels ---------------------------------------------------------------------------
+
+
+def test_held_out_labels_beside_the_largest_class():
+    X, y = wine()
+    found = validate(FisherScore(4), X, y).estimate
+    assert (found.measure, found.n_held_out, found.n_folds) == ("1-NN accuracy", 178, 5)
+    assert found.chance == np.bincount(y).max() / len(y)
+    assert 0.85 < found.value < 1
+    assert found.random_features < found.value
+    assert found.all_features > 0.9
+    assert found.better_than_chance
+
+
+def test_some_labels_hold_out_labelled_rows_only():
+    X, y = wine()
+    y = np.where(np.arange(len(y)) % 3 == 0, y, -1)
+    found = validate(CompensatedLaplacianScore(4), X, y).estimate
+    assert found.n_held_out == np.count_nonzero(y >= 0)
+
+
+def test_shuffled_labels_are_chance():
+    X, y = wine()
+    shuffled = np.random.default_rng(0).permutation(y)
+    assert validate(FisherScore(4), X, shuffled).better_than_chance is False
+
+
+@pytest.mark.parametrize("y", [np.arange(150), np.r_[0, 0, 1, np.full(147, -1)]])
+def test_labels_that_cannot_be_held_out(y):
+    X, _ = load_iris(return_X_y=True)
+    found = validate(VarianceScore(2), X, y)
+    assert found.estimate is None
+    assert "two classes, with two rows each" in found.reason
+
+
+def test_pairs_come_first_unless_the_method_needs_labels():
+    X, y = wine()
+    pairs = wine_pairs()[1]
+    for selector, measure in (
+        (ConstraintScore(4), "pair AUC"),
+        (LaplacianScore(4), "pair AUC"),
+        (FisherScore(4), "1-NN accuracy"),
+    ):
+        assert validate(selector, X, y, pairs=pairs).estimate.measure == measure
+
+
+def test_nothing_known_nothing_held_out():
+    X, _ = wine()
+    found = validate(LaplacianScore(4), X)
+    assert (found.estimate, found.reason, found.better_than_chance) == (None, None, None)
+    assert len(found.selected_again) == 4
+
+
+def test_two_standard_errors():
+    def estimate(value):
+        return Estimate("pair AUC", value, 0.1, 0.5, 0.5, 0.5, 5, 40)
+
+    assert not estimate(0.69).better_than_chance
+    assert estimate(0.71).better_than_chance
+
+
+# -- resamples, twins, plain values ------------------------------------------------------------
+
+
+def test_resamples_are_those_of_the_stable_selector():
+    X, pairs = wine_pairs()
+    found = validate(ConstraintScore(4), X, pairs=pairs)
+    rng = np.random.RandomState(0)
+    stable = StableSelector(ConstraintScore(4), n_resamples=30, random_state=rng)
+    shares = stable.fit(X, pairs=pairs).selection_frequencies_
+    assert found.n_resamples == 30
+    np.testing.assert_allclose(found.selected_again, shares[list(found.selected)])
+
+
+def test_a_fitted_selector_stays_as_it_is():
+    X, pairs = wine_pairs()
+    fitted = SimilarityConstraintScore(sigma=0.4).fit(X, pairs=pairs)
+    order = fitted.order_.copy()
+    found = validate(fitted, X, pairs=pairs)
+    assert fitted.n_features_to_select == "auto"
+    np.testing.assert_array_equal(fitted.order_, order)
+    assert found.selected == tuple(order[: len(found.selected)])
+    assert found == validate(SimilarityConstraintScore(sigma=0.4), X, pairs=pairs)
+
+
+def test_twins():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 6))
+    X[:, 3] = 1e8 - 2 * X[:, 0]
+    X[:, 4] = X[:, 0] + 0.1 * rng.normal(size=50)
+    X[:, 5] = 7.0
+    expected = np.corrcoef(X[:, :5], rowvar=False)
+    for given in (X, csr_array(X)):
+        first, none, constant = correlated_twins(given, np.array([0, 1, 5]))
+        assert [twin.feature for twin in first] == [3, 4]
+        np.testing.assert_allclose([t.correlation for t in first], expected[0, [3, 4]], atol=1e-6)
+        assert none == constant == ()
+
+
+def test_twins_in_many_blocks_keep_the_best():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 40))[:, [0] * 40] + 0.01 * rng.normal(size=(40_000, 40))
+    X[:, 37] = X[:, 5]
+    [twins] = correlated_twins(X, np.array([5]))
+    assert len(twins) == 3
+    assert twins[0] == (37, pytest.approx(1.0))
+
+
+def test_plain_values():
+    X, pairs = wine_pairs()
+    found = validate(ConstraintScore(4), X, pairs=pairs)
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert plain["estimate"]["chance"] == 0.5
+    assert plain["selected"] == list(found.selected)
+
+
+def test_progress_and_repetition():
+    X, pairs = wine_pairs()
+    steps = []
+
+    def track(items):
+        for item in items:
+            steps.append(item)
+            yield item
+
+    found = validate(ConstraintScore(4), X, pairs=pairs, track=track)
+    assert len(steps) == 3 + 8
+    assert found == validate(ConstraintScore(4), X, pairs=pairs)
+    assert found != validate(ConstraintScore(4), X, pairs=pairs, random_state=1)
+
+
+def test_effort_follows_from_size_and_method():
+    assert count_fits(ConstraintScore(), 60, 300) == (5, 30)
+    assert count_fits(SCGS(), 60, 300) == (5, 30)
+    assert count_fits(SCGS(), 200, 5000) == (3, 5)
+    assert count_fits(SimilarityConstraintScore(), 200, 5000, n_pairs=40) == (5, 30)
+    assert count_fits(SimilarityConstraintScore(), 200, 5000) == (3, 5)
+    assert count_fits(NearestNeighborSFS(), 400, 400)[1] < 30
+    assert count_fits(StableSelector(SCGS()), 60, 300) == (3, 5)
+    sizes = [count_fits(ConstraintScore(), n, 1000) for n in (100, 1000, 10_000, 100_000)]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+# -- does it warn when it should? --------------------------------------------------------------
+
+
+def test_the_spectra_are_what_they_should_be():
+    draws = [draw_spectra(seed) for seed in range(20)]
+    compensated, constraint = (
+        np.median([n_inside(selector, *draw) for draw in draws])
+        for selector in (CompensatedLaplacianScore(20), ConstraintScore(20))
+    )
+    assert compensated <= 1
+    assert constraint >= 7
+
+
+@pytest.fixture
+def estimate_alone(monkeypatch):
+    """Leave out the resamples, which take most of the time."""
+    monkeypatch.setattr("linkselect.evaluation.effort.MOST_RESAMPLES", 1)
+
+
+MISLED = [CompensatedLaplacianScore(20), ConsensusSelector(n_features_to_select=20)]
+
+
+@pytest.mark.parametrize("selector", MISLED, ids=lambda selector: type(selector).__name__)
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_spectra_that_mislead_a_method_are_not_trusted(seed, selector, estimate_alone):
+    X, pairs, inside = draw_spectra(seed)
+    fewer = n_inside(selector, X, pairs, inside) < n_inside(ConstraintScore(20), X, pairs, inside)
+    assert not fewer or validate(selector, X, pairs=pairs).better_than_chance is False
+
+
+@pytest.mark.parametrize("selector", [CompensatedLaplacianScore(), ConstraintScore()])
+def test_informative_data_are_trusted(selector, estimate_alone):
+    problems = map(informative, range(20))
+    doubted = [not validate(selector, X, pairs=pairs).better_than_chance for X, pairs in problems]
+    assert sum(doubted) <= 2
