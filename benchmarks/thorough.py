@@ -29,7 +29,7 @@ COUNTS = Path(__file__).with_suffix(".json")
 PAGE = ROOT / "docs" / "verification.md"
 START, END = "<!-- thorough: start -->", "<!-- thorough: end -->"
 # What no selector is made of.
-APART = ("cli", "report", "plot", "experiments", "cluster.py", "__main__.py")
+APART = ("asking", "cli", "cluster", "evaluation", "plot", "report", "reproduction", "__main__.py")
 COMPARED = ["comparisons.py", "references.py", "search_references.py", "literal.py", "problems.py"]
 STATUSES = ("compared", "refused", "discarded", "failed")
 

@@ -55,11 +55,6 @@ def methods(*kinds: str) -> list[type]:
     return sorted(chosen, key=lambda one: (list(KINDS).index(kind_of(one)), one.__name__.lower()))
 
 
-def is_search(selector: type) -> bool:
-    """Say whether a method leaves a path, by what its docstring lists."""
-    return "\npath_ :" in (selector.__doc__ or "")
-
-
 def variants(selector: type) -> Iterator[tuple[str, Method]]:
     """Yield the parameters, one at a time, with which the description is another one."""
     usual = describe(selector)
@@ -78,7 +73,7 @@ def methods_table() -> list[str]:
     """List every selector: what it does, what it needs, which way is better, who proposed it."""
     rows = [
         [
-            f"`{one.__name__}`" + (", a search" if is_search(one) else ""),
+            f"`{one.__name__}`" + (", a search" if describe(one).searches else ""),
             summary(one),
             needs(describe(one)),
             direction(one),
@@ -91,7 +86,7 @@ def methods_table() -> list[str]:
 
 def scores_table() -> list[str]:
     """Give the score of a feature for every method that looks at one feature at a time."""
-    single = [one for one in methods() if not is_search(one) and kind_of(one) != "wrappers"]
+    single = [one for one in methods() if not describe(one).searches and kind_of(one) != "wrappers"]
     rows = [[f"`{one.__name__}`", formula(one), direction(one)] for one in single]
     return markdown(["selector", "score of a feature", "better"], rows)
 

@@ -49,6 +49,11 @@ WRAPPERS = [
     ls.Redundancy(ls.FisherScore()),
     ls.Redundancy(ls.VarianceScore()),
 ]
+# Several selectors in one.
+COMBINED = [
+    ls.ConsensusSelector(random_state=0),
+    ls.ConsensusSelector([("fisher", ls.FisherScore()), ("variance", ls.VarianceScore())]),
+]
 # Greedy methods and subset scores: their order is not that of the features alone.
 SEARCHING = (ls.SimilarityConstraintScore, ls.TraceRatio, ls.NearestNeighborSFS)
 SEARCHES = [

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import linkselect as ls
-from estimators import CLUSTERERS, SELECTORS, WRAPPERS
+from estimators import CLUSTERERS, COMBINED, SELECTORS, WRAPPERS
+from linkselect import scores
 from linkselect.bibliography import (
     Reference,
     bibliography,
@@ -19,7 +20,7 @@ from linkselect.bibliography import (
 )
 
 ROOT = Path(__file__).parents[1]
-SELECTOR_CLASSES = sorted({type(one) for one in [*SELECTORS, *WRAPPERS]}, key=repr)
+SELECTOR_CLASSES = sorted({type(one) for one in [*SELECTORS, *WRAPPERS, *COMBINED]}, key=repr)
 CLASSES = [*SELECTOR_CLASSES, *sorted({type(one) for one in CLUSTERERS}, key=repr)]
 every_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 every_selector_class = pytest.mark.parametrize(
@@ -253,3 +254,8 @@ def test_a_function_cites():
 
     assert documented.__doc__.startswith("Rank.\n\nReferences\n----------\n.. [1] X. He")
     assert bare.__doc__ is None
+
+
+@pytest.mark.parametrize("name", scores.__all__)
+def test_every_score_names_its_paper(name):
+    assert "References\n----------\n.. [1]" in getattr(scores, name).__doc__

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
 from fitting import STORAGE
 from linkselect import columns
@@ -33,3 +34,18 @@ def test_features_that_vary_too_little_to_be_squared():
     assert_array_equal(columns.faint_columns(X), [1])
     assert columns.faint_columns(X.astype(np.float32)).size == 0
     assert columns.faint_columns(np.eye(3, dtype=np.int8)).size == 0
+
+
+@pytest.mark.parametrize("store", [np.asarray, np.asfortranarray, sparse.csr_array])
+def test_copies_of_a_column_take_the_score_of_the_first(store):
+    f, g = np.array([[1.0], [2.0], [4.0]]), np.array([[1.0], [2.0], [5.0]])
+    X = store(np.hstack([f, g, f, f, g]))
+    # Off by what rounding in another place of a matrix product may do.
+    scores = np.array([0.5, 0.5, 0.5 + 1e-16, 0.5 - 1e-16, 0.7])
+    assert columns.with_equal_twins(X, scores).tolist() == [0.5, 0.5, 0.5, 0.5, 0.7]
+
+
+def test_the_sign_of_zero_makes_no_other_column():
+    X = np.array([[0.0, -0.0], [1.0, 1.0]])
+    scores = np.array([0.3, 0.3 + 1e-16])
+    assert columns.with_equal_twins(X, scores).tolist() == [0.3, 0.3]

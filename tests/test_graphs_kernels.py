@@ -10,6 +10,7 @@ import literal
 from dense_graphs import dense
 from linkselect import graphs
 from linkselect.graphs import distances
+from linkselect.graphs.kernels import gaussian_edges
 from problems import samples
 
 
@@ -52,3 +53,14 @@ def test_kernel_of_far_clusters_has_the_distances_inside_them_right():
     expected = literal.gauss(X, 1.0)
     np.fill_diagonal(expected, 0)
     assert_allclose(dense(graphs.kernel_graph(X, 1.0), 40), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+def test_a_graph_of_faint_weights_is_refused(store):
+    # The largest weight is 1e-150: its sums would come near the smallest numbers there are.
+    X = store(np.array([[0.0], [1.0], [3.0], [6.0]]))
+    sigma = np.sqrt(1 / (2 * 150 * np.log(10)))
+    near = graphs.nearest_edges(X, 1)
+    with pytest.raises(ValueError, match="0 or nearly 0"):
+        gaussian_edges(near, sigma)
+    assert gaussian_edges(near, 2 * sigma).weights.max() > 1e-40

@@ -11,14 +11,14 @@ from scipy import sparse
 from sklearn.base import clone
 
 import linkselect as ls
-from estimators import PAIRWISE, SELECTORS, WRAPPERS
+from estimators import COMBINED, PAIRWISE, SELECTORS, WRAPPERS
 from linkselect import blocks, forms
 from linkselect.graphs import distances, neighbors
 from linkselect.scores import relief
 from linkselect.search import all_pairs, nearest_neighbor, screening
 from problems import DENSE, SPARSE, store
 
-EVERYTHING = [*SELECTORS, *WRAPPERS]
+EVERYTHING = [*SELECTORS, *WRAPPERS, *COMBINED]
 every_selector = pytest.mark.parametrize("selector", EVERYTHING, ids=repr)
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 

@@ -113,3 +113,13 @@ def test_matched_sigma(load_scaled):
 def test_any_sigma_matches_twins():
     target = pair_target(np.array([[0, 1]]), np.array([[0, 2]]))
     assert match_sigma(np.ones((3, 2)), target) == 1.0
+
+
+def test_drawn_pairs_stand_for_all_of_their_kind():
+    groups = np.repeat([0, 1], [30, 10])
+    # Many more must-links than are drawn, so that each counts for several.
+    found = draw_from_groups(groups, 40, np.random.default_rng(0))
+    n_must, n_cannot = 30 * 29 // 2 + 10 * 9 // 2, 300
+    assert found.n_available == (n_must, n_cannot)
+    n_drawn = found.n_must, len(found.first) - found.n_must
+    assert_allclose(found.weights, [2 * n_must / n_drawn[0], 2 * n_cannot / n_drawn[1]])

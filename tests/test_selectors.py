@@ -24,6 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import linkselect as ls
 from estimators import (
     CLUSTERERS,
+    COMBINED,
     SEARCHING,
     SELECTORS,
     UNSUPERVISED,
@@ -48,7 +49,7 @@ def test_the_list_has_every_selector():
     classes = {each for each in public if isinstance(each, type)}
     selectors = {cls for cls in classes if issubclass(cls, SelectorMixin)}
     clusterers = {type(clusterer) for clusterer in CLUSTERERS}
-    wrappers = {type(wrapper) for wrapper in WRAPPERS}
+    wrappers = {type(wrapper) for wrapper in [*WRAPPERS, *COMBINED]}
     assert {type(selector) for selector in SELECTORS} == selectors - wrappers
     assert classes == selectors | clusterers | {ls.Pairs, ls.ScoreFunction}
     assert public - classes == {ls.compare}

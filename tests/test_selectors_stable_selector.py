@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.feature_selection import SelectKBest
 
 import linkselect as ls
 from linkselect.selectors.stability import kuncheva_index
@@ -101,3 +102,19 @@ def test_auto_keeps_frequently_selected_features(cancer):
 def test_parameters_out_of_range(parameter, cancer):
     with pytest.raises(ValueError, match="parameter of .* must be"):
         ls.StableSelector(ls.VarianceScore(), **parameter).fit(*cancer)
+
+
+def test_selectors_of_scikit_learn_are_given_no_pairs(cancer):
+    X, y = cancer
+    pairs = ls.Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=0)
+    for wrapper in (
+        ls.StableSelector(SelectKBest(k=3), n_resamples=3),
+        ls.Redundancy(SelectKBest(k=3)),
+    ):
+        assert wrapper.fit(X, y, pairs=pairs).support_.any()
+
+
+def test_draws_are_large_enough_for_the_neighbours_of_a_wrapped_wrapper():
+    X = np.random.default_rng(0).random((10, 4))
+    inner = ls.Redundancy(ls.LaplacianScore(2))
+    assert ls.StableSelector(inner, n_resamples=3, random_state=0).fit(X).support_.any()

@@ -1,7 +1,15 @@
+import warnings
+
 import numpy as np
 import pytest
+from sklearn import config_context
+from sklearn.datasets import load_iris
+from sklearn.model_selection import KFold, cross_validate
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
-from linkselect import Pairs
+from linkselect import ConstraintScore, Pairs
 from linkselect.supervision import LoneClass, from_labels, from_pairs, nothing, restrict
 
 
@@ -57,3 +65,30 @@ def test_one_labelled_class_is_explained_when_it_turns_out_too_little():
         from_labels([-1, 1, 1], 3)
     assert caught.value.problem.endswith("which means unlabelled here.")
     assert from_labels([1, 1, 1], 3).hint == ""
+
+
+def test_row_numbers_stop_when_metadata_are_routed():
+    # Behind a scaler a frame has lost its index, so that row numbers would mean rows of the fold.
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    pairs = Pairs(must=[(0, 3), (51, 60), (101, 120)], cannot=[(0, 60), (51, 120), (3, 101)])
+    model = make_pipeline(MinMaxScaler(), ConstraintScore(2), KNeighborsClassifier())
+    with config_context(enable_metadata_routing=True):
+        with pytest.raises(ValueError, match=r"would mean other samples.*pass sample_ids="):
+            cross_validate(model, X, y, params={"pairs": pairs}, cv=5, error_score="raise")
+        routed = {"pairs": pairs, "sample_ids": X.index.to_numpy()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            cross_validate(
+                model,
+                X,
+                y,
+                params=routed,
+                cv=KFold(5, shuffle=True, random_state=0),
+                error_score="raise",
+            )
+        with pytest.raises(ValueError, match=r"n_samples=150\)"):
+            ConstraintScore().fit(X.to_numpy(), pairs=pairs)
+        whole = Pairs(pairs.must, pairs.cannot, n_samples=150)
+        ConstraintScore().fit(X.to_numpy(), pairs=whole)
+        ConstraintScore().fit(X, pairs=pairs)
+    ConstraintScore().fit(X.to_numpy(), pairs=pairs)

@@ -24,6 +24,7 @@ _HOMES = {
     "SCGS": "selectors",
     "COPKMeans": "cluster",
     "CompensatedLaplacianScore": "selectors",
+    "ConsensusSelector": "selectors",
     "ConstrainedLaplacianScore": "selectors",
     "ConstrainedSpectralClustering": "cluster",
     "ConstraintScore": "selectors",

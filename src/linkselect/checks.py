@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 
 from linkselect.arrays import Matrix
 from linkselect.columns import FAINT, faint_columns
-from linkselect.messages import GuidedValueError
+from linkselect.messages import GuidedValueError, many
 
 __all__ = ["check_labels", "check_samples", "check_spread", "index_of"]
 
@@ -44,9 +44,10 @@ def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
     if len(faint):
         name = f"feature {faint[0]}" if names is None else f"feature {names[faint[0]]!r}"
         raise GuidedValueError(
-            f"X has {len(faint)} features that vary by less than {FAINT:g}, the first of them "
+            f"X has {many(len(faint), 'feature')} that vary by less than {FAINT:g}, first of all "
             f"{name}: the squares of so small differences underflow to 0.",
             "Use larger units, for example by sklearn.preprocessing.MinMaxScaler().",
+            "X",
         )
 
 

@@ -59,7 +59,8 @@ def with_equal_twins(X: Matrix, scores: FloatArray) -> FloatArray:
 def _column_contents(X: Matrix) -> Callable[[int], bytes]:
     """Return a function that gives equal bytes for equal features."""
     if not issparse(X):
-        return lambda feature: X[:, feature].tobytes()
+        # Adding 0 turns -0.0 into 0.0, which it equals.
+        return lambda feature: (X[:, feature] + 0).tobytes()
     columns = X.tocsc()
     columns.sort_indices()
 

@@ -21,6 +21,8 @@ class GuidedError(Exception):
         What is wrong: the value and the rule, in whole sentences.
     way_out : str
         What to write instead.
+    parameter : str
+        The name of the parameter at fault; "X" for the samples. Empty if it is none alone.
 
     Examples
     --------
@@ -29,14 +31,15 @@ class GuidedError(Exception):
     ('n=5, but there are 3. Choose 1 to 3.', 'n=5, but there are 3.')
     """
 
-    def __init__(self, problem: str, way_out: str = "") -> None:
+    def __init__(self, problem: str, way_out: str = "", parameter: str = "") -> None:
         super().__init__(f"{problem} {way_out}".rstrip())
         self.problem = problem
         self.way_out = way_out
+        self.parameter = parameter
 
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        # Errors cross processes, and an exception is rebuilt from its arguments.
-        return type(self), (self.problem, self.way_out)
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        # Errors cross processes, and an exception is made again from its arguments.
+        return type(self), (self.problem, self.way_out, self.parameter)
 
 
 class GuidedValueError(GuidedError, ValueError):

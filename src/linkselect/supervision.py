@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import get_config
 
 from linkselect.arrays import BoolArray, IntArray
 from linkselect.messages import GuidedTypeError, GuidedValueError, warn_user
@@ -213,6 +214,15 @@ def check_index(pairs: Pairs, index: tuple[Hashable, ...]) -> None:
 
 
 def _row_numbers(pairs: Pairs, n_samples: int) -> dict[Hashable, int]:
+    if pairs.n_samples is None and get_config()["enable_metadata_routing"]:
+        # Routed pairs may have come to a fold, whose rows have other numbers than those that were
+        # meant, and nothing here could tell.
+        raise GuidedValueError(
+            "With metadata routing on, the pairs may have come to a fold of a cross-validation, in "
+            "which their row numbers would mean other samples.",
+            "Name samples by id: pass sample_ids=, which is routed along. If X is never split, "
+            f"write Pairs(must, cannot, n_samples={n_samples}).",
+        )
     if pairs.n_samples is not None and pairs.n_samples != n_samples:
         raise GuidedValueError(
             f"The pairs number the rows of {pairs.n_samples} samples, but X has {n_samples} rows, "

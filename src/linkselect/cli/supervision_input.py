@@ -109,7 +109,8 @@ def _check_labels(name: str, method: Method, table: Table) -> None:
         )
     n_missing = sum(label is None for label in table.labels)
     if n_missing and method.sees == "labels":
-        partial = [one.name for one in methods().values() if one.uses == "pairs or labels"]
+        some = ("pairs", "some labels")
+        partial = [one.name for one in methods().values() if one.method.sees in some]
         raise InputError(
             f"{table.source}: {n_missing} of {len(table.labels)} rows have no label, but "
             f"{name} needs one in every row. Methods that work with some labels: "
@@ -227,7 +228,8 @@ def explained(options: Mapping[str, str]) -> Iterator[None]:
     except InvalidParameterError as error:
         raise UsageError(f"--set: {error}") from error
     except ValueError as error:
-        problem = problem_of(error)
-        at_fault = next((name for name in options if problem.startswith(f"{name}=")), None)
-        way_out = "" if at_fault is None else f" Set it by {options[at_fault]}."
-        raise InputError(problem + way_out) from error
+        at_fault = getattr(error, "parameter", "")
+        way_out = f" Set it by {options[at_fault]}." if at_fault in options else ""
+        if at_fault == "X":
+            way_out = " Scale the features by --scale minmax, or leave some out by --drop."
+        raise InputError(problem_of(error) + way_out) from error

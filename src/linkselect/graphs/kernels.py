@@ -115,6 +115,7 @@ def underflow_error(smallest: float, sigma: float) -> GuidedValueError:
         f"Every weight of the graph is 0 or nearly 0 with sigma={sigma:g}, since even the nearest "
         f"samples are {np.sqrt(smallest):g} apart.",
         'Increase sigma, pass sigma="auto", or scale the features (MinMaxScaler).',
+        "sigma",
     )
 
 

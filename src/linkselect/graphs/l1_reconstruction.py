@@ -176,6 +176,7 @@ def _tolerance_solver(
             f"samples: the smallest possible error of sample {numbers[outside[0]]} is "
             f"{smallest[outside[0]]:.4g}, and {smallest[targets].max():.4g} is that of all.",
             "Pass a larger tolerance, or form='compensated', which is always possible.",
+            "tolerance",
         )
     axes, lengths = _principal_axes(X)
     points = axes * lengths

@@ -48,6 +48,7 @@ def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edg
             f"n_neighbors={n_neighbors}, but X has {n_samples} samples, so a sample has only "
             f"{n_samples - 1} others.",
             f"Choose n_neighbors from 1 to {n_samples - 1}.",
+            "n_neighbors",
         )
     return join_edges(n_samples, *nearest(X, n_neighbors, n_jobs=n_jobs))
 

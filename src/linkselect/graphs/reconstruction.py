@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from linkselect.arrays import FloatArray, IntArray
-from linkselect.blocks import map_threads, slices
+from linkselect.blocks import map_threads, one_blas_thread, slices
 from linkselect.graphs.l1_reconstruction import (
     CERTAIN_GAP,
     Form,
@@ -216,17 +216,20 @@ def check_reconstruction(
             "must be a positive number.",
             "Choose form='compensated', which needs none; only "
             "linkselect.graphs.reconstruction_weights(X, form='equality') allows no error.",
+            "tolerance",
         )
     if kind != "l1" and not 0.0 < regularization < np.inf:
         raise GuidedValueError(
             f"regularization={regularization!r}, but it must be a positive number.",
             "Choose a small one, such as 1e-6, to keep the weights nearly free.",
+            "regularization",
         )
     if kind == "lle" and not 1 <= n_neighbors < n_samples:
         raise GuidedValueError(
             f"n_neighbors={n_neighbors}, but X has {n_samples} samples, so a sample has only "
             f"{n_samples - 1} others.",
             f"Choose n_neighbors from 1 to {n_samples - 1}.",
+            "n_neighbors",
         )
 
 
@@ -273,7 +276,9 @@ def reconstruct(
     # One order of the values in memory, or rounding would depend on where X comes from.
     X = np.ascontiguousarray(X.toarray() if issparse(X) else X, dtype=np.float64)
     if kind == "l2":
-        return _closed_form(csr_array(_on_one_thread(lambda: ridge_weights(X, regularization))))
+        # The rounding of BLAS depends on the number of its threads.
+        with one_blas_thread():
+            return _closed_form(csr_array(ridge_weights(X, regularization)))
     if kind == "lle":
         return _closed_form(_local_weights(X, n_neighbors, regularization, n_jobs))
     first, group = distinct_rows(X)
@@ -284,7 +289,8 @@ def reconstruct(
     if not len(alone):
         return _closed_form(twins)
     points, limit = X[first], step_limit(max_iter, *X.shape)
-    solve = _on_one_thread(lambda: l1_solver(points, first, alone, form, tolerance, limit))
+    with one_blas_thread():
+        solve = l1_solver(points, first, alone, form, tolerance, limit)
 
     def work(targets: IntArray) -> Tile:
         tile = solve(targets)
@@ -304,11 +310,6 @@ def _tile_size(n_samples: int, n_features: int) -> int:
     smaller = min(n_samples, n_features + 1)
     bytes_per_target = 8 * (20 * (n_samples + n_features) + 3 * smaller**2)
     return max(1, min(MAX_TILE, TILE_BYTES // bytes_per_target, -(-n_samples // MIN_TILES)))
-
-
-def _on_one_thread(function: Callable[[], Result]) -> Result:
-    """Call with BLAS limited to one thread, since its rounding depends on their number."""
-    return map_threads(lambda _: function(), [None], n_jobs=1)[0]
 
 
 def _local_weights(

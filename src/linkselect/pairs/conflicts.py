@@ -43,7 +43,11 @@ class PairConflictError(GuidedValueError):
         Which cannot-links, and the chains that contradict them.
     way_out : str
         What to write instead.
+    parameter : str
+        The parameter at fault.
     """
 
-    def __init__(self, problem: str, way_out: str = CORRECT_THE_PAIRS) -> None:
-        super().__init__(problem, way_out)
+    def __init__(
+        self, problem: str, way_out: str = CORRECT_THE_PAIRS, parameter: str = "pairs"
+    ) -> None:
+        super().__init__(problem, way_out, parameter)

@@ -52,6 +52,7 @@ def _draw(total: int, wanted: Any, kind: str, rng: np.random.RandomState) -> Int
         raise GuidedValueError(
             f"n_{kind}={wanted!r} {kind}-links were asked for, but the labels imply {total}.",
             f"Ask for 0 to {total}, or None for all.",
+            f"n_{kind}",
         )
     if wanted == 0:
         return np.empty(0, dtype=np.intp)

@@ -93,6 +93,7 @@ def constrained_laplacian(
     return weighted_constrained_laplacian(X, alike, known, weights, n_jobs)
 
 
+@cites("benabdeslem2011", "benabdeslem2014", "salmi2020")
 def weighted_constrained_laplacian(
     X: Matrix,
     alike: Graph,
@@ -129,6 +130,7 @@ def compensated_laplacian(
     return weighted_compensated_laplacian(X, alike, known, degrees(alike), n_jobs)
 
 
+@cites("yang2016", "salmi2020")
 def weighted_compensated_laplacian(
     X: Matrix,
     alike: Graph,

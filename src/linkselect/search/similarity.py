@@ -1,4 +1,4 @@
-"""Forward selection by the similarity-based constraint score (eps^S and eps^SS, 2020).
+"""Forward selection by the similarity-based constraint score (eps^S and eps^SS).
 
 `select_from_groups` has a target for every pair of samples ("alike inside a group") and works with
 matrix products; `select_from_pairs` has a list of pairs. Both return what a literal float64

@@ -1,6 +1,7 @@
 """The scikit-learn selectors: check the input, call a score, keep the ranking."""
 
 from linkselect.selectors.compensated_laplacian_score import CompensatedLaplacianScore
+from linkselect.selectors.consensus_selector import ConsensusSelector
 from linkselect.selectors.constrained_laplacian_score import ConstrainedLaplacianScore
 from linkselect.selectors.constraint_score import ConstraintScore
 from linkselect.selectors.ensemble_cls import EnsembleCLS
@@ -31,6 +32,7 @@ __all__ = [
     "MRMR",
     "SCGS",
     "CompensatedLaplacianScore",
+    "ConsensusSelector",
     "ConstrainedLaplacianScore",
     "ConstraintScore",
     "EnsembleCLS",

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
+from linkselect.blocks import BLOCK_SIZE, column_block, map_threads, slices
+from linkselect.scores.left_out import squared_differences, sums_without_each
+from linkselect.scores.ratios import ratio
 from linkselect.selectors.method import Need
 from linkselect.selectors.parameters import AT_LEAST_0
 from linkselect.selectors.selector import PairSelector
@@ -95,3 +100,33 @@ class ConstraintScore(PairSelector):
         if self.criterion == "ratio":
             return scores.constraint_ratio(X, known, self.n_jobs)
         return scores.constraint_difference(X, known, self.weight, self.n_jobs)
+
+    def _scores_without_each_pair(self, X: Matrix, known: Supervision) -> FloatArray | None:
+        if known.must is None or known.cannot is None:
+            return None
+        must, cannot = known.must, known.cannot
+        n_must, n_pairs = len(must), len(must) + len(cannot)
+        found = np.empty((n_pairs, X.shape[1]))
+        rows, ends = np.unique(np.concatenate([must, cannot]), return_inverse=True)
+        ends = ends.reshape(n_pairs, 2)
+        stored = X.tocsc() if issparse(X) else X
+
+        def work(columns: slice) -> None:
+            block = column_block(stored, columns, rows)
+            without_must, together = sums_without_each(squared_differences(block, ends[:n_must]))
+            without_cannot, apart = sums_without_each(squared_differences(block, ends[n_must:]))
+            found[:n_must, columns] = self._criterion(without_must, apart)
+            found[n_must:, columns] = self._criterion(together, without_cannot)
+
+        # A block holds all pairs: it is the features that are streamed.
+        map_threads(work, slices(X.shape[1], max(BLOCK_SIZE // n_pairs, 16)), self.n_jobs)
+        if n_pairs == 1 or (self.criterion == "ratio" and n_must == 1):
+            found[0] = np.nan
+        if self.criterion == "ratio" and len(cannot) == 1:
+            found[n_must] = np.nan
+        return found
+
+    def _criterion(self, together: FloatArray, apart: FloatArray) -> FloatArray:
+        if self.criterion == "ratio":
+            return ratio(together, apart)
+        return together - self.weight * apart

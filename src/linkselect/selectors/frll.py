@@ -102,6 +102,7 @@ class FRLL(LabelSelector):
                     f'radius={self.radius:g} needs neighbors="overall"; with "per_class" '
                     "neighbours are counted by n_neighbors.",
                     "Pass radius=None.",
+                    "radius",
                 )
             same, other = class_neighbors(X, known.classes, self.n_neighbors, self.n_jobs)
         else:

@@ -22,6 +22,7 @@ class InformationSelector(LabelSelector):
     """A selector that discretises features and counts how often their states coincide."""
 
     greater_is_better = True
+    searches = True
     _constant_is_undefined = False
     _squares_differences = False
 

@@ -27,6 +27,9 @@ class Method:
         What it cannot work without; empty if it can do without supervision.
     greater_is_better : bool
         Whether a larger value of `scores_` is better.
+    searches : bool
+        Whether it searches for a subset, so that its choice does not follow scores of single
+        features. Then `path_` has the value after each chosen one.
     path_has_optimum : bool
         Whether the values of `path_` can be compared over different numbers of features.
     references : tuple of str
@@ -38,6 +41,7 @@ class Method:
     sees: Sees
     needs: tuple[Need, ...] = ()
     greater_is_better: bool = True
+    searches: bool = False
     path_has_optimum: bool = False
     references: tuple[str, ...] = ()
     wraps: bool = False
@@ -68,9 +72,10 @@ def describe(selector: Any) -> Method:
         selector.sees,
         tuple(selector.needs),
         bool(selector.greater_is_better),
+        selector.searches,
         selector.path_has_optimum,
         tuple(selector.references),
-        "estimator" in selector.get_params(deep=False),
+        selector.wraps,
     )
 
 

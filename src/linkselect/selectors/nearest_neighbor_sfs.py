@@ -77,6 +77,7 @@ class NearestNeighborSFS(LabelSelector):
 
     sees = "some labels"
     greater_is_better = True
+    searches = True
     path_has_optimum = True
     references = ("whitney1971", "salmi2020")
     _constant_is_undefined = False

@@ -56,5 +56,6 @@ def find_neighbors(X: Matrix, n_neighbors: int, radius: float | None, n_jobs: in
         raise GuidedValueError(
             f"radius={radius:g} joins no samples: the closest two are {closest:g} apart.",
             "Increase radius, or pass radius=None to use n_neighbors.",
+            "radius",
         )
     return near

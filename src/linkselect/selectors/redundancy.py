@@ -63,6 +63,8 @@ class Redundancy(Wrapper):
     (array([2, 3, 0, 1]), array([2, 3, 1, 0]))
     """
 
+    searches = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Wrapper._parameter_constraints,
         "weight": [Interval(Real, 0, 1, closed="both")],
@@ -89,7 +91,7 @@ class Redundancy(Wrapper):
         return n_features if wanted == "auto" else count_features(wanted, n_features)
 
     def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
-        inner = clone(self.estimator).fit(X, **arguments_of(known))
+        inner = clone(self.estimator).fit(X, **arguments_of(known, self.estimator))
         if hasattr(inner, "ranking_"):
             order = np.lexsort((np.arange(X.shape[1]), inner.ranking_))
         else:

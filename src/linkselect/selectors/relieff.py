@@ -95,6 +95,7 @@ def _discrete_mask(discrete: bool | ArrayLike | None, n_features: int) -> BoolAr
         raise GuidedValueError(
             f"discrete={discrete!r} does not name features: X has {n_features}.",
             f"Pass True, a mask of {n_features} booleans, or indices from 0 to {n_features - 1}.",
+            "discrete",
         )
     mask[given] = True
     return mask

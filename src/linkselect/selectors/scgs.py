@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from linkselect import search
 from linkselect.arrays import BoolArray, Matrix
-from linkselect.blocks import map_threads
+from linkselect.blocks import one_blas_thread
 from linkselect.graphs import nearest_edges
 from linkselect.messages import warn_user
 from linkselect.selectors.parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS
@@ -135,7 +135,8 @@ class SCGS(PairSelector):
         dense = np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="C")
         options = (self.sparsity, self.pair_weight, self.graph_weight, self.tol, self.max_iter)
         # One BLAS thread, since the order of its sums depends on how many it has.
-        [found] = map_threads(lambda X: search.scgs(X, known, near, *options), [dense], n_jobs=1)
+        with one_blas_thread():
+            found = search.scgs(dense, known, near, *options)
         if found.violation > self.tol:
             warn_user(
                 f"SCGS stopped after {found.n_iter} steps with violation {found.violation:.2g}, "

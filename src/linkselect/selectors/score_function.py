@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 
 from linkselect.arrays import FloatArray
 from linkselect.messages import GuidedValueError
+from linkselect.selectors.method import describe
 
 __all__ = ["ScoreFunction"]
 
@@ -68,14 +69,15 @@ class ScoreFunction(BaseEstimator):
         ndarray of shape (n_features,)
             One value for each feature; larger is better.
         """
-        fitted = clone(self.selector).fit(X, y)
-        if hasattr(fitted, "path_"):
-            name = type(fitted).__name__
+        method = describe(self.selector)
+        if method.searches:
+            name = type(self.selector).__name__
             raise GuidedValueError(
                 f"{name} searches for a subset, and its choice does not follow scores of single "
                 "features.",
                 f"Write {name}(n_features_to_select=k) in place of SelectKBest.",
             )
-        values = fitted.scores_ if fitted.greater_is_better else -fitted.scores_
+        fitted = clone(self.selector).fit(X, y)
+        values = fitted.scores_ if method.greater_is_better else -fitted.scores_
         # SelectKBest puts the lowest number for NaN; what is infinitely bad still goes before it.
         return np.maximum(values, np.nextafter(np.finfo(values.dtype).min, 0))

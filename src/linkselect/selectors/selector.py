@@ -38,7 +38,7 @@ from linkselect.selectors.parameters import NUMBER_OF_FEATURES
 from linkselect.selectors.ranking import Ranking, best_first, count_features
 from linkselect.supervision import OnConflict, Supervision
 
-__all__ = ["LabelSelector", "PairSelector", "RankingSelector", "Track"]
+__all__ = ["LabelSelector", "PairSelector", "RankingSelector", "Track", "missing_needs"]
 
 if TYPE_CHECKING:
     Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -85,10 +85,14 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """What it cannot work without."""
     greater_is_better: ClassVar[bool] = False
     """Whether a larger value of `scores_` is better."""
+    searches: ClassVar[bool] = False
+    """Whether it searches for a subset, instead of scoring single features."""
     path_has_optimum: ClassVar[bool] = False
     """Whether values of `path_` can be compared over different numbers of features."""
     references: ClassVar[tuple[str, ...]] = ()
     """Keys of the bibliography."""
+    wraps: ClassVar[bool] = False
+    """Whether it works around another selector."""
 
     # In a Pipeline with metadata routing, pairs and ids arrive without being asked for.
     __metadata_request__fit: ClassVar = {"pairs": True, "sample_ids": True}
@@ -149,6 +153,13 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         order = best_first(scores, self.greater_is_better)
         return Ranking(scores, order, n_selected, fitted or {})
 
+    def _scores_without_each_pair(self, X: Matrix, known: Supervision) -> FloatArray | None:
+        """Score the features without each pair in turn, must-links first; None: fit anew.
+
+        A method overrides this if it can do so at once. NaN where it needs the pair.
+        """
+        return None
+
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         """Return how many steps `_rank` tracks at most; 0 for a method without a long loop."""
         return 0
@@ -202,6 +213,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             raise GuidedValueError(
                 f"X has values so large that their squares overflow ({error}).",
                 "Scale the features, for example with sklearn.preprocessing.StandardScaler().",
+                "X",
             ) from error
         except BaseException:
             # What fails or is interrupted leaves the object as it was, not half-fitted.
@@ -368,13 +380,7 @@ class PairSelector(RankingSelector):
         return known
 
     def _check_needs(self, known: Supervision, nothing_given: bool) -> None:
-        present = {
-            "a must-link": known.has_must,
-            "a cannot-link": known.has_cannot,
-            "two groups": known.n_groups > 1,
-            "a pair or a label": not known.unlabelled.all(),
-        }
-        missing = [need for need in self.needs if not present[need]]
+        missing = missing_needs(self.needs, known)
         if not missing:
             return
         name = type(self).__name__
@@ -400,6 +406,18 @@ _HOW_TO_SUPERVISE = (
     "with at least two classes, two samples in one of them, and -1 for unlabelled samples. "
     "In cross-validation, give more pairs or use larger folds."
 )
+
+
+def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:
+    """List what a method cannot work without and what is not known."""
+    present: dict[Need, bool] = {
+        "labels": not known.unlabelled.any(),
+        "a must-link": known.has_must,
+        "a cannot-link": known.has_cannot,
+        "two groups": known.n_groups > 1,
+        "a pair or a label": not known.unlabelled.all(),
+    }
+    return [need for need in needs if not present[need]]
 
 
 def _track(estimator: RankingSelector, task: Any, steps: Iterable[Step]) -> Iterator[Step]:

@@ -116,6 +116,7 @@ class SimilarityConstraintScore(PairSelector):
     array([3, 2, 1, 0])
     """
 
+    searches = True
     path_has_optimum = True
     references = ("salmi2020",)
     _constant_is_undefined = False

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from linkselect.arrays import BoolArray, IntArray, Matrix
@@ -17,8 +17,9 @@ from linkselect.blocks import map_threads, slices
 from linkselect.given import Given
 from linkselect.pairs import Pairs, encode_labels
 from linkselect.resampling import DRAWS_PER_STEP, draw_bag
+from linkselect.selectors.method import describe
 from linkselect.selectors.ranking import Ranking, count_features
-from linkselect.selectors.selector import Track
+from linkselect.selectors.selector import RankingSelector, Track
 from linkselect.selectors.stability import kuncheva_index, nogueira_index
 from linkselect.selectors.wrapper import Wrapper, arguments_of
 from linkselect.supervision import Supervision, nothing
@@ -95,7 +96,7 @@ class StableSelector(Wrapper):
         "max_samples": [Interval(Real, 0, 1, closed="right")],
         "threshold": [Interval(Real, 0, 1, closed="right")],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": RankingSelector._parameter_constraints["n_jobs"],
     }
 
     def __init__(
@@ -123,7 +124,7 @@ class StableSelector(Wrapper):
     def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         rng = check_random_state(self.random_state)
         # All samples first: what is wrong with the input is said once, and in the usual words.
-        whole = self._seeded(rng).fit(X, **arguments_of(known))
+        whole = self._seeded(rng).fit(X, **arguments_of(known, self.estimator))
         rows_first = X.tocsr() if issparse(X) else X
         n_samples = X.shape[0]
         draws = [
@@ -166,9 +167,8 @@ class StableSelector(Wrapper):
         self, given: Given, n_samples: int, rng: np.random.RandomState
     ) -> tuple[IntArray, dict[str, Any]]:
         """Draw rows, and what the selector is told about them."""
-        least = getattr(self.estimator, "n_neighbors", 0) + 1
-        # A selector that requires labels does not look at pairs.
-        if given.pairs is None or get_tags(self.estimator).target_tags.required:
+        least = _most_neighbors(self.estimator) + 1
+        if given.pairs is None or describe(self.estimator).sees in ("labels", "some labels"):
             return self._draw_by_labels(given.y, n_samples, least, rng)
         ids = range(n_samples) if given.sample_ids is None else tuple(given.sample_ids)
         present = given.pairs.restrict(ids)
@@ -194,6 +194,12 @@ class StableSelector(Wrapper):
         known = nothing(n_samples) if len(names) > n_samples / 2 else Supervision(classes)
         rows = draw_bag(known, self.max_samples, least, rng)
         return rows, {"y": labels[rows]}
+
+
+def _most_neighbors(selector: Any) -> int:
+    """Return how many neighbours a selector, or one that it wraps, looks for in a draw."""
+    values = selector.get_params(deep=True).items()
+    return max((n for name, n in values if name.split("__")[-1] == "n_neighbors"), default=0)
 
 
 def _some(links: tuple[Any, ...], share: float, rng: np.random.RandomState) -> list[Any]:

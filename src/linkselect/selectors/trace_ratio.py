@@ -64,6 +64,7 @@ class TraceRatio(LabelSelector):
     """
 
     greater_is_better = True
+    searches = True
     references = ("nie2008",)
     _infinite = "no class has two samples that differ in them"
 

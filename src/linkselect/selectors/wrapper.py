@@ -21,6 +21,7 @@ __all__ = ["Wrapper", "arguments_of"]
 class Wrapper(RankingSelector):
     """A selector that fits another one, of this library or any with `get_support`."""
 
+    wraps = True
     _constant_is_undefined = False
     # Whether tiny differences are a problem is for the wrapped selector to say.
     _squares_differences = False
@@ -59,8 +60,8 @@ class Wrapper(RankingSelector):
         return tags
 
 
-def arguments_of(given: Given) -> dict[str, Any]:
-    """Return what the wrapped selector's `fit` takes beside X; pairs only if there are any."""
-    if given.pairs is None:
+def arguments_of(given: Given, selector: Any) -> dict[str, Any]:
+    """Return what the `fit` of a selector is given beside X: pairs only if it looks at them."""
+    if given.pairs is None or describe(selector).sees != "pairs":
         return {"y": given.y}
     return {"y": given.y, "pairs": given.pairs, "sample_ids": given.sample_ids}
