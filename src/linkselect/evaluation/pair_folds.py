@@ -51,7 +51,7 @@ class PairKFold:
     [(5, 6)] [(0, 9)]
     """
 
-    def __init__(self, n_splits: int = 5, *, n_repeats: int = 1, random_state: Any = None) -> None:
+    def __init__(self, n_splits: int = 5, n_repeats: int = 1, random_state: Any = None) -> None:
         _check_number("n_splits", n_splits, 2)
         _check_number("n_repeats", n_repeats, 1)
         self.n_splits = n_splits
