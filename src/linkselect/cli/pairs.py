@@ -244,7 +244,7 @@ def worth(
         say(_worth_text(records, choice.name, len(data.names)))
     if out is not None:
         columns = {key: [one[key] for one in records] for key in records[0]}
-        columns["moved"] = [_moved_text(one) for one in records]
+        columns["moved"] = [_moved_text(one, len(records) == 1) for one in records]
         write_columns(out, columns)
 
 
@@ -285,10 +285,12 @@ def _record(one: PairWorth, data: Table) -> dict[str, Any]:
     }
 
 
-def _moved_text(record: dict[str, Any], n_moved: int | None = None) -> str:
+def _moved_text(record: dict[str, Any], is_only: bool, n_moved: int | None = None) -> str:
     """Name the features that would move, with their places: - is towards the best."""
     if record["rank_shift"] is None:
-        return "cannot be ranked without it"
+        return (
+            "the only pair: nothing to compare with" if is_only else "cannot be ranked without it"
+        )
     moved = record["moved"][:n_moved]
     return ", ".join(f"{one['feature']} {one['places']:+d}" for one in moved)
 
@@ -300,7 +302,7 @@ def _worth_text(records: list[dict[str, Any]], method: str, n_features: int) -> 
             one["link"],
             "-" if one["rank_shift"] is None else f"{one['rank_shift']:.2f}",
             "-" if one["n_replaced"] is None else str(one["n_replaced"]),
-            _moved_text(one, 3) or "none",
+            _moved_text(one, len(records) == 1, 3) or "none",
         ]
         for one in records[:_SHOWN]
     ]

@@ -93,7 +93,9 @@ def suspect_pairs(
                 "compared with each other.",
                 f"Add a {kind}, better several of each kind.",
             )
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_min_samples=2)
+    X = check_array(
+        X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_min_samples=2, input_name="X"
+    )
     must, cannot = held.rows(row_of)
     at = _positions(X, must, cannot)
     suspicion = np.concatenate([at[: len(must)], -at[len(must) :]])
