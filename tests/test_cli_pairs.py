@@ -203,6 +203,8 @@ def test_worth_of_needed_and_contradicting_pairs(wide, tmp_path, capsys):
     one_kind = write(tmp_path / "one.csv", "a,b,link\np0,p2,must\n")
     assert run(["pairs", "worth", one_kind, *wide[1:]]) == 1
     assert "a cannot-link" in capsys.readouterr().err
+    assert run(["pairs", "worth", one_kind, *wide[1:], "--method", "compensated_laplacian"]) == 0
+    assert "the only pair: nothing to compare with" in capsys.readouterr().out
 
 
 def test_suspects(wide, tmp_path, capsys):

@@ -109,12 +109,7 @@ def pair_worth(
     51 120 cannot 0.0 ()
     """
     check_selector(selector)
-    if not isinstance(n_moved, int | np.integer) or n_moved < 0:
-        raise GuidedValueError(
-            f"n_moved={n_moved!r}, but it counts features.",
-            "Choose a whole number, 0 or more.",
-            "n_moved",
-        )
+    _check_count("n_moved", n_moved)
     if describe(selector).sees != "pairs":
         raise GuidedValueError(
             f"{type(selector).__name__} does not look at pairs, so none changes its ranking.",
@@ -143,6 +138,13 @@ def pair_worth(
             lambda place: told(links[place], _refitted(again, X, _without(held, place), ids)),
             range(len(links)),
             n_jobs,
+        )
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, int | np.integer) or value < 0:
+        raise GuidedValueError(
+            f"{name}={value!r}, but it counts features.", "Choose a whole number, 0 or more.", name
         )
 
 

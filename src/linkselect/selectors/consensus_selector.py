@@ -68,10 +68,13 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
 
     From pairs the default was ahead of every single method on average over the data sets of the
     documentation, with one exception: from 20 pairs `Redundancy(LaplacianScore())`, which sees no
-    pair, was ahead of it on average over the 23 sets on which the default was chosen (63.5 against
-    62.3; over all 29 sets no difference can be shown). From labels or nothing it was not ahead. Not if few features inform: a single strong
-    feature that only one member finds is lost in the mean of the ranks; `ConstraintScore` or `LSDF`
-    keep it. Not for a reason why a feature is chosen: the members may disagree on that.
+    pair, was ahead of it over the 23 sets on which the default was chosen (63.5 against 62.3; over
+    all 29 sets no difference can be shown). From labels or nothing the default was not ahead.
+
+    Not if few features inform and the others vary together: two of the three default members also
+    look at all samples, and a single strong feature is lost in the mean of the ranks.
+    `ConstraintScore` and `LSDF` keep it. Not for a reason why a feature is chosen: the members may
+    disagree on that.
 
     Parameters
     ----------
