@@ -152,13 +152,13 @@ def pairs_among(
     X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None
 ) -> tuple[Pairs, tuple[Hashable, ...], dict[Hashable, int]]:
     """Return the pairs among the samples, the id of each row, and the row of each id."""
-    n_samples = _num_samples(X)
     given = Given.read(X, sample_ids=sample_ids)
-    ids = None if given.sample_ids is None else tuple(given.sample_ids)
-    held, row_of = present_pairs(pairs, n_samples, ids, ids_are_index=given.ids_are_index)
+    held, row_of = present_pairs(
+        pairs, _num_samples(X), given.sample_ids, ids_are_index=given.ids_are_index
+    )
     if not held.n_must + held.n_cannot:
         raise GuidedValueError("There are no pairs.", "Pass Pairs(must=[...], cannot=[...]).")
-    return held, tuple(range(n_samples)) if ids is None else ids, row_of
+    return held, tuple(row_of), row_of
 
 
 def linked_pairs(pairs: Pairs) -> list[Linked]:
