@@ -246,8 +246,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if n_constant:
             rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
             warn_user(
-                f"{n_constant} of {len(scores)} features are constant; they {rank}. "
-                "Remove them with sklearn.feature_selection.VarianceThreshold()."
+                f"{n_constant} of {len(scores)} features are constant; they {rank}.",
+                way_out="Remove them with sklearn.feature_selection.VarianceThreshold().",
             )
         finite = np.isfinite(scores)
         n_infinite = int(np.isinf(scores).sum())
