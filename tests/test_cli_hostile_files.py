@@ -9,6 +9,8 @@ import pytest
 from scipy import io
 from scipy.sparse import csc_matrix
 
+from linkselect import cli
+
 
 def rank(path, *options, seconds=60):
     """Run the command as a person would; what crashes must not take the tests with it."""
@@ -51,3 +53,41 @@ def test_offsets_of_a_feather_file_that_point_outside(tmp_path, column):
         writer.write_table(table)
     ended = rank(path, "--label", column, "--method", "variance")
     assert refused(ended, "bad.feather is not a readable Feather file")
+
+
+def shell(line):
+    line = line.replace("linkselect", f"{sys.executable} -m linkselect", 1)
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a Unix shell")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "linkselect --help | head -1; exit ${PIPESTATUS[0]}",
+        "linkselect methods >&-",
+        "linkselect methods >&- 2>&-",
+    ],
+)
+def test_output_that_nobody_reads_ends_quietly(line):
+    ended = shell(line)
+    assert ended.returncode == 0, ended
+    assert ended.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ImportError("libx.so: failed to map segment from shared object"), "memory is limited"),
+        (ImportError("cannot import name 'a' from 'b'"), "could not be loaded: cannot import"),
+        (ImportError("needs jinja2: pip install 'linkselect[report]'"), "pip install"),
+        (ModuleNotFoundError("No module named 'a'"), "a package that is not there"),
+    ],
+)
+def test_packages_that_cannot_be_loaded(monkeypatch, capsys, error, words):
+    def fail():
+        raise error
+
+    monkeypatch.setattr(cli, "make_app", fail)
+    assert cli.run(["rank"]) == 1
+    assert words in capsys.readouterr().err
