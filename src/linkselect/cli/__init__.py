@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 __all__ = ["main"]
@@ -136,8 +135,8 @@ def _why_not_loaded(error: ImportError) -> str:
 def _print_whatever_comes() -> None:
     """Print an escape for characters that the terminal cannot encode, instead of failing."""
     # A stream that was closed before the start is None.
-    sys.stdout = sys.stdout or Path(os.devnull).open("w")
-    sys.stderr = sys.stderr or Path(os.devnull).open("w")
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
