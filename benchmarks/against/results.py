@@ -1,0 +1,208 @@
+"""From what was measured to tables: growth, ratios with their range, and why there is none."""
+
+import re
+from statistics import median
+
+import numpy as np
+
+OURS = "linkselect"
+SUMMARY = re.compile(r"(<!-- summary of make bench -->\n)(.*?)(<!-- end of summary -->)", re.DOTALL)
+SUMMARY_HEAD = (
+    "| what | linkselect | alternative | its time | ratio | outputs |",
+    "|---|---|---|---|---|---|",
+)
+
+
+def growth(sizes, seconds):
+    """Fit `seconds = c * samples^a * features^b` by least squares in logarithms; return a and b.
+
+    None stands for an exponent along which sizes do not vary.
+    """
+    logs = np.log(np.asarray(sizes, dtype=float))
+    varies = np.ptp(logs, axis=0) > 0
+    table = np.column_stack([np.ones(len(logs)), logs[:, varies]])
+    if len(logs) < table.shape[1]:
+        return None, None
+    found = iter(np.linalg.lstsq(table, np.log(seconds), rcond=None)[0][1:])
+    return tuple(float(next(found)) if along else None for along in varies)
+
+
+def ratio_range(ours, other):
+    """Return the median of the other's time over ours, turn by turn, with the least and largest."""
+    ratios = [theirs / mine for mine, theirs in zip(ours, other, strict=False)]
+    return (median(ratios), min(ratios), max(ratios)) if ratios else None
+
+
+def shown_number(value):
+    """Write a number with two or three digits that count."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    if value >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+
+
+def shown_seconds(value):
+    return f"{value * 1000:.2g} ms" if value < 0.01 else f"{shown_number(value)} s"
+
+
+def shown_memory(peak):
+    if peak is None:
+        return "?"
+    megabytes = peak / 2**20
+    return f"{megabytes:,.0f} MB" if megabytes >= 1 else "under 1 MB"
+
+
+def shown_ratio(found):
+    middle, least, most = map(shown_number, found)
+    return f"{middle} ({least} to {most})"
+
+
+def shown_size(size):
+    return f"{size[0]:,} x {size[1]:,}"
+
+
+def verdict(contender, ours, measured):
+    """Return the ratio in words, or "" if there is none, and what to say of the outputs."""
+    if measured["failed"]:
+        return "", measured["failed"]
+    ratio = ratio_range(ours["seconds"], measured["seconds"])
+    if ratio is None:
+        return "", "not timed"
+    if contender.limit:
+        times = ratio_range(measured["seconds"], ours["seconds"])
+        return "", f"no alternative but a limit; linkselect takes {shown_ratio(times)} times this"
+    agreement = measured["agreement"]
+    if contender.other:
+        return "", f"other definition: {contender.other}; {agreement['found']}"
+    if not agreement["same"]:
+        return "", f"no ratio, since outputs differ: {agreement['found']}"
+    said = agreement["found"] + (f" ({contender.how})" if contender.how else "")
+    if ratio[0] < 1:
+        said = f"**it is ahead**: {contender.ahead or 'the reason was not looked for'}; {said}"
+    return shown_ratio(ratio), said
+
+
+def largest(records):
+    """Return the last size at which the alternatives took part."""
+    together = [r for r in records if sum(not m["failed"] for m in r["found"].values()) > 1]
+    return (together or records)[-1]
+
+
+def row(*fields):
+    return f"| {' | '.join(str(field).replace('|', chr(92) + '|') for field in fields)} |"
+
+
+def summary_rows(task, records):
+    """Write one line for each alternative, at the largest size."""
+    record = largest(records)
+    found = record["found"]
+    ours = found[OURS]
+    data = "" if record["data"] == "made" else f", {record['data']}"
+    what = f"{task.title}, {shown_size(record['size'])}{data}"
+    mine = shown_seconds(median(ours["seconds"]))
+    others = [c for c in task.contenders if c.name != OURS and c.name in found]
+    if not others:
+        yield row(what, mine, "nobody else has it", "", "", "")
+    for contender in others:
+        measured = found[contender.name]
+        ratio, said = verdict(contender, ours, measured)
+        time = shown_seconds(median(measured["seconds"])) if measured["seconds"] else ""
+        name = f"{contender.name}: {contender.call}" if contender.limit else contender.name
+        name = name if contender.limit else f"{name} `{contender.call}`"
+        yield row(what, mine, name, time, ratio, said)
+
+
+def size_rows(task, records):
+    """Write one line for each size and contender: time, peak memory, ratio."""
+    for record in records:
+        ours = record["found"][OURS]
+        for contender in task.contenders:
+            measured = record["found"].get(contender.name)
+            if measured is None:
+                continue
+            ratio, said = ("", measured["failed"] or "")
+            if contender.name != OURS:
+                ratio, said = verdict(contender, ours, measured)
+            seconds = measured["seconds"]
+            time = shown_seconds(median(seconds)) if seconds else ""
+            turns = len(seconds)
+            size, peak = shown_size(record["size"]), shown_memory(measured["peak"])
+            yield row(size, contender.name, time, peak, turns, ratio, said)
+
+
+def growth_rows(task, records):
+    """Write one line for each contender: the exponents in samples and in features."""
+    for contender in task.contenders:
+        timed = [
+            (r["size"], median(r["found"][contender.name]["seconds"]))
+            for r in records
+            if r["found"].get(contender.name, {}).get("seconds")
+        ]
+        if len(timed) < 3:
+            continue
+        exponents = growth([size for size, _ in timed], [seconds for _, seconds in timed])
+        shown = ["" if value is None else f"{value:.1f}" for value in exponents]
+        yield row(task.title, contender.name, *shown)
+
+
+def summary_table(tasks, records):
+    """Write the table that README shows too."""
+    lines = [line for name, task in tasks.items() for line in summary_rows(task, records[name])]
+    return "\n".join([*SUMMARY_HEAD, *lines])
+
+
+def put_summary(page, table):
+    """Replace the table between the marks of a page."""
+    if not SUMMARY.search(page):
+        raise ValueError("The page has no marks for the summary of make bench.")
+    return SUMMARY.sub(lambda found: f"{found[1]}{table}\n{found[3]}", page)
+
+
+def summary_of(page):
+    """Return the table between the marks of a page."""
+    return SUMMARY.search(page)[2].rstrip("\n")
+
+
+def results_page(tasks, records, machine):
+    """Write the whole page of results."""
+    lines = [
+        "# What `make bench` measured",
+        "",
+        "Written by the command; nothing here is typed by hand. [How it is measured]"
+        "(../docs/benchmarks.md) says what each column means.",
+        "",
+        "<!-- measured -->",
+        "",
+        "| | |",
+        "|---|---|",
+        *(row(name, value) for name, value in machine.items()),
+        "",
+        "<!-- summary of make bench -->",
+        summary_table(tasks, records),
+        "<!-- end of summary -->",
+        "",
+        "### Growth",
+        "",
+        "Time grows with this power of the number of samples and of features.",
+        "",
+        "| what | by | samples | features |",
+        "|---|---|---|---|",
+        *(line for name, task in tasks.items() for line in growth_rows(task, records[name])),
+        "",
+        "### All sizes",
+        "",
+    ]
+    for name, task in tasks.items():
+        data = records[name][-1]["data"]
+        lines += [
+            f"#### {task.title} (`{name}`)",
+            "",
+            f"Data: {data}.",
+            "",
+            "| size | by | seconds | peak memory | turns | ratio | outputs |",
+            "|---|---|---|---|---|---|---|",
+            *size_rows(task, records[name]),
+            "",
+        ]
+    return "\n".join(lines)
