@@ -9,6 +9,8 @@ neither code nor machine has changed. `--quick` tries everything at small sizes 
 import argparse
 import json
 import os
+import signal
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,7 +67,9 @@ def measured_task(name, task, done, options):
             continue
         repeats = min(task.repeats, 2) if options.quick else task.repeats
         actual = smaller(task, size) if options.quick else size
-        record = measure(name, task, actual, repeats=repeats, limit=options.limit, skip=given_up)
+        slow = {c.name for c in task.contenders if c.most is not None and size[0] > c.most}
+        skip = given_up | slow
+        record = measure(name, task, actual, repeats=repeats, limit=options.limit, skip=skip)
         given_up |= {c for c, m in record["found"].items() if m["failed"] and c != OURS}
         yield record
 
@@ -148,6 +152,8 @@ def finish(records, description):
 
 def main():
     options = parse()
+    # Ended from outside, it still ends the processes that it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if options.readme:
         copy_to_readme(summary_of(RESULTS.read_text(encoding="utf-8")))
         return

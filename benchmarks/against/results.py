@@ -83,10 +83,11 @@ def verdict(contender, ours, measured):
     return shown_ratio(ratio), said
 
 
-def largest(records):
-    """Return the last size at which the alternatives took part."""
-    together = [r for r in records if sum(not m["failed"] for m in r["found"].values()) > 1]
-    return (together or records)[-1]
+def largest(records, name):
+    """Return the largest size at which somebody was timed, or the last one if there is none."""
+    asked = [record for record in records if name in record["found"]]
+    timed = [record for record in asked if record["found"][name]["seconds"]]
+    return (timed or asked or records)[-1]
 
 
 def row(*fields):
@@ -94,23 +95,30 @@ def row(*fields):
 
 
 def summary_rows(task, records):
-    """Write one line for each alternative, at the largest size."""
-    record = largest(records)
-    found = record["found"]
-    ours = found[OURS]
-    data = "" if record["data"] == "made" else f", {record['data']}"
-    what = f"{task.title}, {shown_size(record['size'])}{data}"
-    mine = shown_seconds(median(ours["seconds"]))
-    others = [c for c in task.contenders if c.name != OURS and c.name in found]
+    """Write one line for each alternative, at the largest size at which it was timed."""
+    others = [c for c in task.contenders if c.name != OURS]
     if not others:
-        yield row(what, mine, "nobody else has it", "", "", "")
+        ours = records[-1]["found"][OURS]
+        yield row(what(task, records[-1]), shown_time(ours), "nobody else has it", "", "", "")
     for contender in others:
-        measured = found[contender.name]
+        record = largest(records, contender.name)
+        ours, measured = record["found"][OURS], record["found"][contender.name]
         ratio, said = verdict(contender, ours, measured)
-        time = shown_seconds(median(measured["seconds"])) if measured["seconds"] else ""
-        name = f"{contender.name}: {contender.call}" if contender.limit else contender.name
-        name = name if contender.limit else f"{name} `{contender.call}`"
-        yield row(what, mine, name, time, ratio, said)
+        if record["size"] != records[-1]["size"]:
+            said += "; too slow for larger sizes"
+        name = f"{contender.name} `{contender.call}`" if contender.call else contender.name
+        times = shown_time(ours), name, shown_time(measured)
+        yield row(what(task, record), *times, ratio, said)
+
+
+def what(task, record):
+    """Name the method, the size, and the data if they were not made."""
+    data = "" if record["data"] == "made" else f", {record['data']}"
+    return f"{task.title}, {shown_size(record['size'])}{data}"
+
+
+def shown_time(measured):
+    return shown_seconds(median(measured["seconds"])) if measured["seconds"] else ""
 
 
 def size_rows(task, records):
@@ -124,11 +132,9 @@ def size_rows(task, records):
             ratio, said = ("", measured["failed"] or "")
             if contender.name != OURS:
                 ratio, said = verdict(contender, ours, measured)
-            seconds = measured["seconds"]
-            time = shown_seconds(median(seconds)) if seconds else ""
-            turns = len(seconds)
+            turns = len(measured["seconds"])
             size, peak = shown_size(record["size"]), shown_memory(measured["peak"])
-            yield row(size, contender.name, time, peak, turns, ratio, said)
+            yield row(size, contender.name, shown_time(measured), peak, turns, ratio, said)
 
 
 def growth_rows(task, records):
