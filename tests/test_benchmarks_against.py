@@ -154,7 +154,7 @@ def test_the_summary_has_the_largest_size_at_which_others_took_part(results):
     (line,) = results.summary_rows(task, records)
     assert "200 x 10" in line
     assert "3.00 (3.00 to 3.00)" in line
-    assert "too slow for larger sizes" in line
+    assert "larger sizes left out, for time" in line
     alone, records = task_and_records(data="MNIST")
     (line,) = results.summary_rows(alone, records)
     assert "400 x 10, MNIST" in line

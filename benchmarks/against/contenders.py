@@ -1,9 +1,12 @@
 """How each library is called: a function of the problem that returns what is timed.
 
 What it prepares before it returns is outside the clock: a data frame, an object. Everybody may
-use all cores, unless that makes it slower. Alternatives are imported here only, and only by the
-process that measures them.
+use all cores. Libraries that start processes for that are tried with and without, and measured in
+the way that was faster. Alternatives are imported here only, and only by the process that measures
+them.
 """
+
+import time
 
 import numpy as np
 
@@ -12,6 +15,17 @@ from linkselect.graphs.neighbors import nearest
 
 N_NEIGHBORS = 10
 N_NEAREST = 5
+
+
+def with_or_without_processes(call):
+    """Return the call with the number of processes, 1 or one per core, that is faster here."""
+    seconds = {}
+    for n_jobs in (-1, 1):
+        start = time.perf_counter()
+        call(n_jobs)
+        seconds[n_jobs] = time.perf_counter() - start
+    best = min(seconds, key=seconds.get)
+    return lambda: call(best)
 
 
 # linkselect
@@ -111,22 +125,24 @@ def sklearn_f_classif(problem):
 def sklearn_information(problem):
     from sklearn.feature_selection import mutual_info_classif
 
-    return lambda: mutual_info_classif(problem.X, problem.y, discrete_features=True, n_jobs=-1)
+    def call(n_jobs):
+        return mutual_info_classif(problem.X, problem.y, discrete_features=True, n_jobs=n_jobs)
+
+    return with_or_without_processes(call)
 
 
 def sklearn_sfs(n_features):
-    """One process: with more it would start them anew for every candidate's few folds."""
-
     def prepare(problem):
         from sklearn.feature_selection import SequentialFeatureSelector
         from sklearn.neighbors import KNeighborsClassifier
 
-        selector = SequentialFeatureSelector(
-            KNeighborsClassifier(1),
-            n_features_to_select=n_features,
-            cv=problem.given["splits"],
-        )
-        return lambda: np.flatnonzero(selector.fit(problem.X, problem.y).get_support())
+        options = {"n_features_to_select": n_features, "cv": problem.given["splits"]}
+
+        def call(n_jobs):
+            selector = SequentialFeatureSelector(KNeighborsClassifier(1), n_jobs=n_jobs, **options)
+            return np.flatnonzero(selector.fit(problem.X, problem.y).get_support())
+
+        return with_or_without_processes(call)
 
     return prepare
 
@@ -240,11 +256,11 @@ def fast_select_mrmr(n_features):
 def skrebate_relieff(problem):
     from skrebate import ReliefF
 
-    def call():
-        selector = ReliefF(n_features_to_select=1, n_neighbors=N_NEIGHBORS, n_jobs=-1)
+    def call(n_jobs):
+        selector = ReliefF(n_features_to_select=1, n_neighbors=N_NEIGHBORS, n_jobs=n_jobs)
         return selector.fit(problem.X, problem.y).feature_importances_
 
-    return call
+    return with_or_without_processes(call)
 
 
 def mrmr_selection(n_features):
@@ -256,11 +272,11 @@ def mrmr_selection(n_features):
         frame = pd.DataFrame(values, columns=[f"f{i}" for i in range(values.shape[1])])
         labels = pd.Series(problem.y)
 
-        def call():
-            chosen = mrmr_classif(frame, labels, K=n_features, n_jobs=1, show_progress=False)
+        def call(n_jobs):
+            chosen = mrmr_classif(frame, labels, K=n_features, n_jobs=n_jobs, show_progress=False)
             return np.array([int(name[1:]) for name in chosen])
 
-        return call
+        return with_or_without_processes(call)
 
     return prepare
 
@@ -280,17 +296,14 @@ def mlxtend_sfs(n_features):
         from mlxtend.feature_selection import SequentialFeatureSelector
         from sklearn.neighbors import KNeighborsClassifier
 
-        def call():
+        options = {"k_features": n_features, "cv": problem.given["splits"]}
+
+        def call(n_jobs):
             # A new object each time: fitting changes its parameters.
-            selector = SequentialFeatureSelector(
-                KNeighborsClassifier(1),
-                k_features=n_features,
-                cv=problem.given["splits"],
-                n_jobs=-1,
-            )
+            selector = SequentialFeatureSelector(KNeighborsClassifier(1), n_jobs=n_jobs, **options)
             return np.array(sorted(selector.fit(problem.X, problem.y).k_feature_idx_))
 
-        return call
+        return with_or_without_processes(call)
 
     return prepare
 

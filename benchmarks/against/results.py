@@ -105,7 +105,7 @@ def summary_rows(task, records):
         ours, measured = record["found"][OURS], record["found"][contender.name]
         ratio, said = verdict(contender, ours, measured)
         if record["size"] != records[-1]["size"]:
-            said += "; too slow for larger sizes"
+            said += "; larger sizes left out, for time"
         name = f"{contender.name} `{contender.call}`" if contender.call else contender.name
         times = shown_time(ours), name, shown_time(measured)
         yield row(what(task, record), *times, ratio, said)
