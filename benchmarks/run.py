@@ -103,7 +103,7 @@ def parse():
     add("--tasks", nargs="+", choices=list(TASKS), metavar="NAME", help="only these")
     add("--limit", type=float, default=150.0, help="seconds for one measurement")
     add("--fresh", action="store_true", help="forget what was measured before")
-    add("--write", action="store_true", help="write the tables again and measure nothing")
+    add("--write", action="store_true", help="write what was measured so far and measure nothing")
     add("--readme", action="store_true", help="copy the table of RESULTS.md into README.md")
     return parser.parse_args()
 
@@ -138,16 +138,19 @@ def measure_all(options, records, mark):
     print(f"{(time.monotonic() - started) / 60:.1f} minutes.")
 
 
-def finish(records, description):
-    """Write the pages if every task was measured with this code on this machine."""
+def finish(records, description, *, partly):
+    """Write the pages if every task was measured with this code on this machine, or partly."""
     found = by_task(records)
     missing = [name for name, task in TASKS.items() if len(found[name]) < len(task.sizes)]
-    if missing:
+    if missing and not (partly and records):
         print(f"Not measured with this code: {', '.join(missing)}. Nothing was written.")
         return
     busy = max(record["load"] for record in records)
     when = max(record["when"] for record in records)
-    write_results(found, {**description, "when": f"{when}; load before it: {busy:.1f}"})
+    notes = {"when": f"{when}; load before it: {busy:.1f}"}
+    if missing:
+        notes["not measured"] = ", ".join(missing)
+    write_results({name: found[name] for name in TASKS if name not in missing}, description | notes)
 
 
 def main():
@@ -165,7 +168,7 @@ def main():
     records = begin(options, mark)
     if not options.write:
         measure_all(options, records, mark)
-    finish(records, description)
+    finish(records, description, partly=options.write)
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ def growth_rows(task, records):
 
 def summary_table(tasks, records):
     """Write the table that README shows too."""
-    lines = [line for name, task in tasks.items() for line in summary_rows(task, records[name])]
+    lines = [line for name, found in records.items() for line in summary_rows(tasks[name], found)]
     return "\n".join([*SUMMARY_HEAD, *lines])
 
 
@@ -194,21 +194,20 @@ def results_page(tasks, records, machine):
         "",
         "| what | by | samples | features |",
         "|---|---|---|---|",
-        *(line for name, task in tasks.items() for line in growth_rows(task, records[name])),
+        *(line for name, found in records.items() for line in growth_rows(tasks[name], found)),
         "",
         "### All sizes",
         "",
     ]
-    for name, task in tasks.items():
-        data = records[name][-1]["data"]
+    for name, found in records.items():
         lines += [
-            f"#### {task.title} (`{name}`)",
+            f"#### {tasks[name].title} (`{name}`)",
             "",
-            f"Data: {data}.",
+            f"Data: {found[-1]['data']}.",
             "",
             "| size | by | seconds | peak memory | turns | ratio | outputs |",
             "|---|---|---|---|---|---|---|",
-            *size_rows(task, records[name]),
+            *size_rows(tasks[name], found),
             "",
         ]
     return "\n".join(lines)
