@@ -108,6 +108,12 @@ def test_a_choice_agrees_in_order_or_as_a_set(agreement):
     assert (less.same, less.found) == (False, "2 of 3 features shared")
 
 
+def test_rankings_agree_by_their_correlation(agreement):
+    compare = agreement.same_ranking(0.9)
+    assert compare(np.arange(10.0), np.arange(10.0) ** 3).found == "rank correlation 1.000"
+    assert not compare(np.arange(10.0), np.arange(10.0)[::-1]).same
+
+
 def test_neighbors_agree_in_any_order_but_a_few(agreement):
     ours = np.tile([[1, 2]], (100, 1))
     other = np.tile([[2, 1]], (100, 1))
@@ -134,10 +140,12 @@ def test_a_ratio_is_printed_only_if_outputs_agree(results):
 
 
 def test_who_is_ahead_is_told_with_the_reason(results):
-    ours = measured([2.0, 2.0])
-    ratio, said = results.verdict(contender(ahead="it rounds"), ours, measured([1.0, 1.0]))
+    ours = measured([2.0, 2.0, 2.0])
+    ratio, said = results.verdict(contender(ahead="it rounds"), ours, measured([1.0] * 3))
     assert ratio.startswith("0.50")
     assert "**it is ahead**: it rounds" in said
+    mostly = results.verdict(contender(ahead="it rounds"), ours, measured([1.0, 2.5, 1.0]))[1]
+    assert "**it is ahead in most turns**: it rounds" in mostly
 
 
 def test_a_limit_is_no_alternative(results):
@@ -166,7 +174,7 @@ def test_the_page_holds_all_sizes_growth_and_machine(results):
     task, records = task_and_records(rival)
     page = results.results_page({"a": task}, {"a": records}, {"processor": "one | two"})
     assert page.count("2.00 (2.00 to 2.00)") == 4  # the summary and three sizes
-    assert "| A Score | rival | 1.0 |  |" in page
+    assert "| A Score, up to 400 x 10 | rival | 1.0 |  |" in page
     assert "| processor | one \\| two |" in page
     assert "| 400 x 10 | rival | 8.00 s | 3 MB | 5 |" in page
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from scipy.stats import spearmanr
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,16 @@ def same_order(tolerance, *, larger_is_better):
         if worst == 0:
             return Agreement(True, "same order")
         return Agreement(worst <= tolerance, f"orders differ where scores differ by {worst:.0e}")
+
+    return compare
+
+
+def same_ranking(least):
+    """Compare scores by their rank correlation, where optima of one problem may differ."""
+
+    def compare(ours, other):
+        correlation = float(spearmanr(ours, other).statistic)
+        return Agreement(correlation >= least, f"rank correlation {correlation:.3f}")
 
     return compare
 

@@ -62,8 +62,11 @@ def shown_size(size):
     return f"{size[0]:,} x {size[1]:,}"
 
 
-def verdict(contender, ours, measured):
-    """Return the ratio in words, or "" if there is none, and what to say of the outputs."""
+def verdict(contender, ours, measured, *, brief=False):
+    """Return the ratio in words, or "" if there is none, and what to say of the outputs.
+
+    If brief, what holds at every size is left out.
+    """
     if measured["failed"]:
         return "", measured["failed"]
     ratio = ratio_range(ours["seconds"], measured["seconds"])
@@ -74,13 +77,21 @@ def verdict(contender, ours, measured):
         return "", f"no alternative but a limit; linkselect takes {shown_ratio(times)} times this"
     agreement = measured["agreement"]
     if contender.other:
-        return "", f"other definition: {contender.other}; {agreement['found']}"
+        why = "" if brief else f"other definition: {contender.other}; "
+        return "", why + agreement["found"]
     if not agreement["same"]:
         return "", f"no ratio, since outputs differ: {agreement['found']}"
-    said = agreement["found"] + (f" ({contender.how})" if contender.how else "")
-    if ratio[0] < 1:
-        said = f"**it is ahead**: {contender.ahead or 'the reason was not looked for'}; {said}"
-    return shown_ratio(ratio), said
+    how = f" ({contender.how})" if contender.how and not brief else ""
+    return shown_ratio(ratio), ahead(contender, ratio, brief) + agreement["found"] + how
+
+
+def ahead(contender, ratio, brief):
+    """Say if the alternative is faster, and why."""
+    middle, _, most = ratio
+    if middle >= 1:
+        return ""
+    place = "**it is ahead**" if most < 1 else "**it is ahead in most turns**"
+    return f"{place}; " if brief else f"{place}: {contender.ahead or 'reason not known'}; "
 
 
 def largest(records, name):
@@ -131,10 +142,19 @@ def size_rows(task, records):
                 continue
             ratio, said = ("", measured["failed"] or "")
             if contender.name != OURS:
-                ratio, said = verdict(contender, ours, measured)
+                ratio, said = verdict(contender, ours, measured, brief=True)
             turns = len(measured["seconds"])
             size, peak = shown_size(record["size"]), shown_memory(measured["peak"])
             yield row(size, contender.name, shown_time(measured), peak, turns, ratio, said)
+
+
+def remarks(task):
+    """Say what holds for an alternative at every size."""
+    for contender in task.contenders:
+        if contender.other:
+            yield f"{contender.name} has another definition: {contender.other}."
+        if contender.how:
+            yield f"Compared with {contender.name}: {contender.how}."
 
 
 def growth_rows(task, records):
@@ -149,7 +169,7 @@ def growth_rows(task, records):
             continue
         exponents = growth([size for size, _ in timed], [seconds for _, seconds in timed])
         shown = ["" if value is None else f"{value:.1f}" for value in exponents]
-        yield row(task.title, contender.name, *shown)
+        yield row(f"{task.title}, up to {shown_size(timed[-1][0])}", contender.name, *shown)
 
 
 def summary_table(tasks, records):
@@ -203,7 +223,7 @@ def results_page(tasks, records, machine):
         lines += [
             f"#### {tasks[name].title} (`{name}`)",
             "",
-            f"Data: {found[-1]['data']}.",
+            " ".join([f"Data: {found[-1]['data']}.", *remarks(tasks[name])]),
             "",
             "| size | by | seconds | peak memory | turns | ratio | outputs |",
             "|---|---|---|---|---|---|---|",
