@@ -9,6 +9,7 @@ neither code nor machine has changed. `--quick` tries everything at small sizes 
 import argparse
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -135,7 +136,9 @@ def measure_all(options, records, mark):
             report(task, record)
             if not options.quick:
                 add_state(records[-1])
-    print(f"{(time.monotonic() - started) / 60:.1f} minutes.")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    minutes = (time.monotonic() - started) / 60, (used.ru_utime + used.ru_stime) / 60
+    print(f"{minutes[0]:.1f} minutes, of the processors {minutes[1]:.1f}.")
 
 
 def finish(records, description, *, partly):

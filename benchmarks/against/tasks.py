@@ -67,54 +67,6 @@ def cross(n_samples, n_features):
 
 LOOPS = "its graph without the loops from each sample to itself"
 TASKS = {
-    "variance": Task(
-        "Variance",
-        problems.scaled,
-        cross(10_000, 1000),
-        contenders.our_variance,
-        (
-            Contender(
-                "scikit-learn",
-                contenders.sklearn_variance,
-                "VarianceThreshold",
-                same_scores(1e-9),
-                ahead="`np.nanvar` of the whole, where linkselect copies blocks of columns for the "
-                "weighted sums that all its scores share",
-            ),
-        ),
-    ),
-    "fisher": Task(
-        "Fisher Score, 10 classes",
-        problems.ten_classes,
-        cross(5000, 2000),
-        contenders.our_fisher,
-        (
-            Contender(
-                "scikit-learn",
-                contenders.sklearn_f_classif,
-                "f_classif",
-                same_scores(1e-9),
-                how="F times the same number for all features",
-                ahead="it sums squares that are not centred, which is one pass less and loses "
-                "digits far from 0",
-            ),
-        ),
-    ),
-    "fisher_small": Task(
-        "Fisher Score, 10 classes",
-        problems.ten_classes,
-        cross(1000, 400),
-        contenders.our_fisher,
-        (
-            Contender(
-                "skfeature-chappers",
-                contenders.skfeature_fisher,
-                "fisher_score",
-                same_order(1e-9, larger_is_better=True),
-            ),
-        ),
-        warm=(120, 20),
-    ),
     "laplacian": Task(
         "Laplacian Score, 5 neighbours",
         problems.neighbor_graph,
@@ -196,23 +148,6 @@ TASKS = {
         ),
         warm=(100, 20),
     ),
-    "information": Task(
-        "Mutual information with the class, 3 states",
-        problems.states,
-        cross(2000, 1000),
-        contenders.our_information,
-        (
-            Contender(
-                "scikit-learn",
-                contenders.sklearn_information,
-                "mutual_info_classif",
-                same_scores(1e-9),
-            ),
-            Contender(
-                "skfeature-chappers", contenders.skfeature_information, "midd", same_scores(1e-9)
-            ),
-        ),
-    ),
     "mrmr": Task(
         "mRMR (difference), 50 features, 3 states",
         problems.states,
@@ -273,6 +208,23 @@ TASKS = {
             ),
         ),
     ),
+    "information": Task(
+        "Mutual information with the class, 3 states",
+        problems.states,
+        cross(2000, 1000),
+        contenders.our_information,
+        (
+            Contender(
+                "scikit-learn",
+                contenders.sklearn_information,
+                "mutual_info_classif",
+                same_scores(1e-9),
+            ),
+            Contender(
+                "skfeature-chappers", contenders.skfeature_information, "midd", same_scores(1e-9)
+            ),
+        ),
+    ),
     "trace_ratio": Task(
         "Trace ratio, 100 features, 2 classes",
         problems.equal_scatter,
@@ -307,6 +259,54 @@ TASKS = {
                 contenders.mlxtend_sfs(3),
                 "SequentialFeatureSelector",
                 same_choice(ordered=False),
+            ),
+        ),
+    ),
+    "fisher": Task(
+        "Fisher Score, 10 classes",
+        problems.ten_classes,
+        cross(5000, 2000),
+        contenders.our_fisher,
+        (
+            Contender(
+                "scikit-learn",
+                contenders.sklearn_f_classif,
+                "f_classif",
+                same_scores(1e-9),
+                how="F times the same number for all features",
+                ahead="it sums squares that are not centred, which is one pass less and loses "
+                "digits far from 0",
+            ),
+        ),
+    ),
+    "fisher_small": Task(
+        "Fisher Score, 10 classes",
+        problems.ten_classes,
+        cross(1000, 400),
+        contenders.our_fisher,
+        (
+            Contender(
+                "skfeature-chappers",
+                contenders.skfeature_fisher,
+                "fisher_score",
+                same_order(1e-9, larger_is_better=True),
+            ),
+        ),
+        warm=(120, 20),
+    ),
+    "variance": Task(
+        "Variance",
+        problems.scaled,
+        cross(10_000, 1000),
+        contenders.our_variance,
+        (
+            Contender(
+                "scikit-learn",
+                contenders.sklearn_variance,
+                "VarianceThreshold",
+                same_scores(1e-9),
+                ahead="`np.nanvar` of the whole, where linkselect copies blocks of columns for the "
+                "weighted sums that all its scores share",
             ),
         ),
     ),
