@@ -67,7 +67,7 @@ def fingerprint(description, tasks):
     Words of tables do not count: they may change without measuring again.
     """
     parts = sorted(description.items())
-    parts += [(name, task.sizes, task.warm, task.repeats) for name, task in tasks.items()]
+    parts += sorted((name, task.sizes, task.warm, task.repeats) for name, task in tasks.items())
     digest = hashlib.sha256(repr(parts).encode())
     measured = [FOLDER / "against" / name for name in ("problems.py", "contenders.py", "worker.py")]
     for file in sorted((FOLDER.parent / "src" / "linkselect").rglob("*.py")) + measured:
