@@ -33,8 +33,9 @@ unit: .venv/ready  ## run unit tests and doctests
 thorough: .venv/ready  ## compare every selector with its definition, for MINUTES=30
 	$(BIN)/python benchmarks/thorough.py --minutes $(MINUTES)
 
-bench: .venv/bench  ## measure speed and memory beside the plain way
-	$(BIN)/python benchmarks/run.py
+# Goes on where it was stopped; for a trial: make bench BENCH="--quick --tasks relieff".
+bench: .bench-venv/ready  ## measure speed and memory beside all alternatives; writes benchmarks/RESULTS.md
+	.bench-venv/bin/python benchmarks/run.py $(BENCH)
 
 # Pages of functions that have moved would be warnings, so the reference is made anew.
 docs: .venv/docs  ## build the documentation into docs/_build/html
@@ -50,7 +51,7 @@ dist: .venv/dist  ## build sdist and wheel into dist/, and try the wheel
 	$(BIN)/python .ci/check_dist.py dist
 
 clean:  ## remove the environment, caches and what was built
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .bench-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	rm -rf docs/_build docs/auto_examples docs/api/generated docs/sg_execution_times.rst
 
 .venv/ready: pyproject.toml constraints.txt
@@ -59,10 +60,11 @@ clean:  ## remove the environment, caches and what was built
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $@
 
-# The peers of the benchmarks. They are measured against, never imported by the library.
-.venv/bench: .venv/ready
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast]' \
-		skfeature-chappers fast-select skrebate mrmr_selection
+# An environment of its own: the alternatives are measured against, never imported by the library.
+.bench-venv/ready: pyproject.toml constraints.txt benchmarks/requirements.txt
+	$(PYTHON) -m venv .bench-venv
+	.bench-venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e '.[fast]' -r benchmarks/requirements.txt
 	@touch $@
 
 # Sphinx with its theme and gallery. Building needs no network.

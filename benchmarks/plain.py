@@ -1,4 +1,4 @@
-"""The plain way: what a careful person writes in NumPy, and what its peers do."""
+"""The plain way: what a careful person writes in NumPy, or with scikit-learn's Lasso."""
 
 import time
 from itertools import combinations
@@ -27,53 +27,6 @@ def dense_laplacian_score(X, n_neighbors=5):
     return smooth / np.einsum("i,ij,ij->j", degrees, centred, centred)
 
 
-def skfeature_laplacian_score(X):
-    """Compute the Laplacian Score by the package that people use for it."""
-    from skfeature.function.similarity_based import lap_score
-    from skfeature.utility.construct_W import construct_W
-
-    options = {"metric": "euclidean", "neighbor_mode": "knn", "weight_mode": "heat_kernel"}
-    W = construct_W(X, **options, k=5, t=float(X.shape[1]))
-    return lap_score.lap_score(X, W=W)
-
-
-def fast_select_relieff(X, y):
-    """Compute ReliefF by the numba package."""
-    from fast_select import ReliefF
-
-    ReliefF(n_features_to_select=10, n_neighbors=10, backend="cpu", n_jobs=2).fit(X, y)
-
-
-def skrebate_relieff(X, y):
-    """Compute ReliefF by scikit-rebate."""
-    from skrebate import ReliefF
-
-    ReliefF(n_features_to_select=10, n_neighbors=10, n_jobs=2).fit(X, y)
-
-
-def mrmr_selection(X, y, n_features):
-    """Choose features by the mRMR package that people use."""
-    import pandas as pd
-    from mrmr import mrmr_classif
-
-    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
-    mrmr_classif(frame, pd.Series(y), K=n_features, n_jobs=1, show_progress=False)
-
-
-def skfeature_fcbf(states, y):
-    """Compute FCBF on discrete features by skfeature."""
-    from skfeature.function.information_theoretical_based import FCBF
-
-    FCBF.fcbf(states, y, mode="index")
-
-
-def skfeature_trace_ratio(X, y, n_features):
-    """Compute the trace ratio by skfeature, which forms matrices of features times features."""
-    from skfeature.function.similarity_based import trace_ratio
-
-    return trace_ratio.trace_ratio(X, y, n_features, mode="index")
-
-
 def similarity_step(X, kernel, target, candidates, sigma=1.0):
     """Evaluate the similarity score of every candidate: one kernel update over all pairs each."""
     values = []
@@ -87,16 +40,6 @@ def best_of_all_subsets(between, within, n_features):
     """Find the largest trace ratio by trying every subset."""
     subsets = np.array(list(combinations(range(len(between)), n_features)))
     return (between[subsets].sum(axis=1) / within[subsets].sum(axis=1)).max()
-
-
-def sequential_nearest_neighbor(X, y, n_features, splits):
-    """Select by 1-NN accuracy with scikit-learn's own parts, fitted again for every candidate."""
-    from sklearn.feature_selection import SequentialFeatureSelector
-    from sklearn.neighbors import KNeighborsClassifier
-
-    return SequentialFeatureSelector(
-        KNeighborsClassifier(1), n_features_to_select=n_features, cv=splits
-    ).fit(X, y)
 
 
 def lasso_weights(X, samples, optimum, patience, goal=1e-6):

@@ -1,397 +1,177 @@
-"""Measure speed and memory beside the plain way, in one run on the same data.
+"""Measure linkselect beside its alternatives: time, memory, growth, ratios. Run with `make bench`.
 
-Run all with `make bench`, or some with `python benchmarks/run.py NAME ...`. Times are the best
-of several runs; what counts are the ratios, since machines differ and are noisy. Peak memory is
-that of a process of its own.
+Every contender at every size is a process of its own; they are timed in turns. A full run writes
+`benchmarks/RESULTS.md` and the table in README.md. It goes on where it was stopped, as long as
+neither code nor machine has changed. `--quick` tries everything at small sizes and writes nothing;
+`--tasks NAME ...` measures some again.
 """
 
+import argparse
+import json
 import os
-import subprocess
+import resource
+import signal
 import sys
 import time
-import tracemalloc
-import warnings
-from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from unittest.mock import patch
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table
-from sklearn.datasets import make_classification
-from sklearn.feature_selection import f_classif
-from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import MinMaxScaler, scale
-from sklearn.utils import check_array
+from against.machine import describe, fingerprint
+from against.measuring import measure
+from against.results import put_summary, results_page, size_rows, summary_of, summary_table
+from against.tasks import OURS, TASKS
+from linkselect.files import written_whole
 
-import linkselect as ls
-import plain
-from linkselect import scores, search
-from linkselect.graphs import reconstruction_weights
-from linkselect.search import nearest_neighbor as nearest_neighbor_search
-from linkselect.search import screening
-from linkselect.supervision import from_pairs
-
-DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+FOLDER = Path(__file__).parent
+STATE = FOLDER / "bench.jsonl"
+RESULTS = FOLDER / "RESULTS.md"
+README = FOLDER.parent / "README.md"
 
 
-def best_time(function, repeats=3):
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
+def read_state(mark):
+    """Return what was measured with this code on this machine."""
+    lines = STATE.read_text(encoding="utf-8").splitlines() if STATE.exists() else []
+    records = [json.loads(line) for line in lines]
+    return [record for record in records if record["mark"] == mark]
 
 
-def laplacian():
-    """5,000 x 2,000 dense: the Laplacian Score against the dense weight matrix and skfeature."""
-    X = np.random.default_rng(0).normal(size=(5000, 2000))
-    ours = best_time(lambda: ls.LaplacianScore().fit(X))
-    yield "Laplacian Score, 5,000 x 2,000", "linkselect", ours, None, None
-    dense = best_time(lambda: plain.dense_laplacian_score(X))
-    yield "", "dense n x n in NumPy", dense, dense / ours, 4
-    try:
-        peer = best_time(lambda: plain.skfeature_laplacian_score(X), repeats=1)
-        yield "", "skfeature-chappers", peer, peer / ours, 10
-    except ImportError:
-        yield "", "skfeature-chappers (not installed)", np.nan, np.nan, 10
+def add_state(record):
+    with STATE.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(record) + "\n")
 
 
-def constraint():
-    """200 x 1,000,000 float32, 10 pairs: scoring against reading, fit against check_array."""
-    rng = np.random.default_rng(0)
-    X = rng.random((200, 1_000_000), dtype=np.float32)
-    pairs = ls.Pairs.from_labels(np.arange(200) % 2, n_must=5, n_cannot=5, random_state=0)
-    rows = np.array(sorted(pairs.ids))
-    known = from_pairs(pairs, 200)
-    score = best_time(lambda: scores.constraint_ratio(X, known), 7)
-    reading = best_time(lambda: X[rows].sum(), 7)
-    yield "Constraint Score, 200 x 1,000,000", "scoring function", score, None, None
-    yield "", "reading the involved rows once", reading, reading / score, 1 / 3
-    fit = best_time(lambda: ls.ConstraintScore().fit(X, pairs=pairs), 5)
-    check = best_time(lambda: check_array(X), 5)
-    yield "", "whole fit", fit, None, None
-    yield "", "scikit-learn's check_array", check, check / fit, 1 / 3
+def by_task(records):
+    """Sort records by task and size; of one measured twice the last counts."""
+    found = {(r["task"], *r["size"]): r for r in records}
+    return {
+        name: [found[name, *size] for size in task.sizes if (name, *size) in found]
+        for name, task in TASKS.items()
+    }
 
 
-def fisher():
-    """Fisher Score against scikit-learn's f_classif."""
-    rng = np.random.default_rng(0)
-    for n_samples, n_features in ((5000, 2000), (200, 100_000)):
-        X = rng.normal(size=(n_samples, n_features))
-        y = rng.integers(0, 10, n_samples)
-        ours = best_time(lambda X=X, y=y: ls.FisherScore().fit(X, y), 5)
-        peer = best_time(lambda X=X, y=y: f_classif(X, y), 5)
-        yield f"Fisher Score, {n_samples:,} x {n_features:,}", "linkselect", ours, None, None
-        yield "", "scikit-learn's f_classif", peer, peer / ours, 1
+def complete(records):
+    return all(len(records[name]) == len(task.sizes) for name, task in TASKS.items())
 
 
-MNIST_RUN = """
-import resource, sys, time, warnings
-import numpy as np
-import linkselect as ls
-with np.load(sys.argv[1]) as content:
-    X, y = content["X"], content["y"]
-# One label in ten, and those of images with a pixel that hardly any other has: a pixel that no
-# cannot-link parts has an infinite LSDF.
-rare = X[:, np.count_nonzero(X, axis=0) <= 20].any(axis=1)
-partial = np.where(rare | (np.arange(len(y)) % 10 == 0), y, -1)
-selector = getattr(ls, sys.argv[2])()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-start = time.perf_counter()
-warnings.simplefilter("ignore")
-selector.fit(X, partial)
-seconds = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-varies = X.max(axis=0) > X.min(axis=0)
-assert np.isfinite(selector.scores_[varies]).all(), "a pixel that varies has no finite score"
-print(seconds, peak / 2**20)
-"""
+def smaller(task, size):
+    """Shrink a size for a trial, but not below what the task needs."""
+    return tuple(max(length // 4, least) for length, least in zip(size, task.warm, strict=True))
 
 
-def mnist():
-    """MNIST, 70,000 x 784, from its pixels as bytes: the dense weights alone need 39 GB."""
-    file = DATA / "mnist.npz"
-    if not file.exists():
-        yield f"MNIST (no {file.name} in the data folder)", "", np.nan, None, None
-        return
-    for name in ("LaplacianScore", "LSDF"):
-        command = [sys.executable, "-c", MNIST_RUN, str(file), name]
-        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        seconds, peak = map(float, output.split())
-        yield f"{name}, MNIST 70,000 x 784", f"peak memory {peak:.2f} GB", seconds, 2 / peak, 1
-
-
-def labelled(n_samples, n_features, n_classes, n_good):
-    """Gaussian noise with some features that shift with the class."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, n_classes, n_samples)
-    X = rng.normal(size=(n_samples, n_features))
-    X[:, :n_good] += y[:, None] * rng.random(n_good)
-    return X, y
-
-
-def against(name, call, ours, goal, repeats=1):
-    """Time a peer that may not be installed."""
-    try:
-        peer = best_time(call, repeats)
-    except ImportError:
-        return "", f"{name} (not installed)", np.nan, np.nan, goal
-    return "", name, peer, peer / ours, goal
-
-
-def relieff():
-    """ReliefF, 10 neighbours, 2 threads, against fast-select after compiling, and skrebate."""
-    warm, warm_y = labelled(100, 20, 2, 5)
-    for n_samples, n_features, name, peer, goal in (
-        (5000, 2000, "fast-select", plain.fast_select_relieff, 1),
-        (1000, 500, "skrebate", plain.skrebate_relieff, 20),
-    ):
-        X, y = labelled(n_samples, n_features, 2, 10)
-        selector = ls.ReliefF(n_neighbors=10, n_jobs=2)
-        selector.fit(X[:1200], y[:1200])  # compiles where that pays
-        ours = best_time(lambda X=X, y=y, selector=selector: selector.fit(X, y), 2)
-        yield f"ReliefF, {n_samples:,} x {n_features:,}", "linkselect", ours, None, None
-        with suppress(ImportError):
-            peer(warm, warm_y)
-        yield against(name, lambda X=X, y=y, peer=peer: peer(X, y), ours, goal)
-
-
-def mrmr():
-    """50 of 1,000 features, 2,000 samples; mrmr_selection goes by F statistic and correlation."""
-    X, y = labelled(2000, 1000, 3, 100)
-    ours = best_time(lambda: ls.MRMR(50).fit(X, y))
-    yield "mRMR, 50 of 1,000, 2,000 samples", "linkselect", ours, None, None
-    yield against("mrmr_selection", lambda: plain.mrmr_selection(X, y, 50), ours, 50)
-
-
-def fcbf():
-    """2,000 x 1,000; skfeature walks features by index, so that only the times compare."""
-    X, y = labelled(2000, 1000, 3, 100)
-    ours = best_time(lambda: ls.FCBF().fit(X, y))
-    yield "FCBF, 2,000 x 1,000", "linkselect", ours, None, None
-    states = search.states_of(X, "deviation")
-    yield against("skfeature-chappers", lambda: plain.skfeature_fcbf(states, y), ours, 20)
-
-
-def draw_prototypes(y, per_class=3):
-    rng = np.random.default_rng(0)
-    partial = np.full(len(y), -1)
-    for label in np.unique(y):
-        partial[rng.choice(np.flatnonzero(y == label), per_class, replace=False)] = label
-    return partial
-
-
-def similarity():
-    """Multiple Features, half of each class: eps^SS against one kernel update per candidate."""
-    file = DATA / "multiple_features.npz"
-    if not file.exists():
-        yield f"Similarity (no {file.name} in the data folder)", "", np.nan, None, None
-        return
-    with np.load(file) as content:
-        X, y = MinMaxScaler().fit_transform(content["X"].astype(float)), content["y"]
-    train = np.sort(np.concatenate([np.flatnonzero(y == c)[:100] for c in range(10)]))
-    X, partial = X[train], draw_prototypes(y[train])
-    selector = ls.SimilarityConstraintScore(100, mode="semi-supervised")
-    what = "eps^SS, 1,000 x 649, 100 features"
-    first_fit = best_time(lambda: selector.fit(X, partial), 1)
-    yield what, "linkselect, first fit (imports and compiles)", first_fit, 4 / first_fit, 1
-    ours = best_time(lambda: selector.fit(X, partial))
-    yield "", "linkselect", ours, 4 / ours, 1
-    with patch.object(screening, "VALUES_WORTH_COMPILING", np.inf):
-        products = best_time(lambda: selector.fit(X, partial), 2)
-    yield "", "linkselect without numba", products, 20 / products, 1
-    groups = search.nearest_prototypes(X, partial)
-    target = (groups[:, None] == groups) * 1.0
-    first = range(X.shape[1])
-    step = best_time(lambda: plain.similarity_step(X, np.ones_like(target), target, first), 1)
-    # 649, 648, ..., 550 candidates; every candidate costs the same in every step.
-    whole = step * sum(range(550, 650)) / 649
-    yield "", "one kernel update per candidate (from its first step)", whole, whole / ours, 100
-    selector.set_params(n_features_to_select="auto")
-    auto = best_time(lambda: selector.fit(X, partial), 1)
-    steps = len(selector.path_)
-    yield "", f"until the minimum is certain ({steps} steps)", auto, None, None
-    tracemalloc.start()
-    selector.set_params(n_features_to_select=3).fit(X, partial)
-    peak = tracemalloc.get_traced_memory()[1] / 1e6
-    tracemalloc.stop()
-    yield "", f"peak memory above the data {peak:.0f} MB", np.nan, 200 / peak, 1
-    selector = ls.SimilarityConstraintScore(100)
-    pairs = best_time(lambda: selector.fit(X, partial))
-    yield "eps^S, 30 prototypes x 649, 100 features", "linkselect", pairs, None, None
-
-
-def nearest_neighbor():
-    """500 x 50: ten features by 1-NN accuracy against scikit-learn's SequentialFeatureSelector."""
-    X, y = make_classification(500, 50, n_informative=8, n_classes=3, random_state=0)
-    splits = list(StratifiedKFold(5).split(X, y))
-    selector = ls.NearestNeighborSFS(10, cv=splits)
-    ours = best_time(lambda: selector.fit(X, y), 5)
-    yield "SFS-1NN, 500 x 50, 10 features, 5 folds", "linkselect", ours, None, None
-    peer = best_time(lambda: plain.sequential_nearest_neighbor(X, y, 10, splits), 1)
-    yield "", "SequentialFeatureSelector", peer, peer / ours, 100
-    alone = best_time(lambda: ls.NearestNeighborSFS(10).fit(X, y), 5)
-    yield "SFS-1NN, 500 x 50, 10 features, leave one out", "linkselect", alone, None, None
-
-
-def compiled_nearest_neighbor():
-    """1,000 x 600, 30 of them prototypes: 100 features by 1-NN accuracy, compiled or not."""
-    X, y = make_classification(1000, 600, n_informative=20, n_classes=10, random_state=0)
-    rows = np.arange(1000)
-    prototypes = np.concatenate([np.flatnonzero(y == label)[:3] for label in range(10)])
-    selector = ls.NearestNeighborSFS(100, cv=[(prototypes, rows)], n_jobs=1)
-    ours = best_time(lambda: selector.fit(X, y), 2)
-    yield "SFS-1NN, 30 prototypes, 1,000 x 600, 100 features", "linkselect, numba", ours, None, None
-    with patch.object(nearest_neighbor_search, "count_hits", lambda: None):
-        plainly = best_time(lambda: selector.fit(X, y), 1)
-    yield "", "linkselect without numba", plainly, plainly / ours, None
-    selector = ls.NearestNeighborSFS(30, n_jobs=1)
-    ours = best_time(lambda: selector.fit(X[:, :300], y), 1)
-    yield "SFS-1NN, 1,000 x 300, 30 features, leave one out", "linkselect, numba", ours, None, None
-    with patch.object(nearest_neighbor_search, "count_hits", lambda: None):
-        plainly = best_time(lambda: selector.fit(X[:, :300], y), 1)
-    yield "", "linkselect without numba", plainly, plainly / ours, None
-
-
-def trace_ratio():
-    """The best subset of 8 out of 20 features, and 100 of 20,000 against skfeature."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 10_000)), rng.integers(0, 5, 200)
-    few = X[:, :20]
-    between, within = search.between_and_within(few, y)
-    ours = best_time(lambda: ls.TraceRatio(8).fit(few, y))
-    peer = best_time(lambda: plain.best_of_all_subsets(between, within, 8), 1)
-    yield "Trace ratio, 8 of 20 features", "linkselect, whole fit", ours, None, None
-    yield "", "all subsets in NumPy", peer, peer / ours, 1
-    X, y = rng.normal(size=(200, 20_000)), rng.integers(0, 5, 200)
-    many = best_time(lambda: ls.TraceRatio(100).fit(X, y))
-    yield "Trace ratio, 200 x 20,000", "linkselect, 100 features", many, None, None
-    yield against(
-        "skfeature-chappers, 100 features",
-        lambda: plain.skfeature_trace_ratio(X, y, 100),
-        many,
-        100,
-    )
-
-
-SIMILARITY_MNIST_RUN = """
-import resource, sys, time, warnings
-import numpy as np
-import linkselect as ls
-with np.load(sys.argv[1]) as content:
-    X, y = content["X"], content["y"]
-rng = np.random.default_rng(0)
-partial = np.full(len(y), -1)
-for label in range(10):
-    partial[rng.choice(np.flatnonzero(y == label), 3, replace=False)] = label
-# Pixels stay bytes: sigma=255 on them is sigma=1 on [0, 1].
-selector = ls.SimilarityConstraintScore(
-    50, mode="semi-supervised", sigma=255.0, max_pairs=1_000_000, random_state=0
-)
-start, start_of_work = time.perf_counter(), time.process_time()
-warnings.simplefilter("ignore")
-selector.fit(X, partial)
-seconds, work = time.perf_counter() - start, time.process_time() - start_of_work
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(seconds, work, peak / 2**20, selector.path_[-1], selector.standard_error_[-1])
-"""
-
-
-def similarity_mnist():
-    """MNIST, 70,000 x 784, 50 features from a million of 2.4 billion pairs."""
-    file = DATA / "mnist.npz"
-    if not file.exists():
-        yield f"Similarity, MNIST (no {file.name} in the data folder)", "", np.nan, None, None
-        return
-    command = [sys.executable, "-c", SIMILARITY_MNIST_RUN, str(file)]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    seconds, work, peak, score, error = map(float, output.split())
-    by = f"score {score:.4g} +- {error:.1g}, {work:.0f} s of CPU, peak memory {peak:.2f} GB"
-    yield "eps^SS, MNIST, a million pairs, 50 features", by, seconds, 3 / peak, 1
-
-
-LASSO_SAMPLES = 2
-LASSO_PATIENCE = 2.0
-
-
-def sparsity():
-    """Weights of the Sparsity Score (eq. 8) against one scikit-learn Lasso per sample.
-
-    Lasso has no equations, so it gets eq. 8 as a penalised problem, see `plain.lasso_weights`; its
-    Gram matrix is computed once, outside the clock. It runs with ever more iterations until its
-    objective is within 1e-6 of the optimum, which it is told, or until a run takes LASSO_PATIENCE
-    seconds: then the ratio is a lower bound, and the accuracy that it reached is shown. It is timed
-    on LASSO_SAMPLES samples and scaled up to all. Both have one thread; processor seconds.
-    """
-    for n_samples, n_features in ((200, 2000), (1000, 27)):
-        X = np.random.default_rng(0).normal(size=(n_samples, n_features))
-        start = time.process_time()
-        weights = reconstruction_weights(X, n_jobs=1)
-        ours = time.process_time() - start
-        norms = np.asarray(abs(weights).sum(axis=1)).ravel()
-        optimum = norms + np.abs(X - weights @ X).sum(axis=1)
-        yield f"Sparsity weights, {n_samples:,} x {n_features:,}", "linkselect", ours, None, None
-        samples = range(LASSO_SAMPLES)
-        runs = plain.lasso_weights(X, samples, optimum, LASSO_PATIENCE)
-        seconds = np.mean([taken for _, taken in runs]) * n_samples
-        accuracy = max(reached for reached, _ in runs)
-        yield "", f"Lasso per sample, accuracy {accuracy:.0e}", seconds, seconds / ours, 10
-
-
-def sparsity_data():
-    """Whole fits on the data of the paper, standardised: at most a minute each on 2 cores."""
-    for name in ("steel_plates_faults", "colon", "prostate_singh_train"):
-        file = DATA / f"{name}.npz"
-        if not file.exists():
-            yield f"SparsityScore (no {file.name} in the data folder)", "", np.nan, None, None
+def measured_task(name, task, done, options):
+    """Yield a record for each size that was not measured yet, the smallest first."""
+    known = {tuple(record["size"]) for record in done}
+    # Who gave up at a size is not asked again at those that are larger.
+    given_up = {c for r in done for c, m in r["found"].items() if m["failed"] and c != OURS}
+    for size in task.sizes:
+        if size in known:
             continue
-        with np.load(file) as content:
-            X = scale(content["X"])
-        start = time.perf_counter()
-        ls.SparsityScore().fit(X)
-        seconds = time.perf_counter() - start
-        shape = f"{X.shape[0]:,} x {X.shape[1]:,}"
-        yield f"SparsityScore, {name} {shape}", "of 60 seconds", seconds, 60 / seconds, 1
+        repeats = min(task.repeats, 2) if options.quick else task.repeats
+        actual = smaller(task, size) if options.quick else size
+        slow = {c.name for c in task.contenders if c.most is not None and size[0] > c.most}
+        skip = given_up | slow
+        record = measure(name, task, actual, repeats=repeats, limit=options.limit, skip=skip)
+        given_up |= {c for c, m in record["found"].items() if m["failed"] and c != OURS}
+        yield record
 
 
-CASES = {
-    case.__name__: case
-    for case in (
-        laplacian,
-        constraint,
-        fisher,
-        relieff,
-        mrmr,
-        fcbf,
-        mnist,
-        similarity,
-        nearest_neighbor,
-        compiled_nearest_neighbor,
-        trace_ratio,
-        similarity_mnist,
-        sparsity,
-        sparsity_data,
-    )
-}
+def report(task, record):
+    for line in size_rows(task, [record]):
+        print(line, flush=True)
+
+
+def write_results(records, machine):
+    with written_whole(RESULTS) as part:
+        part.write_text(results_page(TASKS, records, machine), encoding="utf-8")
+    copy_to_readme(summary_table(TASKS, records))
+    print(f"Wrote {RESULTS.name} and the table in {README.name}.")
+
+
+def copy_to_readme(table):
+    page = put_summary(README.read_text(encoding="utf-8"), table)
+    with written_whole(README) as part:
+        part.write_text(page, encoding="utf-8")
+
+
+def load():
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--quick", action="store_true", help="a quarter of each size, two turns")
+    add("--tasks", nargs="+", choices=list(TASKS), metavar="NAME", help="only these")
+    add("--limit", type=float, default=150.0, help="seconds for one measurement")
+    add("--fresh", action="store_true", help="forget what was measured before")
+    add("--write", action="store_true", help="write what was measured so far and measure nothing")
+    add("--readme", action="store_true", help="copy the table of RESULTS.md into README.md")
+    return parser.parse_args()
+
+
+def begin(options, mark):
+    """Return what need not be measured again."""
+    if options.fresh:
+        STATE.unlink(missing_ok=True)
+    kept = read_state(mark)
+    if options.tasks:
+        return [record for record in kept if record["task"] not in options.tasks]
+    if kept and not options.write and complete(by_task(kept)):
+        print("The last run was finished; this one begins anew.")
+        STATE.unlink()
+        return []
+    return kept
+
+
+def measure_all(options, records, mark):
+    """Add what is missing to the records."""
+    notes = {"mark": mark, "load": load(), "when": datetime.now(UTC).strftime("%Y-%m-%d")}
+    started = time.monotonic()
+    for name in options.tasks or TASKS:
+        task = TASKS[name]
+        print(f"{name}: {task.title}", flush=True)
+        done = [record for record in records if record["task"] == name]
+        for record in measured_task(name, task, done, options):
+            records.append(record | notes)
+            report(task, record)
+            if not options.quick:
+                add_state(records[-1])
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    minutes = (time.monotonic() - started) / 60, (used.ru_utime + used.ru_stime) / 60
+    print(f"{minutes[0]:.1f} minutes, of the processors {minutes[1]:.1f}.")
+
+
+def finish(records, description, *, partly):
+    """Write the pages if every task was measured with this code on this machine, or partly."""
+    found = by_task(records)
+    missing = [name for name, task in TASKS.items() if len(found[name]) < len(task.sizes)]
+    if missing and not (partly and records):
+        print(f"Not measured with this code: {', '.join(missing)}. Nothing was written.")
+        return
+    busy = max(record["load"] for record in records)
+    when = max(record["when"] for record in records)
+    notes = {"when": f"{when}; load before it: {busy:.1f}"}
+    if missing:
+        notes["not measured"] = ", ".join(missing)
+    write_results({name: found[name] for name in TASKS if name not in missing}, description | notes)
 
 
 def main():
-    warnings.simplefilter("ignore")
-    names = sys.argv[1:] or list(CASES)
-    unknown = set(names) - set(CASES)
-    if unknown:
-        sys.exit(f"No benchmark {', '.join(sorted(unknown))}; there are {', '.join(CASES)}.")
-    table = Table("what", "by", "seconds", "ratio", "goal", title="linkselect benchmarks")
-    for name in names:
-        for what, by, seconds, ratio, goal in CASES[name]():
-            shown = "" if ratio is None else f"{ratio:.2f}"
-            met = "" if goal is None else f"{goal:.2f}"
-            style = None if goal is None else "green" if ratio >= goal else "red"
-            table.add_row(what, by, f"{seconds:.3f}", shown, met, style=style)
-        table.add_section()
-    Console(width=100).print(table)
+    options = parse()
+    # Ended from outside, it still ends the processes that it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    if options.readme:
+        copy_to_readme(summary_of(RESULTS.read_text(encoding="utf-8")))
+        return
+    if options.quick:
+        measure_all(options, [], "")
+        return
+    description = describe()
+    mark = fingerprint(description, TASKS)
+    records = begin(options, mark)
+    if not options.write:
+        measure_all(options, records, mark)
+    finish(records, description, partly=options.write)
 
 
 if __name__ == "__main__":

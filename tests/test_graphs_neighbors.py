@@ -63,6 +63,31 @@ def test_neighbours_in_small_tiles_and_any_number_of_threads(monkeypatch):
             assert_array_equal(found, whole)
 
 
+@pytest.mark.parametrize("side", [2, 7, 16, 40])
+@pytest.mark.parametrize("k", [1, 3, 20, 59])
+def test_mutual_neighbours_from_many_tiles(side, k, monkeypatch):
+    # Sorted by distance from the first row, so that most reaches shrink tile by tile; with ties.
+    X = np.sort(np.random.default_rng(0).integers(0, 30, size=(60, 2)), axis=0).astype(float)
+    monkeypatch.setattr(neighbors, "MUTUAL_TILE_SIZE", side * side)
+    for order in (slice(None), slice(None, None, -1)):
+        rows = X[order]
+        away = literal.squared_distances(rows)
+        np.fill_diagonal(away, np.inf)
+        nearest = np.argsort(away, axis=1, kind="stable")[:, :k]
+        for n_jobs in (1, 3):
+            left, right, found = graphs.nearest(rows, k, n_jobs=n_jobs)
+            assert_array_equal(left, np.repeat(np.arange(60), k))
+            assert_array_equal(right.reshape(60, k), nearest)
+            assert_array_equal(found.reshape(60, k), np.take_along_axis(away, nearest, axis=1))
+
+
+def test_a_last_tile_of_few_samples_leaves_no_more_candidates(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(2001, 3))
+    monkeypatch.setattr(neighbors, "MUTUAL_TILE_SIZE", 1000**2)
+    left, _ = neighbors._mutual_candidates(distances.products(X, n_jobs=1), 5, 1)
+    assert len(left) < 2001 * 6
+
+
 def test_products_are_redone_in_double_precision_if_too_many_candidates_are_left(monkeypatch):
     X = HARD["two far clusters"](np.random.default_rng(0))
     precisions = []

@@ -7,6 +7,7 @@ bound on its error, and whatever that bound leaves open is settled by `sum((x - 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import map_threads, row_block, slices
+from linkselect.blocks import map_threads, slices
 
 __all__ = ["Products", "pair_distances", "products", "row_tiles"]
 
@@ -38,18 +39,33 @@ def pair_distances(
         per_row = max(int(X.nnz // max(X.shape[0], 1)), 1)
     else:
         per_row = max(X.shape[1], 1)
+    size = max(CHUNK_SIZE // per_row, 1)
+    shape = (0, 0) if issparse(X) else (min(size, len(left)), X.shape[1])
+    here, there, apart = (_Scratch(shape, kind) for kind in (X.dtype, X.dtype, np.float64))
 
     def work(chunk: slice) -> FloatArray:
         if issparse(X):
             difference = X[left[chunk]].astype(np.float64) - X[right[chunk]].astype(np.float64)
             return np.asarray(difference.power(2).sum(axis=1)).ravel()
-        difference = row_block(X, left[chunk])
-        difference -= X[right[chunk]]
-        difference *= difference
-        return difference.sum(axis=1)
+        n_pairs = chunk.stop - chunk.start
+        # Without a mode, NumPy would go through one more copy.
+        own = np.take(X, left[chunk], axis=0, out=here.array[:n_pairs], mode="clip")
+        other = np.take(X, right[chunk], axis=0, out=there.array[:n_pairs], mode="clip")
+        squares = np.subtract(own, other, out=apart.array[:n_pairs], dtype=np.float64)
+        squares *= squares
+        return squares.sum(axis=1)
 
-    chunks = slices(len(left), max(CHUNK_SIZE // per_row, 1))
-    return np.concatenate([np.empty(0), *map_threads(work, chunks, n_jobs)])
+    return np.concatenate([np.empty(0), *map_threads(work, slices(len(left), size), n_jobs)])
+
+
+class _Scratch(threading.local):
+    """Memory that a thread uses for one chunk after another.
+
+    Fresh memory for each of them costs several times as much as the arithmetic in it.
+    """
+
+    def __init__(self, shape: tuple[int, int], dtype: Any) -> None:
+        self.array = np.empty(shape, dtype)
 
 
 @dataclass(frozen=True)
@@ -111,13 +127,14 @@ def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Produ
     rows = np.empty(X.shape, dtype=dtype)
     norms = np.empty(X.shape[0])
     scale = largest or 1.0
+    scratch = _Scratch((len(X[chunks[0]]), X.shape[1]), np.float64)
 
     def work(chunk: slice) -> None:
-        centred = row_block(X, chunk)
-        centred -= mean
-        centred /= scale
-        rows[chunk] = centred
-        norms[chunk] = np.square(rows[chunk], dtype=np.float64).sum(axis=1)
+        block = scratch.array[: chunk.stop - chunk.start]
+        np.subtract(X[chunk], mean, out=block, dtype=np.float64)
+        block /= scale
+        rows[chunk] = block
+        norms[chunk] = np.square(rows[chunk], out=block, dtype=np.float64).sum(axis=1)
 
     map_threads(work, chunks, n_jobs)
     n_parts = -(-X.shape[1] // PRODUCT_WIDTH)
@@ -137,11 +154,12 @@ def _errors(norms: FloatArray, length: int, dtype: Any) -> FloatArray:
 def _centre(X: Matrix, chunks: list[slice], n_jobs: int | None) -> tuple[FloatArray, float]:
     """Find the column means of a dense X, and a bound of what is left without them."""
     first = np.array(X[0], dtype=np.float64)
+    scratch = _Scratch((len(X[chunks[0]]), X.shape[1]), np.float64)
 
     def work(chunk: slice) -> tuple[FloatArray, float]:
         # Counted from the first sample, so that an offset of any size costs no digits.
-        deviation = row_block(X, chunk)
-        deviation -= first
+        deviation = scratch.array[: chunk.stop - chunk.start]
+        np.subtract(X[chunk], first, out=deviation, dtype=np.float64)
         return deviation.sum(axis=0), float(max(deviation.max(), -deviation.min()))
 
     sums, largest = zip(*map_threads(work, chunks, n_jobs), strict=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
+from itertools import combinations, pairwise
 from math import isqrt
 from typing import Any
 
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import map_threads, slices
+from linkselect.blocks import map_threads
 from linkselect.graphs.distances import Products, pair_distances, products, row_tiles
 from linkselect.graphs.kinds import Edges
 from linkselect.messages import GuidedValueError
@@ -23,6 +25,7 @@ Found = tuple[IntArray, IntArray, FloatArray]
 # A tile that leaves more candidates per row than this is done again in float64.
 MANY_CANDIDATES = 64
 MUTUAL_TILE_SIZE = 1 << 21
+GROUPS_PER_NEIGHBOR = 16
 
 
 def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edges:
@@ -120,6 +123,47 @@ def nearest(
     return _joined([part for part in found if part is not None])
 
 
+class _Bounds:
+    """The smallest upper bounds of each sample's distances to others that are known so far.
+
+    Threads replace the bounds of a sample without a lock. That is harmless: the j-th of them is
+    never below the distance to the j-th nearest, whichever write survives. A bound that was lost
+    only leaves more candidates, and the exact distances decide among these. So the result never
+    depends on the order of the threads.
+    """
+
+    def __init__(self, n_samples: int, n_neighbors: int) -> None:
+        self.smallest = np.full((n_samples, n_neighbors), np.inf)
+
+    @property
+    def reach(self) -> FloatArray:
+        """An upper bound of the distance to the last of the nearest."""
+        return self.smallest[:, -1]
+
+    def start(self, part: slice, tile: NDArray[Any]) -> None:
+        """Give some samples a first reach, from a tile of their bounds among themselves.
+
+        The smallest entries of groups of columns are found much faster than those of a row, and
+        the n-th of them is hardly larger. `add` drops it again: n entries of the row are as small.
+        """
+        n_rows, n_columns = tile.shape
+        n_groups = min(n_columns, GROUPS_PER_NEIGHBOR * self.smallest.shape[1])
+        size = n_columns // n_groups
+        grouped = tile[:, : size * n_groups].reshape(n_rows, size, n_groups).min(axis=1)
+        last = self.smallest.shape[1] - 1
+        self.smallest[part, -1] = np.partition(grouped, last, axis=1)[:, last]
+
+    def add(self, samples: IntArray, bounds: FloatArray) -> None:
+        """Choose again, with some more bounds; `samples` is sorted."""
+        chosen, counts = np.unique(samples, return_counts=True)
+        width = self.smallest.shape[1]
+        rivals = np.full((len(chosen), width + counts.max(initial=0)), np.inf)
+        rivals[:, :width] = self.smallest[chosen]
+        rivals[np.repeat(np.arange(len(chosen)), counts), width + _place_in_run(samples)] = bounds
+        rivals.sort(axis=1)
+        self.smallest[chosen] = rivals[:, :width]
+
+
 def _mutual_candidates(
     rows: Products, n_neighbors: int, n_jobs: int | None
 ) -> tuple[IntArray, IntArray] | None:
@@ -128,54 +172,63 @@ def _mutual_candidates(
     Returns None if the products leave too many pairs open.
     """
     n_samples = len(rows.norms)
-    parts = slices(n_samples, max(isqrt(MUTUAL_TILE_SIZE), n_neighbors + 1))
-    # Threads write to slices of `reach` that may overlap, without a lock. That is harmless: every
-    # value written is an upper bound of the distance to the n-th neighbour, so whichever write
-    # survives, `reach` stays one. A bound that was lost only leaves more candidates, and the exact
-    # distances decide among these. So the result never depends on the order of the threads.
-    reach = np.full(n_samples, np.inf)
+    n_neighbors = max(1, min(n_neighbors, n_samples - 1))
+    upper = replace(rows, norms=rows.norms + rows.errors)
+    bounds = _Bounds(n_samples, n_neighbors)
     overfull = threading.Event()
 
-    def one_way(tile: NDArray[Any], own: slice, other: slice) -> Found:
-        if tile.shape[1] > n_neighbors:
-            place = n_neighbors - 1
-            farthest = np.partition(tile, place, axis=1)[:, place]
-            reach[own] = np.minimum(reach[own], farthest)
+    def within_reach(tile: NDArray[Any], own: slice, other: slice, axis: int) -> Found:
+        """List the entries that can be among the nearest of `own`, which lies along an axis."""
         slack = 2 * (rows.errors[own] + rows.errors[other].max())
-        possible = tile <= (reach[own] + slack)[:, None].astype(tile.dtype)
-        if np.count_nonzero(possible) > MANY_CANDIDATES * n_neighbors * tile.shape[0]:
+        reach = (bounds.reach[own] + slack).astype(tile.dtype)
+        possible = tile <= np.expand_dims(reach, 1 - axis)
+        if np.count_nonzero(possible) > MANY_CANDIDATES * n_neighbors * len(reach):
             overfull.set()
             possible[:] = False
         # The mask is nearly empty, and a flat search of it is several times faster.
-        found = np.flatnonzero(possible)
-        row, column = np.divmod(found, tile.shape[1])
-        return row + own.start, column + other.start, tile.ravel()[found].astype(np.float64)
+        places = np.divmod(np.flatnonzero(possible), tile.shape[1])
+        order = np.argsort(places[axis], kind="stable")
+        left, right = places[axis][order], places[1 - axis][order]
+        values = tile[places][order].astype(np.float64)
+        return left + own.start, right + other.start, values
 
     def work(pair: tuple[slice, slice]) -> list[Found]:
         if overfull.is_set():
             return []
         own, other = pair
         # Upper bounds of all distances, so that the n-th smallest bounds the n-th nearest.
-        tile = rows.distances(own, rows.take(other))
-        tile += rows.errors[other].astype(tile.dtype)
-        tile += (rows.norms + rows.errors)[own, None].astype(tile.dtype)
+        tile = rows.distances(own, upper.take(other))
+        tile += upper.norms[own, None].astype(tile.dtype)
         if own == other:
             np.fill_diagonal(tile, np.inf)
-            return [one_way(tile, own, other)]
-        return [one_way(tile, own, other), one_way(np.ascontiguousarray(tile.T), other, own)]
+            bounds.start(own, tile)
+        found = [within_reach(tile, own, other, axis=0)]
+        if own != other:
+            found.append(within_reach(tile, other, own, axis=1))
+        for left, _, values in found:
+            bounds.add(left, values)
+        return found
 
-    pairs = [(own, other) for i, own in enumerate(parts) for other in parts[i:]]
-    found = map_threads(work, pairs, n_jobs)
+    # A tile of samples with themselves gives all of them some reach. After that the other tiles
+    # need no search for the smallest entries, which would take as long as the products.
+    parts = _even_parts(n_samples, isqrt(MUTUAL_TILE_SIZE), n_neighbors + 1)
+    tiles = map_threads(work, [(part, part) for part in parts], n_jobs)
+    tiles += map_threads(work, combinations(parts, 2), n_jobs)
     if overfull.is_set():
         return None
-    left, right, upper = _joined([side for both in found for side in both])
-    by_left = np.lexsort((upper, left))
-    left, right, upper = left[by_left], right[by_left], upper[by_left]
-    nth = _place_in_run(left) == n_neighbors - 1
-    reach[left[nth]] = upper[nth]
-    possible = upper - 2 * (rows.errors[left] + rows.errors[right]) <= reach[left]
+    left, right, values = _joined([side for sides in tiles for side in sides])
+    possible = values - 2 * (rows.errors[left] + rows.errors[right]) <= bounds.reach[left]
     possible &= left != right
-    return left[possible], right[possible]
+    left, right = left[possible], right[possible]
+    by_left = np.argsort(left, kind="stable")
+    return left[by_left], right[by_left]
+
+
+def _even_parts(total: int, size: int, least: int) -> list[slice]:
+    """Cut `range(total)` into pieces of about the same size, none of them below `least`."""
+    n_parts = max(1, min(-(-total // size), total // least))
+    ends = [total * part // n_parts for part in range(n_parts + 1)]
+    return [slice(start, end) for start, end in pairwise(ends)]
 
 
 def _candidates(

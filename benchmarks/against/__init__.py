@@ -1,0 +1,1 @@
+"""linkselect measured beside its alternatives: `make bench`."""

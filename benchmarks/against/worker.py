@@ -1,0 +1,89 @@
+"""A process that measures one contender at one size: `python -m against.worker TASK NAME N D OUT`.
+
+It makes the problem, warms up on a small one, and then answers each line on its standard input:
+`first` calls once, keeps the output in OUT and tells seconds and peak memory; `time COUNT` calls
+COUNT times and tells the seconds of one. Answers are lines of JSON.
+"""
+
+import json
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from against.tasks import TASKS
+
+
+def status_of(process="self"):
+    """Read the memory now in use by a process and its peak, in bytes; Linux only."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    fields = dict(line.split(":", 1) for line in lines)
+    return tuple(int(fields[name].split()[0]) * 1024 for name in ("VmRSS", "VmHWM"))
+
+
+def descendants(process):
+    """Return the processes that a process started, and those that these started."""
+    found = []
+    for tasks in Path(f"/proc/{process}/task").iterdir():
+        for child in (tasks / "children").read_text().split():
+            found += [child, *descendants(child)]
+    return found
+
+
+class Memory:
+    """The peak above what was in use before, with that of started processes; NaN if unknown."""
+
+    def __init__(self):
+        try:
+            Path("/proc/self/clear_refs").write_text("5")  # forgets the peak of the preparation
+            self.before = status_of()[0]
+        except OSError:
+            self.before = None
+
+    def peak(self):
+        if self.before is None:
+            return float("nan")
+        try:
+            others = sum(status_of(process)[1] for process in descendants("self"))
+            return status_of()[1] - self.before + others
+        except OSError:
+            return float("nan")
+
+
+def seconds_of(call, count=1):
+    start = time.perf_counter()
+    for _ in range(count):
+        output = call()
+    return (time.perf_counter() - start) / count, output
+
+
+def main():
+    # Libraries print; the answers need a line of their own.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+    name, contender, n_samples, n_features, out = sys.argv[1:]
+    task = TASKS[name]
+    prepare = task.contender(contender).prepare
+    problem = task.make(int(n_samples), int(n_features))
+    if task.warm is not None:
+        prepare(task.make(*task.warm))()
+    call = prepare(problem)
+    print(json.dumps({"ready": problem.data}), file=answers)
+    for line in sys.stdin:
+        command, _, count = line.strip().partition(" ")
+        if command == "first":
+            memory = Memory()
+            seconds, output = seconds_of(call)
+            np.save(out, np.asarray(output))
+            answer = {"seconds": seconds, "peak": memory.peak()}
+        else:
+            answer = {"seconds": seconds_of(call, int(count))[0]}
+        print(json.dumps(answer), file=answers)
+
+
+if __name__ == "__main__":
+    main()
