@@ -1,0 +1,438 @@
+"""Ask a person about pairs of samples: which to ask next, and what the answers say."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_random_state
+
+from linkselect.arrays import FloatArray
+from linkselect.asking.answers import ANSWERS, Answer, Contradiction, Said, check_answer
+from linkselect.asking.known import Known, Rows, know
+from linkselect.asking.samples import Progress, Samples
+from linkselect.asking.situation import Situation
+from linkselect.asking.strategies import find_strategy
+from linkselect.columns import with_equal_twins
+from linkselect.given import Given
+from linkselect.messages import GuidedTypeError, GuidedValueError
+from linkselect.pairs import PairConflictError, Pairs, check_ids, describe_conflicts
+from linkselect.pairs.conflicts import Pair
+from linkselect.pairs.ids import plain_id
+from linkselect.scores import constraint_ratio
+from linkselect.supervision import Supervision, present_pairs
+
+__all__ = ["PairQueries"]
+
+VERSION = 1
+FIELDS = ("version", "strategy", "seed", "n_samples", "n_features", "given", "answers", "names")
+
+
+class PairQueries:
+    """Choose the pairs of samples to ask a person about, and keep the answers.
+
+    What follows from earlier answers is never asked, nor what was answered "unsure". An answer
+    that earlier ones do not allow is not recorded, but returned with the answers it contradicts:
+    the person decides which of them to change.
+
+    The next question depends on X, the pairs, the answers and `random_state` only, so a labelling
+    that was stored and resumed goes on in the same way.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars. It is not copied if it
+        is an array or CSR, and must not change.
+    pairs : Pairs, optional
+        What is known already.
+    sample_ids : iterable of hashable, optional
+        The id of each row. Default: the index of a pandas X, else row numbers.
+    strategy : {"grow", "minmax", "random"}, default="grow"
+        Which pair to ask next. "grow" draws a random sample and asks it against the three groups
+        of alike samples that are nearest in the features that look best so far, until it is alike.
+        "minmax" takes the sample that is farthest from all that were asked about, and asks it
+        against all groups. "random" draws pairs.
+    random_state : int, RandomState instance or None, default=None
+        Determines the random choices.
+    progress : callable, optional
+        Is called with the number of steps done and of all steps while X is read, which takes
+        seconds if it is large.
+
+    See Also
+    --------
+    Pairs : What the answers become.
+    ConstraintScore : The ranking that `scores` follows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import ConstraintScore
+    >>> from linkselect.asking import PairQueries
+    >>> X, y = load_iris(return_X_y=True)
+    >>> queries = PairQueries(X, random_state=0)
+    >>> for _ in range(10):
+    ...     a, b = queries.next_pair()
+    ...     queries.answer((a, b), "alike" if y[a] == y[b] else "different")
+    >>> queries.counts
+    {'alike': 7, 'different': 3, 'unsure': 0}
+    >>> ConstraintScore().fit(X, pairs=queries.pairs).order_
+    array([3, 2, 1, 0])
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        pairs: Pairs | None = None,
+        sample_ids: Iterable[Hashable] | None = None,
+        strategy: str = "grow",
+        random_state: int | np.random.RandomState | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        given = Given.read(X, None, pairs, sample_ids)
+        self._strategy = find_strategy(strategy)
+        self.strategy = strategy
+        self.seed = _seed(random_state)
+        self._samples = Samples(X, progress)
+        n_samples = self._samples.n_samples
+        self._has_ids = given.sample_ids is not None
+        ids = range(n_samples) if given.sample_ids is None else given.sample_ids
+        self.sample_ids = check_ids(ids, n_samples)
+        self._row_of = {sample: row for row, sample in enumerate(self.sample_ids)}
+        self._order = np.random.default_rng(self.seed).permutation(n_samples)
+        # By rows, smaller first: what was given, and what was answered in its order.
+        self._given: dict[Rows, Answer] = {}
+        self._answers: dict[Rows, Answer] = {}
+        if pairs is not None:
+            self._take(pairs, given)
+        self._learn()
+
+    def _take(self, pairs: Pairs, given: Given) -> None:
+        ids = self.sample_ids if self._has_ids else None
+        held, _ = present_pairs(pairs, len(self.sample_ids), ids, ids_are_index=given.ids_are_index)
+        if held.n_conflicts:
+            raise PairConflictError(
+                describe_conflicts(held),
+                "Correct the pairs (Pairs.conflicts() lists all), or leave these cannot-links out: "
+                "pairs.without_conflicts().",
+            )
+        links: list[tuple[Said, tuple[Pair, ...]]] = [
+            ("alike", held.must),
+            ("different", held.cannot),
+        ]
+        self._given = {self._key(pair): Answer(pair, said) for said, some in links for pair in some}
+
+    # -- asking and answering ------------------------------------------------------------------
+
+    def next_pair(self) -> Pair | None:
+        """Return the pair to ask about, the same until the answers change; None if none is left.
+
+        The first of the two is the sample that is being placed.
+        """
+        if not self._chosen:
+            history = tuple((*self._rows(one.pair), one.answer) for one in self._answers.values())
+            now = Situation(self._samples, self._known, history, self._order, self.seed)
+            self._next = self._strategy(now)
+            self._chosen = True
+        if self._next is None:
+            return None
+        a, b = self._next
+        return self.sample_ids[a], self.sample_ids[b]
+
+    def answer(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
+        """Record an answer, also about a pair that was not asked.
+
+        An answer to a pair that was answered before is taken instead of "unsure"; "unsure" leaves
+        the earlier answer as it is.
+
+        Parameters
+        ----------
+        pair : tuple of two ids
+            The samples, in any order.
+        answer : {"alike", "different", "unsure"}
+            What the person said.
+
+        Returns
+        -------
+        Contradiction or None
+            What the answer contradicts. Then it was not recorded.
+        """
+        said = check_answer(answer)
+        asked = self._asked(pair)
+        key = self._key(asked)
+        before = self._answers.get(key) or self._given.get(key)
+        if before is not None and said in (before.answer, "unsure"):
+            return None
+        return self._record(Answer(asked, said), in_place=False)
+
+    def change(self, pair: Sequence[Hashable], answer: Said | None) -> Contradiction | None:
+        """Give an earlier answer another value; a pair that was given becomes an answer.
+
+        Parameters
+        ----------
+        pair : tuple of two ids
+            The samples, in any order.
+        answer : {"alike", "different", "unsure"} or None
+            The new value; None takes the answer back.
+
+        Returns
+        -------
+        Contradiction or None
+            What the new value contradicts. Then nothing was changed.
+        """
+        said = None if answer is None else check_answer(answer)
+        key = self._key(self._asked(pair))
+        before = self._answers.get(key) or self._given.get(key)
+        if before is None:
+            raise GuidedValueError(
+                f"The pair {tuple(pair)!r} has no answer that could change.",
+                "Pass a pair of `history` or of the pairs given, or call answer().",
+                "pair",
+            )
+        if said is None:
+            self._answers.pop(key, None)
+            self._given.pop(key, None)
+            self._learn()
+            return None
+        return self._record(Answer(before.pair, said), in_place=True)
+
+    def undo(self) -> Answer | None:
+        """Take back the last answer of `history` and return it; None if there is none."""
+        if not self._answers:
+            return None
+        _, last = self._answers.popitem()
+        self._learn()
+        return last
+
+    def _record(self, new: Answer, *, in_place: bool) -> Contradiction | None:
+        """Write an answer in the place of an earlier one about the same pair, or at the end."""
+        key = self._key(new.pair)
+        given = {place: one for place, one in self._given.items() if place != key}
+        others = {place: one for place, one in self._answers.items() if place != key}
+        rows = self._rows(new.pair)
+        known = know(self._said({**given, **others}), len(self.sample_ids))
+        if new.answer != "unsure" and known.follows(*rows) not in (None, new.answer):
+            return _contradiction(new, [*given.values(), *others.values()])
+        self._given = given
+        if in_place and key in self._answers:
+            self._answers[key] = new
+        else:
+            self._answers = {**others, key: new}
+        self._learn()
+        return None
+
+    def _learn(self) -> None:
+        self._known: Known = know(
+            self._said({**self._given, **self._answers}), len(self.sample_ids)
+        )
+        self._chosen = False
+        self._next: Rows | None = None
+
+    # -- what was answered -----------------------------------------------------------------------
+
+    @property
+    def pairs(self) -> Pairs:
+        """What was given and answered, without the unsure answers."""
+        links: dict[Said, list[Pair]] = {said: [] for said in ANSWERS}
+        for one in (*self._given.values(), *self._answers.values()):
+            links[one.answer].append(one.pair)
+        n_samples = None if self._has_ids else len(self.sample_ids)
+        return Pairs(links["alike"], links["different"], n_samples=n_samples)
+
+    @property
+    def given(self) -> tuple[Answer, ...]:
+        """The pairs that were known at the start, as answers."""
+        return tuple(self._given.values())
+
+    @property
+    def history(self) -> tuple[Answer, ...]:
+        """The answers, first to last."""
+        return tuple(self._answers.values())
+
+    @property
+    def counts(self) -> dict[Said, int]:
+        """How many answers of each kind `history` has."""
+        said = [one.answer for one in self._answers.values()]
+        return {kind: said.count(kind) for kind in ANSWERS}
+
+    @property
+    def feature_names(self) -> Any:
+        """The names of the features if X was a frame with text for column names, else None."""
+        return self._samples.feature_names
+
+    def follows(self, pair: Sequence[Hashable]) -> Said | None:
+        """Return "alike" or "different" if that follows from what is known, else None."""
+        return self._known.follows(*self._rows(self._checked(pair)))
+
+    def named(self) -> tuple[Hashable, ...]:
+        """Return the samples that some pair or answer names, in the order of the rows."""
+        return tuple(self.sample_ids[row] for row in np.flatnonzero(self._known.named))
+
+    def scores(self) -> FloatArray | None:
+        """Return the Constraint Score of the pairs so far; smaller is better.
+
+        The scores are those of `ConstraintScore().fit(X, pairs=queries.pairs)`, but only the
+        samples that pairs name are read. None until there is a must-link and a cannot-link.
+        """
+        known = self._known
+        if not len(known.must) or not len(known.cannot):
+            return None
+        links = (
+            np.searchsorted(known.linked, known.must),
+            np.searchsorted(known.linked, known.cannot),
+        )
+        values = self._samples.rows(known.linked)
+        said = Supervision(known.group[known.linked], *links)
+        scores = constraint_ratio(values, said, n_jobs=1)
+        scores[self._samples.constant] = np.nan
+        return with_equal_twins(values, scores)
+
+    # -- a state that can be stored ------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return everything but X and the ids as plain data, which JSON can hold."""
+        named = np.flatnonzero(self._known.named).tolist()
+        return {
+            "version": VERSION,
+            "strategy": self.strategy,
+            "seed": self.seed,
+            "n_samples": self._samples.n_samples,
+            "n_features": self._samples.n_features,
+            "given": [[*self._rows(one.pair), one.answer] for one in self._given.values()],
+            "answers": [[*self._rows(one.pair), one.answer] for one in self._answers.values()],
+            # By them other samples are noticed.
+            "names": {str(row): repr(self.sample_ids[row]) for row in named},
+        }
+
+    @classmethod
+    def from_state(
+        cls,
+        X: Any,
+        state: dict[str, Any],
+        sample_ids: Iterable[Hashable] | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Go on where `state` was taken, with the same next question.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The same samples in the same order.
+        state : dict
+            What `state` returned.
+        sample_ids : iterable of hashable, optional
+            The same ids.
+        progress : callable, optional
+            As for `PairQueries`.
+        """
+        _check_state(state)
+        queries = cls(X, None, sample_ids, state["strategy"], state["seed"], progress=progress)
+        queries._restore(state)
+        return queries
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        shape = self._samples.n_samples, self._samples.n_features
+        stored = state["n_samples"], state["n_features"]
+        if shape != stored:
+            raise GuidedValueError(
+                f"The state is of {stored[0]} samples with {stored[1]} features, but X has "
+                f"{shape[0]} rows and {shape[1]} columns.",
+                "Pass the X that was asked about.",
+                "X",
+            )
+        for row, name in state["names"].items():
+            if repr(self.sample_ids[int(row)]) != name:
+                raise GuidedValueError(
+                    f"In the state row {row} is the sample {name}, but here it is "
+                    f"{self.sample_ids[int(row)]!r}.",
+                    "Pass the same samples in the same order, with the same sample_ids.",
+                    "sample_ids",
+                )
+        for kept, stored_as in ((self._given, "given"), (self._answers, "answers")):
+            for a, b, said in state[stored_as]:
+                pair = (self.sample_ids[a], self.sample_ids[b])
+                kept[self._key(pair)] = Answer(pair, check_answer(said))
+        self._learn()
+
+    # -- ids and rows ----------------------------------------------------------------------------
+
+    def _checked(self, pair: Any) -> Pair:
+        """Return a pair of ids of two different samples."""
+        if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+            raise GuidedTypeError(
+                f"pair={pair!r}, but a pair is two samples.", "Pass a tuple of two ids.", "pair"
+            )
+        a, b = plain_id(pair[0]), plain_id(pair[1])
+        for sample in (a, b):
+            if not isinstance(sample, Hashable) or sample not in self._row_of:
+                raise GuidedValueError(
+                    f"The pair ({a!r}, {b!r}) names {sample!r}, which is not among the "
+                    f"{len(self.sample_ids)} samples, such as {self.sample_ids[0]!r}.",
+                    "Name samples by sample_ids, or by row number if there are none.",
+                    "pair",
+                )
+        if a == b:
+            raise GuidedValueError(
+                f"The pair ({a!r}, {b!r}) is one sample twice.",
+                "Name two different samples.",
+                "pair",
+            )
+        return a, b
+
+    def _asked(self, pair: Any) -> Pair:
+        """Return a pair in the order in which it was asked, if it was."""
+        a, b = self._checked(pair)
+        return (b, a) if self._chosen and self._next == self._rows((b, a)) else (a, b)
+
+    def _rows(self, pair: Pair) -> Rows:
+        return self._row_of[pair[0]], self._row_of[pair[1]]
+
+    def _key(self, pair: Pair) -> Rows:
+        a, b = self._rows(pair)
+        return (a, b) if a < b else (b, a)
+
+    def _said(self, answers: dict[Rows, Answer]) -> list[tuple[int, int, Said]]:
+        return [(*key, one.answer) for key, one in answers.items()]
+
+
+def _seed(random_state: Any) -> int:
+    """Return a number that can be stored and gives the same choices again."""
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise GuidedValueError(
+            f"random_state={random_state!r} cannot seed random choices.",
+            "Pass a whole number from 0, a RandomState, or None.",
+            "random_state",
+        ) from error
+
+
+def _contradiction(new: Answer, others: list[Answer]) -> Contradiction:
+    """Find the shortest chain of earlier answers that does not allow a new one."""
+    all_answers = [*others, new]
+    must = [one.pair for one in all_answers if one.answer == "alike"]
+    cannot = [one.pair for one in all_answers if one.answer == "different"]
+    conflict = min(Pairs(must, cannot).conflicts(), key=lambda one: len(one.chain))
+    steps = {frozenset(step) for step in zip(conflict.chain, conflict.chain[1:], strict=False)}
+    steps.add(frozenset(conflict.cannot))
+    earlier = tuple(
+        one for one in others if one.answer != "unsure" and frozenset(one.pair) in steps
+    )
+    return Contradiction(new.pair, new.answer, conflict, earlier)
+
+
+def _check_state(state: Any) -> None:
+    if not isinstance(state, dict) or not state.keys() >= set(FIELDS):
+        raise GuidedValueError(
+            "This is no state of PairQueries.", "Pass what state() returned.", "state"
+        )
+    if state["version"] != VERSION:
+        raise GuidedValueError(
+            f"The state has version {state['version']!r}, but this linkselect reads {VERSION}.",
+            "Use the version of linkselect that wrote it.",
+            "state",
+        )
