@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from itertools import pairwise
+from typing import Any, Literal, get_args
 
 from linkselect.messages import GuidedValueError
+from linkselect.pairs import Pairs
 from linkselect.pairs.conflicts import Conflict, Pair
 
-__all__ = ["ANSWERS", "Answer", "Contradiction", "Said", "check_answer"]
+__all__ = ["ANSWERS", "Answer", "Contradiction", "Said", "check_answer", "find_contradiction"]
 
 Said = Literal["alike", "different", "unsure"]
 ANSWERS: tuple[Said, ...] = get_args(Said)
@@ -77,4 +79,17 @@ def check_answer(answer: Any) -> Said:
             "Pass one of them.",
             "answer",
         )
-    return cast("Said", answer)
+    return answer
+
+
+def find_contradiction(new: Answer, others: list[Answer]) -> Contradiction:
+    """Find the shortest chain of earlier answers that does not allow a new one."""
+    all_answers = [*others, new]
+    must = [one.pair for one in all_answers if one.answer == "alike"]
+    cannot = [one.pair for one in all_answers if one.answer == "different"]
+    conflict = min(Pairs(must, cannot).conflicts(), key=lambda one: len(one.chain))
+    steps = {frozenset(step) for step in pairwise(conflict.chain)} | {frozenset(conflict.cannot)}
+    earlier = tuple(
+        one for one in others if one.answer != "unsure" and frozenset(one.pair) in steps
+    )
+    return Contradiction(new.pair, new.answer, conflict, earlier)

@@ -9,7 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_random_state
 
 from linkselect.arrays import FloatArray
-from linkselect.asking.answers import ANSWERS, Answer, Contradiction, Said, check_answer
+from linkselect.asking.answers import (
+    ANSWERS,
+    Answer,
+    Contradiction,
+    Said,
+    check_answer,
+    find_contradiction,
+)
 from linkselect.asking.known import Known, Rows, know
 from linkselect.asking.samples import Progress, Samples
 from linkselect.asking.situation import Situation
@@ -104,6 +111,8 @@ class PairQueries:
         # By rows, smaller first: what was given, and what was answered in its order.
         self._given: dict[Rows, Answer] = {}
         self._answers: dict[Rows, Answer] = {}
+        self._next: Rows | None = None
+        self._chosen = False  # whether `_next` is the next question, or has to be found
         if pairs is not None:
             self._take(pairs, given)
         self._learn()
@@ -211,9 +220,11 @@ class PairQueries:
         given = {place: one for place, one in self._given.items() if place != key}
         others = {place: one for place, one in self._answers.items() if place != key}
         rows = self._rows(new.pair)
-        known = know(self._said({**given, **others}), len(self.sample_ids))
+        is_new = key not in self._given and key not in self._answers
+        # An answer about the same pair must not speak against its own change.
+        known = self._known if is_new else self._knowledge({**given, **others})
         if new.answer != "unsure" and known.follows(*rows) not in (None, new.answer):
-            return _contradiction(new, [*given.values(), *others.values()])
+            return find_contradiction(new, [*given.values(), *others.values()])
         self._given = given
         if in_place and key in self._answers:
             self._answers[key] = new
@@ -223,11 +234,13 @@ class PairQueries:
         return None
 
     def _learn(self) -> None:
-        self._known: Known = know(
-            self._said({**self._given, **self._answers}), len(self.sample_ids)
-        )
+        """Draw the conclusions of a change; the next question has to be chosen anew."""
+        self._known = self._knowledge({**self._given, **self._answers})
         self._chosen = False
-        self._next: Rows | None = None
+
+    def _knowledge(self, answers: dict[Rows, Answer]) -> Known:
+        said = [(*key, one.answer) for key, one in answers.items()]
+        return know(said, len(self.sample_ids))
 
     # -- what was answered -----------------------------------------------------------------------
 
@@ -393,9 +406,6 @@ class PairQueries:
         a, b = self._rows(pair)
         return (a, b) if a < b else (b, a)
 
-    def _said(self, answers: dict[Rows, Answer]) -> list[tuple[int, int, Said]]:
-        return [(*key, one.answer) for key, one in answers.items()]
-
 
 def _seed(random_state: Any) -> int:
     """Return a number that can be stored and gives the same choices again."""
@@ -409,20 +419,6 @@ def _seed(random_state: Any) -> int:
             "Pass a whole number from 0, a RandomState, or None.",
             "random_state",
         ) from error
-
-
-def _contradiction(new: Answer, others: list[Answer]) -> Contradiction:
-    """Find the shortest chain of earlier answers that does not allow a new one."""
-    all_answers = [*others, new]
-    must = [one.pair for one in all_answers if one.answer == "alike"]
-    cannot = [one.pair for one in all_answers if one.answer == "different"]
-    conflict = min(Pairs(must, cannot).conflicts(), key=lambda one: len(one.chain))
-    steps = {frozenset(step) for step in zip(conflict.chain, conflict.chain[1:], strict=False)}
-    steps.add(frozenset(conflict.cannot))
-    earlier = tuple(
-        one for one in others if one.answer != "unsure" and frozenset(one.pair) in steps
-    )
-    return Contradiction(new.pair, new.answer, conflict, earlier)
 
 
 def _check_state(state: Any) -> None:
