@@ -23,11 +23,11 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from pairs_alone import DATA, NUMBERS, load
 
 import linkselect as ls
 from linkselect.asking import PairQueries
 from linkselect.evaluation import nearest_neighbor_curve
+from pairs_alone import DATA, NUMBERS, load
 
 PAGE = Path(__file__).parents[1] / "docs" / "asking_simulation.md"
 STORE = Path(__file__).parent / "asking.jsonl"

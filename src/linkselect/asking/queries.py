@@ -18,22 +18,27 @@ from linkselect.asking.answers import (
     find_contradiction,
 )
 from linkselect.asking.known import Known, Rows, know
+from linkselect.asking.names import Names
 from linkselect.asking.samples import Progress, Samples
 from linkselect.asking.situation import Situation
+from linkselect.asking.state import (
+    VERSION,
+    check_samples_are_those,
+    check_state,
+    no_state,
+    plain,
+    read_answers,
+)
 from linkselect.asking.strategies import find_strategy
 from linkselect.columns import with_equal_twins
 from linkselect.given import Given
-from linkselect.messages import GuidedTypeError, GuidedValueError
-from linkselect.pairs import PairConflictError, Pairs, check_ids, describe_conflicts
+from linkselect.messages import GuidedValueError
+from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
 from linkselect.pairs.conflicts import Pair
-from linkselect.pairs.ids import plain_id
 from linkselect.scores import constraint_ratio
 from linkselect.supervision import Supervision, present_pairs
 
 __all__ = ["PairQueries"]
-
-VERSION = 1
-FIELDS = ("version", "strategy", "seed", "n_samples", "n_features", "given", "answers", "names")
 
 
 class PairQueries:
@@ -103,10 +108,7 @@ class PairQueries:
         self.seed = _seed(random_state)
         self._samples = Samples(X, progress)
         n_samples = self._samples.n_samples
-        self._has_ids = given.sample_ids is not None
-        ids = range(n_samples) if given.sample_ids is None else given.sample_ids
-        self.sample_ids = check_ids(ids, n_samples)
-        self._row_of = {sample: row for row, sample in enumerate(self.sample_ids)}
+        self._names = Names(given.sample_ids, n_samples)
         self._order = np.random.default_rng(self.seed).permutation(n_samples)
         # By rows, smaller first: what was given, and what was answered in its order.
         self._given: dict[Rows, Answer] = {}
@@ -118,7 +120,7 @@ class PairQueries:
         self._learn()
 
     def _take(self, pairs: Pairs, given: Given) -> None:
-        ids = self.sample_ids if self._has_ids else None
+        ids = None if self._names.are_rows else self.sample_ids
         held, _ = present_pairs(pairs, len(self.sample_ids), ids, ids_are_index=given.ids_are_index)
         if held.n_conflicts:
             raise PairConflictError(
@@ -130,7 +132,9 @@ class PairQueries:
             ("alike", held.must),
             ("different", held.cannot),
         ]
-        self._given = {self._key(pair): Answer(pair, said) for said, some in links for pair in some}
+        self._given = {
+            self._names.key(pair): Answer(pair, said) for said, some in links for pair in some
+        }
 
     # -- asking and answering ------------------------------------------------------------------
 
@@ -140,7 +144,9 @@ class PairQueries:
         The first of the two is the sample that is being placed.
         """
         if not self._chosen:
-            history = tuple((*self._rows(one.pair), one.answer) for one in self._answers.values())
+            history = tuple(
+                (*self._names.rows(one.pair), one.answer) for one in self._answers.values()
+            )
             now = Situation(self._samples, self._known, history, self._order, self.seed)
             self._next = self._strategy(now)
             self._chosen = True
@@ -169,11 +175,11 @@ class PairQueries:
         """
         said = check_answer(answer)
         asked = self._asked(pair)
-        key = self._key(asked)
+        key = self._names.key(asked)
         before = self._answers.get(key) or self._given.get(key)
         if before is not None and said in (before.answer, "unsure"):
             return None
-        return self._record(Answer(asked, said), in_place=False)
+        return self._record(Answer(asked, said), changed=False)
 
     def change(self, pair: Sequence[Hashable], answer: Said | None) -> Contradiction | None:
         """Give an earlier answer another value; a pair that was given becomes an answer.
@@ -191,7 +197,7 @@ class PairQueries:
             What the new value contradicts. Then nothing was changed.
         """
         said = None if answer is None else check_answer(answer)
-        key = self._key(self._asked(pair))
+        key = self._names.key(self._asked(pair))
         before = self._answers.get(key) or self._given.get(key)
         if before is None:
             raise GuidedValueError(
@@ -204,7 +210,7 @@ class PairQueries:
             self._given.pop(key, None)
             self._learn()
             return None
-        return self._record(Answer(before.pair, said), in_place=True)
+        return self._record(Answer(before.pair, said), changed=True)
 
     def undo(self) -> Answer | None:
         """Take back the last answer of `history` and return it; None if there is none."""
@@ -214,19 +220,18 @@ class PairQueries:
         self._learn()
         return last
 
-    def _record(self, new: Answer, *, in_place: bool) -> Contradiction | None:
-        """Write an answer in the place of an earlier one about the same pair, or at the end."""
-        key = self._key(new.pair)
+    def _record(self, new: Answer, *, changed: bool) -> Contradiction | None:
+        """Write an answer at the end, or in the place of the one that it changes."""
+        key = self._names.key(new.pair)
         given = {place: one for place, one in self._given.items() if place != key}
         others = {place: one for place, one in self._answers.items() if place != key}
-        rows = self._rows(new.pair)
-        is_new = key not in self._given and key not in self._answers
-        # An answer about the same pair must not speak against its own change.
-        known = self._known if is_new else self._knowledge({**given, **others})
-        if new.answer != "unsure" and known.follows(*rows) not in (None, new.answer):
-            return find_contradiction(new, [*given.values(), *others.values()])
+        # What is changed must not speak against its own change.
+        against = {**given, **others} if changed else {**self._given, **self._answers}
+        known = self._knowledge(against) if changed else self._known
+        if new.answer != "unsure" and known.follows(*key) not in (None, new.answer):
+            return find_contradiction(new, list(against.values()))
         self._given = given
-        if in_place and key in self._answers:
+        if changed and key in self._answers:
             self._answers[key] = new
         else:
             self._answers = {**others, key: new}
@@ -245,12 +250,17 @@ class PairQueries:
     # -- what was answered -----------------------------------------------------------------------
 
     @property
+    def sample_ids(self) -> tuple[Hashable, ...]:
+        """The id of each row; row numbers if there are none."""
+        return self._names.ids
+
+    @property
     def pairs(self) -> Pairs:
         """What was given and answered, without the unsure answers."""
         links: dict[Said, list[Pair]] = {said: [] for said in ANSWERS}
         for one in (*self._given.values(), *self._answers.values()):
             links[one.answer].append(one.pair)
-        n_samples = None if self._has_ids else len(self.sample_ids)
+        n_samples = len(self.sample_ids) if self._names.are_rows else None
         return Pairs(links["alike"], links["different"], n_samples=n_samples)
 
     @property
@@ -276,7 +286,7 @@ class PairQueries:
 
     def follows(self, pair: Sequence[Hashable]) -> Said | None:
         """Return "alike" or "different" if that follows from what is known, else None."""
-        return self._known.follows(*self._rows(self._checked(pair)))
+        return self._known.follows(*self._names.rows(self._names.checked(pair)))
 
     def named(self) -> tuple[Hashable, ...]:
         """Return the samples that some pair or answer names, in the order of the rows."""
@@ -312,8 +322,8 @@ class PairQueries:
             "seed": self.seed,
             "n_samples": self._samples.n_samples,
             "n_features": self._samples.n_features,
-            "given": [[*self._rows(one.pair), one.answer] for one in self._given.values()],
-            "answers": [[*self._rows(one.pair), one.answer] for one in self._answers.values()],
+            "given": plain(self.given, self._names),
+            "answers": plain(self.history, self._names),
             # By them other samples are noticed.
             "names": {str(row): repr(self.sample_ids[row]) for row in named},
         }
@@ -340,71 +350,25 @@ class PairQueries:
         progress : callable, optional
             As for `PairQueries`.
         """
-        _check_state(state)
+        check_state(state)
         queries = cls(X, None, sample_ids, state["strategy"], state["seed"], progress=progress)
         queries._restore(state)
         return queries
 
     def _restore(self, state: dict[str, Any]) -> None:
         shape = self._samples.n_samples, self._samples.n_features
-        stored = state["n_samples"], state["n_features"]
-        if shape != stored:
-            raise GuidedValueError(
-                f"The state is of {stored[0]} samples with {stored[1]} features, but X has "
-                f"{shape[0]} rows and {shape[1]} columns.",
-                "Pass the X that was asked about.",
-                "X",
-            )
-        for row, name in state["names"].items():
-            if repr(self.sample_ids[int(row)]) != name:
-                raise GuidedValueError(
-                    f"In the state row {row} is the sample {name}, but here it is "
-                    f"{self.sample_ids[int(row)]!r}.",
-                    "Pass the same samples in the same order, with the same sample_ids.",
-                    "sample_ids",
-                )
-        for kept, stored_as in ((self._given, "given"), (self._answers, "answers")):
-            for a, b, said in state[stored_as]:
-                pair = (self.sample_ids[a], self.sample_ids[b])
-                kept[self._key(pair)] = Answer(pair, check_answer(said))
+        check_samples_are_those(state, shape, self._names)
+        self._given = read_answers(state["given"], self._names)
+        self._answers = read_answers(state["answers"], self._names)
+        if self._given.keys() & self._answers.keys() or self.pairs.n_conflicts:
+            raise no_state("it contradicts itself")
         self._learn()
-
-    # -- ids and rows ----------------------------------------------------------------------------
-
-    def _checked(self, pair: Any) -> Pair:
-        """Return a pair of ids of two different samples."""
-        if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
-            raise GuidedTypeError(
-                f"pair={pair!r}, but a pair is two samples.", "Pass a tuple of two ids.", "pair"
-            )
-        a, b = plain_id(pair[0]), plain_id(pair[1])
-        for sample in (a, b):
-            if not isinstance(sample, Hashable) or sample not in self._row_of:
-                raise GuidedValueError(
-                    f"The pair ({a!r}, {b!r}) names {sample!r}, which is not among the "
-                    f"{len(self.sample_ids)} samples, such as {self.sample_ids[0]!r}.",
-                    "Name samples by sample_ids, or by row number if there are none.",
-                    "pair",
-                )
-        if a == b:
-            raise GuidedValueError(
-                f"The pair ({a!r}, {b!r}) is one sample twice.",
-                "Name two different samples.",
-                "pair",
-            )
-        return a, b
 
     def _asked(self, pair: Any) -> Pair:
         """Return a pair in the order in which it was asked, if it was."""
-        a, b = self._checked(pair)
-        return (b, a) if self._chosen and self._next == self._rows((b, a)) else (a, b)
-
-    def _rows(self, pair: Pair) -> Rows:
-        return self._row_of[pair[0]], self._row_of[pair[1]]
-
-    def _key(self, pair: Pair) -> Rows:
-        a, b = self._rows(pair)
-        return (a, b) if a < b else (b, a)
+        a, b = self._names.checked(pair)
+        is_turned = self._chosen and self._next == self._names.rows((b, a))
+        return (b, a) if is_turned else (a, b)
 
 
 def _seed(random_state: Any) -> int:
@@ -419,16 +383,3 @@ def _seed(random_state: Any) -> int:
             "Pass a whole number from 0, a RandomState, or None.",
             "random_state",
         ) from error
-
-
-def _check_state(state: Any) -> None:
-    if not isinstance(state, dict) or not state.keys() >= set(FIELDS):
-        raise GuidedValueError(
-            "This is no state of PairQueries.", "Pass what state() returned.", "state"
-        )
-    if state["version"] != VERSION:
-        raise GuidedValueError(
-            f"The state has version {state['version']!r}, but this linkselect reads {VERSION}.",
-            "Use the version of linkselect that wrote it.",
-            "state",
-        )

@@ -21,6 +21,13 @@ __all__ = ["Progress", "Samples"]
 Progress = Callable[[int, int], None]
 
 
+class _Asked(BaseEstimator):
+    """Give scikit-learn's checks a name for their messages."""
+
+
+_Asked.__name__ = "PairQueries"
+
+
 class Samples:
     """Hold X, without a copy if it is an array or CSR, and the variance of each feature.
 
@@ -42,7 +49,7 @@ class Samples:
     """
 
     def __init__(self, X: Any, progress: Progress | None = None) -> None:
-        checked = BaseEstimator()
+        checked = _Asked()
         self.X: Matrix = check_samples(checked, X)
         self.feature_names = getattr(checked, "feature_names_in_", None)
         check_spread(self.X, self.feature_names)
