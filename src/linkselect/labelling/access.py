@@ -54,7 +54,7 @@ class Guard:
         Which pages may show ours in a frame, as Content-Security-Policy has it.
     """
 
-    def __init__(self, app: App, token: str, port: int, framed_by: str = "'none'") -> None:
+    def __init__(self, app: App, token: str, port: int, framed_by: str = "'self'") -> None:
         self.app = app
         self.token = token.encode()
         self.hosts = {f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost")}

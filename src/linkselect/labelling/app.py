@@ -151,7 +151,7 @@ class Site:
 
     def _contradiction(self, outcome: Outcome, is_change: bool) -> Response:
         assert outcome.contradiction is not None
-        return _page(self.pages.contradiction(outcome.contradiction, is_change), 409)
+        return _page(self.pages.contradiction(outcome.contradiction, is_change))
 
     def _rows(self, form: Form, *fields: str) -> tuple[int, int]:
         n_samples = len(self.labelling.samples.ids)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenQueries", "open"]
 
 # Jupyter on this machine; elsewhere the link opens the page.
-FRAMED_BY = "http://localhost:* http://127.0.0.1:*"
+FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
 REPEAT = """from linkselect import ConsensusSelector
 
 selector = ConsensusSelector(random_state=0).fit(X, pairs=queries.pairs{ids})"""

@@ -160,7 +160,7 @@ class Pages:
             return None
         names = self.labelling.samples.names
         return [
-            {"name": names[feature], "share": share, "width": f"{100 * share:.1f}"}
+            {"name": names[feature], "share": share, "width": f"{max(0.0, 200 * share - 100):.1f}"}
             for feature, share in zip(ranked.best.tolist(), ranked.shares, strict=True)
         ]
 

@@ -40,7 +40,7 @@ class Server:
     """
 
     def __init__(
-        self, labelling: Labelling, source: str, port: int = 0, framed_by: str = "'none'"
+        self, labelling: Labelling, source: str, port: int = 0, framed_by: str = "'self'"
     ) -> None:
         self.labelling = labelling
         self._socket = _bound(port)
