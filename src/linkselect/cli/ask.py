@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from linkselect.cli.errors import InputError, UsageError, problem_of
+from linkselect.cli.errors import InputError, UsageError
 from linkselect.cli.output import check_apart, check_target, say
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, check_values
 from linkselect.cli.supervision_input import check_pairs, explained, read_pairs
 from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
+from linkselect.messages import GuidedError
 
 if TYPE_CHECKING:
     from linkselect.labelling.opening import Ask
@@ -228,7 +229,7 @@ class Command:
             return DIGITS_AGAIN.format(out=str(self.out))
         words = ["linkselect", "rank", str(self.table)]
         for given in (self.read, self.prepare):
-            for field in fields(given):  # type: ignore[arg-type]
+            for field in fields(given):
                 value = getattr(given, field.name)
                 if field.name == "drop":
                     value = (*value, *self.showing.columns)
@@ -275,9 +276,8 @@ def _explained() -> Iterator[None]:
             yield
     except InputError as error:
         cause = error.__cause__
-        way_out = getattr(cause, "way_out", "")
-        if getattr(cause, "parameter", "") in ("out", "port", ""):
-            raise InputError(f"{problem_of(cause or error)} {way_out}".rstrip()) from error
+        if isinstance(cause, GuidedError) and cause.parameter in ("out", "port", ""):
+            raise InputError(str(cause)) from error
         raise
 
 

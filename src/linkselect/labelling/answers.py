@@ -101,7 +101,9 @@ class AnswerFile:
             )
 
     def _set(self, values: dict[str, str]) -> None:
-        sql = "INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value=excluded.value"
+        sql = (
+            "INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value=excluded.value"
+        )
         self._connection.executemany(sql, values.items())
 
     def state(self) -> dict[str, Any] | None:
@@ -167,9 +169,8 @@ class AnswerFile:
 
 
 def _lines(state: dict[str, Any]) -> list[Line]:
-    return [
-        (kind == "given", *line) for kind in ("given", "answers") for line in map(tuple, state[kind])
-    ]
+    kinds = ("given", "answers")
+    return [(kind == "given", *line) for kind in kinds for line in map(tuple, state[kind])]
 
 
 def _n_same(old: list[Line], new: list[Line]) -> int:

@@ -194,9 +194,7 @@ class Site:
             f"default-src 'none'; script-src {script}; style-src 'unsafe-inline'; img-src data:; "
             "base-uri 'none'; form-action 'none'"
         )
-        return Response(
-            page, media_type="text/html", headers={"content-security-policy": policy}
-        )
+        return Response(page, media_type="text/html", headers={"content-security-policy": policy})
 
     def mask(self, request: Request) -> Response:
         """Draw where the best pixels are."""

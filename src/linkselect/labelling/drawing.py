@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,12 @@ CURVE_SIZE = (640, 240)
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes:
-    """Write an image of shape (height, width) in grey, or (height, width, 3) in colours, as PNG.
+    r"""Write an image of shape (height, width) in grey, or (height, width, 3) in colours, as PNG.
 
     Examples
     --------
     >>> png(np.zeros((2, 2), dtype=np.uint8))[:8]
-    b'\\x89PNG\\r\\n\\x1a\\n'
+    b'\x89PNG\r\n\x1a\n'
     """
     height, width = pixels.shape[:2]
     kind = 0 if pixels.ndim == 2 else 2
@@ -94,7 +95,7 @@ def _thinned(values: FloatArray, most: int) -> tuple[IntArray, FloatArray]:
     edges = np.linspace(0, len(values), most + 1).astype(int)
     places = [
         place
-        for start, end in zip(edges[:-1], edges[1:], strict=True)
+        for start, end in pairwise(edges)
         for place in sorted(
             {start + int(np.argmin(values[start:end])), start + int(np.argmax(values[start:end]))}
         )

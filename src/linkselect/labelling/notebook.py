@@ -130,11 +130,11 @@ def open(  # noqa: A001
     from linkselect.labelling.serving import Server
 
     found = index_of(X) if sample_ids is None else sample_ids
-    values = X if hasattr(X, "tocsr") else np.asarray(X)
+    values = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
     n_samples, n_features = values.shape
     ids = check_ids(range(n_samples) if found is None else found, n_samples)
     samples = Samples(
-        values.tocsr() if hasattr(X, "tocsr") else values,
+        values,
         ids,
         _names(X, feature_names, n_features),
         image_shape,
