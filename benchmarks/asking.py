@@ -99,23 +99,26 @@ def pairs_after(X, y, strategy, seed, person):
             yield queries.pairs
 
 
-def unit(method, person, name, seed):
-    """Measure every strategy for one method, person, data set and seed."""
+def units_of(methods, person, name, seed):
+    """Measure every strategy for some methods, with the same answers for all of them."""
     X, y = prepared(name)
     rng = np.random.default_rng([seed, len(X)])
     rows, half = rng.permutation(len(X)), len(X) // 2
     train, test = np.sort(rows[:half][:MOST_ROWS]), np.sort(rows[half:][:MOST_ROWS])
     X, y, X_test, y_test = X[train], y[train], X[test], y[test]
     counts = NUMBERS[max(2, X.shape[1] // 2) >= NUMBERS]
-    found = {"method": method, "person": person, "set": name, "seed": seed}
-    for strategy in STRATEGIES:
-        accuracies = []
-        for pairs in pairs_after(X, y, strategy, seed, person):
-            order = ranked(method, X, pairs)
-            curve = nearest_neighbor_curve(X, y, X_test, y_test, order, counts)
-            accuracies.append(round(100 * float(curve.mean()), 3))
-        found[strategy] = accuracies
-    return found
+    asked = {strategy: list(pairs_after(X, y, strategy, seed, person)) for strategy in STRATEGIES}
+
+    def accuracy(method, pairs):
+        order = ranked(method, X, pairs)
+        curve = nearest_neighbor_curve(X, y, X_test, y_test, order, counts)
+        return round(100 * float(curve.mean()), 3)
+
+    for method in methods:
+        found = {"method": method, "person": person, "set": name, "seed": seed}
+        for strategy, after in asked.items():
+            found[strategy] = [accuracy(method, pairs) for pairs in after]
+        yield found
 
 
 def ranked(method, X, pairs):
@@ -283,14 +286,13 @@ def simulated(options):
     done = {(one["method"], one["person"], one["seed"], one["set"]) for one in units}
     seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
     with STORE.open("a") as store:
-        for job in product(options.methods, options.persons, seeds, options.sets):
-            if job in done:
-                continue
-            method, person, seed, name = job
-            units.append(unit(method, person, name, seed))
-            store.write(json.dumps(units[-1]) + "\n")
+        for person, seed, name in product(options.persons, seeds, options.sets):
+            missing = [one for one in options.methods if (one, person, seed, name) not in done]
+            for found in units_of(missing, person, name, seed) if missing else ():
+                units.append(found)
+                store.write(json.dumps(found) + "\n")
             store.flush()
-            print(f"{len(units)}: {' '.join(map(str, job))}", file=sys.stderr)
+            print(f"{len(units)}: {person} {seed} {name}", file=sys.stderr)
     return units
 
 

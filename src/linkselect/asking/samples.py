@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import column_block, column_slices
+from linkselect.blocks import column_block, column_slices, slices
 from linkselect.checks import check_samples, check_spread
 from linkselect.columns import constant_columns
 from linkselect.forms import moments
@@ -19,6 +19,9 @@ from linkselect.messages import GuidedValueError
 __all__ = ["Progress", "Samples"]
 
 Progress = Callable[[int, int], None]
+
+# Progress is told at least about so often, if there are enough features.
+STEPS = 20
 
 
 class _Asked(BaseEstimator):
@@ -107,7 +110,8 @@ def _spread(X: Matrix, progress: Progress | None) -> FloatArray:
     """Return twice the variance of each feature, block by block."""
     spread = np.empty(X.shape[1])
     one_group = np.zeros(X.shape[0], dtype=np.intp)
-    parts = column_slices(X)
+    widest = column_slices(X)[0].stop
+    parts = slices(X.shape[1], min(widest, max(X.shape[1] // STEPS, 16)))
     for done, columns in enumerate(parts, start=1):
         block = moments(column_block(X, columns), one_group)
         spread[columns] = 2.0 * block.scatter[0] / block.mass[0]

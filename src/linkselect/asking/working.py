@@ -13,7 +13,7 @@ import numpy as np
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.asking.known import Known
 from linkselect.asking.samples import Samples
-from linkselect.blocks import slices
+from linkselect.blocks import column_slices
 from linkselect.forms import laplacian_form, moments
 from linkselect.graphs.kinds import Edges
 from linkselect.scores.ratios import ratio
@@ -24,7 +24,6 @@ __all__ = ["best_features", "closure_scatter", "working_scores"]
 ENOUGH = 5
 SHRUNK = 0.05
 MOST = 20
-WIDTH = 1 << 12
 
 
 def best_features(samples: Samples, known: Known) -> IntArray:
@@ -68,7 +67,7 @@ def closure_scatter(samples: Samples, known: Known) -> tuple[FloatArray, float, 
     np.add.at(partners, right, size[left])
     between = Edges(len(size), left, right, size[left] * size[right])
     values = samples.rows(known.linked)
-    for columns in slices(samples.n_features, WIDTH):
+    for columns in column_slices(values):
         groups = moments(values[:, columns], codes)
         together[columns] = size @ groups.scatter
         # Means count from a value that all share, so that a large offset costs no digits.
