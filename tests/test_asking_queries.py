@@ -63,6 +63,23 @@ def test_the_index_of_a_frame_names_samples():
     assert queries.feature_names.tolist() == list("vwxyz")
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_question_that_is_being_asked_can_be_skipped(strategy):
+    queries = labelled(strategy)
+    for said in ("different", "different", "unsure"):
+        queries.answer(queries.next_pair(), said)
+    first = queries.next_pair()
+    asked = [first]
+    while (pair := queries.next_pair(skip=asked)) is not None:
+        assert frozenset(pair) not in map(frozenset, asked)
+        assert queries.follows(pair) is None
+        asked.append(pair)
+    # All but the three that were answered.
+    assert len(asked) == 8 * 7 / 2 - 3
+    assert queries.next_pair(skip=asked[1:]) == queries.next_pair() == first
+    assert strategy == "random" or asked[1][0] not in first
+
+
 # -- contradictions ----------------------------------------
 
 
@@ -71,7 +88,9 @@ def test_different_after_a_chain_of_alike_is_returned_with_the_chain():
     for pair in ("ab", "bc", "cd"):
         queries.answer(tuple(pair), "alike")
     before = queries.state()
+    assert queries.contradiction(("d", "a"), "alike") is None
     found = queries.answer(("d", "a"), "different")
+    assert found == queries.contradiction(("d", "a"), "different")
     assert isinstance(found, Contradiction)
     assert set(found.pair) == {"a", "d"}
     assert found.answer == "different"
@@ -351,3 +370,17 @@ def test_what_is_no_state_is_refused():
     for state in ({}, None, "x", {"version": 1}):
         with pytest.raises(GuidedError, match="no state"):
             PairQueries.from_state(X, state)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_is_asked_elsewhere_is_skipped(strategy):
+    queries = labelled(strategy)
+    queries.answer(queries.next_pair(), "different")
+    first = queries.next_pair()
+    second = queries.next_pair(skip=[first[::-1]])
+    assert {*second} != {*first}
+    third = queries.next_pair(skip=[first, second])
+    assert len({frozenset(pair) for pair in (first, second, third)}) == 3
+    assert queries.next_pair() == first, "nothing was recorded"
+    every = [(a, b) for a in IDS for b in IDS if a < b]
+    assert queries.next_pair(skip=every) is None

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
-from linkselect.arrays import FloatArray
+from linkselect.arrays import FloatArray, Matrix
 from linkselect.asking.answers import (
     ANSWERS,
     Answer,
@@ -17,7 +17,7 @@ from linkselect.asking.answers import (
     check_answer,
     find_contradiction,
 )
-from linkselect.asking.known import Known, Rows, know
+from linkselect.asking.known import Known, Rows, SaidAbout, know
 from linkselect.asking.names import Names
 from linkselect.asking.samples import Progress, Samples
 from linkselect.asking.situation import Situation
@@ -138,22 +138,31 @@ class PairQueries:
 
     # -- asking and answering ------------------------------------------------------------------
 
-    def next_pair(self) -> Pair | None:
+    def next_pair(self, skip: Iterable[Sequence[Hashable]] = ()) -> Pair | None:
         """Return the pair to ask about, the same until the answers change; None if none is left.
 
         The first of the two is the sample that is being placed.
+
+        Parameters
+        ----------
+        skip : iterable of pairs, default=()
+            Pairs that are being asked elsewhere, such as in another window, and not here.
         """
         if not self._chosen:
             history = tuple(
                 (*self._names.rows(one.pair), one.answer) for one in self._answers.values()
             )
-            now = Situation(self._samples, self._known, history, self._order, self.seed)
-            self._next = self._strategy(now)
+            self._next = self._choose(self._known, history)
             self._chosen = True
-        if self._next is None:
-            return None
-        a, b = self._next
-        return self.sample_ids[a], self.sample_ids[b]
+        skipped = {self._names.key(self._names.checked(pair)) for pair in skip}
+        found = self._next
+        if found is not None and tuple(sorted(found)) in skipped:
+            # Another sample is placed, since answers about the same one would meet.
+            found = self._choose(self._knowledge(self._everything, skipped), ())
+        return None if found is None else (self.sample_ids[found[0]], self.sample_ids[found[1]])
+
+    def _choose(self, known: Known, history: tuple[SaidAbout, ...]) -> Rows | None:
+        return self._strategy(Situation(self._samples, known, history, self._order, self.seed))
 
     def answer(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
         """Record an answer, also about a pair that was not asked.
@@ -175,11 +184,18 @@ class PairQueries:
         """
         said = check_answer(answer)
         asked = self._asked(pair)
-        key = self._names.key(asked)
-        before = self._answers.get(key) or self._given.get(key)
+        before = self._everything.get(self._names.key(asked))
         if before is not None and said in (before.answer, "unsure"):
             return None
-        return self._record(Answer(asked, said), changed=False)
+        found = self.contradiction(asked, said)
+        if found is None:
+            self._record(Answer(asked, said))
+        return found
+
+    def contradiction(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
+        """Return what `answer` would return, without recording anything."""
+        new = Answer(self._asked(pair), check_answer(answer))
+        return _speaks_against(new, self._names.key(new.pair), self._known, self._everything)
 
     def change(self, pair: Sequence[Hashable], answer: Said | None) -> Contradiction | None:
         """Give an earlier answer another value; a pair that was given becomes an answer.
@@ -198,7 +214,7 @@ class PairQueries:
         """
         said = None if answer is None else check_answer(answer)
         key = self._names.key(self._asked(pair))
-        before = self._answers.get(key) or self._given.get(key)
+        before = self._everything.get(key)
         if before is None:
             raise GuidedValueError(
                 f"The pair {tuple(pair)!r} has no answer that could change.",
@@ -210,7 +226,13 @@ class PairQueries:
             self._given.pop(key, None)
             self._learn()
             return None
-        return self._record(Answer(before.pair, said), changed=True)
+        # What is changed must not speak against its own change.
+        others = {place: one for place, one in self._everything.items() if place != key}
+        new = Answer(before.pair, said)
+        found = _speaks_against(new, key, self._knowledge(others), others)
+        if found is None:
+            self._record(new, in_place=True)
+        return found
 
     def undo(self) -> Answer | None:
         """Take back the last answer of `history` and return it; None if there is none."""
@@ -220,34 +242,36 @@ class PairQueries:
         self._learn()
         return last
 
-    def _record(self, new: Answer, *, changed: bool) -> Contradiction | None:
+    def _record(self, new: Answer, *, in_place: bool = False) -> None:
         """Write an answer at the end, or in the place of the one that it changes."""
         key = self._names.key(new.pair)
-        given = {place: one for place, one in self._given.items() if place != key}
-        others = {place: one for place, one in self._answers.items() if place != key}
-        # What is changed must not speak against its own change.
-        against = {**given, **others} if changed else {**self._given, **self._answers}
-        known = self._knowledge(against) if changed else self._known
-        if new.answer != "unsure" and known.follows(*key) not in (None, new.answer):
-            return find_contradiction(new, list(against.values()))
-        self._given = given
-        if changed and key in self._answers:
-            self._answers[key] = new
-        else:
-            self._answers = {**others, key: new}
+        self._given.pop(key, None)
+        if not in_place:
+            self._answers.pop(key, None)
+        self._answers[key] = new
         self._learn()
-        return None
 
     def _learn(self) -> None:
         """Draw the conclusions of a change; the next question has to be chosen anew."""
-        self._known = self._knowledge({**self._given, **self._answers})
+        self._known = self._knowledge(self._everything)
         self._chosen = False
 
-    def _knowledge(self, answers: dict[Rows, Answer]) -> Known:
-        said = [(*key, one.answer) for key, one in answers.items()]
+    @property
+    def _everything(self) -> dict[Rows, Answer]:
+        return {**self._given, **self._answers}
+
+    def _knowledge(self, answers: dict[Rows, Answer], skipped: Iterable[Rows] = ()) -> Known:
+        said: list[SaidAbout] = [(*key, one.answer) for key, one in answers.items()]
+        # A pair that is being asked is left alone like one that was answered "unsure".
+        said += [(*key, "unsure") for key in skipped]
         return know(said, len(self.sample_ids))
 
     # -- what was answered -----------------------------------------------------------------------
+
+    @property
+    def X(self) -> Matrix:
+        """The samples as they were checked: an array or CSR."""
+        return self._samples.X
 
     @property
     def sample_ids(self) -> tuple[Hashable, ...]:
@@ -258,7 +282,7 @@ class PairQueries:
     def pairs(self) -> Pairs:
         """What was given and answered, without the unsure answers."""
         links: dict[Said, list[Pair]] = {said: [] for said in ANSWERS}
-        for one in (*self._given.values(), *self._answers.values()):
+        for one in self._everything.values():
             links[one.answer].append(one.pair)
         n_samples = len(self.sample_ids) if self._names.are_rows else None
         return Pairs(links["alike"], links["different"], n_samples=n_samples)
@@ -369,6 +393,15 @@ class PairQueries:
         a, b = self._names.checked(pair)
         is_turned = self._chosen and self._next == self._names.rows((b, a))
         return (b, a) if is_turned else (a, b)
+
+
+def _speaks_against(
+    new: Answer, key: Rows, known: Known, others: dict[Rows, Answer]
+) -> Contradiction | None:
+    """Return what an answer contradicts among others, which say what is known."""
+    if new.answer == "unsure" or known.follows(*key) in (None, new.answer):
+        return None
+    return find_contradiction(new, list(others.values()))
 
 
 def _seed(random_state: Any) -> int:

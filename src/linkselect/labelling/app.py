@@ -24,6 +24,7 @@ from linkselect.labelling.pictures import TYPES
 __all__ = ["make_app"]
 
 LONGEST_FORM = 4096
+LONGEST_WINDOW = 40
 FORM = "application/x-www-form-urlencoded"
 # How a question is looked at; goes on from page to page.
 VIEW = {"hints": ("on", "off"), "values": ("all",)}
@@ -167,7 +168,8 @@ class Site:
 
     def question(self, request: Request) -> Response:
         """Show the next question."""
-        return _page(self.pages.question(dict(request.query_params)))
+        window = request.headers.get("x-window", "")[:LONGEST_WINDOW]
+        return _page(self.pages.question(dict(request.query_params), window))
 
     def answers(self, request: Request) -> Response:
         """Show all answers."""

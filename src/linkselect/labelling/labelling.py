@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,8 @@ __all__ = ["Labelling", "Outcome", "number_of_best"]
 
 Said = Literal["alike", "different", "unsure"]
 MOST_BEST = 10
+# A question in a window that nobody answers is asked in another one after a while.
+SECONDS_SHOWN = 120.0
 
 
 def number_of_best(n_features: int) -> int:
@@ -52,6 +55,13 @@ class Outcome:
     kind: Literal["saved", "same", "meanwhile", "contradiction"]
     answer: str | None = None
     contradiction: Contradiction | None = None
+
+
+class Shown(NamedTuple):
+    """A question that some window shows."""
+
+    pair: tuple[Hashable, Hashable]
+    since: float
 
 
 @dataclass(frozen=True)
@@ -110,6 +120,7 @@ class Labelling:
         self.repeat = repeat
         self.n_best = number_of_best(len(samples.names))
         self._lock = threading.RLock()
+        self._shown: dict[str, Shown] = {}
         self._ranked: tuple[Any, Ranked | None] = (None, None)
         # Also on going on: the CSV file may be one answer behind, and pairs may have been given.
         self._store()
@@ -117,23 +128,42 @@ class Labelling:
 
     # -- questions and answers -------------------------------------------------------------------
 
-    def question(self) -> tuple[int, int] | None:
-        """Return the rows to ask about; None if nothing is left."""
+    def question(self, window: str = "") -> tuple[int, int] | None:
+        """Return the rows to ask about; None if nothing is left.
+
+        Windows that have a name ask different questions, as long as there are any.
+        """
         with self._lock:
-            pair = self.queries.next_pair()
-            return None if pair is None else self._rows(pair)
+            now = time.monotonic()
+            elsewhere = [
+                one.pair
+                for other, one in self._shown.items()
+                if window not in ("", other) and now - one.since < SECONDS_SHOWN
+            ]
+            pair = self.queries.next_pair(skip=elsewhere) or self.queries.next_pair()
+            if pair is None:
+                return None
+            if window:
+                self._shown[window] = Shown(pair, now)
+            return self._rows(pair)
+
+    def _no_longer_shown(self, pair: tuple[Hashable, Hashable]) -> None:
+        self._shown = {window: one for window, one in self._shown.items() if {*one.pair} != {*pair}}
 
     def answer(self, rows: tuple[int, int], said: Said) -> Outcome:
         """Take an answer about two rows; it is on the disk when this returns."""
         with self._lock:
             pair = self._pair(rows)
+            self._no_longer_shown(pair)
             before = self._answer_to(pair)
-            if before is not None:
-                return Outcome("same" if before == said else "meanwhile", before)
+            if before == said:
+                return Outcome("same", before)
+            if before in ("alike", "different"):
+                return Outcome("meanwhile", before)
             contradiction = self.queries.answer(pair, said)
             if contradiction is not None:
                 return Outcome("contradiction", contradiction=contradiction)
-            self._store_or(lambda: self.queries.change(pair, None))
+            self._store_or(lambda: self.queries.change(pair, before))
             return Outcome("saved", said)
 
     def change(self, rows: tuple[int, int], said: Said | None) -> Outcome:
@@ -155,6 +185,7 @@ class Labelling:
         with self._lock:
             last = self.queries.undo()
             if last is not None:
+                self._no_longer_shown(last.pair)
                 self._store_or(lambda: self.queries.answer(last.pair, last.answer))
             return last
 

@@ -40,8 +40,6 @@ NOTES = {
     "That stays; change it in the list if it is wrong.",
     "meanwhile-different": "Meanwhile this pair was answered different, in another window or in "
     "the list. That stays; change it in the list if it is wrong.",
-    "meanwhile-unsure": "Meanwhile this pair was answered unsure, in another window or in the "
-    "list. That stays; change it in the list if it is wrong.",
 }
 
 
@@ -108,9 +106,9 @@ class Pages:
 
     # -- the question -------------------------------------------------------------------------
 
-    def question(self, options: Mapping[str, str]) -> str:
-        """Show the next question."""
-        rows = self.labelling.question()
+    def question(self, options: Mapping[str, str], window: str = "") -> str:
+        """Show the next question of a window."""
+        rows = self.labelling.question(window)
         ranked = self.labelling.ranked()
         hints = self._hints(options)
         found, busy = self.labelling.found()

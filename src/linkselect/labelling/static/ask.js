@@ -6,6 +6,8 @@
   const alarm = document.getElementById("alarm");
   const SLOW = 2000;
   const LOST = "The page does not answer any more. Is linkselect ask still running? The last answer was not saved.";
+  // Two windows ask different questions.
+  const headers = { "x-window": crypto.randomUUID() };
   let busy = false;
   let timer = null;
 
@@ -43,7 +45,7 @@
     busy = true;
     document.documentElement.classList.add("waiting");
     try {
-      const response = await fetch(address, options);
+      const response = await fetch(address, { ...options, headers });
       if (response.status === 404 || response.status === 421) throw new Error(LOST);
       const text = await response.text();
       complain("");
