@@ -11,10 +11,10 @@ from linkselect.arrays import BoolArray, IntArray
 from linkselect.asking.answers import Said
 from linkselect.pairs import must_components
 
-__all__ = ["Known", "Rows", "know"]
+__all__ = ["Known", "Rows", "SaidAbout", "know"]
 
 Rows = tuple[int, int]
-Said_about = tuple[int, int, Said]
+SaidAbout = tuple[int, int, Said]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Known:
         return [b if a == row else a for a, b in self.unsure if row in (a, b)]
 
 
-def know(said: Iterable[Said_about], n_samples: int) -> Known:
+def know(said: Iterable[SaidAbout], n_samples: int) -> Known:
     """Collect what answers about rows say; they must not contradict each other."""
     links: dict[Said, list[Rows]] = {"alike": [], "different": [], "unsure": []}
     for a, b, answer in said:

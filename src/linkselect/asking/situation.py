@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkselect.arrays import IntArray
-from linkselect.asking.answers import Said
-from linkselect.asking.known import Known, Rows
+from linkselect.asking.known import Known, Rows, SaidAbout
 from linkselect.asking.samples import Samples
 
 __all__ = ["Situation", "Strategy"]
@@ -36,7 +35,7 @@ class Situation:
 
     samples: Samples
     known: Known
-    history: tuple[tuple[int, int, Said], ...]
+    history: tuple[SaidAbout, ...]
     order: IntArray
     seed: int
 
