@@ -33,14 +33,28 @@ def grouped(n_samples=N_SAMPLES, n_features=9, seed=0):
     return X, y
 
 
-def begun(out=None, *, X=None, ids=None, names=None, pairs=None, repeat="again", **shown):
-    """Return a labelling of such samples, without a server."""
+def begun(
+    out=None,
+    *,
+    X=None,
+    ids=None,
+    names=None,
+    pairs=None,
+    repeat="again",
+    background=False,
+    **shown,
+):
+    """Return a labelling of such samples, without a server and a ranking in the background."""
     if X is None:
         X, _ = grouped()
     names = [f"feature {i}" for i in range(X.shape[1])] if names is None else names
     samples = Samples(X, tuple(range(len(X))) if ids is None else ids, names, **shown)
     ask = Ask(X, samples, ids, pairs, out, random_state=0, source="samples", repeat=repeat)
-    return begin(ask)[0]
+    labelling, _ = begin(ask)
+    if not background:
+        labelling.background.close()
+        labelling.background = None
+    return labelling
 
 
 def served(labelling, **options):

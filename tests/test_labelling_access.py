@@ -2,10 +2,8 @@
 
 import asyncio
 
+import httpx
 import pytest
-
-httpx = pytest.importorskip("httpx")
-pytest.importorskip("starlette")
 
 from labellings import begun
 from linkselect.labelling.access import Guard, new_token
