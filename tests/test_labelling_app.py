@@ -13,7 +13,7 @@ from linkselect.labelling.samples import Samples
 
 X, y = grouped()
 HTML = "<script>document.title = 'broken'</script>"
-IMAGE = "\"><img src=x onerror=\"document.title = 'broken'\">"
+IMAGE = '"><img src=x onerror="document.title = \'broken\'">'
 
 
 class Browser:
@@ -224,7 +224,7 @@ def test_names_and_texts_are_text(opened, kind):
     for page in pages:
         assert "<script>doc" not in page
         assert "<img src=x" not in page
-        assert "onerror=\"" not in page
+        assert 'onerror="' not in page
     assert "&lt;script&gt;" in pages[0]
 
 

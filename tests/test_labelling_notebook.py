@@ -50,7 +50,7 @@ def test_an_index_names_samples_and_columns_name_features(opened):
     with client_of(queries.address) as client:
         page = client.get("").text
     assert 'dir="auto">a</th>' in page
-    assert "<dt dir=\"auto\">group</dt>" in page
+    assert '<dt dir="auto">group</dt>' in page
     answer(queries)
     (one,) = queries.history
     assert one.pair[0].startswith("s")

@@ -127,8 +127,12 @@ def ask(
 def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
     from linkselect.labelling.serving import Server
 
-    with _explained():
-        server = Server(labelling, source, port)
+    try:
+        with _explained():
+            server = Server(labelling, source, port)
+    except InputError:
+        labelling.close()
+        raise
     server.start()
     say(f"Open {server.address}")
     say("The address holds a secret: who has it can answer, on this machine. Ctrl-C ends it.")

@@ -12,6 +12,7 @@ from linkselect.labelling.answers import AnswerFile
 from linkselect.labelling.background import Background
 from linkselect.labelling.labelling import Labelling, number_of_best
 from linkselect.labelling.samples import Samples
+from linkselect.messages import many
 from linkselect.pairs import Pairs
 
 __all__ = ["Ask", "begin", "check_installed"]
@@ -104,7 +105,7 @@ def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[
         )
         return queries, []
     queries = make.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
-    notes = [f"Going on after {len(queries.history)} answers in {ask.out}."]
+    notes = [f"Going on after {many(len(queries.history), 'answer')} in {ask.out}."]
     known = queries.pairs
     if ask.pairs is not None and not (
         set(map(frozenset, ask.pairs.must)) <= set(map(frozenset, known.must))
