@@ -52,7 +52,7 @@ class Known:
         return int(self.group.max(initial=-1)) + 1
 
     def decided(self, a: int, b: int) -> bool:
-        """Tell whether an answer about two rows would add nothing, or was not known before."""
+        """Tell whether two rows need not be asked about: that follows, or was unsure."""
         return _sorted(a, b) in self.unsure or self.follows(a, b) is not None
 
     def follows(self, a: int, b: int) -> Said | None:
