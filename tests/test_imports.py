@@ -34,9 +34,11 @@ FLOW = [
     "selectors",
     "cluster",
     "evaluation",
+    "asking",
     "views",
     "plot",
     "report",
+    "labelling",
     "reproduction",
     "cli",
 ]

@@ -24,6 +24,12 @@ COMMANDS = {
         "linkselect compare iris.csv --label species --methods fisher --out c.json",
         "linkselect compare iris.csv --drop species --pairs pairs.csv",
     ),
+    "ask": (
+        "Ask on a page whether samples are alike, and write the pairs.",
+        "linkselect ask",
+        "linkselect ask genes.parquet --id-column patient --out pairs.csv",
+        "linkselect ask faces.npz --image-shape 32x32",
+    ),
     "methods": (
         "List the methods, what each one needs, and what it does.",
         "linkselect methods",

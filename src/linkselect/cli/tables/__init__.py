@@ -13,9 +13,9 @@ from pathlib import Path
 from linkselect.cli.errors import InputError
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables.limits import Budget
-from linkselect.cli.tables.table import DEFAULT_READING, Reading, RowsOnly, Table
+from linkselect.cli.tables.table import DEFAULT_READING, Reading, RowsOnly, Table, TextOnly
 
-__all__ = ["DEFAULT_READING", "Reading", "Table", "read_rows", "read_table"]
+__all__ = ["DEFAULT_READING", "Reading", "Table", "read_rows", "read_table", "read_text_column"]
 
 # By name, so that reading a CSV imports no other format.
 _READERS = {
@@ -50,6 +50,13 @@ _SIGNS = {
 def read_rows(path: Path, how: Reading) -> Table:
     """Read labels and ids of a table but no features, so that columns may hold anything."""
     return read_table(path, RowsOnly(**vars(how)))
+
+
+def read_text_column(path: Path, how: Reading, column: str) -> list[str]:
+    """Read one column as text, empty where a cell is."""
+    found = read_table(path, TextOnly(**{**vars(how), "label": column, "id_column": None}))
+    assert found.labels is not None
+    return [str(text) for text in found.labels]
 
 
 def read_table(path: Path, how: Reading = DEFAULT_READING) -> Table:

@@ -21,6 +21,7 @@ __all__ = [
     "Roles",
     "RowsOnly",
     "Table",
+    "TextOnly",
     "assign_roles",
     "make_ids",
     "make_labels",
@@ -79,6 +80,10 @@ DEFAULT_READING = Reading()
 
 class RowsOnly(Reading):
     """How to read labels and ids of a table, but none of its features."""
+
+
+class TextOnly(RowsOnly):
+    """How to read one column as text, whatever it holds: it is named as the label."""
 
 
 @dataclass(frozen=True)
@@ -209,6 +214,8 @@ def _check_features(names: Sequence[str], features: tuple[int, ...], source: str
 def make_labels(values: Iterable[Any], how: Reading, source: str) -> NDArray[Any]:
     """Turn the values of the label column into text, None if a row is not labelled."""
     texts = map(value_text, values)
+    if isinstance(how, TextOnly):
+        return np.array(list(texts), dtype=object)
     missing = ("", how.unlabelled)
     labels = np.array([None if text in missing else text for text in texts], dtype=object)
     known = [label for label in labels if label is not None]

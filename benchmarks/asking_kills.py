@@ -1,0 +1,166 @@
+"""Nothing lost: a server killed at random moments, and two windows that answer at once.
+
+    python benchmarks/asking_kills.py --kills 50 --windows 200
+
+The server is `linkselect ask`, killed by SIGKILL while answers come in. After each kill every
+answer that was confirmed must be in the pairs, the CSV file must be whole, and the same command
+must go on. Answers come from hidden classes.
+"""
+
+import argparse
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import numpy as np
+
+from linkselect import Pairs
+
+SECONDS_TO_START = 60
+# Long enough for several answers, short enough for the middle of one.
+LONGEST = 2.0
+TAKEN = re.compile(r"note=(alike|different|unsure|same)\b")
+
+
+def write_table(folder, n_samples=600):
+    """Write a table whose rows are in six groups; return its path and the groups."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(6, size=n_samples)
+    X = rng.normal(size=(n_samples, 8))
+    X[:, :4] += 3 * rng.normal(size=(6, 4))[y]
+    path = folder / "table.csv"
+    header = ",".join(f"x{i}" for i in range(X.shape[1]))
+    np.savetxt(path, X, delimiter=",", header=header, comments="", fmt="%.5f")
+    return path, y
+
+
+class Page:
+    """A `linkselect ask` that runs, and whoever answers it."""
+
+    def __init__(self, table, out):
+        command = [sys.executable, "-m", "linkselect", "ask", str(table), "--out", str(out)]
+        self.process = subprocess.Popen(
+            [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        timer = threading.Timer(SECONDS_TO_START, self.process.kill)
+        timer.start()
+        line = self.process.stdout.readline()
+        timer.cancel()
+        if not line.startswith("Open http"):
+            raise RuntimeError(f"It did not start: {line}{self.process.stderr.read()}")
+        self.address = line.split()[1]
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self._end()
+
+    def stop(self):
+        """Press Ctrl-C; return what it says last."""
+        self.process.send_signal(signal.SIGINT)
+        return self._end()
+
+    def _end(self):
+        said, _ = self.process.communicate(timeout=SECONDS_TO_START)
+        return said
+
+
+def answer(address, y, confirmed, most, stop):
+    """Answer questions until told to stop; keep what was confirmed, as (a, b, answer)."""
+    origin = "/".join(address.split("/", 3)[:3])
+    headers = {"origin": origin, "x-window": str(threading.get_ident())}
+    client = httpx.Client(base_url=address, headers=headers, trust_env=False)
+    n_answers = 0
+    try:
+        with client:
+            while n_answers < most and not stop.is_set():
+                page = client.get("").text
+                found = [re.search(rf'name="{name}" value="(\d+)"', page) for name in "ab"]
+                if None in found:  # nothing is left to ask
+                    return
+                a, b = (int(one[1]) for one in found)
+                said = "alike" if y[a] == y[b] else "different"
+                response = client.post("answer", data={"a": a, "b": b, "answer": said})
+                if TAKEN.search(response.headers.get("location", "")):
+                    confirmed.append((a, b, said))
+                    n_answers += 1
+    except httpx.TransportError:  # the server was killed
+        return
+
+
+def lost(out, confirmed):
+    """Return the confirmed answers that the CSV file does not have; it must be whole."""
+    if not confirmed:
+        return []
+    pairs = Pairs.from_csv(out)
+    there = {
+        "alike": set(map(frozenset, pairs.must)),
+        "different": set(map(frozenset, pairs.cannot)),
+    }
+    return [one for one in confirmed if frozenset(one[:2]) not in there[one[2]]]
+
+
+def kill_often(folder, n_kills, seed=0):
+    """Kill the server at random moments; return how many answers were confirmed, and those lost."""
+    table, y = write_table(folder)
+    out = folder / "pairs.csv"
+    moments = np.random.default_rng(seed).uniform(0, LONGEST, size=n_kills)
+    confirmed, missing = [], []
+    for moment in moments:
+        page = Page(table, out)
+        worker = threading.Thread(
+            target=answer, args=(page.address, y, confirmed, 10**6, threading.Event())
+        )
+        worker.start()
+        time.sleep(moment)
+        page.kill()
+        worker.join()
+        missing += lost(out, confirmed)
+    page = Page(table, out)
+    before = len(confirmed)
+    answer(page.address, y, confirmed, 3, threading.Event())
+    page.stop()
+    assert len(confirmed) == before + 3, "asking does not go on"
+    return len(confirmed), missing + lost(out, confirmed)
+
+
+def answer_twice(folder, n_answers):
+    """Answer from two windows at once; return how many were confirmed, and those lost."""
+    table, y = write_table(folder)
+    out = folder / "pairs.csv"
+    page = Page(table, out)
+    confirmed = [[], []]
+    windows = [
+        threading.Thread(target=answer, args=(page.address, y, mine, n_answers, threading.Event()))
+        for mine in confirmed
+    ]
+    for window in windows:
+        window.start()
+    for window in windows:
+        window.join()
+    page.stop()
+    both = [*confirmed[0], *confirmed[1]]
+    return len(both), len(set(both)), lost(out, both)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--windows", type=int, default=200, help="answers of each of two windows")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        n_confirmed, missing = kill_often(Path(folder), given.kills)
+        print(f"{given.kills} kills: {n_confirmed} answers confirmed, {len(missing)} lost")
+    with tempfile.TemporaryDirectory() as folder:
+        n_all, n_once, missing_here = answer_twice(Path(folder), given.windows)
+        print(f"two windows: {n_all} answers to {n_once} questions, {len(missing_here)} lost")
+    sys.exit(bool(missing or missing_here))
+
+
+if __name__ == "__main__":
+    main()

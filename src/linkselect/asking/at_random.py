@@ -1,0 +1,27 @@
+"""Ask about pairs that are drawn at random."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkselect.asking.known import Rows
+from linkselect.asking.situation import Situation
+
+__all__ = ["at_random"]
+
+TRIES = 200
+
+
+def at_random(now: Situation) -> Rows | None:
+    """Draw two samples until nothing is known about them."""
+    rng = np.random.default_rng([now.seed, len(now.history)])
+    for a, b in rng.integers(now.samples.n_samples, size=(TRIES, 2)).tolist():
+        if a != b and not now.known.decided(a, b):
+            return a, b
+    # Little is left: look for it, from a random sample on.
+    every = np.arange(now.samples.n_samples)
+    for row in np.roll(now.order, int(rng.integers(len(every)))).tolist():
+        left = now.known.open_rows(row, every)
+        if len(left):
+            return row, int(rng.choice(left))
+    return None

@@ -1,0 +1,79 @@
+"""A labelling as plain data: what is stored, and the checks when it comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from linkselect.asking.answers import Answer, check_answer
+from linkselect.asking.known import Rows
+from linkselect.asking.names import Names
+from linkselect.messages import GuidedValueError
+
+__all__ = ["VERSION", "check_samples_are_those", "check_state", "no_state", "plain", "read_answers"]
+
+VERSION = 1
+FIELDS = ("strategy", "seed", "n_samples", "n_features", "given", "answers", "names")
+
+
+def plain(answers: Iterable[Answer], names: Names) -> list[list[Any]]:
+    """Return answers as lists of two rows and a word."""
+    return [[*names.rows(one.pair), one.answer] for one in answers]
+
+
+def check_state(state: Any) -> None:
+    """Refuse what has not the parts of a state."""
+    if not isinstance(state, dict) or "version" not in state:
+        raise no_state("it has no version")
+    if state["version"] != VERSION:
+        raise GuidedValueError(
+            f"The state has version {state['version']!r}, but this linkselect reads {VERSION}.",
+            "Use the version of linkselect that wrote it.",
+            "state",
+        )
+    missing = [name for name in FIELDS if name not in state]
+    if missing:
+        raise no_state(f"it has no {missing[0]}")
+
+
+def check_samples_are_those(state: dict[str, Any], shape: tuple[int, int], names: Names) -> None:
+    """Refuse other samples than those that the state is about."""
+    stored = state["n_samples"], state["n_features"]
+    if shape != stored:
+        raise GuidedValueError(
+            f"The state is of {stored[0]} samples with {stored[1]} features, but X has "
+            f"{shape[0]} rows and {shape[1]} columns.",
+            "Pass the X that was asked about.",
+            "X",
+        )
+    here = {str(row): repr(sample) for row, sample in enumerate(names.ids)}
+    for row, name in dict(state["names"]).items():
+        if row not in here:
+            raise no_state(f"it names row {row}")
+        if here[row] != name:
+            raise GuidedValueError(
+                f"In the state row {row} is the sample {name}, but here it is {here[row]}.",
+                "Pass the same samples in the same order, with the same sample_ids.",
+                "sample_ids",
+            )
+
+
+def read_answers(said: Any, names: Names) -> dict[Rows, Answer]:
+    """Read what `plain` wrote."""
+    found: dict[Rows, Answer] = {}
+    try:
+        for a, b, answer in said:
+            if min(a, b) < 0:
+                raise IndexError(min(a, b))
+            pair = names.checked((names.ids[a], names.ids[b]))
+            found[names.key(pair)] = Answer(pair, check_answer(answer))
+    except (TypeError, ValueError, IndexError) as error:
+        raise no_state(f"its answers cannot be read ({error})") from error
+    return found
+
+
+def no_state(why: str) -> GuidedValueError:
+    """Say why something is no state."""
+    return GuidedValueError(
+        f"This is no state of PairQueries: {why}.", "Pass what state() returned.", "state"
+    )

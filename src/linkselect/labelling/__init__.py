@@ -1,0 +1,5 @@
+"""The page on which a person answers whether two samples are alike."""
+
+from linkselect.labelling.notebook import open  # noqa: A004
+
+__all__ = ["open"]

@@ -1,0 +1,189 @@
+"""The page in the output of a notebook, beside the code that uses the answers."""
+
+from __future__ import annotations
+
+import atexit
+import html
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkselect.asking import PairQueries
+from linkselect.checks import index_of
+from linkselect.labelling.opening import Ask, begin, check_installed
+from linkselect.labelling.pictures import pictures_in_folder
+from linkselect.labelling.samples import Samples
+from linkselect.pairs import Pairs, check_ids
+
+if TYPE_CHECKING:
+    from linkselect.labelling.serving import Server
+
+__all__ = ["OpenQueries", "open"]
+
+# Jupyter on this machine; elsewhere the link opens the page.
+FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
+REPEAT = """from linkselect import ConsensusSelector
+
+selector = ConsensusSelector(random_state=0).fit(X, pairs=queries.pairs{ids})"""
+
+
+class OpenQueries(PairQueries):
+    """Questions whose page is open: `pairs` grows with every answer.
+
+    Attributes
+    ----------
+    address : str
+        The address of the page, with the token.
+    """
+
+    address: str
+    _server: Server
+
+    def close(self) -> None:
+        """End the page. The answers stay."""
+        atexit.unregister(self.close)
+        self._server.close()
+
+    def _repr_html_(self) -> str:
+        counts = ", ".join(f"{number} {answer}" for answer, number in self.counts.items())
+        return (
+            f'<a href="{html.escape(self.address)}" target="_blank" rel="noopener">Open the page '
+            f"by itself</a> ({counts})"
+        )
+
+
+def open(  # noqa: A001
+    X: Any,
+    pairs: Pairs | None = None,
+    sample_ids: Iterable[Hashable] | None = None,
+    *,
+    strategy: str = "grow",
+    random_state: int | np.random.RandomState | None = None,
+    out: str | PathLike[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+    image_shape: tuple[int, int] | None = None,
+    curve: bool = False,
+    texts: Sequence[str] | None = None,
+    images: str | PathLike[str] | None = None,
+    show: Mapping[str, Sequence[Any]] | None = None,
+    height: int = 900,
+) -> OpenQueries:
+    """Open a page that asks whether two samples are alike, in the output of a notebook.
+
+    The page is served on this machine only, by a thread of this process, until `close` is called
+    or the process ends. Outside a notebook nothing is shown: open `address` in a browser.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples: NumPy, SciPy sparse, pandas or polars.
+    pairs : Pairs, optional
+        What is known already.
+    sample_ids : iterable of hashable, optional
+        The id of each row. Default: the index of a pandas X, else row numbers.
+    strategy : {"grow", "minmax", "random"}, default="grow"
+        Which pair to ask next, as in `PairQueries`.
+    random_state : int, RandomState instance or None, default=None
+        Determines the random choices.
+    out : str or path, optional
+        A CSV file that is written after every answer; if it was begun before, asking goes on.
+        Default: answers live as long as this process.
+    feature_names : sequence of str, optional
+        Default: the columns of a frame, else x0, x1, ...
+    image_shape : (int, int), optional
+        Height and width, if each feature is a pixel.
+    curve : bool, default=False
+        Whether features are in order, as in a spectrum or a series.
+    texts : sequence of str, optional
+        A text for each sample, which is shown instead of its values.
+    images : str or path, optional
+        A folder of pictures, named by the ids of the samples.
+    show : dict of str to sequence, optional
+        Further columns to show below each sample.
+    height : int, default=900
+        The height of the page in the notebook, in pixels.
+
+    Returns
+    -------
+    OpenQueries
+        A `PairQueries` that knows the answers of the page at once, with `address` and `close`.
+
+    See Also
+    --------
+    linkselect.asking.PairQueries : The same questions without a page.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from linkselect import labelling
+    >>> queries = labelling.open(load_digits().data, image_shape=(8, 8), random_state=0)
+    >>> queries.address.startswith("http://127.0.0.1:")
+    True
+    >>> queries.pairs
+    Pairs(must=0, cannot=0)
+    >>> queries.close()
+    """
+    check_installed()
+    from linkselect.labelling.serving import Server
+
+    found = index_of(X) if sample_ids is None else sample_ids
+    values = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    n_samples, n_features = values.shape
+    ids = check_ids(range(n_samples) if found is None else found, n_samples)
+    samples = Samples(
+        values,
+        ids,
+        _names(X, feature_names, n_features),
+        image_shape,
+        curve,
+        None if texts is None else [str(text) for text in texts],
+        None if images is None else pictures_in_folder(Path(images), ids),
+        {str(name): list(map(str, column)) for name, column in (show or {}).items()},
+    )
+    given = None if found is None else ids
+    ask = Ask(
+        X,
+        samples,
+        given,
+        pairs,
+        None if out is None else Path(out),
+        strategy,
+        random_state,
+        source=f"{n_samples:,} samples, {n_features:,} features",
+        repeat=REPEAT.format(ids="" if given is None else ", sample_ids=sample_ids"),
+        kind=OpenQueries,
+    )
+    labelling, _ = begin(ask)
+    server = Server(labelling, ask.source, framed_by=FRAMED_BY)
+    server.start()
+    queries = labelling.queries
+    assert isinstance(queries, OpenQueries)
+    queries.address, queries._server = server.address, server
+    atexit.register(queries.close)
+    _show(server.address, height)
+    return queries
+
+
+def _names(X: Any, given: Sequence[str] | None, n_features: int) -> list[str]:
+    if given is not None:
+        return list(map(str, given))
+    columns = getattr(X, "columns", None)
+    return [f"x{i}" for i in range(n_features)] if columns is None else list(map(str, columns))
+
+
+def _show(address: str, height: int) -> None:
+    """Show the page below the cell, if this is a notebook."""
+    try:
+        from IPython import get_ipython
+        from IPython.display import HTML, display
+    except ImportError:
+        return
+    if get_ipython() is None:
+        return
+    place = html.escape(address)
+    link = f'<a href="{place}" target="_blank" rel="noopener">Open the page by itself</a>'
+    frame = f'<iframe src="{place}" width="100%" height="{height:d}" frameborder="0"></iframe>'
+    display(HTML(f"<p>{link}</p>{frame}"))

@@ -1,0 +1,147 @@
+// Keys, and pages that change in place. Everything works without this script, by whole pages.
+"use strict";
+
+(() => {
+  const said = document.getElementById("said");
+  const alarm = document.getElementById("alarm");
+  const SLOW = 2000;
+  const LOST = "The page does not answer any more. Is linkselect ask still running? The last answer was not saved.";
+  // Two windows ask different questions.
+  const headers = { "x-window": crypto.randomUUID() };
+  let busy = false;
+  let timer = null;
+
+  const main = () => document.getElementById("content");
+
+  const show = (element) => {
+    for (const hidden of element.querySelectorAll("[data-needs-script]")) hidden.hidden = false;
+  };
+
+  const complain = (text) => {
+    alarm.textContent = text;
+    alarm.hidden = text === "";
+  };
+
+  // Take the content of another page; the focus goes to its heading, as with a new page.
+  const take = (text, address) => {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const content = page.getElementById("content");
+    if (!content) { window.location.assign(address); return; }
+    document.title = page.title;
+    main().replaceWith(document.adoptNode(content));
+    document.querySelector("header nav").replaceWith(document.adoptNode(page.querySelector("header nav")));
+    show(document);
+    const note = main().querySelector("[data-say]")?.textContent.trim() ?? "";
+    const heading = main().querySelector("h1");
+    const number = main().querySelector(".number-of")?.textContent ?? "";
+    said.textContent = [note, number].filter(Boolean).join(" ");
+    heading?.focus({ preventScroll: true });
+    main().querySelector(".question")?.scrollIntoView({ block: "nearest" });
+    again();
+  };
+
+  const go = async (address, options, remember) => {
+    if (busy) return;
+    busy = true;
+    document.documentElement.classList.add("waiting");
+    try {
+      const response = await fetch(address, { ...options, headers });
+      if (response.status === 404 || response.status === 421) throw new Error(LOST);
+      const text = await response.text();
+      complain("");
+      take(text, response.url);
+      if (remember) window.history.pushState(null, "", response.url);
+      else if (response.redirected) window.history.replaceState(null, "", response.url);
+    } catch {
+      complain(LOST);
+    } finally {
+      busy = false;
+      document.documentElement.classList.remove("waiting");
+    }
+  };
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target.closest("form[data-swap]");
+    if (!form) return;
+    event.preventDefault();
+    const fields = new URLSearchParams(new FormData(form, event.submitter));
+    const address = new URL(form.getAttribute("action"), document.baseURI);
+    if (form.method === "get") {
+      address.search = fields;
+      go(address, {}, false);
+    } else go(address, { method: "POST", body: fields }, false);
+  });
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-swap]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    go(link.href, {}, true);
+  });
+
+  window.addEventListener("popstate", () => go(window.location.href, {}, false));
+
+  // One key for each button that names it, but never inside a field or with another key held.
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || busy) return;
+    if (event.target.closest("input:not([type=checkbox]), textarea, select")) return;
+    if (!document.getElementById("keys").checked) return;
+    const wanted = [...document.querySelectorAll("[data-key]")].reverse();
+    const target = wanted.find((one) => one.dataset.key === event.key.toLowerCase() && !one.disabled);
+    if (!target) return;
+    event.preventDefault();
+    target.click();
+  });
+
+  const keys = document.getElementById("keys");
+  const KEY = "linkselect-keys";
+  // Browsers may refuse storage inside a notebook.
+  try { keys.checked = window.localStorage.getItem(KEY) !== "off"; } catch { /* this page only */ }
+  keys.addEventListener("change", () => {
+    try { window.localStorage.setItem(KEY, keys.checked ? "on" : "off"); } catch { /* this page only */ }
+  });
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const text = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      said.textContent = "Copied.";
+      button.textContent = "Copied";
+    } catch {
+      window.getSelection().selectAllChildren(text);
+      button.textContent = "Selected, press Ctrl+C";
+    }
+  });
+
+  // What is being computed is asked for again until it is there.
+  const look = async () => {
+    const waiting = document.querySelector("[data-again]");
+    if (!waiting || busy) { again(); return; }
+    const what = waiting.dataset.again;
+    try {
+      const response = await fetch(what);
+      const text = await response.text();
+      if (!waiting.isConnected) return;
+      if (what === "insight") {
+        // A part of a page that was rendered with all names escaped.
+        const part = new DOMParser().parseFromString(text, "text/html");
+        waiting.replaceChildren(...document.adoptNode(part.body).childNodes);
+        if (response.headers.get("x-busy") !== "yes") delete waiting.dataset.again;
+      } else if (response.headers.get("x-busy") !== "yes") take(text, response.url);
+      complain("");
+    } catch {
+      complain(LOST);
+    }
+    again();
+  };
+
+  const again = () => {
+    window.clearTimeout(timer);
+    if (document.querySelector("[data-again]")) timer = window.setTimeout(look, SLOW);
+  };
+
+  show(document);
+  again();
+})();

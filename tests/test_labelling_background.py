@@ -1,0 +1,95 @@
+"""Rankings in the background: the default selector's, always of the newest answers."""
+
+import time
+
+import numpy as np
+import pytest
+
+from labellings import begun, grouped
+from linkselect import ConsensusSelector
+from linkselect.evaluation import validate
+from linkselect.labelling.background import Background
+from linkselect.labelling.worker import MOST_ROWS, Worker
+
+X, y = grouped()
+SECONDS = 60
+
+
+@pytest.fixture
+def labelling(tmp_path):
+    labelling = begun(tmp_path / "pairs.csv", background=True)
+    yield labelling
+    labelling.close()
+
+
+def answer_some(labelling, n_answers):
+    for _ in range(n_answers):
+        a, b = labelling.question()
+        labelling.answer((a, b), "alike" if y[a] == y[b] else "different")
+
+
+def wait_for(condition):
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+
+
+def test_it_follows_the_answers_and_checks_every_tenth(labelling):
+    background = labelling.background
+    answer_some(labelling, 20)
+    wait_for(lambda: not background.busy)
+    found = background.found
+    assert found.trouble is None
+    pairs = labelling.queries.pairs
+    selector = ConsensusSelector(random_state=0).fit(X, pairs=pairs)
+    assert found.best == tuple(selector.order_[:3].tolist())
+    assert (found.n_answers, found.n_rows) == (20, len(X))
+    checked = found.checked
+    assert checked["n_answers"] == 20
+    assert 0 <= checked["n_kept"] <= checked["n_best"] == 3
+    estimate = validate(
+        ConsensusSelector(n_features_to_select=3, random_state=0), X, pairs=pairs
+    ).estimate
+    assert checked["estimate"]["value"] == pytest.approx(estimate.value)
+    assert checked["estimate"]["low"] <= estimate.value <= checked["estimate"]["high"]
+    answer_some(labelling, 1)
+    wait_for(lambda: background.found.n_answers == 21)
+    assert background.found.checked["n_answers"] == 20, "the last check stays"
+
+    # What ends the other process does not end the page.
+    background._process.kill()
+    answer_some(labelling, 1)
+    wait_for(lambda: not background.busy)
+    answer_some(labelling, 1)
+    wait_for(lambda: background.found.n_answers == 23)
+    assert background.found.trouble is None
+
+    folder = background._folder
+    assert folder.exists()
+    labelling.close()
+    assert not folder.exists()
+
+
+def test_nothing_is_asked_for_without_both_kinds():
+    background = Background(X, {"names": [], "ids": None}, 3)
+    background.rank(1, ([(0, 1)], []), None)
+    assert not background.busy
+    background.close()
+
+
+def test_many_rows_are_thinned_but_keep_the_named_ones(tmp_path):
+    many = np.zeros((3 * MOST_ROWS, 2))
+    many[:, 0] = np.arange(len(many))
+    np.save(tmp_path / "X.npy", many)
+    (tmp_path / "about.json").write_text("{}")
+    task = {
+        "must": [[0, len(many) - 1]],
+        "cannot": [[7, 5000]],
+        "before": [[[0, len(many) - 1]], []],
+    }
+    rows, pairs, before = Worker(tmp_path)._some_rows(task)
+    assert rows.shape == (MOST_ROWS, 2)
+    ((a, b),), ((c, d),) = pairs.must, pairs.cannot
+    assert rows[[a, b, c, d], 0].tolist() == [0, len(many) - 1, 7, 5000]
+    assert before.must == pairs.must

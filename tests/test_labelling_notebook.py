@@ -1,0 +1,102 @@
+"""The page beside the code that uses its answers."""
+
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from labellings import asked, client_of, grouped
+from linkselect import Pairs, labelling
+
+X, y = grouped()
+
+
+@pytest.fixture
+def opened():
+    opened = []
+
+    def open_with(*arguments, **options):
+        opened.append(labelling.open(*arguments, random_state=0, **options))
+        return opened[-1]
+
+    yield open_with
+    for queries in opened:
+        queries.close()
+
+
+def answer(queries, n_answers=1):
+    with client_of(queries.address) as client:
+        for _ in range(n_answers):
+            a, b = asked(client.get("").text)
+            said = "alike" if y[a] == y[b] else "different"
+            assert client.post("answer", data={"a": a, "b": b, "answer": said}).status_code == 303
+
+
+def test_pairs_grow_with_the_answers(opened):
+    queries = opened(X)
+    assert queries.pairs == Pairs()
+    answer(queries, 3)
+    assert queries.pairs.n_must + queries.pairs.n_cannot == 3
+    assert queries.address in queries._repr_html_()
+    assert "3 " in queries._repr_html_() or "1 " in queries._repr_html_()
+
+
+def test_an_index_names_samples_and_columns_name_features(opened):
+    frame = pd.DataFrame(X, index=[f"s{i}" for i in range(len(X))], columns=list("abcdefghi"))
+    queries = opened(frame, show={"group": y})
+    with client_of(queries.address) as client:
+        page = client.get("").text
+    assert 'dir="auto">a</th>' in page
+    assert '<dt dir="auto">group</dt>' in page
+    answer(queries)
+    (one,) = queries.history
+    assert one.pair[0].startswith("s")
+
+
+def test_sparse_samples_and_names(opened):
+    queries = opened(csr_array(np.where(X > 0, X, 0)), feature_names=[f"w{i}" for i in range(9)])
+    with client_of(queries.address) as client:
+        assert 'dir="auto">w0</th>' in client.get("").text
+    answer(queries)
+
+
+def test_a_file_goes_on(opened, tmp_path):
+    out = tmp_path / "pairs.csv"
+    queries = opened(X, out=out)
+    answer(queries, 2)
+    queries.close()
+    again = opened(X, out=out)
+    assert again.history == queries.history
+    assert Pairs.from_csv(out) == again.pairs
+
+
+def test_a_notebook_may_show_it_in_a_frame_and_nobody_else(opened):
+    queries = opened(X)
+    with client_of(queries.address) as client:
+        policy = client.get("").headers["content-security-policy"]
+    assert policy.endswith("frame-ancestors 'self' http://localhost:* http://127.0.0.1:*")
+
+
+def test_in_a_notebook_a_frame_is_shown(opened, monkeypatch):
+    shown = []
+    notebook = types.ModuleType("IPython")
+    notebook.get_ipython = object
+    notebook.display = types.ModuleType("IPython.display")
+    notebook.display.HTML = str
+    notebook.display.display = shown.append
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    monkeypatch.setitem(sys.modules, "IPython.display", notebook.display)
+    queries = opened(X, height=700)
+    (html,) = shown
+    assert f'<iframe src="{queries.address}"' in html
+    assert 'height="700"' in html
+    assert f'<a href="{queries.address}"' in html
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(ImportError, match=r"uvicorn.*pip install 'linkselect\[ask\]'"):
+        labelling.open(X)
