@@ -27,6 +27,7 @@ FLOW = [
     "graphs",
     "forms",
     "columns",
+    "callbacks",
     "checks",
     "given",
     "scores",
