@@ -15,6 +15,7 @@ from linkselect.messages import GuidedValueError
 from linkselect.pairs import storage
 from linkselect.pairs.conflicts import Conflict, Pair, PairConflictError, describe_conflicts
 from linkselect.pairs.drawing import draw_links
+from linkselect.pairs.html import pairs_view
 from linkselect.pairs.ids import check_ids, check_row_numbers
 from linkselect.pairs.labels import LoneClass, encode_labels
 from linkselect.pairs.links import (
@@ -141,6 +142,9 @@ class Pairs:
 
     def __repr__(self) -> str:
         return f"Pairs(must={len(self._must)}, cannot={len(self._cannot)})"
+
+    def _repr_html_(self) -> str:
+        return pairs_view(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pairs):

@@ -35,7 +35,7 @@ from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels, is_missing
 from linkselect.selectors.method import Need, Sees
 from linkselect.selectors.parameters import NUMBER_OF_FEATURES
-from linkselect.selectors.ranking import Ranking, best_first, count_features
+from linkselect.selectors.ranking import Ranking, best_first, count_features, ranking_view
 from linkselect.supervision import OnConflict, Supervision
 
 __all__ = ["LabelSelector", "PairSelector", "RankingSelector", "Track", "missing_needs"]
@@ -300,6 +300,15 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 "selected": self.support_[best],
             }
         )
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram, and below it the ranking once there is one."""
+        diagram: str = super()._html_repr()
+        if not hasattr(self, "order_"):
+            return diagram
+        found = Ranking(self.scores_, self.order_, self.n_features_)
+        names = _check_feature_names_in(self)
+        return diagram + ranking_view(found, names, type(self).__name__, self.greater_is_better)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
