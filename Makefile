@@ -9,7 +9,7 @@ MINUTES ?= 30
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: .venv/ready  ## rank features of a real data set from ten pairs
+demo: .venv/ready  ## choose pixels of handwritten digits from twenty pairs
 	@$(BIN)/linkselect demo
 
 test: lint types unit  ## lint, check types, run unit tests and doctests

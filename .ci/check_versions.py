@@ -26,7 +26,7 @@ TESTS = (
 # NumPy 2.0, which everything has to run with, is not built for newer ones.
 NEWEST_PYTHON_OF_THE_OLDEST = (3, 12)
 # What a command says if the extra is missing that makes reports.
-WITHOUT_REPORT = "linkselect[report]"
+WITHOUT_REPORT = "linkselect[report"
 
 
 def main():
