@@ -4,12 +4,12 @@ BIN := .venv/bin
 JOBS ?= auto
 MINUTES ?= 30
 
-.PHONY: help demo test lint types unit thorough bench docs dist clean
+.PHONY: help demo test lint types unit versions thorough bench docs dist clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: .venv/ready  ## rank features of a real data set from ten pairs
+demo: .venv/ready  ## choose pixels of handwritten digits from twenty pairs
 	@$(BIN)/linkselect demo
 
 test: lint types unit  ## lint, check types, run unit tests and doctests
@@ -28,6 +28,10 @@ types: .venv/ready  ## check types
 # SCIPY_ARRAY_API must be set before SciPy is imported, or scikit-learn skips its array checks.
 unit: .venv/ready  ## run unit tests and doctests
 	SCIPY_ARRAY_API=1 $(BIN)/pytest -n $(JOBS)
+
+# Fresh environments in temporary folders, grown from the core to [cli] to [all].
+versions: .venv/ready  ## run the README with the oldest and the newest dependencies
+	$(BIN)/python .ci/check_versions.py
 
 # Goes on where it ended; the table goes into docs/verification.md.
 thorough: .venv/ready  ## compare every selector with its definition, for MINUTES=30

@@ -3,9 +3,15 @@
 import warnings
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from linkselect.callbacks import HAS_CALLBACKS
+
+needs_callbacks = pytest.mark.skipif(
+    not HAS_CALLBACKS, reason="scikit-learn has callbacks from 1.9 on"
+)
 STORAGE = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 
 

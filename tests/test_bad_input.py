@@ -165,7 +165,7 @@ def test_mismatched_sample_ids_are_refused(selector, X, pairs):
     with pytest.raises(ValueError, match="names 0 more than once.*reset_index"):
         selector.fit(twice, pairs=pairs)
     as_text = [str(i) for i in range(12)]
-    with pytest.raises(ValueError, match=r"None of the 4 pairs.*like 0 \(int\).*'0' \(str\)"):
+    with pytest.raises(ValueError, match=r"None of the 4 pairs.*names 0 \(int\).*'0' \(str\)"):
         selector.fit(X, pairs=pairs, sample_ids=as_text)
 
 

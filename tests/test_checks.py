@@ -95,3 +95,33 @@ def test_only_pandas_has_an_index():
     # The `index` of a list is a method.
     for other in (pl.DataFrame({"f": [0, 1]}), np.zeros((2, 1)), [[0], [1]]):
         assert index_of(other) is None
+
+
+COLUMNS = {
+    "age": [41, 52, 38, 60],
+    "sex": ["f", "m", "f", "f"],
+    "town": ["Bonn", None, "Ulm", "Bonn"],
+}
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("estimator", [ls.VarianceScore(), ls.FisherScore(), ls.COPKMeans(2)])
+def test_columns_of_text_are_named(library, estimator):
+    words = r"2 columns without numbers: 'sex' \(such as 'f'\), 'town' \(such as 'Bonn'\).*Encoder"
+    with pytest.raises(ValueError, match=words) as caught:
+        estimator.fit(library.DataFrame(COLUMNS), [0, 1, 0, 1])
+    assert caught.value.parameter == "X"
+
+
+def test_no_more_than_five_columns_are_named():
+    frame = pd.DataFrame({f"c{number}": ["x", "y"] for number in range(9)})
+    with pytest.raises(ValueError, match=r"9 columns.*'c4' \(such as 'x'\), and 4 more\."):
+        ls.VarianceScore().fit(frame)
+
+
+def test_numbers_in_a_column_of_objects_are_numbers():
+    frame = pd.DataFrame({"a": [1, 2.5, 3], "b": ["1", "2", "4"]}, dtype=object)
+    assert ls.VarianceScore().fit(frame).n_features_in_ == 2
+    frame.loc[0, "a"] = None
+    with pytest.raises(ValueError, match="contains NaN"):
+        ls.VarianceScore().fit(frame)

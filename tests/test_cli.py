@@ -13,18 +13,44 @@ def call(*arguments):
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def test_demo():
-    result = call("demo", "--draws", "2")
+def test_demo(tmp_path):
+    report = tmp_path / "digits.html"
+    result = call("demo", "--draws", "3", "--report", str(report))
     assert result.returncode == 0, result.stderr
-    for words in ("Constraint Score", "LSDF", "random choice", "all features", "mean concavity"):
-        assert words in result.stdout
+    rows = {
+        cells[1].strip(): cells for cells in map(table_cells, result.stdout.splitlines()) if cells
+    }
+    assert rows["Fisher score"][2].strip() == "all 898 labels"
+    accuracy = {name: float(cells[3].split()[0]) for name, cells in rows.items()}
+    assert accuracy["similarity score"] > accuracy["random choice"] + 10
+    assert accuracy["all pixels"] > 95
+    assert rows["all pixels"][0].strip() == "64"
+    assert result.stdout.count("██") >= 10
+    assert report.resolve().as_uri() in "".join(result.stdout.split())
+    assert "digits, as scikit-learn has them" in report.read_text(encoding="utf-8")
+    assert "linkselect rank my.csv --label class" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
     assert "Traceback" not in result.stdout + result.stderr
 
 
+def table_cells(line):
+    return line.split("│")[1:-1] if line.startswith("│") else []
+
+
+def test_demo_without_the_packages_of_a_report_names_the_extra(monkeypatch, capsys):
+    import linkselect.cli.demo as module
+
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert run(["demo", "--draws", "2", "--n-features", "3"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "needs jinja2 and matplotlib: pip install 'linkselect[report,plot]'" in said
+
+
 def test_demo_with_impossible_numbers():
-    result = call("demo", "--n-features", "31")
-    assert result.returncode == 1
-    assert "choose --n-features from 1 to 30" in result.stderr
+    for option in (["--n-features", "65"], ["--draws", "1"]):
+        result = call("demo", *option)
+        assert result.returncode == 1
+        assert "choose --n-features from 1 to 64, --draws from 2" in result.stderr
 
 
 def test_help():

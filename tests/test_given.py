@@ -1,10 +1,20 @@
 """What `fit` was given: pairs come before labels, and a pandas index is the default of ids."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
-from linkselect import Pairs
+from linkselect import (
+    ConstraintScore,
+    COPKMeans,
+    FisherScore,
+    Pairs,
+    VarianceScore,
+    compare,
+)
 from linkselect.given import Given
 from linkselect.pairs import PairConflictError
 
@@ -59,3 +69,21 @@ def test_conflicts():
     with pytest.warns(UserWarning, match=r"0 = 1 = 2\. They were left out\. Correct"):
         warned = given.supervision(4, "warn")
     assert warned.cannot.tolist() == given.supervision(4, "drop").cannot.tolist() == [[0, 3]]
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        ConstraintScore().fit,
+        FisherScore().fit,
+        VarianceScore().fit,
+        COPKMeans(2).fit,
+        make_pipeline(ConstraintScore()).fit,
+        partial(compare, {"constraint": ConstraintScore()}),
+    ],
+    ids=["pairs", "labels", "nothing", "clusterer", "pipeline", "compare"],
+)
+def test_pairs_by_position_are_told_their_name(fit):
+    X = np.random.default_rng(0).random((8, 3))
+    with pytest.raises(TypeError, match=r"second argument is y.*Pairs.*fit\(X, pairs=pairs\)"):
+        fit(X, Pairs(must=[(0, 3)], cannot=[(0, 6)]))

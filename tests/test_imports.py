@@ -16,6 +16,7 @@ ROOT = Path(linkselect.__file__).parent
 FLOW = [
     "arrays",
     "messages",
+    "notebook",
     "files",
     "bibliography",
     "pairs",
@@ -27,6 +28,7 @@ FLOW = [
     "graphs",
     "forms",
     "columns",
+    "callbacks",
     "checks",
     "given",
     "scores",

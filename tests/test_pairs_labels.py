@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from linkselect import Pairs
@@ -12,6 +12,7 @@ from linkselect.pairs import encode_labels
 
 @given(st.lists(st.integers(-1, 3), max_size=12))
 def test_all_pairs_of_labels(y):
+    assume({-1, 1} != set(y))  # refused, since -1 is hardly meant to be unlabelled there
     pairs = Pairs.from_labels(y)
     known = [(i, j) for i in range(len(y)) for j in range(i) if y[i] >= 0 and y[j] >= 0]
     assert pairs == Pairs(
@@ -86,3 +87,16 @@ def test_encode_labels():
     assert codes.tolist() == [1, -1, 0, -1, -1, -1]
     with pytest.raises(ValueError, match="one dimension"):
         encode_labels([[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("y", [[-1, 1, 1, -1], [-1.0, 1.0, 1.0], np.array([1, -1], dtype=object)])
+def test_classes_minus_one_and_one_are_not_taken_for_unlabelled(y):
+    words = r"one labelled class 1.*-1, which means unlabelled here.*np.where\(y == -1, 0, y\)"
+    with pytest.raises(ValueError, match=words):
+        Pairs.from_labels(y)
+
+
+def test_cannot_links_of_one_class_beside_minus_one():
+    assert Pairs.from_labels([0, 0, -1]).must == ((0, 1),)
+    with pytest.raises(ValueError, match="one labelled class 0 and 1 samples marked -1"):
+        Pairs.from_labels([0, 0, -1], n_must=1, n_cannot=1)

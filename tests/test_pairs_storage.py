@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -301,3 +302,34 @@ def test_csv_with_an_id_that_only_begins_like_a_number(tmp_path):
     for text in ("--5", "1" * 5000):
         file.write_text(f"a,b,link\n{text},6,must\n")
         assert Pairs.from_csv(file).must == ((text, "6"),)
+
+
+# -- frames ------------------------------------------------------------------------------------
+
+LINKS = {"a": ["p1", "p1", "p3"], "b": ["p2", "p7", "p4"], "link": ["must", "cannot", " Must"]}
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_pairs_of_a_frame(library):
+    frame = library.DataFrame({"note": ["x", "y", "z"], **LINKS})
+    expected = Pairs(must=[("p1", "p2"), ("p3", "p4")], cannot=[("p1", "p7")])
+    assert Pairs.from_frame(frame) == expected
+
+
+def test_numbers_in_a_frame_stay_numbers():
+    found = Pairs.from_frame(pd.DataFrame({"a": [0], "b": [3], "link": ["must"]}))
+    assert found.must == ((0, 3),)
+    assert type(found.ids[0]) is int
+
+
+def test_frames_that_hold_no_pairs_are_refused():
+    with pytest.raises(ValueError, match=r"columns a, b and link, but this is the columns \['x'\]"):
+        Pairs.from_frame(pd.DataFrame({"x": [1]}))
+    with pytest.raises(ValueError, match=r"this is list.*Pairs\(must="):
+        Pairs.from_frame([(0, 3)])
+    odd = pd.DataFrame(LINKS | {"link": ["must", "same", "must"]})
+    with pytest.raises(ValueError, match=r"Row 1 .*'p1' and 'p7' are linked by 'same'.*must or"):
+        Pairs.from_frame(odd)
+    lacking = pd.DataFrame(LINKS | {"b": ["p2", None, "p4"]})
+    with pytest.raises(ValueError, match="missing sample id"):
+        Pairs.from_frame(lacking)

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.datasets import load_breast_cancer, make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
@@ -34,6 +33,7 @@ from estimators import (
     every_search,
     every_selector,
 )
+from fitting import needs_callbacks
 from linkselect import blocks
 
 
@@ -308,6 +308,7 @@ class Recorder:
         return False
 
 
+@needs_callbacks
 @every_search
 def test_every_step_is_reported(selector, wine):
     recorder = Recorder()
@@ -316,12 +317,16 @@ def test_every_step_is_reported(selector, wine):
     assert_array_equal(fitted.order_, clone(selector).fit(*wine).order_)
 
 
+@needs_callbacks
 @every_search
 def test_a_progress_bar_can_be_set(selector, wine, capsys):
+    from sklearn.callback import ProgressBar
+
     clone(selector).set_callbacks(ProgressBar()).fit(*wine)
     assert type(selector).__name__ in capsys.readouterr().out
 
 
+@needs_callbacks
 @every_search
 def test_a_callback_can_end_the_search(selector, wine):
     fitted = clone(selector).set_callbacks(Recorder(stop_at=2)).fit(*wine)
@@ -329,6 +334,7 @@ def test_a_callback_can_end_the_search(selector, wine):
     assert sorted(fitted.order_) == list(range(13))
 
 
+@needs_callbacks
 @every_search
 def test_an_interrupted_fit_leaves_the_object_as_it_was(selector, wine):
     X, y = wine

@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.callback import ProgressBar
 from sklearn.preprocessing import KBinsDiscretizer
 
 import linkselect as ls
 import literal
-from fitting import fitted
+from fitting import fitted, needs_callbacks
 from linkselect.search import states_of
 from problems import discrete_problem, labels, samples
 
@@ -45,9 +44,12 @@ def test_a_transformer_can_discretize(method):
     assert_array_equal(framed.scores_, found.scores_)
 
 
+@needs_callbacks
 @pytest.mark.parametrize("selector", [ls.MRMR(3), ls.FCBF()], ids=repr)
 def test_progress_is_reported(selector):
     X, y = discrete_problem(2, 80)
     expected = selector.fit(X, y).order_
+    from sklearn.callback import ProgressBar
+
     selector.set_callbacks(ProgressBar())
     assert_array_equal(selector.fit(X, y).order_, expected)

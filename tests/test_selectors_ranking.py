@@ -1,10 +1,13 @@
 """From scores to an order and a number of features."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from sklearn import config_context
+from sklearn.pipeline import make_pipeline
 
 import linkselect as ls
 from linkselect.selectors.ranking import best_first, count_features
@@ -54,3 +57,35 @@ def test_fractions_that_binary_rounds_down_keep_the_whole_number():
     assert count_features(0.29, 100) == 29
     assert count_features("auto", 7) == 3
     assert count_features(np.int64(7), 7) == 7
+
+
+# -- in a notebook -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def named():
+    X = np.random.default_rng(0).random((12, 14)) * np.arange(14, 0, -1)
+    return pd.DataFrame(X, columns=["<script>", *(f"f{place}" for place in range(1, 14))])
+
+
+def test_a_fitted_selector_shows_its_ranking_below_the_diagram(named):
+    unfitted, fitted = ls.VarianceScore(3), ls.VarianceScore(3).fit(named)
+    assert "sk-top-container" in unfitted._repr_html_()
+    assert "linkselect-view" not in unfitted._repr_html_()
+    html = fitted._repr_html_()
+    assert "sk-top-container" in html
+    assert "VarianceScore selects 3 of 14 features" in html
+    view = html[html.index("linkselect-view") :]
+    assert "<script>" not in view
+    assert "&lt;script&gt;" in view
+    assert view.count("✓") == 3
+    assert "Larger scores are better. 4 features more." in view
+    assert fitted._repr_mimebundle_()["text/html"].count("VarianceScore selects") == 1
+
+
+def test_display_settings_and_pipelines_stay_scikit_learns(named):
+    fitted = ls.VarianceScore(3).fit(named)
+    with config_context(display="text"):
+        assert not hasattr(fitted, "_repr_html_")
+        assert "text/html" not in fitted._repr_mimebundle_()
+    assert "linkselect-view" not in make_pipeline(fitted)._repr_html_()

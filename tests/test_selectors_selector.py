@@ -1,5 +1,7 @@
 """The parent of all selectors: warnings, ids, pipelines, callbacks, frames."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -10,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 import linkselect as ls
+from fitting import needs_callbacks
 
 
 @pytest.fixture
@@ -54,6 +57,7 @@ def test_row_numbers_are_not_taken_for_index_labels():
     assert_array_equal(ls.ConstraintScore().fit(X, pairs=by_id).scores_, expected)
 
 
+@needs_callbacks
 def test_callbacks_see_the_fit(iris):
     class Recorder:
         def __init__(self):
@@ -79,6 +83,16 @@ def test_callbacks_see_the_fit(iris):
 def test_frames_are_made_by_known_libraries_only(iris):
     with pytest.raises(ValueError, match="library='os'"):
         ls.VarianceScore().fit(*iris).to_frame("os")
+
+
+@pytest.mark.parametrize(
+    ("library", "package"), [("pandas", r"'linkselect\[frame\]'"), ("polars", "polars")]
+)
+def test_a_frame_without_its_library_says_what_to_install(library, package, iris, monkeypatch):
+    fitted = ls.VarianceScore().fit(*iris)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=f"needs {library}.*pip install {package}.*order_"):
+        fitted.to_frame(library)
 
 
 # -- pipelines and cross-validation ------------------------------------------------------------

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 import linkselect as ls
+from fitting import needs_callbacks
 from linkselect import scores
 from linkselect.graphs import reconstruction, reconstruction_weights
 
@@ -116,6 +117,7 @@ class Recorder:
         pass
 
 
+@needs_callbacks
 def test_callbacks_follow_the_tiles(rng, monkeypatch):
     monkeypatch.setattr(reconstruction, "TILES_PER_STEP", 2)
     recorder = Recorder()
@@ -124,6 +126,7 @@ def test_callbacks_follow_the_tiles(rng, monkeypatch):
     assert recorder.promised == 8
 
 
+@needs_callbacks
 def test_a_callback_may_end_the_fit(rng, monkeypatch):
     monkeypatch.setattr(reconstruction, "TILES_PER_STEP", 2)
     selector = ls.SparsityScore().set_callbacks(Recorder(last=3))
@@ -132,6 +135,7 @@ def test_a_callback_may_end_the_fit(rng, monkeypatch):
     check_weights(selector.reconstruction_weights_, 32)
 
 
+@needs_callbacks
 def test_samples_with_no_certificate_are_reported(rng, monkeypatch):
     monkeypatch.setattr(reconstruction, "TILES_PER_STEP", 2)
     selector = ls.SparsityScore(max_iter=500).set_callbacks(Recorder(last=3))

@@ -10,7 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from linkselect import ConstraintScore, Pairs
-from linkselect.supervision import LoneClass, from_labels, from_pairs, nothing, restrict
+from linkselect.pairs import LoneClass
+from linkselect.supervision import from_labels, from_pairs, nothing, restrict
 
 
 def test_labels():
@@ -92,3 +93,14 @@ def test_row_numbers_stop_when_metadata_are_routed():
         ConstraintScore().fit(X.to_numpy(), pairs=whole)
         ConstraintScore().fit(X, pairs=pairs)
     ConstraintScore().fit(X.to_numpy(), pairs=pairs)
+
+
+def test_a_sample_that_is_absent_is_named():
+    pairs = Pairs(must=[("p1", "p2")], cannot=[("p1", "px"), ("py", "p2")])
+    with pytest.warns(
+        UserWarning, match=r"2 of 3 pairs .* such as 'px' of the pair \('p1', 'px'\)"
+    ):
+        from_pairs(pairs, 3, ["p1", "p2", "p3"])
+    lost = Pairs(must=[("p1", "px")])
+    with pytest.raises(ValueError, match=r"pair \('p1', 'px'\) names 'px' \(str\), X has.*'p1'"):
+        from_pairs(lost, 3, ["p1", "p2", "p3"])

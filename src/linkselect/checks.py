@@ -16,26 +16,67 @@ from sklearn.utils.validation import (
 from linkselect.arrays import Matrix
 from linkselect.columns import FAINT, faint_columns
 from linkselect.messages import GuidedValueError, many
+from linkselect.pairs import is_missing
 
 __all__ = ["check_labels", "check_samples", "check_spread", "index_of", "too_large"]
+
+# How many columns an error names.
+NAMES_SHOWN = 5
 
 
 def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
     """Check X as scikit-learn does: numbers, finite, two samples or more; dense, CSR or CSC."""
-    X = validate_data(
-        estimator,
-        X,
-        accept_sparse=("csr", "csc"),
-        # Integers stay integers: column blocks become float64 one at a time.
-        dtype="numeric",
-        ensure_min_samples=2,
-    )
+    given = X
+    try:
+        X = validate_data(
+            estimator,
+            X,
+            accept_sparse=("csr", "csc"),
+            # Integers stay integers: column blocks become float64 one at a time.
+            dtype="numeric",
+            ensure_min_samples=2,
+        )
+        if X.dtype.kind in "OUS":  # what polars has mixed with text passes the check
+            X = X.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        _name_columns_without_numbers(given, error)
+        raise
     if issparse(X) and not (X.has_canonical_format and X.data.all()):
         # Entries that are stored twice would count twice, and stored zeros in another order.
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
     return X
+
+
+def _name_columns_without_numbers(X: Any, error: Exception) -> None:
+    """Raise an error that names the columns of a frame that hold no numbers, if there are any."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    odd = [(name, value) for name in X.columns if (value := _no_number(X[name])) is not None]
+    if not odd:
+        return
+    shown = ", ".join(f"{name!r} (such as {value!r})" for name, value in odd[:NAMES_SHOWN])
+    more = f", and {len(odd) - NAMES_SHOWN} more" if len(odd) > NAMES_SHOWN else ""
+    raise GuidedValueError(
+        f"X has {many(len(odd), 'column')} without numbers: {shown}{more}.",
+        "Leave such columns out, or turn them into numbers: "
+        "sklearn.preprocessing.OneHotEncoder() makes a column of each category.",
+        "X",
+    ) from error
+
+
+def _no_number(column: Any) -> Any:
+    """Return the first value of a column that is no number; None if all are, or are missing."""
+    try:
+        np.asarray(column, dtype=float)
+    except (TypeError, ValueError):
+        for value in column:
+            try:
+                float(np.nan if is_missing(value) else value)
+            except (TypeError, ValueError):
+                return value
+    return None
 
 
 def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:

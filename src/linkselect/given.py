@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from linkselect.checks import check_labels, index_of
+from linkselect.messages import GuidedTypeError
 from linkselect.pairs import Pairs
 from linkselect.supervision import OnConflict, Supervision, from_labels, from_pairs, nothing
 
@@ -53,6 +54,12 @@ class Given:
         sample_ids: Iterable[Hashable] | None = None,
     ) -> Self:
         """Take the arguments of `fit`; ids default to the index of a pandas X."""
+        if isinstance(y, Pairs):
+            raise GuidedTypeError(
+                "The second argument is y, one label per sample, but it is a Pairs.",
+                "Pass pairs by name: .fit(X, pairs=pairs), or .fit(X, y, pairs=pairs).",
+                "y",
+            )
         if sample_ids is not None:
             return cls(y, pairs, sample_ids)
         index = index_of(X)

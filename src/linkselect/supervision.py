@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from sklearn import get_config
 from linkselect.arrays import BoolArray, IntArray
 from linkselect.messages import GuidedTypeError, GuidedValueError, warn_user
 from linkselect.pairs import (
+    LoneClass,
     PairConflictError,
     Pairs,
     check_ids,
@@ -22,7 +23,6 @@ from linkselect.pairs import (
 )
 
 __all__ = [
-    "LoneClass",
     "OnConflict",
     "Supervision",
     "check_index",
@@ -34,35 +34,6 @@ __all__ = [
 ]
 
 OnConflict = Literal["raise", "warn", "drop"]
-
-
-@dataclass(frozen=True)
-class LoneClass:
-    """The only labelled class, if other samples are marked -1: that may be meant as a class.
-
-    Attributes
-    ----------
-    label : object
-        The label of the class.
-    n_minus_one : int
-        How many samples are marked -1.
-    """
-
-    label: Any
-    n_minus_one: int
-
-    @property
-    def problem(self) -> str:
-        """What -1 is taken for."""
-        return (
-            f"y has the one labelled class {self.label!s} and {self.n_minus_one} samples marked "
-            "-1, which means unlabelled here."
-        )
-
-    @property
-    def way_out(self) -> str:
-        """How to make -1 a class."""
-        return "If -1 is a class of yours, rename it: y = np.where(y == -1, 0, y)."
 
 
 @dataclass(frozen=True)
@@ -142,20 +113,10 @@ def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
             f"y has {len(codes)} labels, but X has {n_samples} rows.",
             "Pass one label per row, -1 where it is unknown.",
         )
-    n_minus_one = sum(not isinstance(label, str) and label == -1 for label in _unknown(y, codes))
-    if len(labels) != 1 or not n_minus_one:
-        return Supervision(codes)
-    lone = LoneClass(labels[0], n_minus_one)
-    # Classes -1 and 1 are so common that -1 is hardly ever meant to be unlabelled there.
-    if labels[0] == 1:
-        raise GuidedValueError(lone.problem, lone.way_out)
+    lone = LoneClass.find(y, codes, labels)
+    if lone is not None and lone.is_one:
+        raise lone.error()
     return Supervision(codes, lone_class=lone)
-
-
-def _unknown(y: ArrayLike, codes: IntArray) -> Iterable[Any]:
-    """Yield the labels that mean unlabelled and can be compared: pandas.NA cannot."""
-    labels = np.asarray(y)[codes < 0]
-    return (label for label in labels if type(label).__name__ != "NAType")
 
 
 def from_pairs(
@@ -247,11 +208,13 @@ def _report_lost(pairs: Pairs, held: Pairs, row_of: dict[Hashable, int]) -> None
     n_lost = n_given - held.n_must - held.n_cannot
     if n_given == 0 or n_lost == 0:
         return
+    pair = next(pair for pair in pairs.must + pairs.cannot if not row_of.keys() >= set(pair))
+    absent = next(sample for sample in pair if sample not in row_of)
     if n_lost == n_given:
-        named, present = pairs.ids[0], next(iter(row_of))
+        present = next(iter(row_of))
         raise GuidedValueError(
-            f"None of the {n_given} pairs has both ends among the {len(row_of)} samples: pairs "
-            f"name samples like {named!r} ({type(named).__name__}), X has samples like {present!r} "
+            f"None of the {n_given} pairs has both ends among the {len(row_of)} samples: pair "
+            f"{pair!r} names {absent!r} ({type(absent).__name__}), X has samples like {present!r} "
             f"({type(present).__name__}).",
             "In a fold, give more pairs or use larger folds; otherwise check sample_ids (default: "
             "the index of a pandas X).",
@@ -259,7 +222,7 @@ def _report_lost(pairs: Pairs, held: Pairs, row_of: dict[Hashable, int]) -> None
     if n_lost > n_given / 2:
         warn_user(
             f"{n_lost} of {n_given} pairs have an end that is not among the {len(row_of)} samples "
-            "and are left out.",
+            f"and are left out, such as {absent!r} of the pair {pair!r}.",
             way_out="In cross-validation give more pairs or use larger folds.",
         )
 

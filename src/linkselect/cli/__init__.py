@@ -41,8 +41,8 @@ COMMANDS = {
         "linkselect reproduce similarity-constraint-score-2020 --runs 10 --jobs 2",
     ),
     "demo": (
-        "Rank the features of the breast cancer data from ten pairs, by three methods.",
-        "linkselect demo --n-features 3",
+        "Choose pixels of handwritten digits from twenty pairs, and see what the choice is worth.",
+        "linkselect demo --n-features 16 --report digits.html",
     ),
 }
 PAIR_COMMANDS = {

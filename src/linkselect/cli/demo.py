@@ -1,8 +1,13 @@
-"""`linkselect demo`: three methods on a real data set, from ten pairs."""
+"""`linkselect demo`: pixels of handwritten digits, chosen from twenty pairs."""
 
 from __future__ import annotations
 
 import sys
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,111 +16,194 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
+SIDE = 8
+N_PIXELS = SIDE * SIDE
+N_EACH = 10
+CHOSEN = "similarity score"
+PAIRS_ALONE = "constraint score"
+# What each choice is told, in the order of the table.
+TOLD = {
+    "random choice": "nothing",
+    "Laplacian score": "no label",
+    CHOSEN: f"{2 * N_EACH} pairs",
+    "Fisher score": "all labels",
+}
 
-def demo(*, n_features: int = 3, draws: int = 20) -> None:
-    """Rank the features of the breast cancer data from ten pairs, by three methods.
+
+def demo(*, n_features: int = 10, draws: int = 20, report: Path | None = None) -> None:
+    """Choose pixels of handwritten digits from twenty pairs, and see what the choice is worth.
 
     Parameters
     ----------
     n_features
-        How many features to choose, from 1 to 30.
+        How many of the 64 pixels to choose.
     draws
-        Over how many random draws of ten pairs accuracies are averaged.
+        Over how many random halves of the data, each with its own pairs, accuracies are taken.
+    report
+        Where to write the report. Default: linkselect-demo.html in the folder for temporary files.
     """
     from rich.console import Console
 
-    if not 1 <= n_features <= 30 or draws < 1:
-        sys.exit("linkselect demo: choose --n-features from 1 to 30 and --draws from 1.")
+    if not 1 <= n_features <= N_PIXELS or draws < 2:
+        sys.exit(f"linkselect demo: choose --n-features from 1 to {N_PIXELS}, --draws from 2.")
     console = Console()
-    chosen, table = _compare_on_breast_cancer(n_features, draws)
+    X, y = _digits()
     console.print(
-        "\n[bold]Breast cancer data[/bold]: 569 samples, 30 features, half of them for training."
-        "\nAll that the methods know are 5 must-links and 5 cannot-links between training samples."
-        "\n"
+        f"\n[bold]{len(y):,} handwritten digits[/bold] of 8 x 8 pixels, which come with "
+        f"scikit-learn. Of {2 * N_EACH} pairs it is known whether they show the same digit. "
+        f"Which {n_features} pixels are worth keeping?\n"
     )
-    console.print(chosen)
-    console.print(table)
-    console.print(
-        "\nThe same in Python:\n\n"
-        "  [cyan]from linkselect import ConstraintScore, Pairs\n"
-        "  pairs = Pairs(must=[(0, 3), (1, 4)], cannot=[(0, 60), (3, 61)])\n"
-        "  selector = ConstraintScore(n_features_to_select=3).fit(X, pairs=pairs)[/cyan]\n"
-    )
+    found = _measure(X, y, n_features, draws, show_bar=console.is_terminal)
+    console.print(_table(found, len(y) // 2, n_features))
+    console.print(_comment(found))
+    selector, pairs = _choose(X, y, n_features)
+    console.print(_mask(selector.support_))
+    console.print(_where_the_report_is(selector, X, pairs, report))
+    console.print(NEXT)
 
 
-def _compare_on_breast_cancer(n_features: int, draws: int) -> tuple[Table, Table]:
-    import numpy as np
-    from sklearn.datasets import load_breast_cancer
-    from sklearn.model_selection import train_test_split
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.preprocessing import MinMaxScaler
+NEXT = """[bold]Next[/bold]
+  your table, with labels:  [cyan]linkselect rank my.csv --label class[/]
+  your table, with pairs:   [cyan]linkselect rank my.csv --pairs pairs.csv[/]
+  methods side by side:     [cyan]linkselect compare my.csv --label class[/]
+  every method:             [cyan]linkselect methods[/]
+  in Python:                [cyan]ConsensusSelector().fit(X, pairs=pairs)[/]
+"""
 
-    from linkselect import LSDF, ConstrainedLaplacianScore, ConstraintScore, Pairs
 
-    data = load_breast_cancer()
-    train, test, y_train, y_test = train_test_split(
-        data.data, data.target, test_size=0.5, stratify=data.target, random_state=0
-    )
-    scaler = MinMaxScaler().fit(train)
-    train, test = scaler.transform(train), scaler.transform(test)
-    methods: dict[str, Any] = {
-        "Constraint Score": ConstraintScore(n_features),
-        "LSDF": LSDF(n_features),
-        "Constrained Laplacian": ConstrainedLaplacianScore(n_features),
+def _digits() -> tuple[NDArray[Any], NDArray[Any]]:
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X / 16, y
+
+
+def _methods(n_features: int) -> dict[str, Any]:
+    from linkselect import ConstraintScore, FisherScore, LaplacianScore, SimilarityConstraintScore
+
+    return {
+        "Laplacian score": LaplacianScore(n_features),
+        CHOSEN: SimilarityConstraintScore(n_features, mode="semi-supervised"),
+        "Fisher score": FisherScore(n_features),
+        PAIRS_ALONE: ConstraintScore(n_features),
     }
 
-    def accuracy(features: NDArray[Any]) -> float:
-        model = KNeighborsClassifier(1).fit(train[:, features], y_train)
-        return float(model.score(test[:, features], y_test))
 
-    found: dict[str, list[float]] = {name: [] for name in [*methods, "random choice"]}
-    first_choice: dict[str, Any] = {}
-    for draw in range(draws):
-        pairs = Pairs.from_labels(y_train, n_must=5, n_cannot=5, random_state=draw)
-        for name, selector in methods.items():
-            best = selector.fit(train, pairs=pairs).order_[:n_features]
-            first_choice.setdefault(name, data.feature_names[best])
-            found[name].append(accuracy(best))
-        random = np.random.default_rng(draw).permutation(train.shape[1])[:n_features]
-        found["random choice"].append(accuracy(random))
-    return _choice_table(first_choice), _accuracy_table(
-        {name: 100 * np.array(values) for name, values in found.items()},
-        100 * accuracy(np.arange(train.shape[1])),
-        n_features,
-    )
+def _draw_pairs(y: NDArray[Any], draw: int) -> Any:
+    from linkselect import Pairs
+
+    return Pairs.from_labels(y, n_must=N_EACH, n_cannot=N_EACH, random_state=draw)
 
 
-def _choice_table(choice: dict[str, Any]) -> Table:
+def _measure(
+    X: NDArray[Any], y: NDArray[Any], n_features: int, draws: int, show_bar: bool
+) -> dict[str, NDArray[Any]]:
+    """Return the accuracy of 1-NN on the other half, in percent, for each choice and draw."""
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+    from sklearn.neighbors import KNeighborsClassifier
+
+    methods = _methods(n_features)
+    found: dict[str, list[float]] = {}
+    for draw in _progress(range(draws)) if show_bar else range(draws):
+        train, test, y_train, y_test = train_test_split(
+            X, y, test_size=0.5, stratify=y, random_state=draw
+        )
+        pairs = _draw_pairs(y_train, draw)
+        kept = {"random choice": np.random.default_rng(draw).permutation(N_PIXELS)[:n_features]}
+        kept["all pixels"] = np.arange(N_PIXELS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # pixels at the border never change
+            for name, selector in methods.items():
+                kept[name] = selector.fit(train, y_train, pairs=pairs).order_[:n_features]
+        for name, pixels in kept.items():
+            model = KNeighborsClassifier(1).fit(train[:, pixels], y_train)
+            found.setdefault(name, []).append(100 * model.score(test[:, pixels], y_test))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def _progress(steps: Iterable[int]) -> Iterator[int]:
+    from rich.progress import track
+
+    yield from track(list(steps), "measuring", transient=True)
+
+
+def _table(found: dict[str, NDArray[Any]], n_train: int, n_features: int) -> Table:
     from rich.table import Table
 
-    table = Table(title="The best features, from the first draw of pairs", title_justify="left")
-    table.add_column("rank", justify="right", style="dim")
-    for name in choice:
-        table.add_column(name, style="green")
-    for rank, features in enumerate(zip(*choice.values(), strict=True), start=1):
-        table.add_row(str(rank), *features)
-    return table
-
-
-def _accuracy_table(found: dict[str, Any], with_all: float, n_features: int) -> Table:
-    from rich.table import Table
-
-    draws = len(next(iter(found.values())))
+    n_draws = len(found[CHOSEN])
     table = Table(
-        title=f"Accuracy of 1-NN on the other half, over {draws} draws of pairs",
+        title=f"1-NN with these pixels, trained on half: accuracy on the rest, {n_draws} draws",
         title_justify="left",
     )
-    for column in ("features", "chosen by", "accuracy", ""):
-        table.add_column(column, justify="right" if column in ("features", "accuracy") else "left")
-    best = max(values.mean() for values in found.values())
-    for name, values in found.items():
-        colour = "bold green" if values.mean() == best else "red" if "random" in name else "yellow"
-        number = f"[{colour}]{values.mean():.1f} %[/] [dim]± {values.std():.1f}[/]"
-        table.add_row(str(n_features), name, number, _bar(values.mean(), colour))
-    table.add_row("30", "all features", f"{with_all:.1f} %", _bar(with_all, "blue"))
+    for column in ("pixels", "chosen by", "which saw", "accuracy", "50 to 100 %"):
+        table.add_column(column, justify="right" if column in ("pixels", "accuracy") else "left")
+    for name, told in TOLD.items():
+        colour = "bold green" if name == CHOSEN else "yellow"
+        told = f"all {n_train} labels" if told == "all labels" else told
+        table.add_row(str(n_features), name, told, *_accuracy(found[name], colour))
+    table.add_row(str(N_PIXELS), "all pixels", "", *_accuracy(found["all pixels"], "blue"))
     return table
 
 
-def _bar(percent: float, colour: str) -> str:
-    """Draw a bar from 50 % (nothing) to 100 % (25 characters)."""
-    return f"[{colour}]{'█' * round(max(percent - 50.0, 0.0) / 2.0)}[/]"
+def _accuracy(values: NDArray[Any], colour: str) -> tuple[str, str]:
+    """Write an accuracy with its deviation, and draw it as a bar of at most 11 characters."""
+    number = f"[{colour}]{values.mean():.1f} %[/] [dim]± {values.std(ddof=1):4.1f}[/]"
+    halves = round(22 * max(values.mean() - 50.0, 0.0) / 50.0)
+    return number, f"[{colour}]{'█' * (halves // 2)}{'▌' * (halves % 2)}[/]"
+
+
+def _comment(found: dict[str, NDArray[Any]]) -> str:
+    """Say what the table shows, and what it does not."""
+    gain = found[CHOSEN] - found["random choice"]
+    over_none = found[CHOSEN] - found["Laplacian score"]
+    alone = found[PAIRS_ALONE]
+    return (
+        f"\nFrom {2 * N_EACH} pairs: {gain.mean():+.1f} ± {gain.std(ddof=1):.1f} points against a "
+        f"random choice, {over_none.mean():+.1f} ± {over_none.std(ddof=1):.1f} against a choice "
+        "without supervision. The similarity score also looks at samples that are in no pair; the "
+        f"constraint score, which sees the {2 * N_EACH} pairs and nothing else, reaches "
+        f"{alone.mean():.1f} ± {alone.std(ddof=1):.1f} % here.\n"
+    )
+
+
+def _choose(X: NDArray[Any], y: NDArray[Any], n_features: int) -> tuple[Any, Any]:
+    """Choose the pixels from one draw of pairs between all samples."""
+    pairs = _draw_pairs(y, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return _methods(n_features)[CHOSEN].fit(X, pairs=pairs), pairs
+
+
+def _mask(chosen: NDArray[Any]) -> str:
+    """Draw the pixels that were chosen."""
+    rows = chosen.reshape(SIDE, SIDE)
+    lines = ("".join("[green]██[/]" if pixel else "[dim]··[/]" for pixel in row) for row in rows)
+    return "The pixels that one draw of pairs chooses:\n\n" + "\n".join(
+        f"  {line}" for line in lines
+    )
+
+
+def _where_the_report_is(selector: Any, X: NDArray[Any], pairs: Any, report: Path | None) -> str:
+    """Write the report if its packages are there, and say where it is or what adds it."""
+    missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
+    if missing:
+        # The brackets would be markup.
+        return (
+            f"\nA report with pictures needs {' and '.join(missing)}: "
+            "pip install 'linkselect\\[report,plot]'\n"
+        )
+    from linkselect.cli.output import write_safely
+    from linkselect.report import render, summarize
+
+    path = report or Path(tempfile.gettempdir()) / "linkselect-demo.html"
+    summary = summarize(
+        selector,
+        X,
+        pairs=pairs,
+        source="digits, as scikit-learn has them",
+        image_shape=(SIDE, SIDE),
+    )
+    page = render(summary)
+    write_safely(path, lambda part: part.write_text(page, "utf-8", newline="\n"))
+    return f"\nThe report on this choice: [cyan]{path.resolve().as_uri()}[/]\n"

@@ -168,9 +168,12 @@ def _describe(selector: Any) -> Method:
 
 
 def _show_progress(selector: Any) -> None:
-    from sklearn.callback import ProgressBar
+    from linkselect.callbacks import HAS_CALLBACKS
 
-    selector.set_callbacks(ProgressBar())
+    if HAS_CALLBACKS:
+        from sklearn.callback import ProgressBar
+
+        selector.set_callbacks(ProgressBar())
 
 
 def _fit(selector: Any, data: Table, links: Any, transformer: Any) -> Fitted:

@@ -8,6 +8,7 @@ from typing import Any
 
 from linkselect.evaluation import sentences
 from linkselect.evaluation.curves import Curve
+from linkselect.evaluation.html import comparison_view
 from linkselect.evaluation.measure import Difference, Measure
 from linkselect.evaluation.pair_result import HeldOutPairs
 
@@ -119,6 +120,9 @@ class Comparison:
     def summary(self) -> tuple[str, ...]:
         """Plain sentences: who led and by how much, against whom that can be shown."""
         return tuple(sentences.summarize(self))
+
+    def _repr_html_(self) -> str:
+        return comparison_view(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data that JSON can hold."""

@@ -1,13 +1,14 @@
 """Must-link and cannot-link pairs: what a person knows about which samples belong together."""
 
-from linkselect.pairs.conflicts import Conflict, PairConflictError
+from linkselect.pairs.conflicts import Conflict, PairConflictError, describe_conflicts
 from linkselect.pairs.ids import check_ids
-from linkselect.pairs.labels import encode_labels, is_missing
+from linkselect.pairs.labels import LoneClass, encode_labels, is_missing
 from linkselect.pairs.links import members_of, must_components
-from linkselect.pairs.pairs import Pairs, describe_conflicts
+from linkselect.pairs.pairs import Pairs
 
 __all__ = [
     "Conflict",
+    "LoneClass",
     "PairConflictError",
     "Pairs",
     "check_ids",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from linkselect.messages import GuidedValueError
 
-__all__ = ["Conflict", "Pair", "PairConflictError"]
+if TYPE_CHECKING:
+    from linkselect.pairs.pairs import Pairs
+
+__all__ = ["Conflict", "Pair", "PairConflictError", "describe_conflicts"]
 
 Pair = tuple[Hashable, Hashable]
 
@@ -51,3 +54,11 @@ class PairConflictError(GuidedValueError):
         self, problem: str, way_out: str = CORRECT_THE_PAIRS, parameter: str = "pairs"
     ) -> None:
         super().__init__(problem, way_out, parameter)
+
+
+def describe_conflicts(pairs: Pairs) -> str:
+    """Say how many cannot-links the must-links contradict, with the first three chains."""
+    n_conflicts = pairs.n_conflicts
+    shown = "; ".join(map(str, pairs.conflicts(limit=3)))
+    more = f"; and {n_conflicts - 3} more" if n_conflicts > 3 else ""
+    return f"{n_conflicts} of the cannot-links contradict the must-links: {shown}{more}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkselect.arrays import IntArray
 from linkselect.messages import GuidedValueError
 
-__all__ = ["encode_labels", "is_missing"]
+__all__ = ["LoneClass", "encode_labels", "is_missing"]
 
 
 def encode_labels(y: ArrayLike) -> tuple[IntArray, NDArray[Any]]:
@@ -56,6 +57,55 @@ def encode_labels(y: ArrayLike) -> tuple[IntArray, NDArray[Any]]:
             "Make them one type, such as y.astype(str).",
         ) from None
     return codes, classes
+
+
+@dataclass(frozen=True)
+class LoneClass:
+    """The only labelled class, if other samples are marked -1: that may be meant as a class.
+
+    Attributes
+    ----------
+    label : object
+        The label of the class.
+    n_minus_one : int
+        How many samples are marked -1.
+    """
+
+    label: Any
+    n_minus_one: int
+
+    @classmethod
+    def find(cls, y: ArrayLike, codes: IntArray, classes: NDArray[Any]) -> LoneClass | None:
+        """Return the class of y, coded by `encode_labels`, if it is the only one beside -1."""
+        if len(classes) != 1:
+            return None
+        unknown = np.asarray(y)[codes < 0]
+        # pandas.NA refuses to be compared.
+        comparable = (label for label in unknown if type(label).__name__ != "NAType")
+        n_minus_one = sum(not isinstance(label, str) and label == -1 for label in comparable)
+        return cls(classes[0], n_minus_one) if n_minus_one else None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is 1: with -1 and 1, -1 is hardly ever meant to be unlabelled."""
+        return bool(self.label == 1)
+
+    @property
+    def problem(self) -> str:
+        """What -1 is taken for."""
+        return (
+            f"y has the one labelled class {self.label!s} and {self.n_minus_one} samples marked "
+            "-1, which means unlabelled here."
+        )
+
+    @property
+    def way_out(self) -> str:
+        """How to make -1 a class."""
+        return "If -1 is a class of yours, rename it: y = np.where(y == -1, 0, y)."
+
+    def error(self) -> GuidedValueError:
+        """Return the error that says so."""
+        return GuidedValueError(self.problem, self.way_out, "y")
 
 
 def is_missing(label: Any, minus_one: bool = True) -> bool:

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_random_state
 from linkselect.arrays import BoolArray, IntArray
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import storage
-from linkselect.pairs.conflicts import Conflict, Pair, PairConflictError
+from linkselect.pairs.conflicts import Conflict, Pair, PairConflictError, describe_conflicts
 from linkselect.pairs.drawing import draw_links
+from linkselect.pairs.html import pairs_view
 from linkselect.pairs.ids import check_ids, check_row_numbers
-from linkselect.pairs.labels import encode_labels
+from linkselect.pairs.labels import LoneClass, encode_labels
 from linkselect.pairs.links import (
     chains,
     closure_of,
@@ -27,7 +28,7 @@ from linkselect.pairs.links import (
     once,
 )
 
-__all__ = ["Pairs", "describe_conflicts"]
+__all__ = ["Pairs"]
 
 
 class Pairs:
@@ -141,6 +142,9 @@ class Pairs:
 
     def __repr__(self) -> str:
         return f"Pairs(must={len(self._must)}, cannot={len(self._cannot)})"
+
+    def _repr_html_(self) -> str:
+        return pairs_view(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pairs):
@@ -366,13 +370,29 @@ class Pairs:
         >>> Pairs.from_labels([0, 0, 1, 1, 2], n_must=1, n_cannot=3, random_state=0)
         Pairs(must=1, cannot=3)
         """
-        codes, _ = encode_labels(y)
+        codes, classes = encode_labels(y)
+        lone = LoneClass.find(y, codes, classes)
+        if lone is not None and (lone.is_one or n_cannot):
+            raise lone.error()
         if sample_ids is None and hasattr(y, "index") and not callable(y.index):
             sample_ids = y.index
         ids = check_ids(range(len(codes)) if sample_ids is None else sample_ids, len(codes))
         numbered = ids == tuple(range(len(codes)))
         must, cannot = draw_links(codes, n_must, n_cannot, check_random_state(random_state))
         return cls._from_codes(ids, must, cannot, len(codes) if numbered else None)
+
+    @classmethod
+    def from_frame(cls, frame: Any) -> Pairs:
+        """Take the columns `a`, `b` and `link`, must or cannot, of a pandas or polars frame.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> rows = [("p1", "p2", "must"), ("p1", "p7", "cannot")]
+        >>> Pairs.from_frame(pd.DataFrame(rows, columns=["a", "b", "link"]))
+        Pairs(must=1, cannot=1)
+        """
+        return cls(*storage.read_frame(frame))
 
     @classmethod
     def from_csv(cls, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> Pairs:
@@ -427,11 +447,3 @@ class Pairs:
             If an id would come back as another one. Nothing is written then.
         """
         storage.write_json(path, self.ids, self.must, self.cannot)
-
-
-def describe_conflicts(pairs: Pairs) -> str:
-    """Say how many cannot-links the must-links contradict, with the first three chains."""
-    n_conflicts = pairs.n_conflicts
-    shown = "; ".join(map(str, pairs.conflicts(limit=3)))
-    more = f"; and {n_conflicts - 3} more" if n_conflicts > 3 else ""
-    return f"{n_conflicts} of the cannot-links contradict the must-links: {shown}{more}."

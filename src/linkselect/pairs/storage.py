@@ -1,4 +1,4 @@
-"""Pairs in CSV and JSON files, which give back the ids that they got or are not written."""
+"""Pairs in frames, and in CSV and JSON files, which give back the same ids or are not written."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from linkselect.files import written_whole
-from linkselect.messages import GuidedTypeError
+from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.pairs.conflicts import Pair
 
-__all__ = ["IdType", "read_csv", "read_json", "write_csv", "write_json"]
+__all__ = ["IdType", "read_csv", "read_frame", "read_json", "write_csv", "write_json"]
 
 IdType = Callable[[str], Hashable]
 Links = Sequence[Pair]
@@ -24,6 +24,31 @@ NAME_OTHERWISE_IN_CSV = (
     "to_json. For text that looks like numbers pass id_type=str to to_csv and from_csv."
 )
 NAME_OTHERWISE_IN_JSON = "Name samples by text instead."
+
+
+def read_frame(frame: Any) -> tuple[list[Pair], list[Pair]]:
+    """Return the must-links and cannot-links of a frame; see `Pairs.from_frame`."""
+    columns = list(getattr(frame, "columns", ()))
+    missing = [name for name in ("a", "b", "link") if name not in columns]
+    if missing:
+        what = f"the columns {columns}" if columns else type(frame).__name__
+        raise GuidedValueError(
+            f"A frame of pairs has the columns a, b and link, but this is {what}.",
+            'Rename them: frame.rename(columns={"first": "a", "second": "b"}). For tuples write '
+            "Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
+            "frame",
+        )
+    links: dict[str, list[Pair]] = {"must": [], "cannot": []}
+    for place, (a, b, link) in enumerate(zip(frame["a"], frame["b"], frame["link"], strict=True)):
+        kind = str(link).strip().lower()
+        if kind not in links:
+            raise GuidedValueError(
+                f"Row {place} of the frame says that {a!r} and {b!r} are linked by {link!r}.",
+                "The column link holds must or cannot.",
+                "frame",
+            )
+        links[kind].append((a, b))
+    return links["must"], links["cannot"]
 
 
 def read_csv(path: str | PathLike[str], id_type: IdType | None) -> tuple[list[Pair], list[Pair]]:

@@ -7,10 +7,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkselect.arrays import FloatArray, IntArray
+from linkselect.messages import many
+from linkselect.notebook import panel, table
 
-__all__ = ["Ranking", "best_first", "count_features"]
+__all__ = ["Ranking", "best_first", "count_features", "ranking_view"]
+
+# How many features a notebook lists.
+FEATURES_SHOWN = 10
 
 
 def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
@@ -53,3 +59,30 @@ class Ranking:
     order: IntArray
     n_selected: int
     fitted: dict[str, Any] = field(default_factory=dict)
+
+
+def ranking_view(found: Ranking, names: NDArray[Any], method: str, greater_is_better: bool) -> str:
+    """Write the best features as HTML for a notebook.
+
+    Parameters
+    ----------
+    found : Ranking
+        What a method found.
+    names : ndarray of shape (n_features,)
+        The names of the features.
+    method : str
+        The name of the method.
+    greater_is_better : bool
+        Whether a larger score is better.
+    """
+    best = found.order[:FEATURES_SHOWN]
+    rows = [
+        (rank, names[feature], f"{found.scores[feature]:#.4g}", "✓" if kept else "")
+        for rank, feature in enumerate(best, start=1)
+        for kept in [rank <= found.n_selected]
+    ]
+    rest = len(found.order) - len(best)
+    side = "Larger" if greater_is_better else "Smaller"
+    note = f"{side} scores are better." + (f" {many(rest, 'feature')} more." if rest else "")
+    title = f"{method} selects {found.n_selected:,} of {many(len(found.order), 'feature')}"
+    return panel(title, table(["rank", "feature", "score", "selected"], rows, {1}, note))

@@ -7,12 +7,11 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
@@ -28,6 +27,7 @@ from sklearn.utils.validation import (
 from linkselect import supervision
 from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.bibliography import with_attributes, with_references
+from linkselect.callbacks import CallbackSupportMixin, with_callbacks
 from linkselect.checks import check_samples, check_spread, too_large
 from linkselect.columns import constant_columns, with_equal_twins
 from linkselect.given import Given
@@ -35,18 +35,10 @@ from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels, is_missing
 from linkselect.selectors.method import Need, Sees
 from linkselect.selectors.parameters import NUMBER_OF_FEATURES
-from linkselect.selectors.ranking import Ranking, best_first, count_features
+from linkselect.selectors.ranking import Ranking, best_first, count_features, ranking_view
 from linkselect.supervision import OnConflict, Supervision
 
 __all__ = ["LabelSelector", "PairSelector", "RankingSelector", "Track", "missing_needs"]
-
-if TYPE_CHECKING:
-    Fit = TypeVar("Fit", bound=Callable[..., Any])
-
-    def with_callbacks(method: Fit) -> Fit:
-        """Keep the type of a method, which scikit-learn's untyped decorator would hide."""
-else:
-    from sklearn.callback import with_callbacks
 
 Step = TypeVar("Step")
 Track = Callable[[Iterable[Step]], Iterator[Step]]
@@ -288,7 +280,15 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if library not in ("pandas", "polars"):
             raise ValueError(f"library={library!r}, but a frame is made by 'pandas' or 'polars'.")
         best = self.order_
-        return import_module(library).DataFrame(
+        try:
+            frames = import_module(library)
+        except ImportError:
+            package = "'linkselect[frame]'" if library == "pandas" else library
+            raise ImportError(
+                f"A frame needs {library}, which is not installed: pip install {package}. Without "
+                "it, order_, scores_ and get_feature_names_out() say the same."
+            ) from None
+        return frames.DataFrame(
             {
                 "feature": _check_feature_names_in(self)[best],
                 "score": self.scores_[best],
@@ -296,6 +296,15 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 "selected": self.support_[best],
             }
         )
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram, and below it the ranking once there is one."""
+        diagram: str = super()._html_repr()
+        if not hasattr(self, "order_"):
+            return diagram
+        found = Ranking(self.scores_, self.order_, self.n_features_)
+        names = _check_feature_names_in(self)
+        return diagram + ranking_view(found, names, type(self).__name__, self.greater_is_better)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

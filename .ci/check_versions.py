@@ -1,0 +1,170 @@
+"""Run what the README shows in fresh environments: oldest and newest dependencies, extra by extra.
+
+An environment grows from the core to `[cli]` to `[all]`; installing only adds, so each stage holds
+what a user has who asks for it. At the end a quick part of the tests runs.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+STAGES = ("core", "cli", "all")
+TESTS = (
+    "callbacks", "pairs", "pairs_storage", "supervision", "given", "messages", "imports",
+    "selectors_selector", "selectors_method", "selectors_wrapper", "selectors_redundancy",
+    "scores", "cli", "cli_methods", "cli_rank", "report_summary",
+)  # fmt: skip
+# NumPy 2.0, which everything has to run with, is not built for newer ones.
+NEWEST_PYTHON_OF_THE_OLDEST = (3, 12)
+# What a command says if the extra is missing that makes reports.
+WITHOUT_REPORT = "linkselect[report"
+
+
+def main():
+    """Check the environments that were asked for, and say how long each stage took."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("which", nargs="*", default=["oldest", "newest"])
+    for which in parser.parse_args().which:
+        if which == "oldest" and sys.version_info[:2] > NEWEST_PYTHON_OF_THE_OLDEST:
+            print("oldest: left out, since the oldest NumPy is not built for this Python")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            check(which, Path(folder))
+
+
+def check(which, folder):
+    """Grow one environment stage by stage, and run at each what should run there."""
+    venv.create(folder / "env", with_pip=True)
+    scripts = folder / "env" / ("Scripts" if sys.platform == "win32" else "bin")
+    wheel = build(scripts, folder)
+    pins = folder / "pins.txt"
+    pins.write_text("\n".join(oldest_versions() if which == "oldest" else []))
+    for stage in STAGES:
+        start = time.perf_counter()
+        install(scripts, pins, str(wheel) if stage == "core" else f"{wheel}[{stage}]")
+        installed = time.perf_counter()
+        run_snippets(scripts, folder)
+        if stage != "core":
+            run_commands(scripts, folder, with_reports=stage == "all")
+        print(
+            f"{which} {stage}: {versions(scripts)}; installed in {installed - start:.0f} s, "
+            f"README run in {time.perf_counter() - installed:.0f} s",
+            flush=True,
+        )
+    install(scripts, pins, "pytest", "hypothesis", "polars")
+    run_tests(scripts)
+
+
+def build(scripts, folder):
+    """Return a wheel of the checkout."""
+    run(scripts, "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT)
+    return next(folder.glob("*.whl"))
+
+
+def oldest_versions():
+    """Pin every dependency of a user, and what tests read, to the lowest release allowed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    used = re.findall(r"\w+", re.search(r"\[(.*)\]", extras["all"][0])[1])
+    listed = [*project["dependencies"], *(each for name in used for each in extras[name])]
+    listed += [each for each in extras["test"] if each.startswith("polars")]
+    return [lowest(each) for each in listed]
+
+
+def lowest(requirement):
+    """Turn `name>=1.2,<2` into `name==1.2.*`, the bug fixes of the lowest release."""
+    name, version = re.match(r"([\w-]+)>=([\d.]+)", requirement).groups()
+    return f"{name}=={version if '.' in version else version + '.0'}.*"
+
+
+def install(scripts, pins, *what):
+    """Install packages, within the pins."""
+    run(scripts, "pip", "install", "--quiet", "--disable-pip-version-check", "-c", pins, *what)
+
+
+def versions(scripts):
+    """Say which versions of the main libraries are there."""
+    listed = run(scripts, "pip", "list", "--format=freeze", capture_output=True).stdout
+    names = ("numpy", "scipy", "scikit-learn", "pandas")
+    return " ".join(line for line in listed.splitlines() if line.split("==")[0] in names)
+
+
+def run(scripts, program, *arguments, **options):
+    """Run a program of the environment, away from the checkout's own packages."""
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    options = {"check": True, "text": True, "env": clean} | options
+    return subprocess.run([scripts / program, *arguments], **options)
+
+
+def blocks(language):
+    """Return the blocks of the README in a language."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def run_snippets(scripts, folder):
+    """Run every Python block by itself."""
+    for block in blocks("python"):
+        run(scripts, "python", "-W", "error", "-c", block, cwd=folder, stdout=subprocess.DEVNULL)
+
+
+def run_commands(scripts, folder, with_reports):
+    """Run every command of ours; without the extra, one that writes a report names the extra."""
+    write_tables(scripts, folder)
+    lines = "\n".join(blocks("console")).replace("\\\n", " ").splitlines()
+    for line in (line[2:] for line in lines if line.startswith("$ linkselect")):
+        done = run(
+            scripts, *shlex.split(line), cwd=folder, check=False, capture_output=True
+        )  # fmt: skip
+        lacks_extra = "--report" in line and not with_reports
+        if done.returncode != (1 if lacks_extra else 0):
+            sys.exit(f"$ {line}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
+        if (lacks_extra or "demo" in line) and not with_reports:
+            said = re.sub(r"\s", "", done.stdout + done.stderr)
+            if WITHOUT_REPORT not in said:
+                sys.exit(f"$ {line}\ndid not name {WITHOUT_REPORT}:\n{done.stdout}{done.stderr}")
+
+
+TABLES = """
+import csv
+from sklearn.datasets import load_breast_cancer
+
+data = load_breast_cancer()
+rows = [[*map(float, row[:7]), int(label)] for row, label in zip(data.data[:120], data.target)]
+names = [*data.feature_names[:7], "class"]
+with open("my.csv", "w", newline="") as file:
+    csv.writer(file).writerows([names, *rows])
+with open("patients.csv", "w", newline="") as file:
+    csv.writer(file).writerows(
+        [["patient", *names], *([f"p{number}", *row] for number, row in enumerate(rows))]
+    )
+with open("pairs.csv", "w") as file:
+    file.write("a,b,link\\np0,p1,must\\np2,p3,must\\np19,p20,must\\n")
+    file.write("p0,p19,cannot\\np1,p21,cannot\\np2,p37,cannot\\n")
+"""
+
+
+def write_tables(scripts, folder):
+    """Write what the README calls the reader's own files."""
+    run(scripts, "python", "-c", TABLES, cwd=folder)
+
+
+def run_tests(scripts):
+    """Run the quick part of the tests; old libraries warn about new ones, so warnings may be."""
+    files = [ROOT / "tests" / f"test_{name}.py" for name in TESTS]
+    options = ("-q", "-W", "default", "-p", "no:cacheprovider", "-m", "not slow")
+    few = ("--no-header", "--disable-warnings")
+    run(scripts, "python", "-m", "pytest", *options, *few, *files, cwd=ROOT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""scikit-learn's callbacks, and what stands in for them in versions that have none."""
+
+import subprocess
+import sys
+
+import pytest
+from numpy.testing import assert_array_equal
+
+import linkselect as ls
+from fitting import needs_callbacks
+from linkselect import callbacks
+
+# What `import linkselect` meets with scikit-learn 1.7 and 1.8: no module of that name.
+WITHOUT = """
+import importlib.util
+find_spec = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: (
+    None if name == "sklearn.callback" else find_spec(name, *rest)
+)
+from sklearn.datasets import load_iris
+import linkselect as ls
+
+X, y = load_iris(return_X_y=True)
+selector = ls.MRMR(2).set_callbacks().fit(X, y)
+print(selector.order_.tolist())
+try:
+    selector.set_callbacks(print)
+except TypeError as error:
+    print(error)
+"""
+
+
+@pytest.fixture(scope="module")
+def said_without_callbacks():
+    command = [sys.executable, "-c", WITHOUT]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def test_a_fit_is_the_same_without_callbacks(said_without_callbacks):
+    from sklearn.datasets import load_iris
+
+    expected = ls.MRMR(2).fit(*load_iris(return_X_y=True)).order_
+    assert_array_equal(eval(said_without_callbacks[0]), expected)
+
+
+def test_callbacks_that_cannot_be_are_refused(said_without_callbacks):
+    assert "Callbacks need scikit-learn 1.9 or newer" in said_without_callbacks[1]
+    assert "Leave set_callbacks out" in said_without_callbacks[1]
+
+
+@needs_callbacks
+def test_callbacks_are_scikit_learns_own_if_it_has_them():
+    from sklearn import callback
+
+    assert callbacks.CallbackSupportMixin is callback.CallbackSupportMixin
+    assert callbacks.with_callbacks is callback.with_callbacks

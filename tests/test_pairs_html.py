@@ -1,0 +1,44 @@
+"""Pairs in a notebook: counts, groups and conflicts."""
+
+import re
+
+import numpy as np
+
+from linkselect import Pairs
+
+
+def cells(html):
+    return [re.sub("<.*?>", "", cell) for cell in re.findall(r"<td.*?>(.*?)</td>", html)]
+
+
+def test_counts_groups_and_conflicts():
+    pairs = Pairs(must=[("a", "b"), ("b", "c"), ("d", "e")], cannot=[("a", "c"), ("a", "d")])
+    html = pairs._repr_html_()
+    found = cells(html)
+    assert "<strong>5 pairs</strong>" in html
+    assert found[:2] == ["must-links", "3"]
+    assert found[3:5] == ["cannot-links", "2"]
+    assert found[6:8] == ["samples named", "5"]
+    assert found[9:11] == ["groups joined by must-links", "2"]
+    assert found[12:14] == ["conflicts", "1"]
+    assert "must-links join its ends: &#x27;a&#x27; = &#x27;b&#x27; = &#x27;c&#x27;" in html
+
+
+def test_the_share_of_all_samples_if_it_is_known():
+    html = Pairs.from_labels([0, 0, 1, -1])._repr_html_()
+    assert "3 of 4" in cells(html)
+    assert "<li>" not in html
+
+
+def test_names_are_text_and_long_ones_are_cut():
+    html = Pairs(must=[("<script>", "x" * 500)])._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert len(max(cells(html), key=len)) < 150
+
+
+def test_no_pairs_and_many():
+    assert "<strong>0 pairs</strong>" in Pairs()._repr_html_()
+    html = Pairs.from_labels(np.repeat([0, 1], 40))._repr_html_()
+    assert cells(html)[1] == "1,560"
+    assert len(html) < 4000
