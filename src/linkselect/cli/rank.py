@@ -16,7 +16,8 @@ import numpy as np
 from cyclopts import Parameter
 
 from linkselect.cli.choices import Choice, default_method, make_selector, method_named
-from linkselect.cli.errors import InputError, UsageError
+from linkselect.cli.errors import InputError
+from linkselect.cli.number_of_features import keep_number, number_typed, prepare_number
 from linkselect.cli.output import (
     DEFAULT_OUTPUT,
     Output,
@@ -41,7 +42,7 @@ from linkselect.cli.tables.limits import Budget, readable_size
 from linkselect.messages import many
 
 if TYPE_CHECKING:
-    from linkselect.evaluation import Validation
+    from linkselect.evaluation import NumberOfFeatures, Validation
     from linkselect.report.schema import Summary
     from linkselect.selectors.method import Method
 
@@ -95,7 +96,9 @@ def rank(
     links = None if pairs is None else read_pairs(pairs, data.ids is not None)
     if choice is None:
         choice = method_named(default_method(labelled_rows(data), links is not None))
-    selector = make_selector(choice, settings, _count(n_features, data), seed)
+    wanted = number_typed(n_features, data)
+    selector = make_selector(choice, settings, seed=seed)
+    prepare_number(selector, wanted, len(data.names))
     notes = check_pairs(links, data, pairs)
     notes += check_supervision(choice.name, _describe(selector), data, links)
     check_values(data, prepare.impute)
@@ -103,12 +106,15 @@ def rank(
         _show_progress(selector)
     with explained(_options(choice)):
         fitted = _fit(selector, data, links, prepare.transformer(data.is_sparse))
-    found = _validate(fitted, data, links, seed, output.shows_progress) if validate else None
+    track = _progress if output.shows_progress else iter
+    number = _keep_number(fitted, wanted, data, links, seed, track)
+    found = _validate(fitted, data, links, seed, track, number) if validate else None
     summary = _summarize(
         fitted,
         data,
         links,
         validation=found,
+        number=number,
         preparation=prepare.describe(data.is_sparse),
         notes=notes,
         view=output.report is not None,
@@ -142,25 +148,6 @@ def _options(choice: Choice) -> dict[str, str]:
     return {**settings, "on_conflict": "--set on_conflict=drop"}
 
 
-def _count(text: str, data: Table) -> int | float | str:
-    """Read the number of features: a whole number, a fraction, or "auto"."""
-    if text == "auto":
-        return text
-    n_all = len(data.names)
-    try:
-        count = float(text)
-    except ValueError:
-        count = -1.0
-    if 0 < count < 1:
-        return count
-    if 1 <= count <= n_all and count.is_integer():
-        return int(count)
-    raise UsageError(
-        f"--n-features {text}, but {data.source} has {n_all} features. Choose a whole number from "
-        f"1 to {n_all}, a fraction below 1 such as 0.5, or auto."
-    )
-
-
 def _describe(selector: Any) -> Method:
     from linkselect.selectors.method import describe
 
@@ -186,9 +173,28 @@ def _fit(selector: Any, data: Table, links: Any, transformer: Any) -> Fitted:
     return Fitted(selector, X, seconds, list(dict.fromkeys(str(one.message) for one in caught)))
 
 
-def _validate(fitted: Fitted, data: Table, links: Any, seed: int, show_bar: bool) -> Validation:
+def _keep_number(
+    fitted: Fitted, wanted: int | float | str, data: Table, links: Any, seed: int, track: Any
+) -> NumberOfFeatures:
+    return keep_number(
+        fitted.selector,
+        wanted,
+        fitted.X,
+        None if data.labels is None else data.codes(),
+        pairs=links,
+        sample_ids=data.ids,
+        random_state=seed,
+        track=track,
+    )
+
+
+def _validate(
+    fitted: Fitted, data: Table, links: Any, seed: int, track: Any, number: NumberOfFeatures
+) -> Validation:
     from linkselect import evaluation
 
+    # A search for fewer features may find others, so its folds are fitted again.
+    rankings = None if _describe(fitted.selector).searches else number.rankings
     return evaluation.validate(
         fitted.selector,
         fitted.X,
@@ -196,7 +202,8 @@ def _validate(fitted: Fitted, data: Table, links: Any, seed: int, show_bar: bool
         pairs=links,
         sample_ids=data.ids,
         random_state=seed,
-        track=_progress if show_bar else iter,
+        track=track,
+        rankings=rankings,
     )
 
 
@@ -272,8 +279,9 @@ def _as_text(summary: Summary, choice: Choice, data: Table, links: Any) -> str:
         lines.append(f"  ... and {n_selected - n_shown:,} more.")
     if summary["validation"] is not None:
         lines += ["", *validation_lines(summary["validation"])]
-    kept = f"{n_selected:,} of {n_all:,} features are selected"
-    lines += ["", f"{kept} ({summary['seconds']:.2f} s). --out FILE writes the whole ranking."]
+    kept = f"{n_selected:,} of {n_all:,} features are selected ({summary['seconds']:.2f} s)."
+    reason = summary["number_of_features"]["reason"]
+    lines += ["", f"{kept} {reason}", "--out FILE writes the whole ranking."]
     return "\n".join(lines)
 
 

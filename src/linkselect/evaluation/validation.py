@@ -14,13 +14,12 @@ from sklearn.base import clone
 from linkselect.arrays import BoolArray, IntArray
 from linkselect.blocks import map_threads, slices
 from linkselect.evaluation.effort import count_fits
-from linkselect.evaluation.held_out import Estimate, LabelFolds, PairFolds, Track, class_codes
+from linkselect.evaluation.fold_rankings import FoldRankings, rank_folds, with_number
+from linkselect.evaluation.held_out import Estimate, Track
 from linkselect.evaluation.twins import Twin, correlated_twins
 from linkselect.given import Given
-from linkselect.messages import GuidedError
 from linkselect.pairs import Pairs
 from linkselect.selectors import StableSelector
-from linkselect.selectors.method import describe
 
 __all__ = ["Validation", "validate"]
 
@@ -88,6 +87,7 @@ def validate(
     sample_ids: Iterable[Hashable] | None = None,
     random_state: int = 0,
     track: Track = iter,
+    rankings: FoldRankings | None = None,
 ) -> Validation:
     """Say how far to trust a ranking.
 
@@ -118,6 +118,8 @@ def validate(
         Determines folds, resamples and the random choice of features.
     track : callable, default=iter
         Wraps the list of steps, to show progress.
+    rankings : FoldRankings, optional
+        What `choose_number` ranked on its folds, which are then not fitted again.
 
     Returns
     -------
@@ -148,10 +150,13 @@ def validate(
     whole = selector if hasattr(selector, "order_") else _fitted(clone(selector), values, given)
     order = np.asarray(whole.order_)
     selected = order[np.asarray(whole.get_support())[order]]
-    again = _with_number(selector, len(selected))
+    again = with_number(selector, len(selected))
     n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
     n_folds, n_resamples = count_fits(again, n_samples, n_features, n_pairs)
-    estimate, reason = _estimate(again, values, given, n_folds, random_state, track)
+    reason = None
+    if rankings is None:
+        rankings, reason = rank_folds(again, values, given, n_folds, random_state, track)
+    estimate = None if rankings is None else rankings.estimate(len(selected), random_state)
     chosen = _selected_again(again, values, given, n_resamples, random_state, track)
     shares = chosen[:, selected].mean(axis=0).tolist() if len(chosen) else []
     twins = correlated_twins(values, selected[:MOST_WITH_TWINS])
@@ -169,38 +174,6 @@ def _fitted(selector: Any, X: Any, given: Given) -> Any:
     if given.pairs is None:
         return selector.fit(X, given.y)
     return selector.fit(X, given.y, pairs=given.pairs, sample_ids=given.sample_ids)
-
-
-def _with_number(selector: Any, n_selected: int) -> Any:
-    """Copy a selector, to select that many features without showing progress of its own."""
-    copy = clone(selector)
-    if hasattr(copy, "set_callbacks"):
-        copy.set_callbacks()
-    if "n_features_to_select" in copy.get_params(deep=False):
-        copy.set_params(n_features_to_select=n_selected)
-    return copy
-
-
-def _estimate(
-    selector: Any, X: Any, given: Given, n_folds: int, seed: int, track: Track
-) -> tuple[Estimate | None, str | None]:
-    """Return the estimate, or why there is none."""
-    by_pairs = given.pairs is not None and describe(selector).sees in ("pairs", "nothing")
-    if not by_pairs and given.y is None:
-        return None, None
-    n_selected = selector.get_params(deep=False).get("n_features_to_select")
-    rng = np.random.RandomState(seed)
-    held_out: PairFolds | LabelFolds
-    try:
-        if by_pairs:
-            held_out = PairFolds(X, given.pairs, given.sample_ids, n_folds, seed)  # type: ignore[arg-type]
-        else:
-            held_out = LabelFolds(X, class_codes(selector, given.y), n_folds, seed)
-        measured = held_out.estimate(selector, n_selected, X.shape[1], rng, track)
-    except ValueError as error:
-        # Too few pairs or labels: for folds at all, or for the method in one of them.
-        return None, error.problem if isinstance(error, GuidedError) else str(error)
-    return held_out.summary(**measured), None
 
 
 def _selected_again(

@@ -6,10 +6,12 @@ from typing import Literal, NotRequired, TypedDict
 
 __all__ = [
     "ClassSize",
+    "CurveSummary",
     "DataSummary",
     "EstimateSummary",
     "MaskSummary",
     "MethodSummary",
+    "NumberSummary",
     "Parameter",
     "PathSummary",
     "RankingSummary",
@@ -157,6 +159,24 @@ class ValidationSummary(TypedDict):
     twins: list[list[TwinSummary]]
 
 
+class CurveSummary(TypedDict):
+    """What the best features are worth on held-out labels or pairs, over their number."""
+
+    measure: Literal["1-NN accuracy", "pair AUC"]
+    n_features: list[int]
+    mean: list[float]
+    standard_error: list[float]
+
+
+class NumberSummary(TypedDict):
+    """How many features are selected, by which rule, and the reason in a sentence."""
+
+    n_features: int
+    rule: Literal["given", "own optimum", "held-out accuracy", "half, at most 300", "half"]
+    reason: str
+    curve: CurveSummary | None
+
+
 class Summary(TypedDict):
     """What a report says about a fitted selector."""
 
@@ -171,6 +191,7 @@ class Summary(TypedDict):
     view: ViewSummary | None
     mask: MaskSummary | None
     validation: ValidationSummary | None
+    number_of_features: NumberSummary
     notes: list[str]
     warnings: list[str]
     seconds: float | None

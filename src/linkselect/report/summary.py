@@ -19,6 +19,7 @@ from linkselect.checks import index_of
 from linkselect.columns import constant_columns
 from linkselect.messages import GuidedTypeError, many
 from linkselect.pairs import Pairs, encode_labels
+from linkselect.report.number import describe_number
 from linkselect.report.schema import (
     DataSummary,
     MaskSummary,
@@ -37,7 +38,7 @@ from linkselect.selectors.method import describe
 from linkselect.views import check_shape, pair_rows, two_dimensional_view
 
 if TYPE_CHECKING:
-    from linkselect.evaluation import Validation
+    from linkselect.evaluation import NumberOfFeatures, Validation
 
 __all__ = ["plain_number", "plain_text", "summarize"]
 
@@ -65,6 +66,7 @@ def summarize(
     seconds: float | None = None,
     view: bool = True,
     validation: Validation | None = None,
+    number: NumberOfFeatures | None = None,
 ) -> Summary:
     """Gather what a report says about a fitted selector, as plain data.
 
@@ -100,13 +102,15 @@ def summarize(
     validation : Validation, optional
         What `linkselect.evaluation.validate` found. If the ranking is not better than chance, that
         is the first of the notes.
+    number : NumberOfFeatures, optional
+        Why so many features are selected, as `linkselect.evaluation.choose_number` found.
 
     Returns
     -------
     dict
         `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`, `path`, `view`,
-        `mask`, `validation`, `notes`, `warnings` and `seconds`; `linkselect.report.schema.Summary`
-        has the type of each.
+        `mask`, `validation`, `number_of_features`, `notes`, `warnings` and `seconds`;
+        `linkselect.report.schema.Summary` has the type of each.
 
     Examples
     --------
@@ -141,6 +145,7 @@ def summarize(
         "view": _describe_view(X, used_pairs, ids) if view else None,
         "mask": _describe_mask(selector, image_shape, image_order),
         "validation": found,
+        "number_of_features": describe_number(selector, number),
         "notes": [*doubts, *map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
