@@ -98,6 +98,9 @@ def _cut(selector: Any, number: int, X: Any, y: Any, supervision: dict[str, Any]
         selector.n_features_ = number
         selector.support_ = selector.ranking_ <= number
         return
+    names = getattr(selector, "feature_names_in_", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first fit has warned already
         selector.fit(X, y, **supervision)
+    if names is not None:
+        selector.feature_names_in_ = names

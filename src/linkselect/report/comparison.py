@@ -15,7 +15,7 @@ from linkselect.plot.methods import curves, draw_agreement
 from linkselect.plot.style import MUTED
 from linkselect.report.page import render_page, write_page
 from linkselect.report.pictures import draw_svg, have_matplotlib
-from linkselect.report.summary import plain_text
+from linkselect.report.plain import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from linkselect.arrays import FloatArray
-from linkselect.plot.features import draw_mask, draw_path, draw_scores
+from linkselect.plot.dots import draw_scores
+from linkselect.plot.features import draw_mask, draw_path
 from linkselect.plot.samples import draw_pairs
 from linkselect.plot.style import COLOURS, FAINT, FILL, INK, MUTED, STRESS
 from linkselect.report.schema import (

@@ -9,11 +9,15 @@ __all__ = [
     "CurveSummary",
     "DataSummary",
     "EstimateSummary",
+    "GroupSummary",
+    "HistogramSummary",
     "MaskSummary",
     "MethodSummary",
     "NumberSummary",
     "Parameter",
     "PathSummary",
+    "ProfileSummary",
+    "ProfilesSummary",
     "RankingSummary",
     "Score",
     "Summary",
@@ -177,6 +181,45 @@ class NumberSummary(TypedDict):
     curve: CurveSummary | None
 
 
+class GroupSummary(TypedDict):
+    """The values of one group of samples, or the distances of one kind of pairs, in a feature.
+
+    `quantiles` are those of 5, 25, 50, 75 and 95 %.
+    """
+
+    label: str
+    n: int
+    quantiles: list[float]
+
+
+class HistogramSummary(TypedDict):
+    """How many values there are in equal steps from the lowest to the highest."""
+
+    counts: list[int]
+    low: float
+    high: float
+
+
+class ProfileSummary(TypedDict):
+    """One feature: its groups, or a histogram if there are none."""
+
+    feature: str
+    groups: list[GroupSummary]
+    histogram: HistogramSummary | None
+
+
+class ProfilesSummary(TypedDict):
+    """The best selected features, by class, between pairs, or as they are.
+
+    `n_left_out` counts further selected features, `n_groups_left_out` smaller classes.
+    """
+
+    kind: Literal["classes", "pairs", "none"]
+    n_left_out: int
+    n_groups_left_out: int
+    features: list[ProfileSummary]
+
+
 class Summary(TypedDict):
     """What a report says about a fitted selector."""
 
@@ -192,6 +235,7 @@ class Summary(TypedDict):
     mask: MaskSummary | None
     validation: ValidationSummary | None
     number_of_features: NumberSummary
+    profiles: ProfilesSummary | None
     notes: list[str]
     warnings: list[str]
     seconds: float | None
