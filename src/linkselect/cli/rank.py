@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-from linkselect.cli.choices import Choice, default_method, make_selector, method_named
+from linkselect.cli.choices import (
+    Choice,
+    about_width,
+    default_method,
+    make_selector,
+    method_named,
+)
 from linkselect.cli.errors import InputError
 from linkselect.cli.number_of_features import keep_number, number_typed, prepare_number
 from linkselect.cli.output import (
@@ -28,7 +34,7 @@ from linkselect.cli.output import (
     write_columns,
     write_safely,
 )
-from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, check_values
+from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, settle_values
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.supervision_input import (
     check_pairs,
@@ -36,6 +42,7 @@ from linkselect.cli.supervision_input import (
     explained,
     labelled_rows,
     read_pairs,
+    rows_for,
 )
 from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table
 from linkselect.cli.tables.limits import Budget, readable_size
@@ -71,10 +78,11 @@ def rank(
     Parameters
     ----------
     table
-        CSV, TSV (also .gz), Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight.
+        CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight.
     method
         How to rank; `linkselect methods` lists them. Without it: fisher for labels,
-        consensus_selector for pairs, scgs for some labels, laplacian for none.
+        consensus_selector for pairs, scgs for some labels, laplacian for none. One of another
+        library: package.module:Class.
     n_features
         How many features to keep: a number, a fraction such as 0.1, or auto.
     pairs
@@ -92,16 +100,19 @@ def rank(
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select})
     choice = None if method is None else method_named(method)
-    data = read_table(table, read)
-    links = None if pairs is None else read_pairs(pairs, data.ids is not None)
+    whole = read_table(table, read)
+    links = None if pairs is None else read_pairs(pairs, whole.ids is not None)
     if choice is None:
-        choice = method_named(default_method(labelled_rows(data), links is not None))
+        choice = method_named(default_method(labelled_rows(whole), links is not None))
+    selector = make_selector(choice, settings, seed=seed, scale=prepare.scale)
+    notes = [*whole.notes, *check_pairs(links, whole, pairs)]
+    notes += about_width(choice, settings, prepare.scale)
+    data, prepare, more = _usable(choice.name, selector, whole, links, prepare)
+    notes += more
+    if data.ids is None and len(data.X) < len(whole.X):
+        links = None  # it names rows by numbers that are others now, and is not looked at
     wanted = number_typed(n_features, data)
-    selector = make_selector(choice, settings, seed=seed)
     prepare_number(selector, wanted, len(data.names))
-    notes = check_pairs(links, data, pairs)
-    notes += check_supervision(choice.name, _describe(selector), data, links)
-    check_values(data, prepare.impute)
     if output.shows_progress:
         _show_progress(selector)
     with explained(_options(choice)):
@@ -118,6 +129,7 @@ def rank(
         preparation=prepare.describe(data.is_sparse),
         notes=notes,
         view=output.report is not None,
+        values=data.X,
     )
     output.say_notes([*_doubts(summary), *notes, *fitted.warnings])
     if output.json:
@@ -127,9 +139,20 @@ def rank(
     if output.out is not None:
         _write_ranking(output.out, summary)
     if select is not None:
-        _write_selected(select, fitted.selector, data, read)
+        _write_selected(select, fitted.selector, whole, read)
     if output.report is not None:
         _write_report(output.report, summary)
+
+
+def _usable(
+    name: str, selector: Any, table: Table, links: Any, prepare: Preparation
+) -> tuple[Table, Preparation, list[str]]:
+    """Return the rows and columns that a method can use, how to prepare them, and what to say."""
+    method = _describe(selector)
+    notes = check_supervision(name, method, table, links)
+    data, about_rows = rows_for(name, method, table)
+    data, prepare, about_values = settle_values(data, prepare)
+    return data, prepare, [*notes, *about_rows, *about_values]
 
 
 @dataclass(frozen=True)
@@ -145,7 +168,7 @@ class Fitted:
 def _options(choice: Choice) -> dict[str, str]:
     """Return what to type for each parameter of a method."""
     settings = {name: f"--set {name}=VALUE" for name in choice.parameters}
-    return {**settings, "on_conflict": "--set on_conflict=drop"}
+    return {**settings, "sigma": "--set sigma=auto", "on_conflict": "--set on_conflict=drop"}
 
 
 def _describe(selector: Any) -> Method:
@@ -310,7 +333,8 @@ def _write_ranking(path: Path, summary: Summary) -> None:
 
 
 def _write_selected(path: Path, selector: Any, data: Table, read: Reading) -> None:
-    kept = np.flatnonzero(selector.support_)
+    places = {name: place for place, name in enumerate(data.names)}
+    kept = sorted(places[name] for name in selector.get_feature_names_out())
     X = data.X[:, kept]
     if data.is_sparse:
         _check_dense_size(X.shape, path, data, read)

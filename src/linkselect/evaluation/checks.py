@@ -21,6 +21,13 @@ def check_methods(selectors: Mapping[str, Any]) -> None:
     """Refuse an empty comparison, and a method with the name of the random choice."""
     if not selectors:
         raise GuidedValueError("There is no method to compare.", "Name one or more.")
+    for name, one in selectors.items():
+        if isinstance(one, type) or not (hasattr(one, "fit") and hasattr(one, "get_support")):
+            raise GuidedTypeError(
+                f"The method {name!r} is {one!r}, which is not a selector: it has no fit and "
+                "get_support.",
+                "Pass an object such as FisherScore() or SelectKBest().",
+            )
     if RANDOM in selectors:
         raise GuidedValueError(
             f"A method is called {RANDOM!r}, but that is what features in random order are called "
