@@ -66,7 +66,7 @@ def read_values(
     except (UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
         raise _explain(open_values, layout, (), how, budget.source, error) from error
     try:
-        text, used, notes = _text_columns(open_values, layout, roles, how)
+        text, used, notes = _text_columns(open_values, layout, roles, how, budget.source)
         told = replace(layout, notes=(*layout.notes, *notes))
         return _gather(open_values, told, roles, used, budget, text)
     except MixedColumnError as error:
@@ -89,13 +89,13 @@ def _gather(
 
 
 def _text_columns(
-    open_values: Callable[[], Any], layout: Layout, roles: Roles, how: Reading
+    open_values: Callable[[], Any], layout: Layout, roles: Roles, how: Reading, source: str
 ) -> tuple[set[int], Reading, list[str]]:
     """Find the features that are not numbers in every row; a decimal comma is recognized."""
-    found, odd = _not_numbers(open_values, layout, roles, how)
+    found, odd = _not_numbers(open_values, layout, roles, how, source)
     if how.decimal == "." and layout.separator != "," and odd and is_decimal_comma(odd):
         with_comma = replace(how, decimal=",")
-        still, _ = _not_numbers(open_values, layout, roles, with_comma)
+        still, _ = _not_numbers(open_values, layout, roles, with_comma, source)
         if still < found:
             note = f"commas are read as decimal signs, such as in {shown(min(odd))}."
             return still, with_comma, [note]
@@ -103,7 +103,7 @@ def _text_columns(
 
 
 def _not_numbers(
-    open_values: Callable[[], Any], layout: Layout, roles: Roles, how: Reading
+    open_values: Callable[[], Any], layout: Layout, roles: Roles, how: Reading, source: str
 ) -> tuple[set[int], set[str]]:
     """Return the features with a value that is no number, and such values with a comma."""
     import pyarrow as pa
@@ -111,6 +111,7 @@ def _not_numbers(
 
     found: set[int] = set()
     odd: set[str] = set()
+    breaks = False
     with open_values() as stream:
         for batch in _batches(stream, layout, roles, how, roles.features, nulls=True):
             for place in roles.features:
@@ -123,7 +124,29 @@ def _not_numbers(
                 except pa.ArrowInvalid:
                     found.add(place)
                     odd.update(_with_comma(values))
+                    breaks |= bool(pc.any(pc.match_substring(values, "\n")).as_py())
+    if breaks:
+        _check_quotes(open_values, layout, how, source)
     return found, odd
+
+
+def _check_quotes(
+    open_values: Callable[[], Any], layout: Layout, how: Reading, source: str
+) -> None:
+    """Refuse a quote that never closes: it would take the rest of the file for one value."""
+    line = layout.n_before
+    with open_values() as stream, suppress(UnicodeDecodeError):
+        lines = io.TextIOWrapper(stream, encoding=how.encoding, newline="")
+        reader = csv.reader(lines, delimiter=layout.separator, quotechar=layout.quote, strict=True)
+        try:
+            for _ in reader:
+                line = layout.n_before + reader.line_num
+        except csv.Error as error:
+            if "end of data" in str(error):
+                raise InputError(
+                    f"{source}, line {line + 1}: a quote opens here and never closes, so that the "
+                    "rest of the file would be one value. Close it, or delete it."
+                ) from error
 
 
 def _with_comma(values: pa.Array) -> list[str]:

@@ -224,7 +224,8 @@ def _found_separator(header: str, path: Path, how: Reading) -> str:
     if len(bare.split()) > 1:
         raise InputError(
             f"{path.name}: the first line {shown(header)} has no comma, semicolon, tab or bar. "
-            "If values are separated by single spaces, pass --separator space."
+            "If values are separated by single spaces, pass --separator space; if it is a title, "
+            "delete it."
         )
     return next(sign for sign in ",;" if sign != how.decimal)  # one column: any will do
 
