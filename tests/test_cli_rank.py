@@ -216,7 +216,6 @@ def test_report(rank, tmp_path):
         (["--label", "species", "--max-memory", "1KB"], 1, "too large"),
         (["--label", "species", "--scale", "maxmin"], 2, "minmax"),
         (["--labl", "species"], 2, "--label"),
-        ([], 1, "'species'"),
     ],
 )
 def test_mistakes_are_answered(arguments, code, words, rank):

@@ -109,7 +109,7 @@ def rank(
     notes += about_width(choice, settings, prepare.scale)
     data, prepare, more = _usable(choice.name, selector, whole, links, prepare)
     notes += more
-    if data.ids is None and len(data.X) < len(whole.X):
+    if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
     wanted = number_typed(n_features, data)
     prepare_number(selector, wanted, len(data.names))
