@@ -14,7 +14,7 @@ from linkselect.plot.style import FILL, INK, MUTED, STRESS, calm
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_number", "number_ticks"]
+__all__ = ["draw_number", "draw_ranked_scores", "number_ticks"]
 
 MOST_TICKS = 6
 
@@ -49,6 +49,8 @@ def draw_number(
         )
     ax.axvline(n_selected, color=STRESS, linestyle=":", linewidth=1.2)
     _name_selected(ax, x, n_selected)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.1 * (high - low))  # room for the number
     ax.set_xscale("log")
     ax.set_xticks(number_ticks(counts), [f"{tick:,}" for tick in number_ticks(counts)])
     ax.minorticks_off()
@@ -57,17 +59,43 @@ def draw_number(
     calm(ax, "y")
 
 
+def draw_ranked_scores(
+    ax: Axes, values: FloatArray, n_selected: int, greater_is_better: bool
+) -> None:
+    """Draw the scores in the order of their ranks, better upwards, and mark the last one kept."""
+    ranks = np.arange(1, len(values) + 1)
+    known = np.isfinite(values)
+    # More points than that are not seen.
+    some = np.unique(np.geomspace(1, len(values), 400).astype(np.intp)) - 1
+    some = some[known[some]]
+    ax.plot(ranks[some], values[some], color=FILL, linewidth=1.4)
+    ax.axvline(n_selected, color=STRESS, linestyle=":", linewidth=1.2)
+    low, high = ax.get_ylim()
+    room = 0.1 * (high - low)
+    ax.set_ylim((low, high + room) if greater_is_better else (high, low - room))
+    _name_selected(ax, ranks[[0, -1]].astype(float), n_selected)
+    ax.set_xscale("log")
+    last = len(values)
+    ticks = [tick for tick in (1, 10, 100, 1000, 10_000, 100_000) if tick < 0.6 * last] + [last]
+    ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set_xlabel("rank", color=INK)
+    direction = "larger" if greater_is_better else "smaller"
+    ax.set_ylabel(f"score ({direction} is better)", color=INK)
+    calm(ax, "y")
+
+
 def _name_selected(ax: Axes, x: FloatArray, n_selected: int) -> None:
     # On the side that has more room.
     right = np.log(n_selected / x[0]) <= 0.5 * np.log(x[-1] / x[0])
     ax.annotate(
         f"{n_selected:,} kept",
-        (n_selected, 0.03),
+        (n_selected, 0.98),
         xycoords=("data", "axes fraction"),
         xytext=(4 if right else -4, 0),
         textcoords="offset points",
         ha="left" if right else "right",
-        va="bottom",
+        va="top",
         fontsize="small",
         color=INK,
     )

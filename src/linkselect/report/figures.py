@@ -11,7 +11,7 @@ from linkselect.plot.features import draw_path
 from linkselect.plot.methods import curves, draw_agreement
 from linkselect.plot.number import draw_number
 from linkselect.plot.paper import INCHES, Width, add_caption, letter, paper_style
-from linkselect.report.pictures import numbers
+from linkselect.report.report_pictures import numbers
 from linkselect.report.schema import Summary
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _draw_second(ax: Axes, summary: Summary) -> None:
             curve["mean"],
             curve["standard_error"],
             n_selected,
-            f"held-out {curve['measure']}",
+            f"held-out {curve['measure'].removeprefix('1-NN ')}",
         )
         return
     path = summary["path"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 __all__ = [
+    "SCHEMA_VERSION",
     "ClassSize",
     "CurveSummary",
     "DataSummary",
@@ -27,15 +28,21 @@ __all__ = [
     "ViewSummary",
 ]
 
+# Grows by one when a key changes its meaning or goes; new keys may come at any time.
+SCHEMA_VERSION = 1
+
 # JSON holds neither NaN nor infinity: None is no score, "inf" and "-inf" are infinite ones.
-Score = float | str | None
+Score = float | Literal["inf", "-inf"] | None
 
 
 class Parameter(TypedDict):
-    """One parameter of the method; `usual` if it has its default."""
+    """One parameter of the method; `usual` if it has its default.
+
+    The value is a number, a truth value, null or text; anything else is written as in Python.
+    """
 
     name: str
-    value: str
+    value: float | bool | str | None
     usual: bool
 
 
@@ -223,6 +230,7 @@ class ProfilesSummary(TypedDict):
 class Summary(TypedDict):
     """What a report says about a fitted selector."""
 
+    schema_version: int
     source: str | None
     call: str
     version: dict[str, str]

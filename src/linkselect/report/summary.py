@@ -23,6 +23,7 @@ from linkselect.report.number import describe_number
 from linkselect.report.plain import MOST_LISTED, plain_number, plain_text
 from linkselect.report.profiles import describe_profiles
 from linkselect.report.schema import (
+    SCHEMA_VERSION,
     DataSummary,
     MaskSummary,
     MethodSummary,
@@ -37,6 +38,7 @@ from linkselect.report.schema import (
 )
 from linkselect.report.supervision import describe_supervision
 from linkselect.report.validation import describe_validation, warning_of
+from linkselect.selectors.foreign import Ranked
 from linkselect.selectors.method import describe
 from linkselect.views import check_shape, pair_rows, two_dimensional_view
 
@@ -113,7 +115,8 @@ def summarize(
     Returns
     -------
     dict
-        `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`, `path`, `view`,
+        `schema_version`, `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`,
+        `path`, `view`,
         `mask`, `validation`, `number_of_features`, `profiles`, `notes`, `warnings` and `seconds`;
         `linkselect.report.schema.Summary` has the type of each.
 
@@ -139,6 +142,7 @@ def summarize(
         notes = _ignored(type(selector).__name__, (y, used_y), (pairs, used_pairs))
     found, doubts = _describe_validation(selector, validation)
     return {
+        "schema_version": SCHEMA_VERSION,
         "source": None if source is None else plain_text(source),
         "call": plain_text(call or _python_call(selector, used_y, used_pairs, sample_ids)),
         "version": _versions(),
@@ -210,14 +214,25 @@ def _versions() -> dict[str, str]:
     }
 
 
+def _plain_value(value: Any) -> float | bool | str | None:
+    """Return a parameter as JSON can hold it; what is no number, truth value or text as code."""
+    if value is None or isinstance(value, bool | str):
+        return plain_text(value) if isinstance(value, str) else value
+    if isinstance(value, int | float | np.number) and np.isfinite(value):
+        return value.item() if isinstance(value, np.number) else value
+    return plain_text(repr(value))
+
+
 def _describe_method(selector: Any) -> MethodSummary:
+    method, n_selected = describe(selector), int(selector.get_support().sum())
+    if isinstance(selector, Ranked):  # it only adds a ranking to a selector of another library
+        selector = selector.estimator_
     kind = type(selector)
-    method = describe(selector)
     usual = {} if method.wraps else kind().get_params(deep=False)
     parameters: list[Parameter] = [
         {
             "name": name,
-            "value": plain_text(repr(value)),
+            "value": _plain_value(value),
             "usual": name in usual and repr(usual[name]) == repr(value),
         }
         for name, value in selector.get_params(deep=False).items()
@@ -227,7 +242,7 @@ def _describe_method(selector: Any) -> MethodSummary:
         "about": (kind.__doc__ or "").strip().split("\n")[0],
         "parameters": parameters,
         "greater_is_better": method.greater_is_better,
-        "n_selected": int(selector.get_support().sum()),
+        "n_selected": n_selected,
     }
 
 
