@@ -349,10 +349,14 @@ def _progress(steps: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
 
 
 def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) -> dict[str, Any]:
+    """Collect what was done and found, as plain data: a `ComparisonRecord`."""
+    from linkselect.report.schema import SCHEMA_VERSION
+
     rankings = {
         name: [data.names[place] for place in order] for name, order in found.rankings.items()
     }
     return {
+        "schema_version": SCHEMA_VERSION,
         "source": data.source,
         "classes": data.classes,
         "preparation": preparation,
