@@ -14,7 +14,7 @@ from linkselect.plot.style import FILL, INK, MUTED, STRESS, calm
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_number", "draw_ranked_scores", "number_ticks"]
+__all__ = ["draw_number", "draw_ranked_scores", "number_ticks", "spread_numbers"]
 
 MOST_TICKS = 6
 
@@ -51,9 +51,7 @@ def draw_number(
     _name_selected(ax, x, n_selected)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.1 * (high - low))  # room for the number
-    ax.set_xscale("log")
-    ax.set_xticks(number_ticks(counts), [f"{tick:,}" for tick in number_ticks(counts)])
-    ax.minorticks_off()
+    spread_numbers(ax, counts)
     ax.set_xlabel("number of features", color=INK)
     ax.set_ylabel(measure, color=INK)
     calm(ax, "y")
@@ -83,6 +81,14 @@ def draw_ranked_scores(
     direction = "larger" if greater_is_better else "smaller"
     ax.set_ylabel(f"score ({direction} is better)", color=INK)
     calm(ax, "y")
+
+
+def spread_numbers(ax: Axes, counts: Sequence[int]) -> None:
+    """Let the axis of numbers of features grow by factors, as the numbers do."""
+    ax.set_xscale("log")
+    ticks = number_ticks(counts)
+    ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    ax.minorticks_off()
 
 
 def _name_selected(ax: Axes, x: FloatArray, n_selected: int) -> None:

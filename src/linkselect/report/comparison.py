@@ -12,6 +12,7 @@ import linkselect
 from linkselect.evaluation.significance import p_text
 from linkselect.messages import GuidedValueError
 from linkselect.plot.methods import curves, draw_agreement, legend_below
+from linkselect.plot.number import spread_numbers
 from linkselect.plot.style import MUTED
 from linkselect.report.page import render_page, write_page
 from linkselect.report.pictures import draw_both, have_matplotlib
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from linkselect.evaluation.measure import Measure
     from linkselect.evaluation.result import Comparison
 
-__all__ = ["comparison_page", "write_comparison"]
+__all__ = ["comparison_page", "spread_if_wide", "write_comparison"]
+
+# The largest number of features over the smallest one.
+WIDE_RANGE = 20
 
 
 def comparison_page(
@@ -161,9 +165,17 @@ def _pictures(found: Comparison) -> dict[str, str]:
     return drawn
 
 
+def spread_if_wide(ax: Axes, measure: Measure) -> None:
+    """Let the axis of numbers of features grow by factors, if they span a large one."""
+    counts = measure.curves[measure.leader].n_features.tolist()
+    if counts[-1] >= WIDE_RANGE * counts[0] and counts == sorted(counts):
+        spread_numbers(ax, counts)
+
+
 def _draw_curves(measure: Measure) -> str:
     def draw(ax: Axes, slim: bool) -> None:
         curves(measure.curves, ax=ax)
+        spread_if_wide(ax, measure)
         ax.set_ylabel(measure.name)
         ax.axhline(measure.with_all, color=MUTED, linewidth=1.0, dashes=(2, 3))
         if slim:

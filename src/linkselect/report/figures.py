@@ -8,9 +8,10 @@ import numpy as np
 
 from linkselect.plot.dots import draw_scores
 from linkselect.plot.features import draw_path
-from linkselect.plot.methods import curves, draw_agreement
+from linkselect.plot.methods import curves, draw_agreement, legend_below
 from linkselect.plot.number import draw_number
 from linkselect.plot.paper import INCHES, Width, add_caption, letter, paper_style
+from linkselect.report.comparison import spread_if_wide
 from linkselect.report.report_pictures import numbers
 from linkselect.report.schema import Summary
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from linkselect.evaluation.measure import Measure
     from linkselect.evaluation.result import Comparison
 
-__all__ = ["comparison_figure", "figure_caption", "ranking_figure"]
+__all__ = ["comparison_caption", "comparison_figure", "figure_caption", "ranking_figure"]
 
 MOST_FEATURES = 20
 INCHES_PER_FEATURE = 0.155
@@ -130,17 +131,36 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
     second = len(found.methods) > 1
     side = 1.1 + 0.24 * len(found.methods)
     with paper_style():
-        axes = _panels(width, 2.7, side if second else 0.0)
+        axes = _panels(width, 2.4 + 0.09 * len(found.methods), side if second else 0.0)
         _draw_measure(axes[0], found.measures[0])
         if second:
             correlation, overlap = np.array(found.spearman), np.array(found.overlap)
             draw_agreement(axes[1], list(found.methods), correlation, overlap, found.top)
-        _finish(axes, " ".join(found.summary))
+            axes[1].set_xlabel("")  # the caption says it
+        _finish(axes, comparison_caption(found))
     return _figure_of(axes[0])
+
+
+def comparison_caption(found: Comparison) -> str:
+    """Say what the figure of a comparison shows."""
+    measure = found.measures[0]
+    what = "Test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs"
+    text = (
+        f"{what} by the number of features, mean over {len(measure.all_features)} runs; a band is "
+        "one standard deviation to either side."
+    )
+    if len(found.methods) > 1:
+        text += (
+            f" Agreement of the rankings: above the diagonal the share of the best {found.top} "
+            "features in common, below it Spearman's rank correlation."
+        )
+    return text
 
 
 def _draw_measure(ax: Axes, measure: Measure) -> None:
     curves(measure.curves, ax=ax)
+    legend_below(ax, 2)
+    spread_if_wide(ax, measure)
     ax.set_ylabel("test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs")
 
 
