@@ -17,6 +17,7 @@ from cyclopts import Parameter
 from linkselect.cli.choices import Choice, about_width, make_selector, method_named, parts_of
 from linkselect.cli.comparison_output import as_text, write, write_report
 from linkselect.cli.errors import InputError, UsageError, problem_of
+from linkselect.cli.figures import write_comparison_figure
 from linkselect.cli.output import DEFAULT_OUTPUT, Output, say, say_json
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
 from linkselect.cli.supervision_input import (
@@ -165,6 +166,9 @@ def compare(
         write(output.out, found, record)
     if output.report is not None:
         write_report(output.report, found, data, record["call"])
+    if output.figure is not None:
+        write_comparison_figure(output.figure, found, output.figure_width)
+    output.say_written()
 
 
 def _chosen(names: str | None, known: str) -> list[Choice]:
