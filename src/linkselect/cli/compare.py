@@ -18,10 +18,11 @@ from linkselect.cli.choices import Choice, about_width, make_selector, method_na
 from linkselect.cli.comparison_output import as_text, write, write_report
 from linkselect.cli.errors import InputError, UsageError, problem_of
 from linkselect.cli.figures import write_comparison_figure
-from linkselect.cli.output import DEFAULT_OUTPUT, Output, say, say_json
+from linkselect.cli.output import DEFAULT_OUTPUT, Output, say, say_json, warned
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
 from linkselect.cli.supervision_input import (
     about_rows,
+    blamed,
     check_pairs,
     check_supervision,
     explained,
@@ -144,17 +145,18 @@ def compare(
     if links is not None and on_conflict == "drop":
         notes += _contradicted(links)
         links = links.without_conflicts()
-    found, caught = _measure(
-        selectors,
-        data,
-        _Steps(data.labels is not None, show_bar=output.shows_progress),
-        how,
-        seed,
-        pairs=links,
-        n_features=_numbers(n_features, data),
-        top=_top(top, data),
-        prepare=prepare.transformer(data.is_sparse),
-    )
+    with blamed(choices):
+        found, caught = _measure(
+            selectors,
+            data,
+            _Steps(data.labels is not None, show_bar=output.shows_progress),
+            how,
+            seed,
+            pairs=links,
+            n_features=_numbers(n_features, data),
+            top=_top(top, data),
+            prepare=prepare.transformer(data.is_sparse),
+        )
     notes += caught
     record = _record(found, data, prepare.describe(data.is_sparse), notes)
     output.say_notes(notes)
@@ -261,7 +263,7 @@ def _measure(
             track=steps,
             **options,
         )
-    return found, list(dict.fromkeys(str(one.message) for one in caught))
+    return found, warned(caught)
 
 
 def _numbers(text: str | None, data: Table) -> list[int] | None:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -25,10 +25,13 @@ __all__ = [
     "say_json",
     "text_table",
     "to_json",
+    "warned",
     "write_columns",
     "write_safely",
 ]
 
+# A sentence at the end that names something of scikit-learn.
+_PYTHON = re.compile(r"(?<=\.) [A-Z][^.]*sklearn\.[\w.]*\(\)\.$")
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
 PAGE_FILES = (".html", ".htm")
@@ -117,6 +120,12 @@ def say_json(value: Any) -> None:
     plain = (sys.stdout.encoding or "").lower().startswith("utf")
     text = json.dumps(_plain(value), indent=2, ensure_ascii=not plain, allow_nan=False)
     print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def warned(caught: Iterable[Any]) -> list[str]:
+    """Return warnings of the library, each once, without what they say to write in Python."""
+    texts = (str(one.message) for one in caught)
+    return list(dict.fromkeys(_PYTHON.sub("", text) for text in texts))
 
 
 def _visible(found: re.Match[str]) -> str:

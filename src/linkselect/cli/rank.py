@@ -32,12 +32,14 @@ from linkselect.cli.output import (
     say_json,
     text_table,
     to_json,
+    warned,
     write_columns,
     write_safely,
 )
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, settle_values
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.supervision_input import (
+    blamed,
     check_pairs,
     check_supervision,
     explained,
@@ -118,7 +120,7 @@ def rank(
     prepare_number(selector, wanted, len(data.names))
     if output.shows_progress:
         _show_progress(selector)
-    with explained(_options(choice)):
+    with explained(_options(choice)), blamed([choice]):
         fitted = _fit(selector, data, links, prepare.transformer(data.is_sparse))
     track = _progress if output.shows_progress else iter
     number = _keep_number(fitted, wanted, data, links, seed, track)
@@ -201,7 +203,7 @@ def _fit(selector: Any, data: Table, links: Any, transformer: Any) -> Fitted:
         seconds = time.perf_counter() - start
     # A name for each column, as if X had been a frame: the report shows them.
     selector.feature_names_in_ = np.array(data.names, dtype=object)
-    return Fitted(selector, X, seconds, list(dict.fromkeys(str(one.message) for one in caught)))
+    return Fitted(selector, X, seconds, warned(caught))
 
 
 def _keep_number(

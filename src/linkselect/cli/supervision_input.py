@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkselect.cli.choices import methods
+from linkselect.cli.choices import Choice, methods
 from linkselect.cli.errors import InputError, UsageError, problem_of, shown
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables import Table
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "about_rows",
     "absent_ids",
+    "blamed",
     "check_pairs",
     "check_supervision",
     "explained",
@@ -47,8 +48,9 @@ def about_rows(name: str, method: Method, table: Table) -> list[str]:
     if method.sees != "labels" or labelled_rows(table) != "some":
         return []
     n_labelled = int((table.codes() >= 0).sum())
+    need, work = ("need", "they work") if " and " in name else ("needs", "it works")
     return [
-        f"{name} needs a label in every row, so it works on the {n_labelled:,} labelled rows of "
+        f"{name} {need} a label in every row, so {work} on the {n_labelled:,} labelled rows of "
         f"{len(table.codes()):,}. Methods that use the others too: {', '.join(_for_some_labels())}."
     ]
 
@@ -240,6 +242,25 @@ def explained(options: Mapping[str, str]) -> Iterator[None]:
     except ValueError as error:
         at_fault = getattr(error, "parameter", "")
         way_out = f" Set it by {options[at_fault]}." if at_fault in options else ""
+        if "requires y" in str(error):
+            way_out = " Name the column of labels by --label COLUMN."
         if at_fault == "X":
             way_out = " Scale the features by --scale minmax, or leave some out by --drop."
         raise InputError(problem_of(error) + way_out) from error
+
+
+@contextmanager
+def blamed(choices: Sequence[Choice]) -> Iterator[None]:
+    """Tell apart what fails in a method of another library: it is not a fault of ours."""
+    foreign = [choice.name for choice in choices if not choice.is_ours]
+    try:
+        yield
+    except (ValueError, InputError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        if not foreign:
+            raise
+        raise InputError(
+            f"{' or '.join(foreign)}, which is not a method of linkselect, failed: "
+            f"{type(error).__name__}: {error}. --debug shows where."
+        ) from error
