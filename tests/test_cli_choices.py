@@ -1,10 +1,18 @@
 import json
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 from iris_table import write_iris
 from linkselect.cli import run
-from linkselect.cli.choices import command_name, make_selector, methods
+from linkselect.cli.choices import (
+    command_name,
+    make_selector,
+    method_named,
+    methods,
+    parts_of,
+)
 
 
 @pytest.fixture
@@ -32,13 +40,13 @@ def parameters(text):
 
 def test_settings_reach_the_method(rank):
     code, text, _ = rank(*RELIEFF, "--set", "n_neighbors=3", "--json")
-    assert {"name": "n_neighbors", "value": "3", "usual": False} in parameters(text)
+    assert {"name": "n_neighbors", "value": 3, "usual": False} in parameters(text)
     code, text, _ = rank(
         "--label", "species", "--method", "constrained-laplacian", "--set", "variant=2014",
         "--set", "sigma=auto", "--json",
     )  # fmt: skip
     assert code == 0
-    assert {"name": "variant", "value": "'2014'", "usual": False} in parameters(text)
+    assert {"name": "variant", "value": "2014", "usual": False} in parameters(text)
     code, text, _ = rank(
         "--label", "species", "--method", "stable_selector", "--set", "estimator=fisher",
         "--set", "n_resamples=5", "--json",
@@ -46,11 +54,118 @@ def test_settings_reach_the_method(rank):
     assert code == 0
 
 
-def test_every_method_runs(rank):
+@pytest.mark.parametrize("scale", ["minmax", "standard"])
+def test_every_method_runs_on_every_scale(scale, rank):
     for name, method in methods().items():
         more = ["--set", "estimator=variance"] if method.needs == "another method" else []
-        code, _, errors = rank("--label", "species", "--method", name, "--json", *more)
+        more += ["--scale", scale, "--no-validate", "--n-features", "2", "--json"]
+        code, _, errors = rank("--label", "species", "--method", name, *more)
         assert code == 0, (name, errors)
+
+
+@pytest.mark.parametrize("method", ["compensated_laplacian", "similarity_constraint"])
+def test_the_width_adapts_to_another_scale(method, tmp_path, capsys):
+    """Far apart in 800 features of variance 1, where a width of 1 sees nothing."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 800)), np.arange(30) % 2
+    X[:, :3] += 4 * y[:, None]
+    np.savez(tmp_path / "t.npz", X=X, y=y)
+    call = ["rank", str(tmp_path / "t.npz"), "--label", "y", "--scale", "standard", "--n-features"]
+    call += ["3", "--no-validate", "--json", "--method", method]
+    assert run(call) == 0
+    text, errors = capsys.readouterr()
+    assert f"Note: {method}: the width sigma follows the distances between rows" in errors
+    assert set(json.loads(text)["ranking"]["feature"][:3]) == {"x0", "x1", "x2"}
+    if method == "compensated_laplacian":
+        assert run([*call, "--set", "sigma=1"]) == 1
+        assert "Set it by --set sigma=auto." in capsys.readouterr().err
+
+
+def test_variance_cannot_rank_what_is_standardised(rank):
+    code, _, errors = rank("--drop", "species", "--method", "variance", "--scale", "standard")
+    assert (code, "every feature has variance 1" in errors) == (0, True)
+
+
+OWN = '''
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+
+class Widest(SelectorMixin, BaseEstimator):
+    """Keep the feature with the largest values."""
+
+    def __init__(self, power=1):
+        self.power = power
+
+    def fit(self, X, y=None):
+        self.scores_ = (X ** self.power).sum(axis=0)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def _get_support_mask(self):
+        return self.scores_ == self.scores_.max()
+
+class Broken(Widest):
+    """Fail."""
+
+    def fit(self, X, y=None):
+        return self.nothing
+
+no_class = Widest()
+'''
+
+
+def test_a_method_of_ones_own(rank, tmp_path, monkeypatch):
+    (tmp_path / "own_methods_16.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    own = ("--label", "species", "--method", "own_methods_16:Widest", "--scale", "none", "--json")
+    code, text, errors = rank(*own, "--set", "power=2")
+    assert (code, errors) == (0, "")
+    found = json.loads(text)
+    assert found["method"]["name"] == "Widest"
+    assert found["method"]["about"] == "Keep the feature with the largest values."
+    assert {"name": "power", "value": 2, "usual": False} in parameters(text)
+    X = load_iris().data
+    scores = sorted((X**2).sum(axis=0), reverse=True)
+    np.testing.assert_allclose(found["ranking"]["score"], scores)
+    code, _, errors = rank("--label", "species", "--method", "own_methods_16:Broken")
+    assert code == 1
+    assert "Broken, which is not a method of linkselect, failed: AttributeError" in errors
+    for name, words in (
+        ("own_methods_16:Narrowest", "own_methods_16 has no 'Narrowest'."),
+        ("own_methods_16:no_class", "not a class of selectors"),
+        ("no_such_module_16:Widest", "a file in the current folder"),
+        ("sklearn.svm:LinearSVC", "needs fit and get_support"),
+        ("sklearn.feature_selection:SelectKBst", "Did you mean 'SelectKBest'?"),
+        ("relieff(n_neighbors=3", "bracket is not closed"),
+    ):
+        code, _, errors = rank("--label", "species", "--method", name)
+        assert (code, words in errors) == (2, True), errors
+
+
+def test_methods_of_scikit_learn(rank):
+    known = ("--label", "species", "--json", "--n-features", "2", "--no-validate", "--method")
+    code, text, _ = rank(*known, "sklearn.feature_selection:SelectKBest")
+    assert code == 0
+    assert json.loads(text)["ranking"]["feature"][:2] == ["petal length", "petal width"]
+    rfe = "sklearn.feature_selection:RFE"
+    code, _, errors = rank(*known, rfe)
+    assert code == 2
+    assert f"RFE needs estimator. Write --method '{rfe}(estimator=sklearn.linear_model:" in errors
+    code, text, _ = rank(*known, f"{rfe}(estimator=sklearn.tree:DecisionTreeClassifier)")
+    assert code == 0
+    assert "petal width" in json.loads(text)["ranking"]["feature"][:2]
+    code, _, errors = rank("--drop", "species", "--method", "sklearn.feature_selection:SelectKBest")
+    assert code == 1
+    assert "--label" in errors
+
+
+def test_parameters_after_the_name():
+    choice = method_named("relieff(n_neighbors=3, n_jobs=1)")
+    assert choice.name == "relieff(n_neighbors=3, n_jobs=1)"
+    assert make_selector(choice, ()).n_neighbors == 3
+    assert make_selector(choice, ["n_neighbors=4"]).n_neighbors == 4
+    assert parts_of("a(b=1,c=2),d") == ["a(b=1,c=2)", "d"]
 
 
 def test_names_of_methods():

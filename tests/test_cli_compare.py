@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 from sklearn.datasets import load_iris
@@ -258,3 +259,58 @@ def test_identical_rows(tmp_path, capsys):
     text = capsys.readouterr().out
     assert code == 0
     assert "variance cannot be shown to beat a random choice of features (0.50)" in text
+
+
+def test_methods_with_parameters_and_of_scikit_learn(compare):
+    kbest = "sklearn.feature_selection:SelectKBest"
+    rfe = "sklearn.feature_selection:RFE(estimator=sklearn.tree:DecisionTreeClassifier)"
+    methods = f"fisher,{kbest},{rfe},relieff(n_neighbors=3),redundancy(estimator=laplacian)"
+    code, text, errors = compare("--label", "species", "--methods", methods, "--json")
+    assert code == 0, errors
+    found = json.loads(text)
+    assert found["methods"] == [
+        "fisher",
+        "SelectKBest",
+        rfe,
+        "relieff(n_neighbors=3)",
+        "redundancy(estimator=laplacian)",
+    ]
+    # The F statistic and the Fisher score order features the same.
+    assert found["rankings"]["SelectKBest"] == found["rankings"]["fisher"]
+
+
+def test_methods_that_need_all_labels_say_on_which_rows_they_work(compare, tmp_path):
+    path = tmp_path / "iris.csv"
+    lines = path.read_text().splitlines()
+    lines[1:] = [
+        line if i % 3 else line.rsplit(",", 1)[0] + ",NA" for i, line in enumerate(lines[1:])
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    code, text, errors = compare("--label", "species", "--methods", "fisher,relieff,lsdf", "--json")
+    assert code == 0
+    assert errors.splitlines() == [
+        "Note: 50 of 150 labels are missing (50 'NA'); these rows count as unlabelled.",
+        "Note: fisher and relieff need a label in every row, so they work on the 100 labelled rows "
+        "of 150. Methods that use the others too: compensated_laplacian, lsdf, scgs, "
+        "similarity_constraint.",
+    ]
+    assert json.loads(text)["saw"]["fisher"] == "the labels of 100 samples"
+
+
+def test_the_width_adapts_in_a_comparison(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "t.npz", X=rng.normal(size=(40, 900)), y=np.arange(40) % 2)
+    call = [
+        "compare",
+        str(tmp_path / "t.npz"),
+        "--label",
+        "y",
+        "--splits",
+        "2",
+        "--scale",
+        "standard",
+    ]
+    assert run([*call, "--methods", "compensated_laplacian"]) == 0
+    assert "the width sigma follows the distances" in capsys.readouterr().err
+    assert run([*call, "--methods", "compensated_laplacian(sigma=1)"]) == 1
+    assert "Set it by METHOD(sigma=auto)." in capsys.readouterr().err

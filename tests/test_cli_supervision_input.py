@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler
 
 from iris_table import write_iris
-from linkselect import ConsensusSelector, Pairs
+from linkselect import ConsensusSelector, FisherScore, Pairs
 from linkselect.cli import run
 from linkselect.cli.errors import InputError
 from linkselect.cli.supervision_input import explained
@@ -103,8 +103,19 @@ def test_some_labels(iris, rank):
         "partial labels",
         15,
     )
-    code, _, errors = rank("--label", "species", "--method", "fisher")
-    assert (code, "135 of 150 rows have no label" in errors, "lsdf" in errors) == (1, True, True)
+    code, text, errors = rank("--label", "species", "--method", "fisher", "--json")
+    assert code == 0
+    assert errors.startswith(
+        "Note: fisher needs a label in every row, so it works on the 15 labelled rows of 150. "
+        "Methods that use the others too: compensated_laplacian, lsdf, "
+    )
+    # And nothing else: not the range, nor the median of the others.
+    X, y = load_iris(return_X_y=True)
+    few = np.arange(150) % 10 == 0
+    expected = FisherScore().fit(MinMaxScaler().fit_transform(X[few]), y[few])
+    found = json.loads(text)
+    np.testing.assert_allclose(found["ranking"]["score"], expected.scores_[expected.order_])
+    assert (found["data"]["n_samples"], found["supervision"]["n_samples"]) == (15, 15)
 
 
 def test_what_is_not_used_is_said(rank, tmp_path):
@@ -144,14 +155,34 @@ def test_a_method_for_labels_that_works_with_some(iris, rank):
     code, text, errors = rank(*arguments)
     assert code == 0, errors
     assert json.loads(text)["supervision"]["n_samples"] == 75
-    assert rank("--label", "species", "--method", "relieff")[0] == 1
+    code, text, errors = rank("--label", "species", "--method", "relieff")
+    assert (code, "75 labelled rows of 150" in errors) == (0, True)
 
 
 def test_a_label_like_nothing_is_noticed(tmp_path, capsys):
     path = tmp_path / "t.csv"
-    path.write_text("x,y\n1,None\n2,a\n4,a\n5,None\n")
+    path.write_text("x,y\n1,None\n2,a\n4,a\n5,None\n6,b\n7,b\n")
+    assert run(["rank", str(path), "--label", "y", "--method", "fisher"]) == 0
+    assert "2 of 6 labels are missing (2 'None')" in capsys.readouterr().err
+    path.write_text("x,y\n1,-1\n2,0\n4,0\n5,-1\n6,1\n7,1\n")
     assert run(["rank", str(path), "--label", "y"]) == 0
-    assert "--unlabelled None" in capsys.readouterr().err
+    assert "--unlabelled -1" in capsys.readouterr().err
+
+
+def test_numbers_as_labels_are_cut_into_classes(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,age\n" + "".join(f"{i % 9},{20 + i % 68}\n" for i in range(200)))
+    call = ["rank", str(path), "--label", "age", "--no-validate"]
+    assert run(call) == 1
+    assert "a measurement, not 68 classes." in capsys.readouterr().err
+    assert run([*call, "--bins", "3", "--json"]) == 0
+    classes = json.loads(capsys.readouterr().out)["supervision"]["classes"]
+    assert [one["label"] for one in classes] == ["<= 42", "> 42 to 64", "> 64"]
+    assert max(one["count"] for one in classes) - min(one["count"] for one in classes) <= 5
+    assert run([*call, "--bins", "all", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["supervision"]["n_classes"] == 68
+    assert run([*call, "--bins", "one"]) == 2
+    assert "--bins one: write a number of classes" in capsys.readouterr().err
 
 
 def test_a_parameter_of_a_method_is_set_by_set(tmp_path, capsys):
@@ -177,7 +208,7 @@ def test_a_method_around_another_sees_what_that_one_sees(iris, rank, tmp_path):
     assert "the labels are not used" in errors
     iris.write_text(iris.read_text().replace("2,setosa", "2,"))
     code, _, errors = rank("--label", "species", *around, *fisher)
-    assert (code, "rows have no label" in errors) == (1, True)
+    assert (code, "stable_selector needs a label in every row" in errors) == (0, True)
 
 
 def test_the_way_out_is_that_of_the_command_line():

@@ -1,6 +1,7 @@
 """Tables of every format, good and bad, read from real files."""
 
 import contextlib
+import datetime
 import gzip
 import os
 import pickle
@@ -144,12 +145,26 @@ def test_semicolons_decimal_commas_and_a_byte_order_mark(text, tmp_path):
 
 def test_a_decimal_comma_is_recognized(tmp_path):
     path = write(tmp_path / "t.csv", "x;y\n1,5;2\n2,5;3\n")
-    refused(path, "'1,5'", "--decimal", "line 2")
+    table = read_table(path)
+    np.testing.assert_array_equal(table.X, [[1.5, 2], [2.5, 3]])
+    assert table.notes == ("commas are read as decimal signs, such as in '1,5'.",)
+    # Three digits may be thousands, and a point elsewhere speaks against it.
+    refused(write(path, "x;y\n1,500;2\n2,500;3\n"), "line 2", "'1,500'", "--decimal")
+    refused(write(path, "x;y\n1,5;2.5\n2,5;3\n"), "line 2", "'x'", "'1,5'", "--decimal")
 
 
 def test_missing_values_become_nan(tmp_path):
-    path = write(tmp_path / "t.csv", "x,y\n1,\nNA,2\n?,nan\n")
-    np.testing.assert_array_equal(read_table(path).X, [[1, np.nan], [np.nan, 2], [np.nan, np.nan]])
+    path = write(tmp_path / "t.csv", "x,y\n1,\n?,nan\nNA,2\n")
+    np.testing.assert_array_equal(read_table(path).X, [[1, np.nan], [np.nan, np.nan], [np.nan, 2]])
+    table = read_table(write(path, "x,y\n1,n.d.\n-999,2\n"), Reading(missing=("n.d.", "-999")))
+    np.testing.assert_array_equal(table.X, [[1, np.nan], [np.nan, 2]])
+
+
+def test_empty_rows_at_the_end_are_left_out(tmp_path):
+    path = write(tmp_path / "t.csv", "x,y,kind\n1,2,a\n,,\n3,4,a\n,,\n,,\n")
+    table = read_table(path, Reading(label="kind"))
+    assert (len(table.X), table.labels.tolist()) == (3, ["a", None, "a"])
+    assert table.notes == ("left out 2 rows without any value at the end.",)
 
 
 def test_quoted_names_and_values(tmp_path):
@@ -204,8 +219,7 @@ def test_many_blocks(tmp_path):
         ("x,y\n1,2\n1\n", ["line 3", "1 values"]),
         ("x,y\n1,2\n3,tall\n", ["line 3", "'y'", "'tall'", "--drop"]),
         ("x,y\n1,2\n3,1_000\n", ["line 3", "'1_000'"]),
-        ("x,y,x\n1,2,3\n", ["'x'", "2 times", "columns 1, 3"]),
-        (",x\n0,1\n1,2\n", ["column 1 has no name", "--id-column ''"]),
+        (",x\n0,1\n0,2\n", ["column 1 has no name", "--drop ''"]),
         ("x y z\n1 2 3\n", ["--separator space"]),
         ("x,y\n1,2\n3,\0\n", ["line 3"]),
         ('x,y\n1,2\n3,"4\n5,6\n', ["line"]),
@@ -280,20 +294,25 @@ def test_columns_of_other_types(kind, tmp_path):
         save(pa.table({"x": [1, 2, 3], "odd": column}), str(path))
         return read_table(path, Reading(**how))
 
-    assert table([True, None, False]).X.tolist()[0] == [1, 1]
+    np.testing.assert_array_equal(table([True, None, False], encode=True).X[:, 1], [1, np.nan, 0])
+    np.testing.assert_array_equal(table(["1.5", None, " 2"]).X[:, 1], [1.5, np.nan, 2])
     np.testing.assert_array_equal(table(pa.array([1, None, 3])).X[:, 1], [1, np.nan, 3])
     np.testing.assert_array_equal(table(pa.nulls(3)).X[:, 1], [np.nan] * 3)
-    for column, value in [
-        (["a", "b", "c"], "'a'"),
-        ([None, "b", "c"], "row 2"),
-        (pa.array(["a", "b", "c"]).dictionary_encode(), "'a'"),
-        ([[1], [2], [3]], "[1]"),
-        ([b"\0", b"1", b"2"], "b'"),
+    day = datetime.date(2024, 2, 29)
+    for column, kind in [
+        (["a", "b", "c"], "a different text in each row"),
+        ([None, "b", "b"], "text"),
+        (pa.array(["a", "b", "a"]).dictionary_encode(), "text"),
+        ([day, None, day], "dates"),
+        ([True, None, False], "yes and no"),
+        ([[1], [2], [3]], "lists or bytes"),
+        ([b"\0", b"1", b"2"], "lists or bytes"),
     ]:
-        with pytest.raises(InputError, match="'odd'") as caught:
-            table(column)
-        assert value in str(caught.value)
-        assert "--drop" in str(caught.value)
+        found = table(column)
+        assert (found.names, found.left_out) == (("x",), ("odd",))
+        assert f"left out 1 column that holds no numbers: 'odd' ({kind})." in found.notes[0]
+    with pytest.raises(InputError, match=r"row 2: column 'odd' has the value 'n.d.'"):
+        table(["1", "n.d.", "3"])
     assert table(["a", "b", "c"], drop=("odd",)).names == ("x",)
 
 
@@ -522,7 +541,7 @@ def test_what_is_no_table(tmp_path):
     write(tmp_path / "iris.csv", CSV)
     refused(tmp_path / "irsi.csv", "no file", "Did you mean 'iris.csv'")
     refused(tmp_path / "nowhere" / "t.csv", "no file")
-    refused(write(tmp_path / "t.xlsx", "x"), "Save it as CSV")
+    refused(write(tmp_path / "t.xlsx", "x"), "not a .xlsx file")
     refused(write(tmp_path / "t.xyz", "x"), ".parquet")
     refused(write(tmp_path / "e.csv", ""), "empty")
     os.mkfifo(tmp_path / "pipe.csv")
@@ -567,7 +586,7 @@ def test_a_header_that_cannot_be_split(tmp_path):
         ({"decimal": "5"}, "one sign"),
         ({"decimal": ","}, "--separator"),
         ({"encoding": "hex"}, "not known"),
-        ({"encoding": "utf-16"}, "Save the table as UTF-8"),
+        ({"encoding": "utf-16"}, "save the table as UTF-8"),
     ],
 )
 def test_options_that_cannot_be(how, words, tmp_path):
@@ -629,10 +648,17 @@ def test_numbers_as_labels_and_ids_are_written_as_people_do(tmp_path):
     refused(tmp_path / "t.parquet", "row 2", "empty", id_column="i")
 
 
-def test_only_an_empty_cell_is_no_label(tmp_path):
-    path = write(tmp_path / "t.csv", "x,y\n1,None\n2,NA\n3,None\n4,\n")
-    assert read_table(path, Reading(label="y")).labels.tolist() == ["None", "NA", "None", None]
-    assert read_table(path, Reading(label="y", unlabelled="NA")).classes == ["None"]
+def test_labels_are_missing_as_values_are(tmp_path):
+    path = write(tmp_path / "t.csv", "x,y\n1,a\n2,NA\n3,a\n4,\n5,?\n6,NaN\n7,-1\n8,b\n")
+    table = read_table(path, Reading(label="y", unlabelled="-1"))
+    assert table.labels.tolist() == ["a", None, "a", None, None, None, None, "b"]
+    assert table.notes == (
+        "5 of 8 labels are missing (1 'NA', 1 empty, 1 '?', 1 'NaN', 1 '-1'); these rows count as "
+        "unlabelled.",
+    )
+    # What a person said, or left empty, needs no words.
+    path = write(tmp_path / "t.csv", "x,y\n1,a\n2,\n3,a\n7,-1\n8,b\n")
+    assert read_table(path, Reading(label="y", unlabelled="-1")).notes == ()
     head = "@attribute x numeric\n@attribute y {a,None}\n@data\n"
     path = write(tmp_path / "t.arff", head + "1,a\n?,None\n3,?\n4,a\n")
     table = read_table(path, Reading(label="y"))
@@ -643,7 +669,7 @@ def test_only_an_empty_cell_is_no_label(tmp_path):
 @pytest.mark.parametrize("kind", [".csv", ".parquet", ".feather", ".arff"])
 def test_rows_are_read_whatever_the_columns_hold(kind, tmp_path):
     path, how = table_of(kind, tmp_path)
-    refused(path, "'kind'")
+    assert read_table(path).left_out == ("kind",)
     table = read_rows(path, Reading())
     assert (table.X.shape, table.labels) == ((4, 0), None)
     assert read_rows(path, Reading(**how)).classes == ["a", "b"]

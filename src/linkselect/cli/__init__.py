@@ -35,6 +35,10 @@ COMMANDS = {
         "linkselect methods",
         "linkselect methods relieff",
     ),
+    "schema": (
+        "Print the JSON Schema of what rank or compare writes as JSON.",
+        "linkselect schema rank",
+    ),
     "reproduce": (
         "Repeat a paper's experiments, and show its numbers beside ours.",
         "linkselect reproduce constraint-score-2008 --table 2 --data-dir data",

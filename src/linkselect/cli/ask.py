@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from linkselect.cli.errors import InputError, UsageError
 from linkselect.cli.output import check_apart, check_target, say
-from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, check_values
+from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, settle_values
 from linkselect.cli.supervision_input import check_pairs, explained, read_pairs
 from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
 from linkselect.messages import GuidedError
@@ -167,10 +167,10 @@ class Command:
         from linkselect.labelling.opening import Ask
 
         data, shape = self._data()
-        check_values(data, self.prepare.impute)
+        data, prepare, notes = settle_values(data, self.prepare)
         links = None if self.pairs is None else read_pairs(self.pairs, data.ids is not None)
-        notes = check_pairs(links, data, self.pairs)
-        transformer = self.prepare.transformer(data.is_sparse)
+        notes = [*data.notes, *notes, *check_pairs(links, data, self.pairs)]
+        transformer = prepare.transformer(data.is_sparse)
         X = data.X if transformer is None else transformer.fit_transform(data.X)
         wanted = Ask(
             X,
@@ -181,7 +181,7 @@ class Command:
             self.strategy,
             self.seed,
             data.source,
-            self.prepare.describe(data.is_sparse),
+            prepare.describe(data.is_sparse),
             self._again(),
             progress,
         )

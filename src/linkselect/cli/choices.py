@@ -5,8 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from linkselect.cli.errors import UsageError, nearest
@@ -15,7 +18,15 @@ from linkselect.cli.startup import without_pandas
 if TYPE_CHECKING:
     from linkselect.selectors.method import Method
 
-__all__ = ["Choice", "default_method", "make_selector", "method_named", "methods"]
+__all__ = [
+    "Choice",
+    "about_width",
+    "default_method",
+    "make_selector",
+    "method_named",
+    "methods",
+    "parts_of",
+]
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,10 @@ class Choice:
         The first sentence of its documentation.
     parameters : dict
         The default of each parameter except the number of features.
+    settings : tuple of str
+        Parameters that were typed with the name, as `name=value`.
+    is_ours : bool
+        Whether it is a selector of this library, or made as ours are.
     """
 
     name: str
@@ -41,6 +56,8 @@ class Choice:
     method: Method
     summary: str
     parameters: dict[str, Any]
+    settings: tuple[str, ...] = ()
+    is_ours: bool = True
 
     @property
     def needs(self) -> Literal["nothing", "labels", "pairs or labels", "another method"]:
@@ -97,10 +114,22 @@ def command_name(class_name: str) -> str:
     return words.removesuffix("_score")
 
 
-def method_named(name: str) -> Choice:
-    """Find a method by its name, or by that of its class."""
+def method_named(text: str) -> Choice:
+    """Find a method by its name, by that of its class, or by `package.module:Class`.
+
+    Parameters may follow, such as `relieff(n_neighbors=3)`.
+    """
+    name, bracket, rest = text.strip().partition("(")
+    if bracket and not rest.endswith(")"):
+        raise UsageError(f"{text!r}: the bracket is not closed. Write relieff(n_neighbors=3).")
+    choice = _imported(name.strip()) if ":" in name else _known(name.strip())
+    settings = tuple(parts_of(rest.removesuffix(")")))
+    return replace(choice, settings=settings, name=text.strip() if settings else choice.name)
+
+
+def _known(name: str) -> Choice:
     known = methods()
-    wanted = name.strip().lower().replace("-", "_")
+    wanted = name.lower().replace("-", "_")
     if wanted in known:
         return known[wanted]
     for choice in known.values():
@@ -108,8 +137,69 @@ def method_named(name: str) -> Choice:
             return choice
     raise UsageError(
         f"There is no method {name!r}. {nearest(wanted, known)} "
-        "`linkselect methods` says what each one does."
+        "`linkselect methods` says what each one does; a method of another library is named as "
+        "package.module:Class."
     )
+
+
+def parts_of(text: str) -> list[str]:
+    """Split a list at its commas, but not inside brackets.
+
+    Examples
+    --------
+    >>> parts_of("fisher, relieff(n_neighbors=3,n_jobs=1),")
+    ['fisher', 'relieff(n_neighbors=3,n_jobs=1)']
+    """
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _imported(name: str) -> Choice:
+    """Describe the class of another library that `package.module:Class` names."""
+    from linkselect.selectors.method import Method
+
+    found = _from_module(name)
+    if not (inspect.isclass(found) and hasattr(found, "fit") and hasattr(found, "get_support")):
+        raise UsageError(
+            f"{name} is not a class of selectors: it needs fit and get_support, as "
+            "sklearn.feature_selection:SelectKBest has."
+        )
+    if hasattr(found, "sees"):
+        return replace(_choice(found), name=found.__name__)
+    parameters = {
+        one.name: None if one.default is inspect.Parameter.empty else one.default
+        for one in inspect.signature(found).parameters.values()
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    }
+    summary = (found.__doc__ or "").strip().split("\n")[0]
+    # What it really sees is known once it is made: `describe` tells.
+    return Choice(found.__name__, found, Method("labels"), summary, parameters, is_ours=False)
+
+
+def _from_module(name: str) -> Any:
+    """Import what `package.module:name` names; modules may lie in the current folder."""
+    module, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found = import_module(module)
+    except ImportError as error:
+        raise UsageError(
+            f"{name}: the module {module!r} cannot be imported ({error}). It must be installed, or "
+            "a file in the current folder."
+        ) from error
+    finally:
+        sys.path.remove(here)
+    if not hasattr(found, attribute):
+        public = [one for one in dir(found) if not one.startswith("_")]
+        raise UsageError(f"{module} has no {attribute!r}. {nearest(attribute, public)}")
+    return getattr(found, attribute)
 
 
 def default_method(labelled: str, pairs: bool) -> str:
@@ -123,37 +213,90 @@ def default_method(labelled: str, pairs: bool) -> str:
 
 
 def make_selector(
-    choice: Choice, settings: Iterable[str], n_features: Any = "auto", seed: int = 0
+    choice: Choice,
+    settings: Iterable[str],
+    n_features: Any = "auto",
+    seed: int = 0,
+    scale: str = "minmax",
 ) -> Any:
-    """Make the selector of a method with parameters given as `name=value`."""
-    given = dict(_parse(setting, choice) for setting in settings)
+    """Make the selector of a method with parameters given as `name=value`.
+
+    A width `sigma` that is made for features in [0, 1] adapts if these are scaled otherwise.
+    """
+    given = dict(_parse(setting, choice, scale) for setting in (*choice.settings, *settings))
     if "random_state" in choice.parameters:
         given.setdefault("random_state", seed)
+    if _width_adapts(choice, given, scale):
+        given["sigma"] = "auto"
     if choice.method.wraps and given.get("estimator") is None:
         raise UsageError(
             f"{choice.name} works around another method. Name it, for example: "
             f"--method {choice.name} --set estimator=laplacian"
         )
-    return choice.selector(n_features_to_select=n_features, **given)
+    if choice.is_ours:
+        return choice.selector(n_features_to_select=n_features, **given)
+    from linkselect.selectors.foreign import Ranked
+
+    return Ranked(_made(choice, given), n_features)
 
 
-def _parse(setting: str, choice: Choice) -> tuple[str, Any]:
+def _made(choice: Choice, given: dict[str, Any]) -> Any:
+    signature = inspect.signature(choice.selector).parameters
+    lacking = [
+        name
+        for name in choice.parameters
+        if name not in given and signature[name].default is inspect.Parameter.empty
+    ]
+    if lacking:
+        raise UsageError(
+            f"{choice.name} needs {' and '.join(lacking)}. Write --method "
+            f"'{choice.selector.__module__.split('._')[0]}:{choice.selector.__name__}"
+            f"({lacking[0]}=sklearn.linear_model:LogisticRegression)'."
+        )
+    return choice.selector(**given)
+
+
+def _width_adapts(choice: Choice, given: dict[str, Any], scale: str) -> bool:
+    made_for_minmax = isinstance(choice.parameters.get("sigma"), float)
+    return scale != "minmax" and choice.is_ours and made_for_minmax and "sigma" not in given
+
+
+def about_width(choice: Choice, settings: Iterable[str], scale: str) -> list[str]:
+    """Say what another scale than [0, 1] means for a method."""
+    given = dict.fromkeys(one.partition("=")[0] for one in (*choice.settings, *settings))
+    if _width_adapts(choice, given, scale):
+        return [
+            f"{choice.name}: the width sigma follows the distances between rows, since its default "
+            f"is made for features in [0, 1]; --set sigma={choice.parameters['sigma']:g} sets it."
+        ]
+    if choice.name == "variance" and scale == "standard":
+        return [
+            "with --scale standard every feature has variance 1, so that variance tells none from "
+            "another; --scale minmax or none does not do that."
+        ]
+    return []
+
+
+def _parse(setting: str, choice: Choice, scale: str) -> tuple[str, Any]:
     name, equals, text = setting.partition("=")
     if not equals:
         raise UsageError(f"--set {setting}: write --set NAME=VALUE, such as --set sigma=1.")
-    if name in ("n_features_to_select", "n_features"):
+    if name in ("n_features_to_select", "n_features") and choice.is_ours:
         raise UsageError("The number of features is set by --n-features.")
     if name not in choice.parameters:
         hint = nearest(name, choice.parameters) if choice.parameters else "It has none."
         raise UsageError(f"{choice.name} has no parameter {name!r} (--set {setting}). {hint}")
-    if name == "estimator":
-        return name, make_selector(method_named(text), ())
+    if re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text):
+        found = _from_module(text)
+        return name, found() if inspect.isclass(found) else found
+    if name == "estimator" and choice.is_ours:
+        return name, make_selector(method_named(text), (), scale=scale)
     return name, text if text in _named_values(choice, name) else _value(text)
 
 
 def _named_values(choice: Choice, parameter: str) -> set[Any]:
     """Return the values that a parameter may have by name; some look like numbers."""
-    constraints = choice.selector._parameter_constraints.get(parameter, ())
+    constraints = getattr(choice.selector, "_parameter_constraints", {}).get(parameter, ())
     return {value for one in constraints for value in getattr(one, "options", ())}
 
 

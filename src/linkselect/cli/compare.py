@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from linkselect.cli.choices import Choice, make_selector, method_named
+from linkselect.cli.choices import Choice, about_width, make_selector, method_named, parts_of
 from linkselect.cli.comparison_output import as_text, write, write_report
 from linkselect.cli.errors import InputError, UsageError, notes_of, problem_of
+from linkselect.cli.figures import write_comparison_figure
 from linkselect.cli.output import DEFAULT_OUTPUT, Output, say, say_json
-from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, check_values
+from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
 from linkselect.cli.supervision_input import (
+    about_rows,
+    blamed,
     check_pairs,
     check_supervision,
     explained,
@@ -113,8 +116,9 @@ def compare(
     table
         The table, with --label, --pairs or both.
     methods
-        Their names with commas between them; `linkselect methods` lists them. Default: some that
-        suit what is known.
+        Their names with commas between them; `linkselect methods` lists them. Parameters may
+        follow, as in relieff(n_neighbors=3), and package.module:Class names one of another library.
+        Default: some that suit what is known.
     n_features
         Numbers of features with commas between them, at which methods are measured.
     top
@@ -131,22 +135,28 @@ def compare(
     data = read_table(table, read)
     choices = _chosen(methods, "pairs" if pairs is not None else labelled_rows(data))
     links = None if pairs is None else read_pairs(pairs, data.ids is not None)
-    notes = check_pairs(links, data, pairs) + _check(choices, data, links)
-    check_values(data, prepare.impute)
+    selectors = {
+        choice.name: _selector(choice, on_conflict, seed, prepare.scale) for choice in choices
+    }
+    notes = [*data.notes, *check_pairs(links, data, pairs), *_check(selectors, data, links)]
+    notes += [note for choice in choices for note in about_width(choice, (), prepare.scale)]
+    data, prepare, more = settle_values(data, prepare)
+    notes += more
     if links is not None and on_conflict == "drop":
         notes += _contradicted(links)
         links = links.without_conflicts()
-    found, caught = _measure(
-        {choice.name: _selector(choice, on_conflict, seed) for choice in choices},
-        data,
-        _Steps(data.labels is not None, show_bar=output.shows_progress),
-        how,
-        seed,
-        pairs=links,
-        n_features=_numbers(n_features, data),
-        top=_top(top, data),
-        prepare=prepare.transformer(data.is_sparse),
-    )
+    with blamed(choices):
+        found, caught = _measure(
+            selectors,
+            data,
+            _Steps(data.labels is not None, show_bar=output.shows_progress),
+            how,
+            seed,
+            pairs=links,
+            n_features=_numbers(n_features, data),
+            top=_top(top, data),
+            prepare=prepare.transformer(data.is_sparse),
+        )
     notes += caught
     record = _record(found, data, prepare.describe(data.is_sparse), notes)
     output.say_notes(notes)
@@ -158,6 +168,9 @@ def compare(
         write(output.out, found, record)
     if output.report is not None:
         write_report(output.report, found, data, record["call"])
+    if output.figure is not None:
+        write_comparison_figure(output.figure, found, output.figure_width)
+    output.say_written()
 
 
 def _chosen(names: str | None, known: str) -> list[Choice]:
@@ -166,26 +179,27 @@ def _chosen(names: str | None, known: str) -> list[Choice]:
             "Methods are compared on labels or on held-out pairs. Name the column of labels by "
             "--label, or give --pairs FILE."
         )
-    wanted = COMPARED[known] if names is None else _parts(names)
+    wanted = COMPARED[known] if names is None else parts_of(names)
     found = {choice.name: choice for choice in map(method_named, wanted)}
     if not found:
         raise UsageError("--methods names no method. Write --methods fisher,relieff.")
     return list(found.values())
 
 
-def _parts(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _check(choices: list[Choice], data: Table, links: Any) -> list[str]:
+def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
     """Refuse methods that lack what they need; return what should be said, each thing once."""
+    from linkselect.selectors.method import describe
+
     notes: list[str] = []
-    for choice in choices:
-        if choice.method.wraps:
-            raise UsageError(f"{choice.name} works around another method; compare that one.")
-        # Rows without a label are left out for methods that need labels.
-        if choice.needs != "labels" or labelled_rows(data) != "some":
-            notes += check_supervision(choice.name, choice.method, data, links)
+    on_labelled = {}
+    for name, selector in selectors.items():
+        method = describe(selector)
+        notes += check_supervision(name, method, data, links)
+        if about_rows(name, method, data):
+            on_labelled[name] = method
+    if on_labelled:
+        names = " and ".join(on_labelled)
+        notes += about_rows(names, next(iter(on_labelled.values())), data)
     return list(dict.fromkeys(notes))
 
 
@@ -209,9 +223,15 @@ def _contradicted(links: Any) -> list[str]:
     return [f"{many(count, 'cannot-link')} left out, which must-links contradict."] if count else []
 
 
-def _selector(choice: Choice, on_conflict: OnConflict, seed: int) -> Any:
+def _selector(choice: Choice, on_conflict: OnConflict, seed: int, scale: Scale) -> Any:
+    if choice.method.wraps and choice.is_ours and not choice.settings:
+        raise UsageError(
+            f"{choice.name} works around another method. Name it: "
+            f"{choice.name}(estimator=laplacian)."
+        )
     takes_it = on_conflict != "raise" and "on_conflict" in choice.parameters
-    return make_selector(choice, [f"on_conflict={on_conflict}"] if takes_it else (), seed=seed)
+    settings = [f"on_conflict={on_conflict}"] if takes_it else ()
+    return make_selector(choice, settings, seed=seed, scale=scale)
 
 
 def _measure(
@@ -226,7 +246,7 @@ def _measure(
         codes = data.codes()
     with (
         warnings.catch_warnings(record=True) as caught,
-        explained({"on_conflict": "--on-conflict drop"}),
+        explained({"on_conflict": "--on-conflict drop", "sigma": "METHOD(sigma=auto)"}),
         steps.named(),
     ):
         warnings.simplefilter("always")
@@ -249,7 +269,7 @@ def _measure(
 def _numbers(text: str | None, data: Table) -> list[int] | None:
     if text is None:
         return None
-    parts = _parts(text)
+    parts = parts_of(text)
     n_all = len(data.names)
     if not parts or not all(part.isdecimal() and 1 <= int(part) <= n_all for part in parts):
         raise UsageError(f"--n-features {text}: write numbers from 1 to {n_all}, such as 1,2,5,10.")
@@ -335,10 +355,14 @@ def _progress(steps: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
 
 
 def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) -> dict[str, Any]:
+    """Collect what was done and found, as plain data: a `ComparisonRecord`."""
+    from linkselect.report.schema import SCHEMA_VERSION
+
     rankings = {
         name: [data.names[place] for place in order] for name, order in found.rankings.items()
     }
     return {
+        "schema_version": SCHEMA_VERSION,
         "source": data.source,
         "classes": data.classes,
         "preparation": preparation,

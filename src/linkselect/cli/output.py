@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from linkselect.cli.errors import InputError, UsageError
 from linkselect.files import written_whole
@@ -32,6 +32,7 @@ __all__ = [
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
 PAGE_FILES = (".html", ".htm")
+FIGURE_FILES = (".pdf", ".svg", ".png")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,10 @@ class Output:
         table of ranks or accuracies.
     report
         Write a page with tables, pictures and the call here: .html.
+    figure
+        Write a figure for a paper here: .pdf, .svg or .png.
+    figure_width
+        As wide as one column of a journal (3.5 inches) or as both (7.2 inches).
     json
         Print the result as JSON and nothing else.
     quiet
@@ -53,6 +58,8 @@ class Output:
 
     out: Path | None = None
     report: Path | None = None
+    figure: Path | None = None
+    figure_width: Literal["single", "double"] = "single"
     json: bool = False
     quiet: bool = False
 
@@ -72,12 +79,21 @@ class Output:
         for option, path in tables.items():
             check_target(path, option, COLUMN_FILES)
         check_target(self.report, "--report", PAGE_FILES)
-        check_apart(inputs, {**tables, "--report": self.report})
+        check_target(self.figure, "--figure", FIGURE_FILES)
+        check_apart(inputs, {**tables, "--report": self.report, "--figure": self.figure})
+        if self.figure is not None:
+            check_drawing()
 
     @property
     def shows_progress(self) -> bool:
         """Whether a person watches the output and may want to see how far the work is."""
         return sys.stdout.isatty() and not (self.quiet or self.json)
+
+    def say_written(self, *more: Path | None) -> None:
+        """Name the files that were written, on the last line; `more` beside our own."""
+        written = [str(path) for path in (self.out, *more, self.report, self.figure) if path]
+        if written and not (self.quiet or self.json):
+            say(f"Written: {', '.join(written)}")
 
     def say_notes(self, notes: Sequence[str]) -> None:
         """Print notes on the result beside it, unless nothing is to be said."""
@@ -159,6 +175,14 @@ def check_target(path: Path | None, option: str, endings: Sequence[str]) -> None
         raise UsageError(f"{option} {path} is a folder. Name a file.")
     if not path.parent.is_dir():
         raise InputError(f"{option} {path}: there is no folder {path.parent}. Make it first.")
+
+
+def check_drawing() -> None:
+    """Refuse to draw without matplotlib, before any work is done."""
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise InputError("--figure needs matplotlib: pip install 'linkselect[plot]'")
 
 
 def check_apart(inputs: Mapping[str, Path | None], targets: Mapping[str, Path | None]) -> None:

@@ -21,7 +21,7 @@ from linkselect.cli.output import (
     write_columns,
     write_safely,
 )
-from linkselect.cli.preparation import DEFAULT_PREPARATION, Impute, Preparation, check_values
+from linkselect.cli.preparation import DEFAULT_PREPARATION, Impute, Preparation, settle_values
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.supervision_input import (
     absent_ids,
@@ -222,7 +222,7 @@ def worth(
     _check_out(out, pairs, table)
     choice = method_named(method)
     count = "auto" if n_features is None else n_features
-    selector = make_selector(choice, settings, count, seed)
+    selector = make_selector(choice, settings, count, seed, prepare.scale)
     data, links, notes = _read_both(pairs, table, read)
     if n_features is not None and not 1 <= n_features <= len(data.names):
         raise UsageError(
@@ -233,7 +233,8 @@ def worth(
     if described.sees != "pairs":
         raise UsageError(f"{choice.name} does not look at pairs, so none changes its ranking.")
     notes += check_supervision(choice.name, described, data, links)
-    check_values(data, prepare.impute)
+    data, prepare, more = settle_values(data, prepare)
+    notes += more
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = _weigh(selector, data, links, prepare, read.max_memory)
@@ -327,7 +328,7 @@ def suspects(
     /,
     *,
     read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
-    impute: Impute = "none",
+    impute: Impute = "median",
     out: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -342,7 +343,7 @@ def suspects(
     table
         The table whose rows they name.
     impute
-        What to put where a value is missing.
+        What to put where a value is missing, by column; `none` refuses missing values.
     out
         Write all pairs here: .csv, .tsv, .json, .parquet or .feather.
     json
@@ -350,10 +351,11 @@ def suspects(
     """
     _check_out(out, pairs, table)
     data, links, notes = _read_both(pairs, table, read)
-    check_values(data, impute)
+    data, prepare, more = settle_values(data, Preparation("none", impute))
+    notes += more
     with without_pandas():
         from linkselect.evaluation import suspect_pairs
-    transformer = Preparation("none", impute).transformer(data.is_sparse)
+    transformer = prepare.transformer(data.is_sparse)
     with explained({}), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pairs that are left out are among the notes
         X = data.X if transformer is None else transformer.fit_transform(data.X)
@@ -385,7 +387,7 @@ def _read_both(pairs: Path, table: Path, read: Reading) -> tuple[Table, Pairs, l
     """Read a table with its features, the pairs of its rows, and what to say about them."""
     data = read_table(table, read)
     links = read_pairs(pairs, data.ids is not None)
-    return data, links, check_pairs(links, data, pairs)
+    return data, links, [*data.notes, *check_pairs(links, data, pairs)]
 
 
 def _say_notes(notes: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,10 +12,10 @@ from linkselect.arrays import IntArray
 from linkselect.cli.errors import InputError, shown
 from linkselect.cli.tables import Table
 
-__all__ = ["DEFAULT_PREPARATION", "Impute", "Preparation", "Scale", "check_values"]
+__all__ = ["DEFAULT_PREPARATION", "Impute", "Preparation", "Scale", "settle_values"]
 
 Scale = Literal["minmax", "standard", "none"]
-Impute = Literal["none", "median", "mean"]
+Impute = Literal["median", "mean", "none"]
 
 # How many values are checked at a time, so that the check makes no second table.
 _BLOCK = 4 << 20
@@ -30,11 +30,11 @@ class Preparation:
     scale
         What to do to each feature first.
     impute
-        What to put where a value is missing.
+        What to put where a value is missing, by column; `none` refuses missing values.
     """
 
     scale: Scale = "minmax"
-    impute: Impute = "none"
+    impute: Impute = "median"
 
     def transformer(self, sparse: bool) -> Any:
         """Return what fills and scales, as one scikit-learn transformer; None if it is nothing."""
@@ -67,37 +67,66 @@ class Preparation:
 DEFAULT_PREPARATION = Preparation()
 
 
-def check_values(table: Table, impute: Impute) -> None:
-    """Refuse infinite values, and missing ones that nobody asked to fill."""
+def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparation, list[str]]:
+    """Refuse infinite values, and missing ones unless they are to be filled.
+
+    Returns the table without columns that have no value, what is to be done to the others, and
+    what should be said.
+    """
+    nothing_to_fill = replace(prepare, impute="none")
     if table.X.dtype.kind != "f":
-        return
+        return table, nothing_to_fill, []
     infinite, n_missing = _odd_stored(table.X) if table.is_sparse else _odd_values(table.X)
     if infinite is not None:
         row, column = infinite
         raise InputError(
-            f"{table.source}, row {row + 1}: column {shown(table.names[column])} is "
-            "infinite. Correct it, or empty the cell and pass --impute median."
+            f"{table.source}, row {row + 1}: column {shown(table.names[column])} is infinite. "
+            "Correct it or empty the cell, or leave the column out with --drop "
+            f"{shown(table.names[column])}."
         )
-    if n_missing.any():
-        _check_missing(table, n_missing, impute)
+    empty = n_missing == table.X.shape[0]
+    notes = _about_empty(table, np.flatnonzero(empty))
+    if empty.any():
+        table, n_missing = table.with_features(np.flatnonzero(~empty)), n_missing[~empty]
+    if not n_missing.any():
+        return table, nothing_to_fill, notes
+    return table, prepare, [*notes, _about_missing(table, n_missing, prepare.impute)]
 
 
-def _check_missing(table: Table, n_missing: IntArray, impute: Impute) -> None:
+def _about_empty(table: Table, empty: IntArray) -> list[str]:
+    if not len(empty):
+        return []
+    if len(empty) == len(table.names):
+        raise InputError(
+            f"{table.source}: no feature has a value in any row. Are values written in a way that "
+            "means missing here, such as NA or ?"
+        )
+    named = _listed(table, empty)
+    some = "column" if len(empty) == 1 else f"{len(empty):,} columns"
+    return [f"left out {some} without any value: {named}."]
+
+
+def _about_missing(table: Table, n_missing: IntArray, impute: Impute) -> str:
     places = np.flatnonzero(n_missing)
+    many_of = f"{n_missing.sum():,} of {table.X.shape[0] * len(table.names):,} values"
+    where = f"in {len(places):,} of {len(table.names):,} columns ({_listed(table, places)})"
     if impute == "none":
-        names = ", ".join(shown(table.names[place]) for place in places[:3])
         raise InputError(
-            f"{table.source}: {n_missing.sum():,} values are missing in {len(places)} of "
-            f"{len(table.names)} columns ({names}{', ...' if len(places) > 3 else ''}). Fill them "
-            "with --impute median, or leave columns out with --drop."
+            f"{table.source}: {many_of} are missing {where}. Fill them with --impute median or "
+            "mean, or leave columns out with --drop."
         )
-    empty = np.flatnonzero(n_missing == table.X.shape[0])
-    if len(empty):
-        name = table.names[empty[0]]
-        raise InputError(
-            f"{table.source}: column {shown(name)} has no value in any row. "
-            f"Leave it out: --drop {shown(name)}."
-        )
+    worst = int(n_missing.argmax())
+    share = n_missing[worst] / table.X.shape[0]
+    most = f" {shown(table.names[worst])} lacks {share:.0%} of its values." if share > 0.5 else ""
+    return (
+        f"{many_of} were missing {where} and filled with the {impute} of their column; "
+        f"--impute none refuses such a table.{most}"
+    )
+
+
+def _listed(table: Table, places: IntArray) -> str:
+    names = ", ".join(shown(table.names[place]) for place in places[:3])
+    return names + (", ..." if len(places) > 3 else "")
 
 
 def _odd_stored(X: Any) -> tuple[tuple[int, int] | None, IntArray]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linkselect.cli.choices import methods
+from linkselect.cli.choices import Choice, methods
 from linkselect.cli.errors import InputError, UsageError, problem_of, shown
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables import Table
@@ -19,22 +19,21 @@ if TYPE_CHECKING:
     from linkselect.selectors.method import Method
 
 __all__ = [
+    "about_rows",
     "absent_ids",
+    "blamed",
     "check_pairs",
     "check_supervision",
     "explained",
     "labelled_rows",
     "read_pairs",
+    "rows_for",
 ]
 
 
 # Columns of these names are seldom features.
-_LIKE_LABELS = {"class", "label", "labels", "target", "species", "diagnosis", "outcome"}
-_LIKE_IDS = {"id", "index", "sample_id", "patient_id", "unnamed: 0"}
-
-
-# How other programs write a missing value; in a label column it is text like any other.
-_LIKE_NOTHING = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?"}
+_LIKE_LABELS = {"class", "label", "labels", "target", "species", "diagnosis", "outcome", "y"}
+_LIKE_IDS = {"id", "index", "sample_id", "patient_id", "sample", "patient", "unnamed: 0"}
 
 
 def labelled_rows(table: Table) -> str:
@@ -42,6 +41,29 @@ def labelled_rows(table: Table) -> str:
     if table.labels is None:
         return "no"
     return "some" if None in table.labels else "all"
+
+
+def about_rows(name: str, method: Method, table: Table) -> list[str]:
+    """Say so if a method works on the labelled rows only."""
+    if method.sees != "labels" or labelled_rows(table) != "some":
+        return []
+    n_labelled = int((table.codes() >= 0).sum())
+    need, work = ("need", "they work") if " and " in name else ("needs", "it works")
+    return [
+        f"{name} {need} a label in every row, so {work} on the {n_labelled:,} labelled rows of "
+        f"{len(table.codes()):,}. Methods that use the others too: {', '.join(_for_some_labels())}."
+    ]
+
+
+def _for_some_labels() -> list[str]:
+    usual = ("scgs", "lsdf", "compensated_laplacian", "similarity_constraint")
+    return [name for name in methods() if name in usual]
+
+
+def rows_for(name: str, method: Method, table: Table) -> tuple[Table, list[str]]:
+    """Return the rows that a method can use, and what should be said about the others."""
+    notes = about_rows(name, method, table)
+    return table.labelled() if notes else table, notes
 
 
 def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | None) -> list[str]:
@@ -57,7 +79,7 @@ def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | No
         What is there.
     """
     if "labels" in method.needs:
-        _check_labels(name, method, table)
+        _check_labels(name, table)
     if method.sees == "pairs" and method.needs and table.labels is None and pairs is None:
         raise UsageError(
             f"{name} needs pairs or labels. Give --pairs FILE, or --label COLUMN; "
@@ -80,41 +102,31 @@ def _unused(name: str, method: Method, has_labels: bool, has_pairs: bool) -> Ite
 
 
 def _suspect_columns(table: Table) -> Iterator[str]:
-    """Point to columns that were perhaps meant as labels or ids, if no column is the label."""
-    for name in table.names if table.labels is None else ():
-        if name.casefold() not in _LIKE_LABELS | _LIKE_IDS:
-            continue
-        option = "--id-column" if name.casefold() in _LIKE_IDS else "--label"
-        yield (
-            f"the column {shown(name)} is ranked as a feature; if it is none, pass "
-            f"{option} {shown(name)} or --drop {shown(name)}."
-        )
+    """Point to columns that were perhaps meant as ids, or as labels if no column is the label."""
+    like_labels = _LIKE_LABELS if table.labels is None else set()
+    for name in table.names:
+        if name.casefold() in like_labels | _LIKE_IDS:
+            option = "--id-column" if name.casefold() in _LIKE_IDS else "--label"
+            yield (
+                f"the column {shown(name)} is ranked as a feature; if it is none, pass "
+                f"{option} {shown(name)} or --drop {shown(name)}."
+            )
+    for name in table.left_out:
+        if name.casefold() in like_labels:
+            yield f"if {shown(name)} holds the classes, pass --label {shown(name)}."
 
 
 def _suspect_labels(classes: list[str]) -> list[str]:
-    suspects = [name for name in classes if name in _LIKE_NOTHING]
     if "-1" in classes and len(classes) > 2:
-        suspects.append("-1")
-    return [
-        f"the label {name} is a class here; --unlabelled {name} makes it mean: no label."
-        for name in suspects
-    ]
+        return ["the label -1 is a class here; --unlabelled -1 makes it mean: no label."]
+    return []
 
 
-def _check_labels(name: str, method: Method, table: Table) -> None:
+def _check_labels(name: str, table: Table) -> None:
     if table.labels is None:
         raise UsageError(
             f"{name} needs the class of each row. Name the column by --label COLUMN, or "
             "choose a method that needs no labels, such as laplacian."
-        )
-    n_missing = sum(label is None for label in table.labels)
-    if n_missing and method.sees == "labels":
-        some = ("pairs", "some labels")
-        partial = [one.name for one in methods().values() if one.method.sees in some]
-        raise InputError(
-            f"{table.source}: {n_missing} of {len(table.labels)} rows have no label, but "
-            f"{name} needs one in every row. Methods that work with some labels: "
-            f"{', '.join(partial)}."
         )
     if len(table.classes) < 2:
         raise InputError(
@@ -230,6 +242,25 @@ def explained(options: Mapping[str, str]) -> Iterator[None]:
     except ValueError as error:
         at_fault = getattr(error, "parameter", "")
         way_out = f" Set it by {options[at_fault]}." if at_fault in options else ""
+        if "requires y" in str(error):
+            way_out = " Name the column of labels by --label COLUMN."
         if at_fault == "X":
             way_out = " Scale the features by --scale minmax, or leave some out by --drop."
         raise InputError(problem_of(error) + way_out) from error
+
+
+@contextmanager
+def blamed(choices: Sequence[Choice]) -> Iterator[None]:
+    """Tell apart what fails in a method of another library: it is not a fault of ours."""
+    foreign = [choice.name for choice in choices if not choice.is_ours]
+    try:
+        yield
+    except (ValueError, InputError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        if not foreign:
+            raise
+        raise InputError(
+            f"{' or '.join(foreign)}, which is not a method of linkselect, failed: "
+            f"{type(error).__name__}: {error}. --debug shows where."
+        ) from error

@@ -3,8 +3,10 @@
 from linkselect.evaluation.accuracy import nearest_neighbor_curve
 from linkselect.evaluation.comparison import compare
 from linkselect.evaluation.curves import Curve, numbers_of_features
+from linkselect.evaluation.fold_rankings import FoldRankings
 from linkselect.evaluation.held_out import Estimate
 from linkselect.evaluation.measure import Difference, Measure
+from linkselect.evaluation.number_of_features import NumberOfFeatures, choose_number
 from linkselect.evaluation.pair_auc import (
     PairAUC,
     PairCurve,
@@ -32,8 +34,10 @@ __all__ = [
     "Curve",
     "Difference",
     "Estimate",
+    "FoldRankings",
     "HeldOutPairs",
     "Measure",
+    "NumberOfFeatures",
     "PairAUC",
     "PairCurve",
     "PairKFold",
@@ -41,6 +45,7 @@ __all__ = [
     "SuspectPair",
     "Twin",
     "Validation",
+    "choose_number",
     "compare",
     "corrected_t_test",
     "holm",

@@ -12,7 +12,7 @@ from linkselect.arrays import IntArray
 from linkselect.evaluation.curves import RANDOM
 from linkselect.evaluation.inputs import check_cv, check_selector
 from linkselect.evaluation.pair_folds import PairKFold
-from linkselect.messages import GuidedValueError, many
+from linkselect.messages import GuidedTypeError, GuidedValueError, many
 from linkselect.selectors.method import describe
 
 __all__ = ["check_classes", "check_measurable", "check_methods", "check_numbers"]
@@ -22,6 +22,13 @@ def check_methods(selectors: Mapping[str, Any]) -> None:
     """Refuse an empty comparison, what does not rank, and the name of the random choice."""
     if not selectors:
         raise GuidedValueError("There is no method to compare.", "Name one or more.")
+    for name, one in selectors.items():
+        if isinstance(one, type) or not (hasattr(one, "fit") and hasattr(one, "get_support")):
+            raise GuidedTypeError(
+                f"The method {name!r} is {one!r}, which is not a selector: it has no fit and "
+                "get_support.",
+                "Pass an object such as FisherScore() or SelectKBest().",
+            )
     if RANDOM in selectors:
         raise GuidedValueError(
             f"A method is called {RANDOM!r}, but that is what features in random order are called "

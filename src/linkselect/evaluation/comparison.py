@@ -34,6 +34,7 @@ from linkselect.evaluation.statistics import paired_differences, stability_of_be
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels
+from linkselect.selectors.foreign import with_number
 from linkselect.selectors.method import describe
 
 __all__ = ["compare"]
@@ -87,6 +88,9 @@ def compare(
     ----------
     selectors : dict of str to selector
         The methods by name. Their `n_features_to_select` is set to the largest of `n_features`.
+        Selectors of scikit-learn (`SelectKBest`, `RFE`, `SelectFromModel`) may be among them: they
+        keep as many, and those rank before all others, by their scores or coefficients. They see
+        the labelled rows only.
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), optional
@@ -154,7 +158,10 @@ def compare(
     ids = None if given.sample_ids is None else tuple(given.sample_ids)
     codes = np.full(n_samples, -1) if y is None else encode_labels(y)[0]
     check_consistent_length(samples, codes)
-    sized = {name: _sized(one, counts[-1], random_state) for name, one in selectors.items()}
+    sized = {
+        name: with_number(reproducible(one, random_state), int(counts[-1]))
+        for name, one in selectors.items()
+    }
     task = Task(samples, codes, pairs, ids, counts, prepare, classifier)
     folds = _pair_task(task, sized, cv, random_state, given.ids_are_index)
     top, measured, splits = min(top, n_all), None, []
@@ -199,10 +206,6 @@ def _pair_task(
             raise
         warn_user(f"Held-out pairs are not measured. {error.problem}")
         return None
-
-
-def _sized(selector: Any, n_features: int, seed: int) -> Any:
-    return reproducible(selector, seed).set_params(n_features_to_select=int(n_features))
 
 
 def _splits(codes: IntArray, n_splits: int, test_size: float, random_state: int) -> Iterator[Split]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,8 +13,10 @@ from sklearn.base import clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.model_selection import StratifiedKFold
 
-from linkselect.arrays import IntArray
+from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import map_threads, slices
+from linkselect.evaluation.accuracy import nearest_neighbor_curve
+from linkselect.evaluation.curves import Curve
 from linkselect.evaluation.inputs import order_of
 from linkselect.evaluation.pair_auc import CHANCE, auc_of_distances, total_distances
 from linkselect.evaluation.pair_folds import PairKFold
@@ -77,6 +79,8 @@ class HeldOut:
     """Folds of some supervision: what to fit on, and what a choice of features is worth."""
 
     folds: list[Fold]
+    n_folds: int
+    """How many folds hold out everything once; further ones repeat that."""
 
     def order(self, selector: Any, fold: Fold) -> IntArray:
         """Rank the features by what a fold leaves."""
@@ -86,32 +90,49 @@ class HeldOut:
         """Measure a choice of features on what a fold holds out, with the standard error."""
         raise NotImplementedError
 
-    def estimate(
-        self,
-        selector: Any,
-        n_selected: int,
-        n_features: int,
-        rng: np.random.RandomState,
-        track: Track,
-    ) -> dict[str, Any]:
-        """Measure the best features of every fold, all features, and some chosen at random."""
-        choices = [
-            [rng.permutation(n_features)[:n_selected] for _ in range(RANDOM_CHOICES)]
-            for _ in self.folds
-        ]
-        everything = np.arange(n_features)
+    def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
+        """Measure the first features of an order on what a fold holds out, for each count."""
+        raise NotImplementedError
 
-        def work(fold: int) -> list[tuple[float, float]]:
-            best = self.order(clone(selector), self.folds[fold])[:n_selected]
-            wanted = [best, everything, *choices[fold]]
-            return [self.worth(features, self.folds[fold]) for features in wanted]
+    def orders(self, selector: Any, track: Track) -> list[IntArray]:
+        """Rank the features by what each fold leaves."""
 
-        found: list[Any] = []
+        def work(fold: Fold) -> IntArray:
+            return self.order(clone(selector), fold)
+
+        found: list[IntArray] = []
         for part in track(slices(len(self.folds), FOLDS_PER_STEP)):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit on everything has warned already
-                found += map_threads(work, [*range(len(self.folds))][part])
-        values = np.array(found)
+                found += map_threads(work, self.folds[part])
+        return found
+
+    def curves(self, orders: Sequence[IntArray], counts: IntArray) -> Curve:
+        """Measure every fold at several numbers of features; `orders` has one for each fold."""
+
+        def work(fold: int) -> FloatArray:
+            return self.curve(orders[fold], self.folds[fold], counts)
+
+        return Curve(counts, np.array(map_threads(work, range(len(orders)))))
+
+    def estimate(
+        self,
+        orders: Sequence[IntArray],
+        n_selected: int,
+        n_features: int,
+        rng: np.random.RandomState,
+    ) -> dict[str, Any]:
+        """Measure the best features of the first folds, all features, and some at random."""
+        everything = np.arange(n_features)
+        wanted = [
+            [best[:n_selected], everything, *_at_random(n_features, n_selected, rng)]
+            for best in orders
+        ]
+
+        def work(fold: int) -> list[tuple[float, float]]:
+            return [self.worth(features, self.folds[fold]) for features in wanted[fold]]
+
+        values = np.array(map_threads(work, range(len(orders))))
         return {
             "value": float(values[:, 0, 0].mean()),
             "standard_error": float(np.sqrt(np.mean(values[:, 0, 1] ** 2) / len(values))),
@@ -119,6 +140,10 @@ class HeldOut:
             "random_features": float(values[:, 2:, 0].mean()),
             "n_folds": len(values),
         }
+
+
+def _at_random(n_features: int, n_selected: int, rng: np.random.RandomState) -> list[IntArray]:
+    return [rng.permutation(n_features)[:n_selected] for _ in range(RANDOM_CHOICES)]
 
 
 class PairFolds(HeldOut):
@@ -134,6 +159,7 @@ class PairFolds(HeldOut):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the estimate says how many folds there were
             self.folds = list(PairKFold(n_folds, random_state=seed).split(held))
+        self.n_folds = len(self.folds)
         self.n_held_out = held.n_must + held.n_cannot
 
     def order(self, selector: Any, fold: Fold) -> IntArray:
@@ -148,6 +174,18 @@ class PairFolds(HeldOut):
         found = auc_of_distances(apart[0], apart[1])
         return found.auc, found.standard_error
 
+    def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
+        """Compare the distances of held-out pairs, which grow with every feature."""
+        ends = fold[1].rows(self._row_of)
+        must, cannot = (np.zeros(len(links)) for links in ends)
+        found, done = [], 0
+        for count in counts.tolist():
+            for distances, links in zip((must, cannot), ends, strict=True):
+                distances += total_distances(self._X, links, order[done:count])
+            found.append(auc_of_distances(must, cannot).auc)
+            done = count
+        return np.array(found)
+
     def summary(self, **measured: Any) -> Estimate:
         """Name what was measured."""
         return Estimate("pair AUC", chance=CHANCE, n_held_out=self.n_held_out, **measured)
@@ -156,7 +194,9 @@ class PairFolds(HeldOut):
 class LabelFolds(HeldOut):
     """Labelled rows held out, each once; all other rows stay for the fit."""
 
-    def __init__(self, X: Any, codes: IntArray, n_folds: int, seed: int) -> None:
+    def __init__(
+        self, X: Any, codes: IntArray, n_folds: int, seed: int, n_repeats: int = 1
+    ) -> None:
         self._X, self._codes = (X.tocsr() if issparse(X) else X), codes
         labelled = np.flatnonzero(codes >= 0)
         sizes = np.bincount(codes[labelled]) if len(labelled) else np.zeros(1, dtype=np.intp)
@@ -173,13 +213,14 @@ class LabelFolds(HeldOut):
         self._labelled = labelled
         known = codes[labelled]
         self.chance = float(np.bincount(known).max() / len(known))
-        splitter = StratifiedKFold(
-            min(n_folds, int(np.bincount(known).max())), shuffle=True, random_state=seed
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # small classes are not in every fold
-            places = list(splitter.split(known, known))
-        self.folds = [(labelled[train], labelled[test]) for train, test in places]
+        self.n_folds = min(n_folds, int(np.bincount(known).max()))
+        self.folds = []
+        for repeat in range(n_repeats):
+            splitter = StratifiedKFold(self.n_folds, shuffle=True, random_state=seed + repeat)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # small classes are not in every fold
+                places = list(splitter.split(known, known))
+            self.folds += [(labelled[train], labelled[test]) for train, test in places]
 
     def order(self, selector: Any, fold: Fold) -> IntArray:
         """Rank by all rows but those held out."""
@@ -201,6 +242,16 @@ class LabelFolds(HeldOut):
         # One more hit and one more miss: no finite number of rows is certain.
         shrunk = (hits + 1) / (n_test + 2)
         return hits / n_test, float(np.sqrt(shrunk * (1 - shrunk) / n_test))
+
+    def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
+        """Classify the held-out rows by their nearest labelled row, for each count."""
+        kept = order[: counts[-1]]
+        train, test = (self._X[rows][:, kept] for rows in fold)
+        if issparse(train):
+            train, test = train.toarray(), test.toarray()
+        y_train, y_test = (self._codes[rows] for rows in fold)
+        first = np.arange(len(kept))
+        return nearest_neighbor_curve(train, y_train, test, y_test, first, counts)
 
     def summary(self, **measured: Any) -> Estimate:
         """Name what was measured."""

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array
-from sklearn.utils.validation import _get_feature_names
+from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect.arrays import IntArray, Matrix
 from linkselect.checks import check_spread, too_large
 from linkselect.evaluation.pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
+from linkselect.given import Given
 from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
 from linkselect.resampling import seeded
@@ -28,6 +29,7 @@ __all__ = [
     "in_order_of_rows",
     "order_of",
     "ordered_pairs",
+    "read_given",
     "reproducible",
 ]
 
@@ -96,6 +98,18 @@ def reproducible(selector: Any, seed: int = 0) -> Any:
     Otherwise two fits differ by their draws, too, and not only by what they are told.
     """
     return seeded(selector, np.random.RandomState(seed), only_unset=True)
+
+
+def read_given(selector: Any, X: Any, y: Any, pairs: Any, sample_ids: Any) -> Given:
+    """Read what is told beside X, as `fit` would; pairs in the order of their rows."""
+    n_samples = _num_samples(X)
+    if y is not None:
+        check_consistent_length(X, y)
+    if pairs is None or describe(selector).sees not in ("pairs", "nothing"):
+        return Given(y)
+    given = Given.read(X, y, pairs, sample_ids)
+    held, ids = ordered_pairs(pairs, n_samples, given.sample_ids, ids_are_index=given.ids_are_index)
+    return Given(y, held, ids)
 
 
 def ordered_pairs(

@@ -104,7 +104,8 @@ class Task:
     def rank(self, selector: Any, train: IntArray) -> tuple[IntArray, float]:
         """Fit a selector on training rows and unlabelled ones; return the order and the time."""
         rows = np.union1d(train, np.flatnonzero(self.codes < 0))
-        if get_tags(selector).target_tags.required:
+        # Selectors of other libraries would take -1 for a class, whatever their tags say.
+        if get_tags(selector).target_tags.required or describe(selector).sees == "labels":
             rows = rows[self.codes[rows] >= 0]
         values = self.X[rows]
         if self.prepare is not None:

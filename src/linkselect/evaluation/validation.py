@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone
-from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
+from sklearn.utils.validation import _get_feature_names
 
 from linkselect.arrays import BoolArray, IntArray
 from linkselect.blocks import map_threads, slices
 from linkselect.evaluation.effort import count_fits
-from linkselect.evaluation.held_out import Estimate, LabelFolds, PairFolds, Track, class_codes
+from linkselect.evaluation.fold_rankings import FoldRankings, deal_out, rank_by, with_number
+from linkselect.evaluation.held_out import Estimate, Track
 from linkselect.evaluation.inputs import (
     check_matrix,
     check_selector,
     order_of,
-    ordered_pairs,
+    read_given,
     reproducible,
 )
 from linkselect.evaluation.twins import Twin, correlated_twins
 from linkselect.given import Given
-from linkselect.messages import GuidedError, GuidedValueError
+from linkselect.messages import GuidedValueError
 from linkselect.pairs import Pairs
 from linkselect.resampling import seeded
 from linkselect.selectors import StableSelector
@@ -99,6 +99,7 @@ def validate(
     sample_ids: Iterable[Hashable] | None = None,
     random_state: int = 0,
     track: Track = iter,
+    rankings: FoldRankings | None = None,
 ) -> Validation:
     """Say how far to trust a ranking.
 
@@ -131,6 +132,8 @@ def validate(
         its own `random_state` is None.
     track : callable, default=iter
         Wraps the list of steps, to show progress.
+    rankings : FoldRankings, optional
+        What `choose_number` ranked on its folds, which are then not fitted again.
 
     Returns
     -------
@@ -159,19 +162,21 @@ def validate(
     with warnings.catch_warnings():
         if is_fitted:
             warnings.simplefilter("ignore")  # the fit has warned already
-        given = _read(selector, X, y, pairs, sample_ids)
+        given = read_given(selector, X, y, pairs, sample_ids)
     own = reproducible(selector, random_state)
     whole = selector if is_fitted else own.fit(values, **arguments_of(given, own))
     selected = _selected(whole, X, values.shape[1])
-    again = _with_number(own, len(selected))
+    again = with_number(own, len(selected))
     n_pairs = 0 if given.pairs is None else given.pairs.n_must + given.pairs.n_cannot
     n_folds, n_resamples = count_fits(again, values.shape[0], values.shape[1], n_pairs)
-    held_out, reason = _held_out(again, values, given, n_folds, random_state)
-    estimate = None
-    if held_out is not None:
-        estimate, reason = _estimate(again, held_out, values.shape[1], random_state, track)
-    elif reason is not None and describe(again).sees != "nothing":
-        n_resamples = 0  # every resample would hold all there is to be told
+    reason = None
+    if rankings is None:
+        held_out, reason = deal_out(again, values, given, n_folds, random_state)
+        if held_out is not None:
+            rankings, reason = rank_by(held_out, again, values.shape[1], track)
+        elif reason is not None and describe(again).sees != "nothing":
+            n_resamples = 0  # every resample would hold all there is to be told
+    estimate = None if rankings is None else rankings.estimate(len(selected), random_state)
     chosen = _selected_again(again, values, given, n_resamples, random_state, track)
     shares = chosen[:, selected].mean(axis=0).tolist() if len(chosen) else []
     twins = correlated_twins(values, selected[:MOST_WITH_TWINS])
@@ -183,18 +188,6 @@ def validate(
         len(chosen),
         tuple(twins),
     )
-
-
-def _read(selector: Any, X: Any, y: Any, pairs: Any, sample_ids: Any) -> Given:
-    """Read what is told beside X, as `fit` would; pairs in the order of their rows."""
-    n_samples = _num_samples(X)
-    if y is not None:
-        check_consistent_length(X, y)
-    if pairs is None or describe(selector).sees not in ("pairs", "nothing"):
-        return Given(y)
-    given = Given.read(X, y, pairs, sample_ids)
-    held, ids = ordered_pairs(pairs, n_samples, given.sample_ids, ids_are_index=given.ids_are_index)
-    return Given(y, held, ids)
 
 
 def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
@@ -211,48 +204,6 @@ def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
             "selector",
         )
     return order[np.asarray(fitted.get_support())[order]]
-
-
-def _with_number(selector: Any, n_selected: int) -> Any:
-    """Copy a selector, to select that many features without showing progress of its own."""
-    copy = clone(selector)
-    if hasattr(copy, "set_callbacks"):
-        copy.set_callbacks()
-    if "n_features_to_select" in copy.get_params(deep=False):
-        copy.set_params(n_features_to_select=n_selected)
-    return copy
-
-
-def _held_out(
-    selector: Any, X: Any, given: Given, n_folds: int, seed: int
-) -> tuple[PairFolds | LabelFolds | None, str | None]:
-    """Deal out pairs or labels, or say why there are too few; neither if nothing is known."""
-    try:
-        if given.pairs is not None:
-            ids = tuple(given.sample_ids or ())
-            return PairFolds(X, given.pairs, ids, n_folds, seed), None
-        if given.y is not None:
-            return LabelFolds(X, class_codes(selector, given.y), n_folds, seed), None
-    except ValueError as error:
-        return None, _problem(error)
-    return None, None
-
-
-def _estimate(
-    selector: Any, held_out: PairFolds | LabelFolds, n_features: int, seed: int, track: Track
-) -> tuple[Estimate | None, str | None]:
-    """Return the estimate, or why there is none: the method may lack something in a fold."""
-    n_selected = selector.get_params(deep=False).get("n_features_to_select")
-    rng = np.random.RandomState(seed)
-    try:
-        measured = held_out.estimate(selector, n_selected, n_features, rng, track)
-    except ValueError as error:
-        return None, _problem(error)
-    return held_out.summary(**measured), None
-
-
-def _problem(error: ValueError) -> str:
-    return error.problem if isinstance(error, GuidedError) else str(error)
 
 
 def _selected_again(

@@ -11,20 +11,19 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from linkselect.arrays import BoolArray, FloatArray, IntArray
 from linkselect.messages import GuidedTypeError, GuidedValueError
+from linkselect.plot.dots import draw_scores
 from linkselect.plot.style import (
     FAINT,
     FILL,
     INK,
     MUTED,
-    PLAIN_TEXT,
     STRESS,
     axes_or_new,
     calm,
-    short_name,
 )
 from linkselect.selectors.method import describe
 from linkselect.selectors.ranking import best_first
-from linkselect.views import check_shape, score_text
+from linkselect.views import check_shape
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,24 +31,22 @@ if TYPE_CHECKING:
 __all__ = [
     "draw_mask",
     "draw_path",
-    "draw_scores",
     "mask",
     "path",
     "scores",
 ]
 
-# More bars than this have no room for names.
-MOST_NAMED_BARS = 60
 MOST_MARKED_STEPS = 40
 
 
 def scores(
     selector: Any, n: int = 20, names: Sequence[str] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the scores of the best features as bars, best on top.
+    """Draw the scores of the best features as dots, best on top.
 
-    Selected features have a full bar, the others a hatched one. A feature without a score
-    has no bar and says so; an infinite score fills the width.
+    Better is to the right, whatever the direction of the score. The axis spans the scores that
+    are shown and need not begin at 0. Selected features have a full dot, the others a hollow one.
+    A feature without a score has no dot and says so; an infinite score is at the edge.
 
     Parameters
     ----------
@@ -77,7 +74,7 @@ def scores(
     """
     values = _fitted(selector, "scores_")
     if n < 1:
-        raise GuidedValueError(f"n={n}, but a picture has at least one bar.", "Choose 1 or more.")
+        raise GuidedValueError(f"n={n}, but at least one feature is drawn.", "Choose 1 or more.")
     named = feature_names(selector, names)
     greater = describe(selector).greater_is_better
     best = np.asarray(getattr(selector, "order_", best_first(values, greater)))[:n]
@@ -86,83 +83,6 @@ def scores(
     draw_scores(ax, shown, values[best], selector.get_support()[best], greater)
     ax.set_title(type(selector).__name__, loc="left", color=INK)
     return ax
-
-
-def draw_scores(
-    ax: Axes,
-    names: Sequence[str],
-    values: FloatArray,
-    selected: BoolArray,
-    greater_is_better: bool,
-) -> None:
-    """Draw one bar for each value, the first on top."""
-    lengths = _bar_lengths(values)
-    hatched = {"facecolor": "none", "edgecolor": MUTED, "hatch": "//////", "linewidth": 0.8}
-    _draw_bars(ax, lengths, selected, "selected", {"color": FILL})
-    _draw_bars(ax, lengths, ~selected, "not selected", hatched)
-    ax.axvline(0, color=MUTED, linewidth=0.8)
-    _label_bars(ax, names, values, lengths)
-    ax.set_ylim(len(values) - 0.4, -0.6)
-    better = "larger" if greater_is_better else "smaller"
-    ax.set_xlabel(f"score ({better} is better)", color=INK)
-    calm(ax, "x")
-    ax.spines["left"].set_visible(False)
-    if not selected.all():
-        # Bars are short there.
-        corner: Literal["lower right", "upper right"] = (
-            "lower right" if greater_is_better else "upper right"
-        )
-        ax.legend(loc=corner, framealpha=0.9, edgecolor="none", fontsize="small")
-
-
-def _draw_bars(
-    ax: Axes,
-    lengths: FloatArray,
-    chosen: BoolArray,
-    label: str,
-    style: dict[str, Any],
-) -> None:
-    if not chosen.any():
-        return
-    places = np.arange(len(lengths))
-    if len(lengths) <= MOST_NAMED_BARS:
-        ax.barh(places[chosen], lengths[chosen], height=0.68, label=label, **style)
-        return
-    # This many bars would be thinner than a pixel: one area holds them all.
-    edges = np.repeat(np.arange(len(lengths) + 1) - 0.5, 2)[1:-1]
-    ax.fill_betweenx(edges, np.repeat(lengths, 2), where=np.repeat(chosen, 2), label=label, **style)
-
-
-def _bar_lengths(values: FloatArray) -> FloatArray:
-    """Cut infinite scores to a little more than the largest finite one; no score is no bar."""
-    finite = np.abs(values[np.isfinite(values)])
-    longest = 1.1 * finite.max() if finite.size and finite.max() > 0 else 1.0
-    return np.nan_to_num(values, nan=0.0, posinf=longest, neginf=-longest)
-
-
-def _label_bars(ax: Axes, names: Sequence[str], values: FloatArray, lengths: FloatArray) -> None:
-    """Write names beside the bars and values behind them, if there is room."""
-    ax.tick_params(axis="y", length=0)
-    if len(values) > MOST_NAMED_BARS:
-        ax.set_ylabel("rank", color=INK)
-        ax.yaxis.set_major_formatter(lambda place, _: f"{place + 1:.0f}")
-        return
-    size = "small" if len(values) > 12 else "medium"
-    places = range(len(values))
-    ax.set_yticks(places, [short_name(name) for name in names], fontsize=size, **PLAIN_TEXT)
-    for place, value, length in zip(places, values, lengths, strict=True):
-        ax.annotate(
-            score_text(value, 3),
-            (max(length, 0.0), place),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=size,
-            color=MUTED,
-        )
-    low, high = min(lengths.min(), 0.0), max(lengths.max(), 0.0)
-    width = (high - low) or 1.0
-    ax.set_xlim(low - 0.02 * width * (low < 0), high + 0.16 * width)
 
 
 def path(selector: Any, ax: Axes | None = None) -> Axes:

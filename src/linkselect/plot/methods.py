@@ -26,7 +26,7 @@ from linkselect.plot.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["agreement", "curves", "draw_agreement"]
+__all__ = ["agreement", "curves", "draw_agreement", "legend_below"]
 
 MARKERS_PER_LINE = 9
 # More methods than this have their legend beside the picture, or no numbers in the cells.
@@ -79,6 +79,26 @@ def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
     ax.locator_params(axis="x", integer=True)
     calm(ax, "y")
     return ax
+
+
+def legend_below(ax: Axes, n_columns: int = 1) -> None:
+    """Move the legend of curves below them, if there is no room beside or inside."""
+    before = ax.get_legend()
+    if before is None:
+        return
+    names = [text.get_text() for text in before.get_texts()]
+    handles: Any = before.legend_handles
+    legend = ax.legend(
+        handles,
+        ["method"] * len(names),
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.22),
+        ncols=n_columns,
+        frameon=False,
+        handlelength=3.2,
+        fontsize="small",
+    )
+    make_plain(legend.get_texts(), names)
 
 
 def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:

@@ -61,7 +61,7 @@ def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
 
 
 def calm(ax: Axes, grid: str | None = None) -> None:
-    """Take away the box, and draw a faint grid along one axis ("x" or "y") or none."""
+    """Take away the box, and draw a faint grid along one axis ("x" or "y"), both or none."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(MUTED)
     ax.tick_params(color=MUTED, labelcolor=INK)

@@ -1,7 +1,16 @@
-"""Reports: plain data becomes one self-contained page."""
+"""Reports: plain data becomes one self-contained page, or a figure for a paper."""
 
 from linkselect.report.comparison import comparison_page, write_comparison
+from linkselect.report.figures import comparison_figure, ranking_figure
 from linkselect.report.page import render, write_report
 from linkselect.report.summary import summarize
 
-__all__ = ["comparison_page", "render", "summarize", "write_comparison", "write_report"]
+__all__ = [
+    "comparison_figure",
+    "comparison_page",
+    "ranking_figure",
+    "render",
+    "summarize",
+    "write_comparison",
+    "write_report",
+]

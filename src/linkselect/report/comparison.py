@@ -11,11 +11,13 @@ import numpy as np
 import linkselect
 from linkselect.evaluation.significance import p_text
 from linkselect.messages import GuidedValueError
-from linkselect.plot.methods import curves, draw_agreement
+from linkselect.plot.methods import curves, draw_agreement, legend_below
+from linkselect.plot.number import spread_numbers
 from linkselect.plot.style import MUTED
 from linkselect.report.page import render_page, write_page
-from linkselect.report.pictures import draw_svg, have_matplotlib
-from linkselect.report.summary import plain_text
+from linkselect.report.pictures import draw_both, have_matplotlib
+from linkselect.report.plain import plain_text
+from linkselect.report.words import comparison_sentence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
     from linkselect.evaluation.measure import Measure
     from linkselect.evaluation.result import Comparison
 
-__all__ = ["comparison_page", "write_comparison"]
+__all__ = ["comparison_page", "spread_if_wide", "write_comparison"]
+
+# The largest number of features over the smallest one.
+WIDE_RANGE = 20
 
 
 def comparison_page(
@@ -55,6 +60,7 @@ def comparison_page(
         found=comparison,
         source=None if source is None else plain_text(source),
         call=None if call is None else plain_text(call),
+        lead=plain_text(comparison_sentence(comparison)),
         methods=_methods(comparison),
         measures=[_measure(one, comparison.level) for one in comparison.measures],
         best=_best_features(comparison, names),
@@ -86,7 +92,6 @@ def write_comparison(
 
 
 def _methods(found: Comparison) -> list[dict[str, Any]]:
-    slowest = max(found.seconds.values(), default=0.0)
     rows = []
     for name in found.ranked:
         stability, seconds = found.stability[name], found.seconds[name]
@@ -98,7 +103,6 @@ def _methods(found: Comparison) -> list[dict[str, Any]]:
                 "stability": "" if np.isnan(stability) else f"{stability:.2f}",
                 "stability_share": f"{100 * np.clip(np.nan_to_num(stability), 0, 1):.1f}%",
                 "seconds": f"{seconds:.3g} s",
-                "seconds_share": f"{100 * seconds / slowest if slowest else 0:.1f}%",
             }
         )
     return rows
@@ -112,7 +116,6 @@ def _mean(measure: Measure, name: str) -> dict[str, str] | None:
     best = int(curve.mean.argmax())
     return {
         "mean": _value(measure, mean),
-        "share": f"{100 * mean:.1f}%",
         "peak": f"{_value(measure, curve.mean[best])} with {curve.n_features[best]:,}",
     }
 
@@ -149,24 +152,35 @@ def _best_features(found: Comparison, names: Sequence[str] | None) -> dict[str, 
 
 
 def _pictures(found: Comparison) -> dict[str, str]:
-    def draw_heat_map(ax: Axes) -> None:
+    def draw_heat_map(ax: Axes, _slim: bool) -> None:
         correlation, overlap = np.array(found.spearman), np.array(found.overlap)
         draw_agreement(ax, list(found.methods), correlation, overlap, found.top)
 
     drawn: dict[str, str] = {measure.name: _draw_curves(measure) for measure in found.measures}
     if len(found.methods) > 1:
-        side = min(1.9 + 0.62 * len(found.methods), 8.0)
-        drawn["agreement"] = draw_svg(
-            draw_heat_map, "agreement", "Agreement of the rankings", side + 1.6, side
+        side = min(1.9 + 0.42 * len(found.methods), 6.4)
+        drawn["agreement"] = draw_both(
+            draw_heat_map, "agreement", "Agreement of the rankings", side, 3.6
         )
     return drawn
 
 
+def spread_if_wide(ax: Axes, measure: Measure) -> None:
+    """Let the axis of numbers of features grow by factors, if they span a large one."""
+    counts = measure.curves[measure.leader].n_features.tolist()
+    if counts[-1] >= WIDE_RANGE * counts[0] and counts == sorted(counts):
+        spread_numbers(ax, counts)
+
+
 def _draw_curves(measure: Measure) -> str:
-    def draw(ax: Axes) -> None:
+    def draw(ax: Axes, slim: bool) -> None:
         curves(measure.curves, ax=ax)
+        spread_if_wide(ax, measure)
         ax.set_ylabel(measure.name)
         ax.axhline(measure.with_all, color=MUTED, linewidth=1.0, dashes=(2, 3))
+        if slim:
+            legend_below(ax)
 
     title = "Accuracy curves" if measure.name == "accuracy" else "AUC curves of held-out pairs"
-    return draw_svg(draw, measure.name.lower(), title, 7.2, 4.2)
+    slim_height = 2.6 + 0.2 * len(measure.curves)
+    return draw_both(draw, measure.name.lower(), title, 4.0, slim_height)

@@ -13,9 +13,11 @@ from typing import Any
 
 from linkselect.files import written_whole
 from linkselect.messages import many
-from linkselect.report.pictures import have_matplotlib, report_pictures
+from linkselect.report.pictures import have_matplotlib, picture_colours
+from linkselect.report.report_pictures import profile_pictures, report_pictures
 from linkselect.report.schema import Score, Summary
 from linkselect.report.validation import again_lines, twin_lines
+from linkselect.report.words import method_line, plain_sentence, title
 from linkselect.views import score_text
 
 __all__ = ["render", "render_page", "write_page", "write_report"]
@@ -51,18 +53,24 @@ def render(summary: Summary) -> str:
     '<!doctype html>'
     """
     ranking = summary["ranking"]
-    finite = [abs(score) for score in ranking["score"] if isinstance(score, int | float)]
+    finite = [score for score in ranking["score"] if isinstance(score, int | float)]
+    ends = (min(finite, default=0.0), max(finite, default=0.0))
+    worst, best = ends if summary["method"]["greater_is_better"] else ends[::-1]
     found = summary.get("validation")
     columns = {**ranking, **_validation_columns(summary)}
     return render_page(
         "report.html",
         summary=summary,
-        headline=_headline(summary),
+        title=title(summary),
+        lead=plain_sentence(summary),
+        method_line=method_line(summary),
+        cards=_cards(summary, columns),
         validation=found,
         validation_lines=[] if found is None else [*again_lines(found), *twin_lines(found)],
         pictures=report_pictures(summary) if have_matplotlib() else None,
         rows=_rows(columns, ROWS_PER_PAGE),
-        table={**columns, "rows_per_page": ROWS_PER_PAGE, "largest": max(finite, default=0.0)},
+        table={**columns, "rows_per_page": ROWS_PER_PAGE, "worst": worst, "best": best},
+        more=_more,
     )
 
 
@@ -87,19 +95,18 @@ def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
     }
 
 
-def _headline(summary: Summary) -> str:
-    method, data, known = summary["method"], summary["data"], summary["supervision"]
-    by = {
-        "pairs": f"from {many(known.get('must', 0), 'must-link')} and "
-        f"{many(known.get('cannot', 0), 'cannot-link')}",
-        "labels": f"from the labels of {known.get('n_classes', 0)} classes",
-        "partial labels": f"from {many(known['n_samples'], 'labelled sample')}",
-        "none": "without labels or pairs",
-    }[known["kind"]]
-    return (
-        f"{method['name']} selects {method['n_selected']:,} of "
-        f"{many(data['n_features'], 'feature')}, {by}."
-    )
+def _cards(summary: Summary, columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what is said about each of the best features, and its picture."""
+    profiles = summary["profiles"]
+    if profiles is None or not profiles["features"] or not have_matplotlib():
+        return []
+    place = {name: row for row, name in enumerate(columns["feature"])}
+    pictures = profile_pictures(profiles)
+    rows = [place[one["feature"]] for one in profiles["features"]]
+    return [
+        {**{name: column[row] for name, column in columns.items()}, "picture": picture}
+        for row, picture in zip(rows, pictures, strict=True)
+    ]
 
 
 def render_page(template: str, package: str = "linkselect.report", **content: Any) -> str:
@@ -137,6 +144,7 @@ def render_page(template: str, package: str = "linkselect.report", **content: An
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.get_template(template).render(
         **content,
+        colours=picture_colours(),
         style=Markup(_packaged("page.css")),
         script=Markup(script),
         script_hash=f"sha256-{digest}",
@@ -157,11 +165,18 @@ def _score_on_page(score: Score) -> str:
     return re.sub(r"e([+-])0*", r"e\1", text).replace("-", MINUS)
 
 
-def _share(score: Score, largest: float) -> str:
-    """Return how long the bar behind a score is, as a percentage."""
-    if not isinstance(score, int | float) or not largest:
-        return "100%" if isinstance(score, str) else "0%"
-    return f"{100 * abs(score) / largest:.1f}%"
+def _share(score: Score, worst: float, best: float) -> str:
+    """Return how long the bar behind a score is, as a percentage: all for the best."""
+    if score is None or worst == best:
+        return "0%"
+    # Infinite scores are as good or bad as can be.
+    share = (float(score) - worst) / (best - worst)
+    return f"{100 * min(max(share, 0.0), 1.0):.1f}%"
+
+
+def _more(again: float, twins: str) -> str:
+    """Say beside a name what a phone has no column for."""
+    return f"again {again:.2f}" + (f"; same as {twins}" if twins else "")
 
 
 def write_report(summary: Summary, path: str | os.PathLike[str]) -> None:

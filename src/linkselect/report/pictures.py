@@ -5,33 +5,20 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-import numpy as np
-
-from linkselect.arrays import FloatArray
-from linkselect.plot.features import draw_mask, draw_path, draw_scores
-from linkselect.plot.samples import draw_pairs
 from linkselect.plot.style import COLOURS, FAINT, FILL, INK, MUTED, STRESS
-from linkselect.report.schema import (
-    MaskSummary,
-    MethodSummary,
-    PathSummary,
-    Score,
-    Summary,
-    ViewSummary,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_svg", "have_matplotlib", "report_pictures"]
+__all__ = ["draw_both", "draw_svg", "have_matplotlib", "picture_colours"]
 
-MOST_BARS = 20
-# Narrower pictures fit the screen of a phone as they are.
-NARROW_POINTS = 360
+# The width in inches on a screen, and on a phone: there a picture is drawn anew, since letters
+# that shrink with it could not be read.
+WIDE, SLIM = 7.2, 3.5
 
 # Drawn colours and what they are called in page.css, where they have a light and a dark value.
 VARIABLES = {
@@ -45,6 +32,11 @@ VARIABLES = {
 }
 
 
+def picture_colours() -> dict[str, str]:
+    """Return the light value of every colour of a picture by the name that page.css has for it."""
+    return {name[4:-1]: colour for colour, name in VARIABLES.items()}
+
+
 def have_matplotlib() -> bool:
     """Tell whether pictures can be drawn."""
     try:
@@ -54,8 +46,38 @@ def have_matplotlib() -> bool:
     return True
 
 
+def draw_both(
+    draw: Callable[[Axes, bool], Any],
+    name: str,
+    title: str,
+    height: float,
+    slim_height: float | None = None,
+) -> str:
+    """Draw a picture twice: for a wide page, and for a phone; the page shows one of them.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws into the Axes that it is given; the second argument tells whether it is slim.
+    name, title
+        As in `draw_svg`.
+    height, slim_height : float
+        Heights in inches; the slim one is as high by default.
+    """
+    wide = draw_svg(lambda ax: draw(ax, False), name, title, WIDE, height)
+    slim = draw_svg(
+        lambda ax: draw(ax, True), f"{name}-slim", title, SLIM, slim_height or height, letters=9
+    )
+    return f'<div class="wide">{wide}</div><div class="slim">{slim}</div>'
+
+
 def draw_svg(
-    draw: Callable[[Axes], Any], name: str, title: str, width: float, height: float
+    draw: Callable[[Axes], Any],
+    name: str,
+    title: str,
+    width: float,
+    height: float,
+    letters: float = 10,
 ) -> str:
     """Draw a picture as SVG text that can stand inside a page.
 
@@ -69,6 +91,8 @@ def draw_svg(
         What the picture shows, for readers who cannot see it.
     width, height : float
         Size in inches.
+    letters : float, default=10
+        Size of letters in points.
 
     Returns
     -------
@@ -80,6 +104,7 @@ def draw_svg(
     # From the defaults, so that a page does not depend on the style of a session.
     settings: Any = {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
     settings |= {"svg.fonttype": "none", "svg.hashsalt": name, "svg.id": name}
+    settings |= {"font.size": letters}
     settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     file = io.StringIO()
     with mpl.rc_context(settings), warnings.catch_warnings():
@@ -106,9 +131,10 @@ def _inline(svg: str, name: str, title: str) -> str:
         element.attrib.update({key: _fit(key, attributes[key], name) for key in attributes})
     for size in ("width", "height", "version"):
         root.attrib.pop(size, None)
-    root.attrib.update({"role": "img", "aria-label": title, "class": "picture"})
-    if float(root.attrib["viewBox"].split()[2]) < NARROW_POINTS:
-        root.attrib["class"] = "picture narrow"
+    # No wider than it was drawn, or its letters would be larger than those of the page.
+    width = float(root.attrib["viewBox"].split()[2])
+    style = f"max-width:{width / 72:.4g}in"
+    root.attrib.update({"role": "img", "aria-label": title, "class": "picture", "style": style})
     return ElementTree.tostring(root, encoding="unicode")
 
 
@@ -121,70 +147,3 @@ def _fit(key: str, value: str, name: str) -> str:
     if key in ("style", "fill", "stroke"):
         value = re.sub(r"#[0-9a-f]{6}\b", lambda found: VARIABLES.get(found[0], found[0]), value)
     return value
-
-
-def report_pictures(summary: Summary) -> dict[str, str]:
-    """Draw every picture that a summary has the data for."""
-    drawn = {"scores": _scores(summary)}
-    if summary["path"] is not None:
-        drawn["path"] = _path(summary["path"], summary["method"])
-    if summary["view"] is not None:
-        drawn["pairs"] = _pairs(summary["view"])
-    if summary["mask"] is not None:
-        drawn["mask"] = _mask(summary["mask"])
-    return drawn
-
-
-def numbers(values: Sequence[Score]) -> FloatArray:
-    """Read back what JSON could not hold: None is no number, "inf" an infinite one."""
-    return np.array([np.nan if value is None else float(value) for value in values], dtype=float)
-
-
-def _scores(summary: Summary) -> str:
-    ranking = summary["ranking"]
-    names = ranking["feature"][:MOST_BARS]
-    values = numbers(ranking["score"][:MOST_BARS])
-    selected = np.array(ranking["selected"][:MOST_BARS])
-    greater = summary["method"]["greater_is_better"]
-
-    def draw(ax: Axes) -> None:
-        draw_scores(ax, names, values, selected, greater)
-
-    title = f"Scores of the best {len(names)} features"
-    return draw_svg(draw, "scores", title, 7.2, 0.27 * len(names) + 0.9)
-
-
-def _path(path: PathSummary, method: MethodSummary) -> str:
-    errors = None if path["errors"] is None else numbers(path["errors"])
-
-    def draw(ax: Axes) -> None:
-        values = numbers(path["values"])
-        mark_best = path["has_optimum"]
-        greater, n_selected = method["greater_is_better"], method["n_selected"]
-        draw_path(ax, values, greater, n_selected, errors, mark_best=mark_best)
-
-    return draw_svg(draw, "path", "Criterion at each step", 7.2, 3.4)
-
-
-def _pairs(view: ViewSummary) -> str:
-    def draw(ax: Axes) -> None:
-        points = np.array(view["points"], dtype=float)
-        must, cannot = (
-            np.array(links, dtype=np.intp).reshape(-1, 2)
-            for links in (view["must"], view["cannot"])
-        )
-        draw_pairs(ax, points, must, cannot)
-        ax.set_xlabel(view["labels"][0])
-        ax.set_ylabel(view["labels"][1])
-
-    return draw_svg(draw, "pairs", "Pairs over a view of the samples", 7.2, 4.6)
-
-
-def _mask(mask: MaskSummary) -> str:
-    pixels = np.array(mask["pixels"], dtype=bool)
-    height, width = pixels.shape
-
-    def draw(ax: Axes) -> None:
-        draw_mask(ax, pixels)
-
-    return draw_svg(draw, "mask", "Selected pixels", 3.6, min(3.6 * height / width, 6.0))

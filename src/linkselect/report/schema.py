@@ -5,13 +5,20 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 __all__ = [
+    "SCHEMA_VERSION",
     "ClassSize",
+    "CurveSummary",
     "DataSummary",
     "EstimateSummary",
+    "GroupSummary",
+    "HistogramSummary",
     "MaskSummary",
     "MethodSummary",
+    "NumberSummary",
     "Parameter",
     "PathSummary",
+    "ProfileSummary",
+    "ProfilesSummary",
     "RankingSummary",
     "Score",
     "Summary",
@@ -21,15 +28,21 @@ __all__ = [
     "ViewSummary",
 ]
 
+# Grows by one when a key changes its meaning or goes; new keys may come at any time.
+SCHEMA_VERSION = 1
+
 # JSON holds neither NaN nor infinity: None is no score, "inf" and "-inf" are infinite ones.
-Score = float | str | None
+Score = float | Literal["inf", "-inf"] | None
 
 
 class Parameter(TypedDict):
-    """One parameter of the method; `usual` if it has its default."""
+    """One parameter of the method; `usual` if it has its default.
+
+    The value is a number, a truth value, null or text; anything else is written as in Python.
+    """
 
     name: str
-    value: str
+    value: float | bool | str | None
     usual: bool
 
 
@@ -157,9 +170,67 @@ class ValidationSummary(TypedDict):
     twins: list[list[TwinSummary]]
 
 
+class CurveSummary(TypedDict):
+    """What the best features are worth on held-out labels or pairs, over their number."""
+
+    measure: Literal["1-NN accuracy", "pair AUC"]
+    n_features: list[int]
+    mean: list[float]
+    standard_error: list[float]
+
+
+class NumberSummary(TypedDict):
+    """How many features are selected, by which rule, and the reason in a sentence."""
+
+    n_features: int
+    rule: Literal["given", "own optimum", "held-out accuracy", "half, at most 300", "half"]
+    reason: str
+    curve: CurveSummary | None
+
+
+class GroupSummary(TypedDict):
+    """The values of one group of samples, or the distances of one kind of pairs, in a feature.
+
+    `quantiles` are those of 5, 25, 50, 75 and 95 %.
+    """
+
+    label: str
+    n: int
+    quantiles: list[float]
+
+
+class HistogramSummary(TypedDict):
+    """How many values there are in equal steps from the lowest to the highest."""
+
+    counts: list[int]
+    low: float
+    high: float
+
+
+class ProfileSummary(TypedDict):
+    """One feature: its groups, or a histogram if there are none."""
+
+    feature: str
+    groups: list[GroupSummary]
+    histogram: HistogramSummary | None
+
+
+class ProfilesSummary(TypedDict):
+    """The best selected features, by class, between pairs, or as they are.
+
+    `n_left_out` counts further selected features, `n_groups_left_out` smaller classes.
+    """
+
+    kind: Literal["classes", "pairs", "none"]
+    n_left_out: int
+    n_groups_left_out: int
+    features: list[ProfileSummary]
+
+
 class Summary(TypedDict):
     """What a report says about a fitted selector."""
 
+    schema_version: int
     source: str | None
     call: str
     version: dict[str, str]
@@ -171,6 +242,8 @@ class Summary(TypedDict):
     view: ViewSummary | None
     mask: MaskSummary | None
     validation: ValidationSummary | None
+    number_of_features: NumberSummary
+    profiles: ProfilesSummary | None
     notes: list[str]
     warnings: list[str]
     seconds: float | None

@@ -18,33 +18,38 @@ from linkselect.arrays import IntArray
 from linkselect.checks import index_of
 from linkselect.columns import constant_columns
 from linkselect.messages import GuidedTypeError, many
-from linkselect.pairs import Pairs, encode_labels
+from linkselect.pairs import Pairs
+from linkselect.report.number import describe_number
+from linkselect.report.plain import MOST_LISTED, plain_number, plain_text
+from linkselect.report.profiles import describe_profiles
 from linkselect.report.schema import (
+    SCHEMA_VERSION,
     DataSummary,
     MaskSummary,
     MethodSummary,
     Parameter,
     PathSummary,
+    ProfilesSummary,
     RankingSummary,
-    Score,
     Summary,
     SupervisionSummary,
     ValidationSummary,
     ViewSummary,
 )
+from linkselect.report.supervision import describe_supervision
 from linkselect.report.validation import describe_validation, warning_of
+from linkselect.selectors.foreign import Ranked
 from linkselect.selectors.method import describe
 from linkselect.views import check_shape, pair_rows, two_dimensional_view
 
 if TYPE_CHECKING:
-    from linkselect.evaluation import Validation
+    from linkselect.evaluation import NumberOfFeatures, Validation
 
-__all__ = ["plain_number", "plain_text", "summarize"]
+__all__ = ["summarize"]
 
 # A picture with more would be a blot, and the page would be slow.
 MOST_DRAWN_PAIRS = 300
 MOST_DRAWN_SAMPLES = 1500
-MOST_LISTED = 12
 LITTLE_COVERAGE = 0.05
 
 
@@ -65,6 +70,8 @@ def summarize(
     seconds: float | None = None,
     view: bool = True,
     validation: Validation | None = None,
+    number: NumberOfFeatures | None = None,
+    values: Any = None,
 ) -> Summary:
     """Gather what a report says about a fitted selector, as plain data.
 
@@ -96,17 +103,22 @@ def summarize(
     seconds : float, optional
         How long that took.
     view : bool, default=True
-        Whether to place samples in two dimensions, if there are pairs to draw.
+        Whether to gather what pictures of samples and of single features need.
     validation : Validation, optional
         What `linkselect.evaluation.validate` found. If the ranking is not better than chance, that
         is the first of the notes.
+    number : NumberOfFeatures, optional
+        Why so many features are selected, as `linkselect.evaluation.choose_number` found.
+    values : array, sparse matrix or frame, optional
+        X before it was prepared, in the units that a reader knows. Default: X.
 
     Returns
     -------
     dict
-        `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`, `path`, `view`,
-        `mask`, `validation`, `notes`, `warnings` and `seconds`; `linkselect.report.schema.Summary`
-        has the type of each.
+        `schema_version`, `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`,
+        `path`, `view`,
+        `mask`, `validation`, `number_of_features`, `profiles`, `notes`, `warnings` and `seconds`;
+        `linkselect.report.schema.Summary` has the type of each.
 
     Examples
     --------
@@ -124,12 +136,13 @@ def summarize(
     ids = _ids(X, sample_ids)
     used_y, used_pairs = _used(selector, y, pairs)
     data = _describe_data(selector, X, preparation)
-    supervision = _describe_supervision(selector, used_y, used_pairs, ids)
+    supervision = describe_supervision(selector, used_y, used_pairs, ids)
     ranking = _describe_ranking(selector)
     if notes is None:
         notes = _ignored(type(selector).__name__, (y, used_y), (pairs, used_pairs))
     found, doubts = _describe_validation(selector, validation)
     return {
+        "schema_version": SCHEMA_VERSION,
         "source": None if source is None else plain_text(source),
         "call": plain_text(call or _python_call(selector, used_y, used_pairs, sample_ids)),
         "version": _versions(),
@@ -141,23 +154,16 @@ def summarize(
         "view": _describe_view(X, used_pairs, ids) if view else None,
         "mask": _describe_mask(selector, image_shape, image_order),
         "validation": found,
+        "number_of_features": describe_number(selector, number),
+        "profiles": _describe_profiles(
+            selector, X if values is None else values, used_y, used_pairs, ids
+        )
+        if view
+        else None,
         "notes": [*doubts, *map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
     }
-
-
-def plain_text(value: Any) -> str:
-    """Return text that every encoding of Unicode can hold."""
-    return str(value).encode("utf-8", "replace").decode("utf-8")
-
-
-def plain_number(value: Any) -> Score:
-    """Return a number that JSON can hold: None for no value, text for an infinite one."""
-    number = float(value)
-    if np.isnan(number):
-        return None
-    return number if np.isfinite(number) else ("inf" if number > 0 else "-inf")
 
 
 def _check_ranked(selector: Any) -> None:
@@ -208,14 +214,25 @@ def _versions() -> dict[str, str]:
     }
 
 
+def _plain_value(value: Any) -> float | bool | str | None:
+    """Return a parameter as JSON can hold it; what is no number, truth value or text as code."""
+    if value is None or isinstance(value, bool | str):
+        return plain_text(value) if isinstance(value, str) else value
+    if isinstance(value, int | float | np.number) and np.isfinite(value):
+        return value.item() if isinstance(value, np.number) else value
+    return plain_text(repr(value))
+
+
 def _describe_method(selector: Any) -> MethodSummary:
+    method, n_selected = describe(selector), int(selector.get_support().sum())
+    if isinstance(selector, Ranked):  # it only adds a ranking to a selector of another library
+        selector = selector.estimator_
     kind = type(selector)
-    method = describe(selector)
     usual = {} if method.wraps else kind().get_params(deep=False)
     parameters: list[Parameter] = [
         {
             "name": name,
-            "value": plain_text(repr(value)),
+            "value": _plain_value(value),
             "usual": name in usual and repr(usual[name]) == repr(value),
         }
         for name, value in selector.get_params(deep=False).items()
@@ -225,7 +242,7 @@ def _describe_method(selector: Any) -> MethodSummary:
         "about": (kind.__doc__ or "").strip().split("\n")[0],
         "parameters": parameters,
         "greater_is_better": method.greater_is_better,
-        "n_selected": int(selector.get_support().sum()),
+        "n_selected": n_selected,
     }
 
 
@@ -244,58 +261,6 @@ def _describe_data(selector: Any, X: Any, preparation: str | None) -> DataSummar
         "n_missing": n_missing,
         "n_constant": len(constant),
         "constant": [names[feature] for feature in constant[:MOST_LISTED]],
-    }
-
-
-def _describe_supervision(
-    selector: Any, y: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]
-) -> SupervisionSummary:
-    if pairs is not None:
-        return _describe_pairs(pairs, ids)
-    if y is not None:
-        # A method that needs every label reads -1 as a class, as scikit-learn does.
-        minus_one_is_a_class = describe(selector).sees == "labels"
-        return _describe_labels(np.asarray(y).ravel(), minus_one_is_a_class)
-    return {"kind": "none", "n_samples": 0, "coverage": 0.0}
-
-
-def _describe_pairs(pairs: Pairs, ids: tuple[Hashable, ...]) -> SupervisionSummary:
-    counted = pairs.summary(ids)
-    groups = [len(group) for group in pairs.restrict(ids).components() if len(group) > 1]
-    found = pairs.restrict(ids).conflicts(limit=MOST_LISTED)
-    return {
-        "kind": "pairs",
-        "n_samples": counted["samples"],
-        "coverage": counted["coverage"],
-        "must": counted["must"],
-        "cannot": counted["cannot"],
-        "lost": counted["lost_must"] + counted["lost_cannot"],
-        "n_groups": counted["components"],
-        "largest_group": max(groups, default=0),
-        "n_conflicts": counted["conflicts"],
-        "conflicts": [plain_text(conflict) for conflict in found],
-    }
-
-
-def _describe_labels(y: NDArray[Any], minus_one_is_a_class: bool) -> SupervisionSummary:
-    if minus_one_is_a_class:
-        labels, codes = np.unique(y, return_inverse=True)
-    else:
-        codes, labels = encode_labels(y)
-    sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
-    n_labelled = int(sizes.sum())
-    largest = np.argsort(-sizes, kind="stable")[:MOST_LISTED]
-    must = int((sizes * (sizes - 1) // 2).sum())
-    return {
-        "kind": "labels" if n_labelled == len(codes) else "partial labels",
-        "n_samples": n_labelled,
-        "coverage": n_labelled / len(codes),
-        "must": must,
-        "cannot": n_labelled * (n_labelled - 1) // 2 - must,
-        "n_classes": len(labels),
-        "classes": [
-            {"label": plain_text(labels[code]), "count": int(sizes[code])} for code in largest
-        ],
     }
 
 
@@ -343,6 +308,15 @@ def _describe_view(X: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]) -> Vi
         "n_must": len(links[0]),
         "n_cannot": len(links[1]),
     }
+
+
+def _describe_profiles(
+    selector: Any, X: Any, y: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]
+) -> ProfilesSummary:
+    order = np.asarray(selector.order_)
+    selected = order[np.asarray(selector.get_support())[order]]
+    names = [plain_text(name) for name in _check_feature_names_in(selector)]
+    return describe_profiles(selected, names, X, y, pairs, ids)
 
 
 def _evenly(items: NDArray[Any], n_wanted: int) -> NDArray[Any]:

@@ -63,6 +63,7 @@ class FCBF(InformationSelector):
     (2, array([2, 3, 0, 1]))
     """
 
+    own_number = "the features that are predominant"
     references = ("yu2004",)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

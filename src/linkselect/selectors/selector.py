@@ -81,6 +81,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Whether it searches for a subset, instead of scoring single features."""
     path_has_optimum: ClassVar[bool] = False
     """Whether values of `path_` can be compared over different numbers of features."""
+    own_number: ClassVar[str] = ""
+    """What "auto" keeps instead of half of the features, if it is not half."""
     references: ClassVar[tuple[str, ...]] = ()
     """Keys of the bibliography."""
     wraps: ClassVar[bool] = False

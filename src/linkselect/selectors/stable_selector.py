@@ -87,6 +87,7 @@ class StableSelector(Wrapper):
     """
 
     greater_is_better = True
+    own_number = "the features that are selected in enough resamples"
     references = ("meinshausen2010", "kuncheva2007", "nogueira2018")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -31,6 +31,10 @@ _READERS = {
     ".npz": "arrays:read_npz",
     ".mat": "arrays:read_mat",
     ".arff": "arff:read_arff",
+    ".xlsx": "excel:read_excel",
+    ".xlsm": "excel:read_excel",
+    ".xls": "excel:read_excel",
+    ".ods": "excel:read_excel",
     ".svmlight": "arrays:read_svmlight",
     ".svm": "arrays:read_svmlight",
     ".libsvm": "arrays:read_svmlight",
@@ -41,7 +45,8 @@ _SIGNS = {
     b"ARROW1": (".feather", ".arrow"),
     b"FEA1": (".feather", ".arrow"),
     b"\x93NUMPY": (".npy",),
-    b"PK\x03\x04": (".npz",),
+    b"PK\x03\x04": (".npz", ".xlsx", ".xlsm", ".ods"),
+    b"\xd0\xcf\x11\xe0": (".xls",),
     b"\x1f\x8b": (".gz",),
     b"\x89HDF": (".h5",),
 }
@@ -87,9 +92,8 @@ def _reader(path: Path) -> Callable[[Path, Reading, Budget], Table]:
     kind = _kind(path)
     _check_sign(path, kind)
     if kind not in _READERS:
-        hint = " Save it as CSV." if kind in (".xlsx", ".xls", ".ods") else ""
         raise InputError(
-            f"{path.name}: tables that end in {kind or 'nothing'} are not read.{hint} "
+            f"{path.name}: tables that end in {kind or 'nothing'} are not read. "
             f"Known are {', '.join(_READERS)}, and .csv.gz."
         )
     module, function = _READERS[kind].split(":")
@@ -126,7 +130,7 @@ def _check_sign(path: Path, kind: str) -> None:
             raise InputError(f"{path.name} is not compressed by gzip. Rename it without .gz.")
         return
     binary = {kind for kinds in _SIGNS.values() for kind in kinds}
-    if endings and kind not in endings and kind != ".xlsx":
+    if endings and kind not in endings:
         raise InputError(f"{path.name} begins like a {endings[0]} file. Rename it so.")
     if kind in binary & set(_READERS) and endings is None:
         raise InputError(f"{path.name} is not a {kind} file: it does not begin like one.")

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from linkselect.cli.errors import InputError, shown
-from linkselect.cli.tables.delimited import Layout, read_values
+from linkselect.cli.tables.delimited import read_values
+from linkselect.cli.tables.layout import Layout
 from linkselect.cli.tables.limits import Budget
 from linkselect.cli.tables.table import Reading, RowsOnly, Table
 
@@ -37,7 +38,6 @@ def read_arff(path: Path, how: Reading, budget: Budget) -> Table:
         quote,
         n_lines,
         nulls=("", "?"),
-        null_labels=True,
     )
     return read_values(partial(_open_values, path, start), layout, how, budget)
 

@@ -16,9 +16,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from linkselect.cli.errors import InputError, nearest, shown
+from linkselect.cli.errors import InputError, UsageError, nearest, shown
+from linkselect.cli.tables.batches import without_marks
+from linkselect.cli.tables.labels import make_labels
 from linkselect.cli.tables.limits import Budget
-from linkselect.cli.tables.table import Reading, Table, assign_roles, make_ids, make_labels
+from linkselect.cli.tables.table import Reading, Table, assign_roles, make_ids
 
 __all__ = ["read_mat", "read_npy", "read_npz", "read_svmlight"]
 
@@ -157,9 +159,11 @@ def read_svmlight(path: Path, how: Reading, budget: Budget) -> Table:
     budget.check(1, X.shape[1], 64)
     if how.label not in (None, "y", "0"):
         raise InputError(f"{path.name} has one label, at the start of each line: pass --label y.")
+    if how.transpose:
+        raise UsageError("--transpose: an SVMlight file has one sample on each line, always.")
     names = tuple(f"x{i}" for i in range(X.shape[1]))
-    labels = None if how.label is None else make_labels(y, how, path.name)
-    return Table(csr_array(X), names, labels, None, path.name)
+    labels, notes = (None, []) if how.label is None else make_labels(y, how, path.name)
+    return Table(csr_array(X), names, labels, None, path.name, tuple(notes))
 
 
 # -- from arrays to a table ------------------------------------------------------------------
@@ -193,7 +197,7 @@ def _from_arrays(
     """Take labels, ids and names from arrays of their own; `known` are all that the file has."""
     matrix = arrays[wanted[0]]
     _check_matrix(matrix, source)
-    n_rows, n_columns = matrix.shape
+    n_rows, n_columns = matrix.shape[::-1] if how.transpose else matrix.shape
     ordinary = replace(
         how,
         label=None if how.label in arrays else how.label,
@@ -209,13 +213,15 @@ def _from_arrays(
                 f"{source}: {name} has {len(others[name])} entries, but {wanted[0]} has "
                 f"{n_rows} rows."
             )
-    labels = make_labels(others[how.label], how, source) if how.label in others else table.labels
+    labels, notes = table.labels, list(table.notes)
+    if how.label in others:
+        labels, notes = make_labels(others[how.label], how, source)
     ids = (
         make_ids(others[how.id_column], how.id_column, source)
         if how.id_column is not None and how.id_column in others
         else table.ids
     )
-    return Table(table.X, table.names, labels, ids, source)
+    return Table(table.X, table.names, labels, ids, source, tuple(notes))
 
 
 def _flat(array: Any, name: str, source: str) -> list[Any]:
@@ -242,6 +248,7 @@ def _from_matrix(
 ) -> Table:
     """Split a matrix into features, label column and id column by their numbers."""
     _check_matrix(matrix, source)
+    matrix = matrix.T if how.transpose else matrix
     labels = [f"x{i}" for i in range(matrix.shape[1])] if names is None else names
     roles = assign_roles([*labels], how, source, names is None, arrays)
     features = list(roles.features)
@@ -253,15 +260,14 @@ def _from_matrix(
         column = {i: X[:, i] for i in (roles.label, roles.ids) if i is not None}
     if len(features) < matrix.shape[1]:
         X = X[:, features]
-    return Table(
-        X,
-        tuple(labels[i] for i in features),
-        None if roles.label is None else make_labels(column[roles.label], how, source),
-        None
-        if roles.ids is None
-        else make_ids(column[roles.ids].tolist(), labels[roles.ids], source),
-        source,
-    )
+    classes, notes = None, list[str]()
+    if roles.label is not None:
+        classes, notes = make_labels(column[roles.label], how, source)
+    ids = None
+    if roles.ids is not None:
+        ids = make_ids(column[roles.ids].tolist(), labels[roles.ids], source)
+    X = X if issparse(X) else without_marks(X, how.missing)
+    return Table(X, tuple(labels[i] for i in features), classes, ids, source, tuple(notes))
 
 
 def _check_matrix(matrix: Any, source: str) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.cli.errors import InputError, shown
+from linkselect.cli.errors import InputError
+from linkselect.cli.tables.features import Parts, assemble, missing_marks
 from linkselect.cli.tables.limits import Budget
-from linkselect.cli.tables.table import Reading, Roles, Table, make_ids, make_labels
+from linkselect.cli.tables.table import MISSING, Reading, Roles, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,64 +25,77 @@ def gather(
     roles: Roles,
     how: Reading,
     budget: Budget,
+    missing: tuple[str, ...] = MISSING,
+    notes: Sequence[str] = (),
 ) -> Table:
-    """Join batches into one table, and stop as soon as it takes more than the budget."""
+    """Join batches into one table, and stop as soon as it takes more than the budget.
+
+    Parameters
+    ----------
+    batches, names, roles, how, budget
+        The columns, what they are called and are for, and how much memory they may take.
+    missing : tuple of str
+        What stands for a missing value in text.
+    notes : sequence of str
+        What was found before, to be said with the rest.
+    """
+    marks = missing_marks(how, missing)
     blocks: list[NDArray[Any]] = []
+    texts: dict[int, list[Any]] = {}
     labels: list[Any] = []
     ids: list[Any] = []
+    places: list[int] = []
     n_rows = 0
     for batch in batches:
-        _check_types(batch, names, roles, n_rows, budget.source)
         n_rows += batch.num_rows
         budget.check(n_rows, max(1, len(roles.features)))
-        blocks.append(_numbers(batch, roles.features))
+        places = [place for place in roles.features if _is_numeric(batch.column(place).type)]
+        blocks.append(_numbers(batch, places, how.missing))
+        for place in roles.features:
+            if not _is_numeric(batch.column(place).type):
+                texts.setdefault(place, []).extend(_texts(batch.column(place), marks))
         if roles.label is not None:
             labels += batch.column(roles.label).to_pylist()
         if roles.ids is not None:
             ids += batch.column(roles.ids).to_pylist()
     if n_rows == 0:
         raise InputError(f"{budget.source} has {len(names)} columns, but no rows.")
-    return Table(
+    parts = Parts(
         np.concatenate(blocks),
-        tuple(names[i] for i in roles.features),
-        None if roles.label is None else make_labels(labels, how, budget.source),
-        None if roles.ids is None else make_ids(ids, names[roles.ids], budget.source),
-        budget.source,
+        places,
+        texts,
+        None if roles.label is None else labels,
+        None if roles.ids is None else ids,
+        marks,
     )
-
-
-def _check_types(
-    batch: pa.RecordBatch, names: Sequence[str], roles: Roles, n_before: int, source: str
-) -> None:
-    for place in roles.features:
-        column = batch.column(place)
-        if not _is_numeric(column.type):
-            row, value = next(
-                ((i, value) for i, value in enumerate(column.to_pylist()) if value is not None),
-                (0, None),
-            )
-            raise InputError(
-                f"{source}, row {n_before + row + 1}: column {shown(names[place])} has the value "
-                f"{shown(value)} ({column.type}), which is not a number. {way_out(names[place])}"
-            )
-
-
-def way_out(name: str) -> str:
-    """Say what to do about a column that holds no numbers."""
-    return (
-        f"Name the column by --label or --id-column if it is one, leave it out with "
-        f"--drop {shown(name)}, or turn its values into numbers."
-    )
+    return assemble(parts, names, roles, how, budget.source, notes)
 
 
 def _is_numeric(kind: pa.DataType) -> bool:
     from pyarrow import types
 
-    tests = (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal, types.is_null)
+    tests = (types.is_floating, types.is_integer, types.is_decimal, types.is_null)
     return any(test(kind) for test in tests)
 
 
-def _numbers(batch: pa.RecordBatch, features: Sequence[int]) -> NDArray[Any]:
+def _texts(column: pa.Array, marks: Sequence[str]) -> list[str | None]:
+    """Write a column as text, None for missing values; an empty list if it cannot be."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        return []
+    try:
+        values = column.cast(pa.large_string()).to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return []
+    return [None if value is None or value.strip() in marks else value.strip() for value in values]
+
+
+def _numbers(
+    batch: pa.RecordBatch, features: Sequence[int], missing: Sequence[str]
+) -> NDArray[Any]:
     """Copy columns into a matrix, NaN for missing values."""
     kinds = {str(batch.column(place).type) for place in features}
     # Half precision is widened: nothing that follows computes in it.
@@ -89,14 +103,24 @@ def _numbers(batch: pa.RecordBatch, features: Sequence[int]) -> NDArray[Any]:
     block = np.empty((batch.num_rows, len(features)), dtype=dtype)
     for j, place in enumerate(features):
         block[:, j] = _floats(batch.column(place))
-    return block
+    return without_marks(block, missing)
 
 
 def _floats(column: pa.Array) -> NDArray[Any]:
     import pyarrow as pa
 
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
     if pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
         column = column.cast(pa.float64())
     return column.to_numpy(zero_copy_only=False)
+
+
+def without_marks(block: NDArray[Any], missing: Sequence[str]) -> NDArray[Any]:
+    """Put NaN for numbers that mean a missing value, such as -999."""
+    for mark in missing:
+        try:
+            number = float(mark)
+        except ValueError:
+            continue
+        if (block == number).any():
+            block = np.where(block == number, np.nan, block)
+    return block

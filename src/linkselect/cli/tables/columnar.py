@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkselect.cli.errors import InputError
 from linkselect.cli.tables.batches import gather
+from linkselect.cli.tables.features import from_columns
 from linkselect.cli.tables.limits import Budget
 from linkselect.cli.tables.table import Reading, Roles, Table, assign_roles
 
@@ -28,6 +29,9 @@ def read_parquet(path: Path, how: Reading, budget: Budget) -> Table:
     try:
         with pyarrow.parquet.ParquetFile(path, memory_map=False) as file:
             names = file.schema_arrow.names
+            if how.transpose:
+                budget.check(file.metadata.num_rows, len(names))
+                return _transposed(file.read(use_threads=False), how, budget)
             roles = assign_roles(names, how, budget.source)
             _check_declared(file.metadata, roles, budget)
             wanted, roles = _only(names, roles)
@@ -79,11 +83,28 @@ def read_feather(path: Path, how: Reading, budget: Budget) -> Table:
     try:
         with pa.OSFile(str(path)) as stream, pa.ipc.open_file(stream) as reader:
             names = reader.schema.names
+            if how.transpose:
+                return _transposed(reader.read_all(), how, budget)
             roles = assign_roles(names, how, budget.source)
             batches = (_checked(reader.get_batch(i)) for i in range(reader.num_record_batches))
             return gather(batches, names, roles, how, budget)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
         raise _unreadable(budget.source, "Feather", error) from error
+
+
+def _transposed(table: pa.Table, how: Reading, budget: Budget) -> Table:
+    """Read a table whose rows are features: one column, the first that is text, names them."""
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    named = next((name for name, values in columns.items() if isinstance(values[0], str)), None)
+    if named is None:
+        raise InputError(
+            f"{budget.source}: --transpose needs a column of text that names the features, but all "
+            "columns are numbers."
+        )
+    samples = [name for name in columns if name != named]
+    names = [named, *map(str, columns[named])]
+    cells = zip(*(columns[name] for name in samples), strict=True)
+    return from_columns(names, [samples, *cells], how, budget)
 
 
 def _unreadable(source: str, kind: str, error: Exception) -> InputError:

@@ -2,97 +2,53 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from linkselect.cli.errors import InputError, UsageError, shown
-from linkselect.cli.tables.batches import gather, way_out
-from linkselect.cli.tables.limits import Budget
-from linkselect.cli.tables.table import (
-    MISSING,
-    Reading,
-    Roles,
-    RowsOnly,
-    Table,
-    assign_roles,
+from linkselect.cli.tables.batches import gather
+from linkselect.cli.tables.features import from_columns, missing_marks
+from linkselect.cli.tables.kinds import NUMBER, MixedColumnError, is_decimal_comma, what_is_odd
+from linkselect.cli.tables.layout import (
+    Layout,
+    check_options,
+    look,
+    open_stream,
+    wrong_encoding,
 )
+from linkselect.cli.tables.limits import Budget
+from linkselect.cli.tables.table import Reading, Roles, RowsOnly, Table, assign_roles
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Layout", "read_delimited", "read_values"]
-
-_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
-# A block holds whole lines; with small ones the columns' overhead is felt.
-_BLOCK = 4 << 20
-_LONGEST_HEADER = 64 << 20
-_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|infinity|nan)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How the values of a text table are laid out.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The columns.
-    separator, quote : str
-        What stands between values, and around values that hold it.
-    block : int
-        Bytes to read at a time: several lines, whatever their length.
-    n_before : int
-        Lines before those of this table, for messages.
-    numbered : bool
-        Whether the names are only numbers that we gave.
-    nulls : tuple of str
-        What stands for a missing number.
-    null_labels : bool
-        Whether the same stands for a missing label. Otherwise only an empty cell does.
-    """
-
-    names: tuple[str, ...]
-    separator: str
-    block: int = _BLOCK
-    quote: str = '"'
-    n_before: int = 0
-    numbered: bool = False
-    nulls: tuple[str, ...] = MISSING
-    null_labels: bool = False
+__all__ = ["read_delimited", "read_values"]
 
 
 def read_delimited(path: Path, how: Reading, budget: Budget) -> Table:
     """Read a text table whose first line names the columns."""
-    _check_options(how)
+    check_options(how)
     try:
-        layout, start, line_length = _look(path, how)
+        layout, start, line_length = look(path, how)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path.name} is damaged or cut off: {error}") from error
     if path.suffix != ".gz":
         n_rows = path.stat().st_size / line_length
         budget.check(n_rows, 1 if isinstance(how, RowsOnly) else len(layout.names))
-    return read_values(partial(_open, path, start), layout, how, budget)
-
-
-def _check_options(how: Reading) -> None:
-    try:
-        "x".encode(how.encoding)
-    except (LookupError, ValueError):
-        known = "is not known as an encoding of text. Try latin-1"
-        raise UsageError(f"--encoding {how.encoding!r} {known}.") from None
-    if codecs.lookup(how.encoding).name.startswith(("utf-16", "utf-32")):
-        raise UsageError(f"--encoding {how.encoding} is not read. Save the table as UTF-8.")
-    if len(how.decimal) != 1 or how.decimal.isalnum() or how.decimal in '+-"\r\n':
-        raise UsageError(f"--decimal {how.decimal!r} must be one sign, such as a comma.")
+    open_values = partial(open_stream, path, start)
+    if how.transpose:
+        return _read_transposed(open_values, layout, how, budget)
+    _check_label(open_values, layout, how, budget.source)
+    return read_values(open_values, layout, how, budget)
 
 
 def read_values(
@@ -103,28 +59,158 @@ def read_values(
 
     roles = assign_roles(layout.names, how, budget.source, layout.numbered)
     try:
-        with open_values() as stream:
-            batches = _batches(stream, layout, roles, how)
-            return gather(batches, layout.names, roles, how, budget)
+        # Nearly always every feature is a number, and is read as such at once.
+        return _gather(open_values, layout, roles, how, budget)
+    except pa.ArrowInvalid:
+        pass
+    except (UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
+        raise _explain(open_values, layout, (), how, budget.source, error) from error
+    try:
+        text, used, notes = _text_columns(open_values, layout, roles, how, budget.source)
+        told = replace(layout, notes=(*layout.notes, *notes))
+        return _gather(open_values, told, roles, used, budget, text)
+    except MixedColumnError as error:
+        raise _explain(open_values, layout, (error.place,), used, budget.source, error) from error
     except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
-        # Arrow says little about where; a second, slow look finds line, column and value.
-        with open_values() as stream:
-            raise _explain(stream, layout, roles, how, budget.source, error) from error
+        raise _explain(open_values, layout, (), how, budget.source, error) from error
 
 
-def _open(path: Path, start: int = 0) -> Any:
-    file: Any = gzip.GzipFile(path) if path.suffix == ".gz" else path.open("rb")
-    file.seek(start)
-    return file
+def _gather(
+    open_values: Callable[[], Any],
+    layout: Layout,
+    roles: Roles,
+    how: Reading,
+    budget: Budget,
+    text: Collection[int] = (),
+) -> Table:
+    with open_values() as stream:
+        batches = _batches(stream, layout, roles, how, text)
+        return gather(batches, layout.names, roles, how, budget, layout.nulls, layout.notes)
+
+
+def _text_columns(
+    open_values: Callable[[], Any], layout: Layout, roles: Roles, how: Reading, source: str
+) -> tuple[set[int], Reading, list[str]]:
+    """Find the features that are not numbers in every row; a decimal comma is recognized."""
+    found, odd = _not_numbers(open_values, layout, roles, how, source)
+    if how.decimal == "." and layout.separator != "," and odd and is_decimal_comma(odd):
+        with_comma = replace(how, decimal=",")
+        still, _ = _not_numbers(open_values, layout, roles, with_comma, source)
+        if still < found:
+            note = f"commas are read as decimal signs, such as in {shown(min(odd))}."
+            return still, with_comma, [note]
+    return found, how, []
+
+
+def _not_numbers(
+    open_values: Callable[[], Any], layout: Layout, roles: Roles, how: Reading, source: str
+) -> tuple[set[int], set[str]]:
+    """Return the features with a value that is no number, and such values with a comma."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found: set[int] = set()
+    odd: set[str] = set()
+    breaks = False
+    with open_values() as stream:
+        for batch in _batches(stream, layout, roles, how, roles.features, nulls=True):
+            for place in roles.features:
+                values = pc.utf8_trim_whitespace(batch.column(place))
+                if how.decimal != ".":
+                    values = pc.replace_substring(values, ".", "?")
+                    values = pc.replace_substring(values, how.decimal, ".")
+                try:
+                    values.cast(pa.float64())
+                except pa.ArrowInvalid:
+                    found.add(place)
+                    odd.update(_with_comma(values))
+                    breaks |= bool(pc.any(pc.match_substring(values, "\n")).as_py())
+    if breaks:
+        _check_quotes(open_values, layout, how, source)
+    return found, odd
+
+
+def _check_quotes(
+    open_values: Callable[[], Any], layout: Layout, how: Reading, source: str
+) -> None:
+    """Refuse a quote that never closes: it would take the rest of the file for one value."""
+    line = layout.n_before
+    with open_values() as stream, suppress(UnicodeDecodeError):
+        lines = io.TextIOWrapper(stream, encoding=how.encoding, newline="")
+        reader = csv.reader(lines, delimiter=layout.separator, quotechar=layout.quote, strict=True)
+        try:
+            for _ in reader:
+                line = layout.n_before + reader.line_num
+        except csv.Error as error:
+            if "end of data" in str(error):
+                raise InputError(
+                    f"{source}, line {line + 1}: a quote opens here and never closes, so that the "
+                    "rest of the file would be one value. Close it, or delete it."
+                ) from error
+
+
+def _with_comma(values: pa.Array) -> list[str]:
+    """Return values that look like numbers with a comma."""
+    import pyarrow.compute as pc
+
+    return [one for one in pc.unique(values).to_pylist() if one and re.fullmatch(r"-?\d+,\d+", one)]
+
+
+def _check_label(open_values: Callable[[], Any], layout: Layout, how: Reading, source: str) -> None:
+    """Say so if the label names a row, and not a column."""
+    if how.label is None or how.label in layout.names or layout.numbered:
+        return
+    with open_values() as stream, suppress(UnicodeDecodeError, OSError, EOFError, zlib.error):
+        lines = io.TextIOWrapper(stream, encoding=how.encoding, newline="")
+        for place, line in enumerate(lines, layout.n_before + 1):
+            if line.split(layout.separator, 1)[0].strip(f" {layout.quote}") == how.label:
+                raise InputError(
+                    f"{source} has no column {shown(how.label)}, but line {place} begins with it. "
+                    "If rows are features and columns are samples, pass --transpose."
+                )
+
+
+def _read_transposed(
+    open_values: Callable[[], Any], layout: Layout, how: Reading, budget: Budget
+) -> Table:
+    """Read a table whose lines are features: the first value of each is its name."""
+    if layout.numbered:
+        raise UsageError("--transpose needs names in the first line; leave --no-header out.")
+    columns: list[list[str]] = []
+    with open_values() as stream:
+        lines = io.TextIOWrapper(stream, encoding=how.encoding, newline="")
+        reader = csv.reader(lines, delimiter=layout.separator, quotechar=layout.quote)
+        try:
+            for row in reader:
+                if len(row) not in (0, len(layout.names)):
+                    line = layout.n_before + reader.line_num
+                    raise InputError(f"{budget.source}, line {line}: {_wrong_length(row, layout)}")
+                columns += [[cell.strip() for cell in row]] if row else []
+                budget.check(len(columns), len(layout.names))
+        except UnicodeDecodeError as error:
+            raise wrong_encoding(budget.source, error, how) from error
+        except (csv.Error, EOFError, OSError, zlib.error) as error:
+            raise InputError(f"{budget.source} is damaged or cut off: {error}") from error
+    if not columns:
+        raise InputError(f"{budget.source} has {len(layout.names)} columns, but no rows.")
+    names = [layout.names[0], *(column[0] for column in columns)]
+    cells = [list(layout.names[1:]), *(column[1:] for column in columns)]
+    return from_columns(names, cells, how, budget, layout.notes)
 
 
 def _batches(
-    stream: IO[bytes], layout: Layout, roles: Roles, how: Reading
+    stream: IO[bytes],
+    layout: Layout,
+    roles: Roles,
+    how: Reading,
+    text: Collection[int],
+    nulls: bool = False,
 ) -> Iterator[pa.RecordBatch]:
+    """Read lines, features as numbers but for those in `text`."""
     import pyarrow as pa
     import pyarrow.csv
 
-    features = set(roles.features)
+    features = set(roles.features) - set(text)
     types = {
         name: pa.float64() if place in features else pa.string()
         for place, name in enumerate(layout.names)
@@ -143,8 +229,8 @@ def _batches(
         ),
         convert_options=pyarrow.csv.ConvertOptions(
             column_types=types,
-            null_values=layout.nulls,
-            strings_can_be_null=layout.null_labels,
+            null_values=missing_marks(how, layout.nulls),
+            strings_can_be_null=nulls,
             decimal_point=how.decimal,
         ),
     )
@@ -152,144 +238,46 @@ def _batches(
         yield from reader
 
 
-# -- what the first lines tell ---------------------------------------------------------------
-
-
-def _look(path: Path, how: Reading) -> tuple[Layout, int, float]:
-    """Find the layout, where values start, and the mean length of a line."""
-    with _open(path) as file:
-        start, n_before = _first_line(file, path)
-        place = 0 if how.no_header else file.tell()
-        lines = (start if how.no_header else b"") + file.read(1 << 20)
-    header = _decode(start, path, how).strip("\ufeff\r\n")
-    separator = _separator(header, path, how)
-    cells = _cells(header, separator, path)
-    names = tuple(f"x{i}" for i in range(len(cells))) if how.no_header else tuple(cells)
-    if not how.no_header:
-        _check_header(names, header, path)
-    line = max(1.0, len(lines) / max(1, lines.count(b"\n")))
-    block = max(_BLOCK, 4 * int(line), 2 * len(start))
-    n_before = 0 if how.no_header else n_before
-    layout = Layout(names, separator, block, n_before=n_before, numbered=how.no_header)
-    return layout, place, line
-
-
-def _first_line(file: IO[bytes], path: Path) -> tuple[bytes, int]:
-    """Read the first line that is not blank; return it and the number of lines up to there."""
-    start = file.readline(_LONGEST_HEADER)
-    n_lines = 1
-    while start and not start.strip(b"\xef\xbb\xbf \t\r\n"):
-        start = file.readline(_LONGEST_HEADER)
-        n_lines += 1
-    # A quoted name may hold a line break.
-    while start.count(b'"') % 2 and len(start) < _LONGEST_HEADER:
-        more = file.readline(_LONGEST_HEADER)
-        start += more
-        n_lines += 1
-        if not more:
-            break
-    if not start.strip():
-        raise InputError(f"{path} is empty.")
-    if b"\r" in re.sub(rb'"[^"]*"', b"", start).rstrip(b"\r\n"):
-        raise InputError(
-            f"{path.name}: its lines end in CR alone, as on old Macs. Save it with line ends of "
-            "today (LF or CRLF)."
-        )
-    return start, n_lines
-
-
-def _cells(header: str, separator: str, path: Path) -> list[str]:
-    try:
-        return [name.strip() for name in next(csv.reader([header], delimiter=separator))]
-    except csv.Error as error:
-        raise InputError(
-            f"{path.name}: the first line {shown(header)} cannot be split into names: {error}. "
-            "Is the separator right (--separator)?"
-        ) from None
-
-
-def _decode(line: bytes, path: Path, how: Reading) -> str:
-    if line[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError(f"{path} is UTF-16 text. Save it as UTF-8.")
-    if b"\0" in line:
-        raise InputError(f"{path} is not a text table: its first line holds zero bytes.")
-    try:
-        return line.decode(how.encoding)
-    except UnicodeDecodeError as error:
-        raise _wrong_encoding(path.name, error, how) from None
-
-
-def _wrong_encoding(source: str, error: UnicodeDecodeError, how: Reading) -> InputError:
-    odd = error.object[error.start]
-    return InputError(
-        f"{source} is not {how.encoding} text: it has the byte 0x{odd:02x}. Save it as UTF-8, or "
-        "say how it is encoded, such as --encoding latin-1."
-    )
-
-
-def _separator(header: str, path: Path, how: Reading) -> str:
-    if how.separator is not None:
-        separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(how.separator, how.separator)
-        if len(separator) != 1:
-            raise UsageError(f"--separator {how.separator!r} must be one character, or tab.")
-    else:
-        separator = _found_separator(header, path, how)
-    if separator == how.decimal:
-        raise UsageError(
-            f"--decimal {how.decimal}: in {path.name} the same sign stands between the values. "
-            "Leave --decimal out, or name what stands between them by --separator."
-        )
-    return separator
-
-
-def _found_separator(header: str, path: Path, how: Reading) -> str:
-    kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
-    if kind.lower() in _SEPARATORS:
-        return _SEPARATORS[kind.lower()]
-    bare = re.sub(r'"[^"]*"', "", header)
-    found = max(",;\t|", key=bare.count)
-    if bare.count(found):
-        return found
-    if len(bare.split()) > 1:
-        raise InputError(
-            f"{path.name}: the first line {shown(header)} has no comma, semicolon, tab or bar. "
-            "If values are separated by single spaces, pass --separator space."
-        )
-    return next(sign for sign in ",;" if sign != how.decimal)  # one column: any will do
-
-
-def _check_header(names: Sequence[str], header: str, path: Path) -> None:
-    counting = [[str(i + first) for i in range(len(names))] for first in (0, 1)]
-    if all(map(_NUMBER.fullmatch, names)) and list(names) not in counting:
-        raise InputError(
-            f"{path.name}: the first line has only numbers ({shown(header)}), but it should name "
-            "the columns. Add a line of names, or pass --no-header; columns are then called x0, "
-            "x1, ... and --label takes a number, such as -1 for the last."
-        )
-
-
 # -- what is wrong ---------------------------------------------------------------------------
 
 
 def _explain(
-    stream: IO[bytes],
+    open_values: Callable[[], Any],
     layout: Layout,
-    roles: Roles,
+    features: Collection[int],
     how: Reading,
     source: str,
     error: Exception,
 ) -> InputError:
-    """Find the first line that cannot be read, and say what is wrong with it."""
-    lines = io.TextIOWrapper(stream, encoding=how.encoding, newline="")
-    reader = csv.reader(lines, delimiter=layout.separator, quotechar=layout.quote)
+    """Find the first line that cannot be read, and say what is wrong with it.
+
+    Arrow says little about where, so this takes a second, slow look.
+    """
+    with open_values() as stream:
+        lines = io.TextIOWrapper(
+            stream, encoding=how.encoding, errors="surrogateescape", newline=""
+        )
+        reader = csv.reader(lines, delimiter=layout.separator, quotechar=layout.quote)
+        return _explained(reader, layout, features, how, source, error)
+
+
+def _explained(
+    reader: Any,
+    layout: Layout,
+    features: Collection[int],
+    how: Reading,
+    source: str,
+    error: Exception,
+) -> InputError:
     try:
         for row in reader:
-            wrong = _wrong_row(row, layout, roles, how) if row else None
+            line = layout.n_before + reader.line_num
+            _check_decoded(layout.separator.join(row), f"{source}, line {line}", how)
+            wrong = _wrong_row(row, layout, features, how) if row else None
             if wrong:
-                line = layout.n_before + reader.line_num
                 return InputError(f"{source}, line {line}: {wrong}")
-    except UnicodeDecodeError as odd:
-        return _wrong_encoding(source, odd, how)
+    except InputError as odd:
+        return odd
     except (EOFError, OSError, zlib.error) as broken:
         return InputError(f"{source} is damaged or cut off: {broken}")
     except csv.Error as odd:
@@ -297,34 +285,45 @@ def _explain(
             f"{source}, line {layout.n_before + reader.line_num}: {odd}. Is there a quote that "
             "never closes?"
         )
-    finally:
-        lines.close()
     if "Empty CSV" in str(error):
         return InputError(f"{source} has {len(layout.names)} columns, but no rows.")
+    if isinstance(error, InputError):
+        return error
     return InputError(f"{source} cannot be read: {str(error).splitlines()[0]}")
 
 
-def _wrong_row(row: list[str], layout: Layout, roles: Roles, how: Reading) -> str | None:
+def _check_decoded(text: str, where: str, how: Reading) -> None:
+    """Refuse text with bytes that its encoding does not have."""
+    if text.isascii():
+        return
+    try:
+        text.encode("utf-8", "surrogateescape").decode(how.encoding) if _escaped(text) else None
+    except UnicodeDecodeError as odd:
+        raise wrong_encoding(where, odd, how) from None
+
+
+def _escaped(text: str) -> bool:
+    return any("\udc80" <= sign <= "\udcff" for sign in text)
+
+
+def _wrong_length(row: list[str], layout: Layout) -> str:
+    title = "If the first line is a title, delete it. " if len(layout.names) == 1 else ""
+    return (
+        f"{len(row)} values, but there are {len(layout.names)} columns. {title}Every line needs "
+        f"one value for each column, with {shown(layout.separator)} between them; put quotes "
+        "around a value that holds it."
+    )
+
+
+def _wrong_row(
+    row: list[str], layout: Layout, features: Collection[int], how: Reading
+) -> str | None:
     if len(row) != len(layout.names):
-        return (
-            f"{len(row)} values, but there are {len(layout.names)} columns. Every line needs one "
-            f"value for each column, with {shown(layout.separator)} between them."
-        )
-    for place in roles.features:
+        return _wrong_length(row, layout)
+    marks = missing_marks(how, layout.nulls)
+    for place in features:
         value = row[place].strip()
         plain = value.replace(how.decimal, ".") if how.decimal != "." else value
-        if value not in MISSING and not _NUMBER.fullmatch(plain):
-            name = layout.names[place]
-            hint = _about_comma(value, layout, how) or way_out(name)
-            return f"column {shown(name)} has the value {shown(value)}, not a number. {hint}"
+        if value not in marks and not NUMBER.fullmatch(plain):
+            return what_is_odd(layout.names[place], value, how.decimal, layout.separator)
     return None
-
-
-def _about_comma(value: str, layout: Layout, how: Reading) -> str | None:
-    grouped = re.fullmatch(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", value)
-    decimal = re.fullmatch(r"-?\d+,\d+", value) and "," not in (how.decimal, layout.separator)
-    hints = [
-        "Write numbers without a sign between thousands." if grouped else "",
-        "Is the comma a decimal sign? Pass --decimal , then." if decimal else "",
-    ]
-    return " ".join(filter(None, hints)) or None

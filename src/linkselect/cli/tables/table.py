@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,10 @@ __all__ = [
     "TextOnly",
     "assign_roles",
     "make_ids",
-    "make_labels",
     "value_text",
 ]
 
-# What stands for a missing number in a text file. A label is missing only if the cell is empty.
+# What stands for a missing value in a text file, in features as in labels.
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?")
 
 
@@ -39,15 +38,25 @@ class Reading:
     Parameters
     ----------
     label
-        The column of class labels. An empty cell means: not labelled. If columns have no
-        names, their number from 0; in NPZ, MAT and SVMlight files the name of the array, such
-        as y.
+        The column of class labels. An empty cell, NA, NaN or ? means: not labelled. If columns
+        have no names, their number from 0; in NPZ, MAT and SVMlight files the name of the array,
+        such as y.
+    bins
+        Cut labels that are numbers into this many classes of about equal size; `all` takes every
+        value as a class.
     id_column
         The column by which pairs name rows. Without it they name row numbers from 0.
     drop
-        Columns to leave out. Give it once for each.
+        Columns to leave out, with commas between them. Give it again for a name with a comma.
+    encode
+        Use columns that are no numbers: dates as days, yes and no as 1 and 0, text of up to 10
+        values as one column for each value.
+    missing
+        A value that means: missing, beside NA, NaN, ? and an empty cell. Give it once for each.
     unlabelled
         A label that means: not labelled, such as -1.
+    transpose
+        Rows are features and columns are samples, as in tables of genes.
     separator
         What stands between the values of a text table, if it is not found by itself.
     decimal
@@ -57,16 +66,21 @@ class Reading:
     no_header
         The first line of a text table holds values, not names.
     array
-        Which array of an NPZ or MAT file holds the features, if it is not X.
+        Which array of an NPZ or MAT file holds the features, if it is not X; which sheet of an
+        Excel file, if it is not the first.
     max_memory
         How much memory the table may take, such as 500MB or 4GB. Otherwise three quarters of
         what is free.
     """
 
     label: str | None = None
+    bins: str | None = None
     id_column: str | None = None
     drop: tuple[str, ...] = ()
+    encode: bool = False
+    missing: tuple[str, ...] = ()
     unlabelled: str | None = None
+    transpose: bool = False
     separator: str | None = None
     decimal: str = "."
     encoding: str = "utf-8"
@@ -102,6 +116,10 @@ class Table:
         What names each row.
     source : str
         The file.
+    notes : tuple of str
+        What should be said about how it was read.
+    left_out : tuple of str
+        Columns that are no features, since they hold no numbers.
     """
 
     X: Any
@@ -109,6 +127,8 @@ class Table:
     labels: NDArray[Any] | None
     ids: tuple[str, ...] | None
     source: str
+    notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def classes(self) -> list[str]:
@@ -126,6 +146,17 @@ class Table:
         assert self.labels is not None
         number = {label: code for code, label in enumerate(self.classes)}
         return np.array([number.get(label, -1) for label in self.labels], dtype=np.intp)
+
+    def labelled(self) -> Table:
+        """Return the rows that have a label."""
+        assert self.labels is not None
+        rows = np.flatnonzero(self.codes() >= 0)
+        ids = None if self.ids is None else tuple(self.ids[row] for row in rows)
+        return replace(self, X=self.X[rows], labels=self.labels[rows], ids=ids)
+
+    def with_features(self, kept: IntArray) -> Table:
+        """Return the table with these features only."""
+        return replace(self, X=self.X[:, kept], names=tuple(self.names[place] for place in kept))
 
 
 def _by_size(label: str) -> tuple[float, str]:
@@ -161,7 +192,7 @@ def assign_roles(
         places = [i + 1 for i, name in enumerate(names) if name == repeated[0]]
         raise InputError(
             f"{source}: the column name {shown(repeated[0])} stands in the header "
-            f"{len(places)} times (columns {', '.join(map(str, places[:5]))}). Rename them."
+            f"{len(places)} times (columns {', '.join(map(str, places[:5]))}). Rename one of them."
         )
     place = {name: i for i, name in enumerate(names)}
     if numbered:
@@ -173,13 +204,25 @@ def assign_roles(
         for option, name in named.items()
         if name is not None
     }
-    dropped = {_find(name, place, names, "--drop", source, numbered) for name in how.drop}
+    dropped = {
+        _find(name, place, names, "--drop", source, numbered) for name in _separate(how.drop, place)
+    }
     taken = dropped | set(found.values())
     if isinstance(how, RowsOnly):
         return Roles((), found.get("--label"), found.get("--id-column"))
     features = tuple(i for i in range(len(names)) if i not in taken)
     _check_features(names, features, source)
     return Roles(features, found.get("--label"), found.get("--id-column"))
+
+
+def _separate(dropped: Iterable[str], known: Collection[str]) -> list[str]:
+    """Split names at commas, unless the whole is a name."""
+    return [
+        part
+        for text in dropped
+        for part in ([text] if text in known else map(str.strip, text.split(",")))
+        if part or text in known
+    ]
 
 
 def _find(
@@ -204,31 +247,6 @@ def _check_features(names: Sequence[str], features: tuple[int, ...], source: str
             f"{source}: no column is left to rank. It has {len(names)}: "
             f"{', '.join(map(shown, names[:5]))}. Is the separator right (--separator)?"
         )
-    if "" in (names[i] for i in features):
-        raise InputError(
-            f"{source}: column {names.index('') + 1} has no name; pandas writes its index so. "
-            "Use it as ids with --id-column '', leave it out with --drop '', or give it a name."
-        )
-
-
-def make_labels(values: Iterable[Any], how: Reading, source: str) -> NDArray[Any]:
-    """Turn the values of the label column into text, None if a row is not labelled."""
-    texts = map(value_text, values)
-    if isinstance(how, TextOnly):
-        return np.array(list(texts), dtype=object)
-    missing = ("", how.unlabelled)
-    labels = np.array([None if text in missing else text for text in texts], dtype=object)
-    known = [label for label in labels if label is not None]
-    n_classes = len(set(known))
-    if not known:
-        raise InputError(f"{source}: the label column {shown(how.label)} is empty.")
-    if n_classes == len(known) > 2:
-        raise InputError(
-            f"{source}: the label column {shown(how.label)} has a different value in each of "
-            f"{len(known)} rows ({', '.join(map(shown, known[:3]))}, ...): an id or a measurement, "
-            "not a class. Name the column of classes, or cut the measurement into classes first."
-        )
-    return labels
 
 
 def value_text(value: Any) -> str:

@@ -41,6 +41,44 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
+// Files to keep: pictures in their light colours as SVG, tables as CSV.
+const save = (text, name, type) => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+};
+const csv = (rows) => {
+  const quoted = (cell) => (/[",\n\r]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+  return rows.map((row) => row.map((cell) => quoted(String(cell ?? ""))).join(",")).join("\n") + "\n";
+};
+
+for (const button of document.querySelectorAll("[data-save-picture]")) {
+  button.addEventListener("click", () => {
+    const colours = JSON.parse(document.getElementById("picture-colours").textContent);
+    const picture = button.closest("figure").querySelector("svg").cloneNode(true);
+    const [, , width, height] = picture.getAttribute("viewBox").split(" ");
+    picture.removeAttribute("style");
+    picture.setAttribute("width", `${width}pt`);
+    picture.setAttribute("height", `${height}pt`);
+    picture.setAttribute("font-family", "Arial, Helvetica, DejaVu Sans, sans-serif");
+    const text = new XMLSerializer().serializeToString(picture);
+    const light = text.replace(/var\((--[a-z0-9-]+)\)/g, (whole, name) => colours[name] ?? whole);
+    save(light, `${button.dataset.savePicture}.svg`, "image/svg+xml");
+  });
+}
+
+for (const button of document.querySelectorAll("[data-save-table]")) {
+  button.addEventListener("click", () => {
+    const table = document.getElementById(button.dataset.saveTable);
+    const rows = [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));
+    save(csv(rows), `${button.dataset.saveTable}.csv`, "text/csv");
+  });
+}
+
 // The table of features: only the rows of one page are in the document, however many there are.
 (() => {
   const source = document.getElementById("ranking-data");
@@ -65,8 +103,8 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     return short.replaceAll("-", "−");
   };
   const share = (score) => {
-    if (score === null || !data.largest) return "0%";
-    return `${Math.min(100, (100 * Math.abs(score)) / data.largest)}%`;
+    if (score === null || data.worst === data.best) return "0%";
+    return `${100 * Math.min(1, Math.max(0, (score - data.worst) / (data.best - data.worst)))}%`;
   };
 
   // Comparing text is slow, so names are put in order once, when that is first asked for.
@@ -116,6 +154,11 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     if (data.selected[row]) element.className = "selected";
     const name = cell(data.feature[row], "name");
     name.dir = "auto";
+    if (data.again && data.again[row] !== null) {
+      // A phone has no columns for it.
+      const same = data.twins[row] ? `; same as ${data.twins[row]}` : "";
+      name.dataset.more = `again ${data.again[row].toFixed(2)}${same}`;
+    }
     const score = cell(written(scores[row]), "number bar");
     score.style.setProperty("--share", share(scores[row]));
     const rank = cell(data.rank[row].toLocaleString("en"), "number");
@@ -152,6 +195,11 @@ for (const button of document.querySelectorAll("[data-copy]")) {
       else header.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
     }
   };
+
+  document.querySelector("[data-save-ranking]").addEventListener("click", () => {
+    const keys = ["rank", "feature", "score", "selected", "again", "twins"].filter((key) => data[key]);
+    save(csv([keys, ...names.map((_, row) => keys.map((key) => data[key][row]))]), "ranking.csv", "text/csv");
+  });
 
   const restart = () => { state.page = 0; choose(); show(); };
 

@@ -1,0 +1,171 @@
+"""Print the evidence of docs/number_of_features.md: what the rules for the number of features cost.
+
+    python benchmarks/number_of_features.py DATA                 # all sets; about 20 minutes
+    python benchmarks/number_of_features.py DATA --splits 5 --only colon,sonar
+    python benchmarks/number_of_features.py DATA --part pairs    # or labels, or nothing
+
+DATA is the folder of the .npz files that CONTRIBUTING names. Half of the samples (at most 400)
+rank the features, scaled to [0, 1] by that half, and choose the number; 1-NN with the labels of the
+same half is tested on the other half. The rules were chosen on the first sets; the others were only
+looked at afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import MinMaxScaler
+
+import linkselect as ls
+from linkselect.evaluation import choose_number, nearest_neighbor_curve
+
+CHOSEN_ON = (
+    "sonar",
+    "dermatology",
+    "colon",
+    "warp_pie10p",
+    "multiple_features",
+    "cnae_9",
+    "ionosphere",
+    "libras_movement",
+    "allaml",
+    "prostate_ge",
+    "yale_32x32",
+    "isolet_1560",
+)
+LOOKED_AT_AFTERWARDS = (
+    "orl_32x32",
+    "madelon",
+    "usps",
+    "olivetti_64x64",
+    "steel_plates_faults",
+    "prostate_singh_train",
+)
+MOST_SAMPLES = 800
+N_PAIRS = 20
+# Fixed numbers beside the rule: half of the features, but at most so many.
+CAPS = (50, 100, 200, 300, 500, 1000)
+
+PARTS = {
+    "labels": [ls.FisherScore(), ls.ReliefF()],
+    "some labels": [ls.SCGS()],
+    "pairs": [ls.ConsensusSelector(random_state=0), ls.LSDF()],
+    "nothing": [ls.LaplacianScore(), ls.VarianceScore()],
+}
+
+
+@dataclass(frozen=True)
+class Split:
+    """Samples of one half and of the other, scaled by the first."""
+
+    train: np.ndarray
+    y_train: np.ndarray
+    test: np.ndarray
+    y_test: np.ndarray
+
+
+def load(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
+    with np.load(folder / f"{name}.npz") as stored:
+        X, y = stored["X"].astype(float), stored["y"]
+    X = SimpleImputer(strategy="median").fit_transform(X)
+    return X[:, X.std(axis=0) > 0], y
+
+
+def split(X: np.ndarray, y: np.ndarray, seed: int) -> Split:
+    rows = np.random.RandomState(seed).permutation(len(y))[:MOST_SAMPLES]
+    train, test = train_test_split(rows, test_size=0.5, random_state=seed, stratify=y[rows])
+    scaler = MinMaxScaler().fit(X[train])
+    return Split(scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test])
+
+
+def known(part: str, y: np.ndarray, seed: int) -> dict[str, object]:
+    """Return what a selector may see of the training half."""
+    if part == "labels":
+        return {"y": y}
+    if part == "some labels":
+        random = np.random.RandomState(seed)
+        few = np.full(len(y), -1)
+        for label in np.unique(y):
+            places = random.permutation(np.flatnonzero(y == label))
+            few[places[: max(2, (len(places) + 1) // 2)]] = label
+        return {"y": few}
+    if part == "pairs":
+        drawn = ls.Pairs.from_labels(y, n_must=N_PAIRS, n_cannot=N_PAIRS, random_state=seed)
+        return {"pairs": drawn}
+    return {}
+
+
+def measure(selector, part: str, data: Split, seed: int) -> dict[str, float]:
+    """Return the accuracy, in points above half of the features, and the number of the rule."""
+    given = known(part, data.y_train, seed)
+    fitted = selector.fit(data.train, **given)
+    n_features = data.train.shape[1]
+    half = max(1, n_features // 2)
+    number = choose_number(fitted, data.train, **given)
+    labelled = np.asarray(given.get("y", data.y_train)) >= 0
+    counts = np.unique([number.n_features, half, n_features, *(min(half, cap) for cap in CAPS)])
+    curve = nearest_neighbor_curve(
+        data.train[labelled],
+        data.y_train[labelled],
+        data.test,
+        data.y_test,
+        fitted.order_,
+        counts,
+    )
+    accuracy = dict(zip(counts.tolist(), 100 * curve, strict=True))
+    found = {"half": accuracy[half], "n": number.n_features}
+    found["share"] = number.n_features / n_features
+    found["rule"] = accuracy[number.n_features] - accuracy[half]
+    found["all"] = accuracy[n_features] - accuracy[half]
+    found |= {f"{cap:,}": accuracy[min(half, cap)] - accuracy[half] for cap in CAPS}
+    found["optimism"] = np.nan
+    if number.rule == "held-out accuracy":
+        held_out = number.curve.mean[number.curve.n_features == number.n_features][0]
+        found["optimism"] = 100 * held_out - accuracy[number.n_features]
+    return found
+
+
+def show(part: str, selector, folder: Path, names: list[str], n_splits: int) -> None:
+    name = type(selector).__name__
+    print(f"\n### From {part}: {name}\n")
+    columns = ["rule", *(f"{cap:,}" for cap in CAPS), "all"]
+    columns += ["optimism"] if part.endswith("labels") else []
+    print(f"| set | half, % | kept | {' | '.join(columns)} |")
+    print("|---" * (3 + len(columns)) + "|")
+    for title, group in (("chosen on", CHOSEN_ON), ("afterwards", LOOKED_AT_AFTERWARDS)):
+        rows = []
+        for one in (one for one in group if one in names):
+            X, y = load(folder, one)
+            found = [measure(selector, part, split(X, y, i), i) for i in range(n_splits)]
+            mean = {key: float(np.nanmean([run[key] for run in found])) for key in found[0]}
+            rows.append(mean)
+            kept = f"{np.median([run['n'] for run in found]):.0f} of {X.shape[1]:,}"
+            values = " | ".join(f"{mean[key]:+.1f}" for key in columns)
+            print(f"| {one} | {mean['half']:.1f} | {kept} | {values} |", flush=True)
+        if rows:
+            mean = {key: float(np.nanmean([row[key] for row in rows])) for key in rows[0]}
+            values = " | ".join(f"{mean[key]:+.1f}" for key in columns)
+            print(f"| **{title}** | {mean['half']:.1f} | {mean['share']:.0%} | {values} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--only", default=",".join(CHOSEN_ON + LOOKED_AT_AFTERWARDS))
+    parser.add_argument("--part", choices=PARTS)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    for part in PARTS if options.part is None else [options.part]:
+        for selector in PARTS[part]:
+            show(part, selector, options.data, options.only.split(","), options.splits)
+
+
+if __name__ == "__main__":
+    main()

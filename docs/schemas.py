@@ -1,0 +1,107 @@
+"""Generate the JSON Schemas of what the commands write: `python docs/schemas.py --write`.
+
+They follow from the types in `linkselect.report.schema` and `linkselect.cli.records`. Without
+`--write`, the command names the files that are stale and changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import sys
+import types
+from pathlib import Path
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from linkselect.cli.records import ComparisonRecord
+from linkselect.report.schema import SCHEMA_VERSION, Summary
+
+FOLDER = Path(__file__).parents[1] / "src" / "linkselect" / "cli" / "schemas"
+RECORDS = {"rank": Summary, "compare": ComparisonRecord}
+PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+
+
+def generated(command: str) -> str:
+    """Return the schema of what a command writes, as text."""
+    found: dict[str, Any] = {}
+    top = definition(RECORDS[command], found)
+    top["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"What `linkselect {command} --json` prints",
+        **top,
+        "$defs": {name: found[name] for name in sorted(found)},
+    }
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def definition(kind: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Describe a typed dictionary; those inside it go to `found`. Other keys may be there."""
+    hints = get_type_hints(kind, include_extras=True)
+    required = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]
+    return {
+        "description": " ".join(inspect.cleandoc(kind.__doc__).split()),
+        "type": "object",
+        "properties": {name: described(hint, found) for name, hint in hints.items()},
+        "required": required,
+    }
+
+
+def described(kind: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Describe a type."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in PLAIN:
+        return {"type": PLAIN[kind]}
+    if is_typeddict(kind):
+        if kind.__name__ not in found:
+            found[kind.__name__] = {}
+            found[kind.__name__] = definition(kind, found)
+        return {"$ref": f"#/$defs/{kind.__name__}"}
+    if origin is NotRequired:
+        return described(inner[0], found)
+    if origin is Literal:
+        return {"enum": list(inner)}
+    if origin is list:
+        return {"type": "array", "items": described(inner[0], found)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": described(inner[1], found)}
+    if origin in (Union, types.UnionType):
+        return {"anyOf": [described(one, found) for one in inner]}
+    raise TypeError(f"{kind!r} cannot be described.")
+
+
+def stale() -> dict[Path, str]:
+    """Return what should be in the files that differ from it."""
+    wanted = {FOLDER / f"{command}.json": generated(command) for command in RECORDS}
+    return {
+        file: text
+        for file, text in wanted.items()
+        if not file.exists() or file.read_text("utf-8") != text
+    }
+
+
+def main() -> int:
+    """Name the stale files, or write them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="write the files that are stale")
+    write = parser.parse_args().write
+    found = stale()
+    for file, text in found.items():
+        print(f"{file.name}: {'written' if write else 'stale'}")
+        if write:
+            file.write_text(text, "utf-8")
+    return 0 if write or not found else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""Read a sheet of an Excel or OpenDocument file."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from linkselect.cli.errors import InputError, nearest, shown
+from linkselect.cli.tables.features import from_columns
+from linkselect.cli.tables.limits import Budget
+from linkselect.cli.tables.table import Reading, Table
+from linkselect.messages import many
+
+__all__ = ["read_excel"]
+
+
+def read_excel(path: Path, how: Reading, budget: Budget) -> Table:
+    """Read the first sheet, or the one that `how.array` names; its first full row has names."""
+    try:
+        import python_calamine as calamine
+    except ImportError as error:
+        raise InputError(
+            f"{path.name}: Excel files need one more package: pip install 'linkselect[excel]'. Or "
+            "save the table as CSV."
+        ) from error
+    _check_size(path, budget)
+    try:
+        with calamine.CalamineWorkbook.from_path(str(path)) as book:
+            name, notes = _sheet(book.sheet_names, how, path.name)
+            rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
+    except (calamine.CalamineError, OSError, ValueError) as error:
+        why = str(error).splitlines()[0]
+        raise InputError(f"{path.name} is not a readable spreadsheet: {why}") from error
+    return _from_rows(rows, how, budget, name, notes)
+
+
+def _check_size(path: Path, budget: Budget) -> None:
+    """Refuse a file that unpacks to more than may be used."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            budget.check_bytes(sum(info.file_size for info in archive.infolist()), "the file")
+
+
+def _sheet(names: Sequence[str], how: Reading, source: str) -> tuple[str, list[str]]:
+    if how.array is not None and how.array not in names:
+        raise InputError(
+            f"{source} has no sheet {shown(how.array)} (--array). {nearest(how.array, names)}"
+        )
+    if not names:
+        raise InputError(f"{source} has no sheet.")
+    if how.array is not None or len(names) == 1:
+        return how.array or names[0], []
+    others = ", ".join(map(shown, names[1:4]))
+    return names[0], [
+        f"the first of {len(names)} sheets, {shown(names[0])}, is read; --array names another: "
+        f"{others}."
+    ]
+
+
+def _from_rows(
+    rows: list[list[Any]], how: Reading, budget: Budget, sheet: str, notes: list[str]
+) -> Table:
+    """Take the first row with more than one value for the names; what is above it is a title."""
+    where = f"{budget.source}, sheet {shown(sheet)}"
+    n_filled = [sum(cell != "" for cell in row) for row in rows]
+    width = max(n_filled, default=0)
+    first = next((i for i, n in enumerate(n_filled) if n > min(1, width - 1)), None)
+    if first is None:
+        raise InputError(f"{where} is empty.")
+    if any(n_filled[:first]):
+        notes.append(f"left out {many(first, 'row')} above the names of the columns.")
+    cells = [[_cell(cell) for cell in row] for row in rows[first:]]
+    if how.no_header:
+        cells.insert(0, [f"x{i}" for i in range(len(cells[0]))])
+    if how.transpose:
+        cells = [list(column) for column in zip(*cells, strict=True)]
+    names = ["" if name is None else _name(name) for name in cells[0]]
+    if len(cells) == 1:
+        raise InputError(f"{where} has {many(len(names), 'column')}, but no rows.")
+    columns = list(zip(*cells[1:], strict=True))
+    # Formatted cells at the right edge are no columns.
+    kept = [i for i, name in enumerate(names) if name or any(one is not None for one in columns[i])]
+    return from_columns([names[i] for i in kept], [columns[i] for i in kept], how, budget, notes)
+
+
+def _cell(value: Any) -> Any:
+    if value == "" or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return value if isinstance(value, str | float | int | bool) else str(value)
+
+
+def _name(value: Any) -> str:
+    number = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if number else str(value).strip()

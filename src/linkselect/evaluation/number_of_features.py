@@ -1,0 +1,264 @@
+"""How many features to keep, with a reason."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from linkselect.arrays import FloatArray, IntArray
+from linkselect.evaluation.curves import Curve
+from linkselect.evaluation.effort import MOST_FOLDS, MOST_RESAMPLES, count_fits
+from linkselect.evaluation.fold_rankings import (
+    FoldRankings,
+    deal_out,
+    held_out_kind,
+    rank_by,
+    with_number,
+)
+from linkselect.evaluation.held_out import Track, class_codes
+from linkselect.evaluation.inputs import check_matrix, read_given, reproducible
+from linkselect.given import Given
+from linkselect.messages import many
+from linkselect.pairs import Pairs
+from linkselect.selectors.method import describe
+
+__all__ = ["NumberOfFeatures", "Rule", "choose_number", "largest_number"]
+
+Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300"]
+
+# All numbers below were chosen on 12 data sets and looked at on 6 others afterwards; see
+# benchmarks/number_of_features.py and docs/number_of_features.md.
+STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500)
+FEWEST, MOST = 5, STEPS[-1]
+TOLERANCE = 0.01
+REPEATS = 3
+# With fewer labelled rows the accuracies differ by chance alone.
+FEWEST_LABELLED = 30
+# From pairs, or from nothing, no choice among numbers was better than a fixed one.
+MOST_WITHOUT_LABELS = 300
+
+
+@dataclass(frozen=True)
+class NumberOfFeatures:
+    """How many features to keep, and why.
+
+    Attributes
+    ----------
+    n_features : int
+        How many.
+    rule : {"given", "own optimum", "held-out accuracy", "half, at most 300"}
+        How the number was found.
+    reason : str
+        The same in a sentence.
+    measure : {"1-NN accuracy", "pair AUC"} or None
+        What the curve measures.
+    curve : Curve or None
+        What the best features are worth on held-out labels or pairs, over their number; one row
+        for each fold. None if nothing was held out.
+    rankings : FoldRankings or None
+        The rankings of the folds, for `validate`.
+    """
+
+    n_features: int
+    rule: Rule
+    reason: str
+    measure: Literal["1-NN accuracy", "pair AUC"] | None = None
+    curve: Curve | None = None
+    rankings: FoldRankings | None = None
+
+
+def largest_number(n_features: int) -> int:
+    """Return the largest number of features that `choose_number` may choose.
+
+    A method that searches needs to take no more steps than that.
+
+    Examples
+    --------
+    >>> largest_number(13), largest_number(5000)
+    (6, 500)
+    """
+    return min(max(1, n_features // 2), MOST)
+
+
+def choose_number(
+    selector: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    pairs: Pairs | None = None,
+    sample_ids: Iterable[Hashable] | None = None,
+    random_state: int = 0,
+    track: Track = iter,
+) -> NumberOfFeatures:
+    """Choose how many features to keep.
+
+    The first of three rules that applies:
+
+    1. The method has an optimum of its own, and it is sane: from 2 features to half of them, and
+       at most 500.
+    2. There are labels of at least 30 samples. The features are ranked on folds, and 1-NN is
+       measured on what each fold holds out, with 5, 7, 10, 15, 20, 30, ... features up to half of
+       them, at most 500. The smallest number within one point of the best accuracy is chosen. The
+       folds are dealt three times if the method is fast.
+    3. From pairs, from few labels or from nothing no such choice was better than a fixed number.
+       It is half of the features, at most 300.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        Fitted on all of X.
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        The samples.
+    y : array-like of shape (n_samples,), optional
+        Labels of all or some samples. They do not count if there are pairs, unless the selector
+        looks at labels only.
+    pairs : Pairs, optional
+        Must-links and cannot-links.
+    sample_ids : iterable of hashable, optional
+        The id of each row. Default: the index of a pandas X, else row numbers.
+    random_state : int, default=0
+        Determines the folds.
+    track : callable, default=iter
+        Wraps the list of steps, to show progress.
+
+    Returns
+    -------
+    NumberOfFeatures
+
+    See Also
+    --------
+    validate : How far to trust the ranking.
+
+    Notes
+    -----
+    The number is chosen on the folds that the accuracy at that number is then estimated on, which
+    makes the estimate a little too good; `docs/number_of_features.md` says by how much.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from linkselect import FisherScore
+    >>> from linkselect.evaluation import choose_number
+    >>> X, y = load_digits(return_X_y=True)
+    >>> found = choose_number(FisherScore().fit(X[:300, 1:30], y[:300]), X[:300, 1:30], y[:300])
+    >>> found.n_features, found.rule
+    (14, 'held-out accuracy')
+    """
+    check_is_fitted(selector)
+    values = check_matrix(X)
+    n_features = values.shape[1]
+    own = _own_optimum(selector, n_features)
+    if own is not None:
+        return own
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit has warned already
+        given = read_given(selector, X, y, pairs, sample_ids)
+    again = reproducible(selector, random_state)
+    folds = _Folds(again, values, given, random_state, track)
+    kind = held_out_kind(selector, given)
+    if kind == "labels":
+        n_labelled = int(np.count_nonzero(class_codes(selector, y) >= 0))
+        if n_labelled >= FEWEST_LABELLED:
+            return _by_accuracy(folds, n_features)
+        return _plain(n_features, f"{many(n_labelled, 'label')} are too few to choose by accuracy")
+    if kind == "pairs":
+        return _by_pairs(folds, n_features)
+    return _plain(n_features, "without labels no number can be shown to be better")
+
+
+def _own_optimum(selector: Any, n_features: int) -> NumberOfFeatures | None:
+    """Return the best point of the method's own path, or what its "auto" means, if it is sane."""
+    method = describe(selector)
+    if method.path_has_optimum:
+        path = np.asarray(selector.path_, dtype=float)
+        best = np.nanargmax(path) if method.greater_is_better else np.nanargmin(path)
+        number, what = int(best) + 1, "the best point of the method's own path"
+    elif getattr(selector, "own_number", "") and selector.n_features_to_select == "auto":
+        number, what = int(selector.n_features_), selector.own_number
+    else:
+        return None
+    if not 2 <= number <= largest_number(n_features):
+        return None
+    return NumberOfFeatures(number, "own optimum", f"{what[0].upper()}{what[1:]}.")
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """What to rank on folds; nothing is fitted before it is asked for."""
+
+    selector: Any
+    X: Any
+    given: Given
+    seed: int
+    track: Track
+
+    def rank(self) -> tuple[FoldRankings | None, str | None]:
+        n_samples, n_features = self.X.shape
+        copy = with_number(self.selector, largest_number(n_features))
+        pairs = self.given.pairs
+        n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
+        n_folds, n_resamples = count_fits(copy, n_samples, n_features, n_pairs)
+        cheap = (n_folds, n_resamples) == (MOST_FOLDS, MOST_RESAMPLES)
+        n_repeats = REPEATS if cheap and not describe(copy).searches else 1
+        held_out, reason = deal_out(copy, self.X, self.given, n_folds, self.seed, n_repeats)
+        if held_out is None:
+            return None, reason
+        return rank_by(held_out, copy, n_features, self.track)
+
+
+def _counts(n_features: int) -> IntArray:
+    last = largest_number(n_features)
+    return np.array([*(step for step in STEPS if step < last), last])
+
+
+def _by_accuracy(folds: _Folds, n_features: int) -> NumberOfFeatures:
+    rankings, reason = folds.rank()
+    if rankings is None:
+        return _plain(n_features, f"there is no held-out accuracy, since {reason}")
+    curve = rankings.curve(_counts(n_features))
+    number = _smallest_near_best(curve)
+    accuracy = curve.mean
+    best = float(accuracy[curve.n_features >= _fewest(curve)].max())
+    reached = float(accuracy[curve.n_features == number][0])
+    text = (
+        f"The smallest number within 1 point of the best held-out 1-NN accuracy: {reached:.1%} "
+        f"with {many(number, 'feature')}, at best {best:.1%}."
+    )
+    return NumberOfFeatures(number, "held-out accuracy", text, "1-NN accuracy", curve, rankings)
+
+
+def _by_pairs(folds: _Folds, n_features: int) -> NumberOfFeatures:
+    rankings, _ = folds.rank()
+    plain = _plain(n_features, "held-out pairs do not tell how many features to keep")
+    if rankings is None:
+        return plain
+    curve = rankings.curve(_counts(n_features))
+    return NumberOfFeatures(plain.n_features, plain.rule, plain.reason, "pair AUC", curve, rankings)
+
+
+def _fewest(curve: Curve) -> int:
+    return min(FEWEST, int(curve.n_features[-1]))
+
+
+def _smallest_near_best(curve: Curve) -> int:
+    """Return the smallest number of at least five whose mean is within a point of the best."""
+    counts, mean = curve.n_features, _rounded(curve.mean)
+    allowed = counts >= _fewest(curve)
+    near = allowed & (mean >= mean[allowed].max() - TOLERANCE - 1e-9)
+    return int(counts[near][0])
+
+
+def _rounded(values: FloatArray) -> FloatArray:
+    # The order of sums must not decide between equal means.
+    return np.round(values, 9)
+
+
+def _plain(n_features: int, why: str) -> NumberOfFeatures:
+    number = min(max(1, n_features // 2), MOST_WITHOUT_LABELS)
+    text = f"Half of the features, at most {MOST_WITHOUT_LABELS}: {why.rstrip('.')}."
+    return NumberOfFeatures(number, "half, at most 300", text)

@@ -1,0 +1,48 @@
+"""What a type checker sees: `fit` returns the class it was called on."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Self, get_type_hints
+
+import pytest
+
+from linkselect import cluster, selectors
+
+ROOT = Path(__file__).parents[1]
+CODE = """
+from typing import assert_type
+from linkselect import FisherScore, SCGS, StableSelector
+from linkselect.cluster import COPKMeans
+
+X, y = [[0.0, 1.0], [1.0, 2.0]], [0, 1]
+assert_type(FisherScore().fit(X, y), FisherScore)
+assert_type(SCGS().fit(X, y), SCGS)
+assert_type(StableSelector(FisherScore()).fit(X, y), StableSelector)
+assert_type(COPKMeans(2).fit(X), COPKMeans)
+"""
+
+
+def test_mypy_knows_what_fit_returns(tmp_path):
+    pytest.importorskip("mypy")
+    file = tmp_path / "use.py"
+    file.write_text(CODE)
+    command = [sys.executable, "-m", "mypy", "--config-file", ROOT / "pyproject.toml", file]
+    found = subprocess.run(
+        command, cwd=ROOT, env={"MYPYPATH": str(ROOT / "src")}, capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    file.write_text(CODE.replace("X, y), SCGS)", "X, y), FisherScore)"))
+    found = subprocess.run(
+        command, cwd=ROOT, env={"MYPYPATH": str(ROOT / "src")}, capture_output=True, text=True
+    )
+    assert 'Expression is of type "SCGS"' in found.stdout
+
+
+@pytest.mark.parametrize("room", [selectors, cluster])
+def test_every_fit_returns_its_own_type(room):
+    kinds = [getattr(room, name) for name in room.__all__]
+    fits = [kind.fit for kind in kinds if hasattr(kind, "fit")]
+    assert len(fits) > 1
+    for fit in fits:
+        assert fit.__annotations__["return"] == "Self" or get_type_hints(fit)["return"] is Self
