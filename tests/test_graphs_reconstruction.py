@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold._locally_linear import barycenter_kneighbors_graph
 
 import linkselect as ls
-from linkselect.graphs import reconstruction, reconstruction_weights
+from linkselect.graphs import l1_reconstruction, reconstruction, reconstruction_weights
 from linkselect.graphs.reconstruction import (
     n_reconstruction_steps,
     reconstruct,
@@ -425,3 +425,70 @@ def test_local_weights_are_those_of_locally_linear_embedding(rng):
     X = rng.normal(size=(30, 4))
     expected = barycenter_kneighbors_graph(X, 5, reg=1e-3).toarray()
     assert_allclose(reconstruction_weights(X, "lle").toarray(), expected, atol=1e-10)
+
+
+# -- the first-order solver ------------------------------------------------------------------
+
+
+def images(n=40, d=60):
+    rng = np.random.default_rng(5)
+    return rng.random((n, 5)) @ rng.random((5, d)) / 5 + 0.1 * rng.random((n, d))
+
+
+def objective(X, weights):
+    return np.abs(weights).sum(axis=1) + np.abs(X - weights @ X).sum(axis=1)
+
+
+def test_first_order_weights_are_within_their_gap():
+    X = images()
+    exact = reconstruction_weights(X, solver="exact").toarray()
+    near = reconstruct(X, solver="first_order")
+    weights = near.weights.toarray()
+    assert (near.gaps <= 0.01).all()
+    assert len(near.unsolved) == 0
+    assert (objective(X, weights) <= objective(X, exact) * (1 + near.gaps) * (1 + 1e-9)).all()
+    assert_allclose(weights.sum(axis=1), 1.0)
+    assert_array_equal(np.diag(weights), 0.0)
+    threads = reconstruct(X, solver="first_order", n_jobs=3)
+    assert_array_equal(threads.weights.toarray(), weights)
+
+
+def test_auto_is_exact_for_small_data_and_other_forms():
+    assert l1_reconstruction.solver_for("auto", "compensated", 151, 151) == "auto"
+    assert l1_reconstruction.solver_for("auto", "compensated", 151, 150) == "exact"
+    assert l1_reconstruction.solver_for("auto", "compensated", 150, 1000) == "exact"
+    assert l1_reconstruction.solver_for("auto", "tolerance", 500, 500) == "exact"
+    assert l1_reconstruction.solver_for("first_order", "compensated", 5, 5) == "first_order"
+
+
+def test_auto_solves_exactly_what_the_first_order_method_leaves_open(monkeypatch):
+    X = images()
+    exact = reconstruct(X, solver="exact")
+    monkeypatch.setattr(l1_reconstruction, "MANY", 10)
+    monkeypatch.setattr(l1_reconstruction, "NEAR_STEPS", 75)
+    left = reconstruct(X, solver="first_order").unsolved
+    assert len(left) > 0
+    found = reconstruct(X, solver="auto")
+    assert len(found.unsolved) == 0
+    assert_allclose(found.weights.toarray()[left], exact.weights.toarray()[left])
+    assert (found.gaps[left] <= 1e-6).all()
+
+
+def test_first_order_that_does_not_arrive_says_so():
+    with pytest.warns(ConvergenceWarning, match=r"within 0\.01 .* pass solver='exact'"):
+        reconstruction_weights(images(), solver="first_order", max_iter=30)
+
+
+@pytest.mark.parametrize("options", [{"form": "equality"}, {"form": "tolerance"}, {"kind": "l2"}])
+def test_first_order_solves_the_compensated_form_only(options):
+    with pytest.raises(ValueError, match="first_order.*Pass solver='auto'"):
+        reconstruction_weights(images(), solver="first_order", **options)
+
+
+def test_first_order_with_twins_and_constant_features():
+    X = images()
+    X = np.vstack([X, X[3]])
+    X[:, 7] = 2.0
+    found = reconstruct(X, solver="first_order")
+    assert found.weights[3, 40] == found.weights[40, 3] == 1.0
+    assert (found.gaps <= 0.01).all()

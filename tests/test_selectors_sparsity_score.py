@@ -159,3 +159,15 @@ def test_selector_refuses_the_form_that_cannot_rank(rng):
     words = r"form='equality'.*all scores are 0.*graphs.reconstruction_weights\(X, form='equality'"
     with pytest.raises(ValueError, match=words):
         ls.SparsityScore(form="equality").fit(rng.normal(size=(10, 3)))
+
+
+def test_the_first_order_solver_ranks_like_the_exact_one(rng):
+    X = rng.random((60, 4)) @ rng.random((4, 80)) / 4 + rng.random(80) / 5 * rng.random((60, 80))
+    exact, near = (ls.SparsityScore(solver=one).fit(X) for one in ("exact", "first_order"))
+    assert np.corrcoef(exact.ranking_, near.ranking_)[0, 1] > 0.99
+    assert not np.array_equal(exact.scores_, near.scores_)
+
+
+def test_an_unknown_solver_is_refused(rng):
+    with pytest.raises(ValueError, match="'solver' parameter"):
+        ls.SparsityScore(solver="newton").fit(rng.random((9, 4)))

@@ -6,7 +6,9 @@ the way that was faster. Alternatives are imported here only, and only by the pr
 them.
 """
 
+import threading
 import time
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -312,15 +314,24 @@ def mlxtend_sfs(n_features):
 
 
 def products_alone(problem):
-    """Multiply every pair of blocks of rows once, in float32, and forget the result."""
+    """Multiply every pair of blocks of rows once, in float32, and forget the result.
+
+    In threads with a pair each: faster than one pair after the other in the threads of BLAS.
+    """
+    from linkselect.blocks import map_threads
+
     rows = problem.X.astype(np.float32)
-    blocks = [rows[start : start + 2048] for start in range(0, len(rows), 2048)]
-    tile = np.empty((len(blocks[0]), len(blocks[0])), dtype=np.float32)
+    blocks = np.array_split(rows, max(round(len(rows) / 1448), 1))
+    buffers = threading.local()
+
+    def multiply(pair):
+        left, right = pair
+        if not hasattr(buffers, "tile"):
+            buffers.tile = np.empty((len(blocks[0]), len(blocks[0])), dtype=np.float32)
+        np.matmul(left, right.T, out=buffers.tile[: len(left), : len(right)])
 
     def call():
-        for i, left in enumerate(blocks):
-            for right in blocks[i:]:
-                np.matmul(left, right.T, out=tile[: len(left), : len(right)])
-        return tile[:1, :1]
+        map_threads(multiply, combinations_with_replacement(blocks, 2))
+        return np.zeros(0)
 
     return call

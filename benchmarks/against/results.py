@@ -108,7 +108,7 @@ def row(*fields):
 def summary_rows(task, records):
     """Write one line for each alternative, at the largest size at which it was timed."""
     others = [c for c in task.contenders if c.name != OURS]
-    if not others:
+    if all(contender.own for contender in others):
         ours = records[-1]["found"][OURS]
         yield row(what(task, records[-1]), shown_time(ours), "nobody else has it", "", "", "")
     for contender in others:

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,11 @@ def status_of(process="self"):
 def descendants(process):
     """Return the processes that a process started, and those that these started."""
     found = []
-    for tasks in Path(f"/proc/{process}/task").iterdir():
-        for child in (tasks / "children").read_text().split():
-            found += [child, *descendants(child)]
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        # A thread may end while we look.
+        with suppress(OSError):
+            for child in (thread / "children").read_text().split():
+                found += [child, *descendants(child)]
     return found
 
 
@@ -46,11 +49,11 @@ class Memory:
     def peak(self):
         if self.before is None:
             return float("nan")
-        try:
-            others = sum(status_of(process)[1] for process in descendants("self"))
-            return status_of()[1] - self.before + others
-        except OSError:
-            return float("nan")
+        total = status_of()[1] - self.before
+        for process in descendants("self"):
+            with suppress(OSError):
+                total += status_of(process)[1]
+        return total
 
 
 def seconds_of(call, count=1):

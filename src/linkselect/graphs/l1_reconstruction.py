@@ -12,6 +12,7 @@ from linkselect.arrays import FloatArray, IntArray
 from linkselect.messages import GuidedValueError
 from linkselect.solvers import (
     Program,
+    Splitting,
     absolute_gaps,
     norm_gaps,
     solve_least_absolute,
@@ -20,19 +21,30 @@ from linkselect.solvers import (
 
 __all__ = [
     "CERTAIN_GAP",
+    "NEAR_GAP",
     "Form",
     "Solve",
+    "Solver",
     "Tile",
     "distinct_rows",
     "l1_solver",
     "smallest_errors",
+    "solver_for",
     "twin_weights",
 ]
 
 Form = Literal["equality", "compensated", "tolerance"]
+Solver = Literal["auto", "exact", "first_order"]
 
 # A solution is accepted if it is certain to be this close to the optimum, relative to it.
 CERTAIN_GAP = 1e-6
+# And this close by the first-order method, whose rankings do not need more (docs/sparsity.md).
+NEAR_GAP = 1e-2
+# The first-order method pays above this many samples and features. Below, exact solutions take
+# seconds, and features that are reconstructed exactly score 0 only with them.
+MANY = 150
+# Samples that it leaves open after this many steps converge too slowly for it.
+NEAR_STEPS = 3000
 # A sample counts as reconstructed exactly if its errors are this small, in units of the deviations.
 EXACT = 1e-7
 # Weights below this share of the largest are rounding.
@@ -80,8 +92,20 @@ def twin_weights(group: IntArray, first: IntArray) -> csr_array:
 # -- the three problems ----------------------------------------------------------------------
 
 
+def solver_for(solver: Solver, form: Form, n_samples: int, n_features: int) -> Solver:
+    """Return "exact" instead of "auto" for small data and for forms that have no other way."""
+    few = min(n_samples, n_features) <= MANY
+    return "exact" if solver == "auto" and (form != "compensated" or few) else solver
+
+
 def l1_solver(
-    X: FloatArray, numbers: IntArray, targets: IntArray, form: Form, tolerance: float, max_iter: int
+    X: FloatArray,
+    numbers: IntArray,
+    targets: IntArray,
+    form: Form,
+    tolerance: float,
+    max_iter: int,
+    solver: Solver,
 ) -> Solve:
     """Prepare what all samples share; return the function that solves a tile of them.
 
@@ -97,15 +121,17 @@ def l1_solver(
         See `reconstruction.reconstruction_weights`.
     max_iter : int
         The largest number of simplex steps for one sample.
+    solver : {"exact", "first_order", "auto"}
+        For `form="compensated"`: "auto" solves exactly what the first-order method leaves open.
     """
     if form == "tolerance":
         return _tolerance_solver(X, numbers, targets, tolerance, max_iter)
     if form == "equality":
         return _equality_solver(X, numbers, targets, max_iter)
-    return _compensated_solver(X, max_iter)
+    return _compensated_solver(X, max_iter, solver)
 
 
-def _compensated_solver(X: FloatArray, max_iter: int) -> Solve:
+def _compensated_solver(X: FloatArray, max_iter: int, solver: Solver) -> Solve:
     """Solve for the least norm of weights and errors together."""
     X = _varying(X)
     centred = _centred(X)
@@ -113,8 +139,23 @@ def _compensated_solver(X: FloatArray, max_iter: int) -> Solve:
     scale = np.abs(centred).mean(axis=0)
     program = Program.from_points(centred / scale, scale)
 
-    def solve(targets: IntArray) -> Tile:
+    def exactly(targets: IntArray) -> Tile:
         return _certified(program, targets, max_iter)
+
+    if solver == "exact":
+        return exactly
+    # Its steps are the same for all features, so these keep their proportions.
+    even = Program.from_points(centred / scale.mean(), np.full(len(scale), scale.mean()))
+    splitting = Splitting(even)
+
+    def solve(targets: IntArray) -> Tile:
+        weights, prices, steps = splitting.solve(targets, NEAR_GAP, min(max_iter, NEAR_STEPS))
+        tile = Tile(weights, absolute_gaps(even, targets, weights, prices), steps)
+        left = ~(tile.gaps <= NEAR_GAP)
+        if solver == "auto" and left.any():
+            tile.weights[left], tile.gaps[left], more = exactly(targets[left])
+            tile.steps[left] += more
+        return tile
 
     return solve
 

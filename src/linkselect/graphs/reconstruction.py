@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -19,11 +19,14 @@ from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import map_threads, one_blas_thread, slices
 from linkselect.graphs.l1_reconstruction import (
     CERTAIN_GAP,
+    NEAR_GAP,
     Form,
+    Solver,
     Tile,
     distinct_rows,
     l1_solver,
     smallest_errors,
+    solver_for,
     twin_weights,
 )
 from linkselect.graphs.neighbors import nearest
@@ -49,6 +52,8 @@ Result = TypeVar("Result")
 TILE_BYTES = 1 << 25
 MIN_TILES = 16
 MAX_TILE = 128
+# The first-order method is fastest with many targets side by side.
+MAX_NEAR_TILE = 192
 # The simplex method exchanges the members of a basis, of which there are `k = min(n, d + 1)` at
 # most, among `n + d` variables for n samples of d features. On the hardest data that we found,
 # large features of low rank, it took 0.5 to 0.9 times `k sqrt(n + d)` steps from 100 x 128 to
@@ -76,29 +81,34 @@ class Reconstruction:
         The steps taken for each sample.
     max_iter : int
         The largest number of simplex steps that a sample was allowed.
+    largest_gap : float
+        Up to which gap a sample counts as solved.
     """
 
     weights: csr_array
     gaps: FloatArray
     n_iter: IntArray
     max_iter: int
+    largest_gap: float = CERTAIN_GAP
 
     @property
     def unsolved(self) -> IntArray:
-        """The samples that are not certain to be within 1e-6 of their optimum."""
-        return np.flatnonzero(~(self.gaps <= CERTAIN_GAP))
+        """The samples that are not certain to be within `largest_gap` of their optimum."""
+        return np.flatnonzero(~(self.gaps <= self.largest_gap))
 
     def warn_unsolved(self) -> None:
         """Say how many samples are not certain to be solved, if any, how badly, and what to do."""
         unsolved = self.unsolved
         if len(unsolved):
+            exact = "" if self.largest_gap == CERTAIN_GAP else "pass solver='exact', "
             warn_user(
                 f"{len(unsolved)} of {len(self.gaps)} samples, the first of them sample "
-                f"{unsolved[0]}, are not certain to be within {CERTAIN_GAP:g} of their optimum "
-                f"after at most max_iter={self.max_iter} steps: {self._what_is_certain()}.",
+                f"{unsolved[0]}, are not certain to be within {self.largest_gap:g} of their "
+                f"optimum after at most max_iter={self.max_iter} steps: "
+                f"{self._what_is_certain()}.",
                 ConvergenceWarning,
-                way_out="Standardise the features, raise max_iter, or do not let a callback end "
-                "the fit.",
+                way_out=f"Standardise the features, raise max_iter, {exact}or do not let a "
+                "callback end the fit.",
                 settings={"X": "standard", "max_iter": "VALUE"},
             )
 
@@ -122,6 +132,7 @@ def reconstruction_weights(
     n_neighbors: int = 5,
     regularization: float = 1e-3,
     max_iter: MaxIter = "auto",
+    solver: Solver = "auto",
     n_jobs: int | None = None,
 ) -> csr_array:
     """Compute the weights that reconstruct every sample from the others.
@@ -157,6 +168,11 @@ def reconstruction_weights(
     max_iter : int or "auto", default="auto"
         The largest number of simplex steps for one sample. For n samples of d features "auto" is
         `5 min(n, d + 1) sqrt(n + d)`, and at least 10,000.
+    solver : {"auto", "exact", "first_order"}, default="auto"
+        How `form="compensated"` is solved: exactly, sample by sample; or for many samples at once
+        by a first-order method, which stops if a sample is certain to be within 1 % of its
+        optimum. "auto" takes the latter for more than 150 samples of more than 150 features, and
+        solves exactly what it leaves open. The other forms are always solved exactly.
     n_jobs : int, optional
         The number of threads; the result does not depend on it. Default: as many as BLAS may use.
 
@@ -169,8 +185,8 @@ def reconstruction_weights(
     Warns
     -----
     ConvergenceWarning
-        If some samples are not certain to be within 1e-6 of their optimum: how many, and how far
-        from it they can be.
+        If some samples are not certain to be within 1e-6 of their optimum, or within 1 % of it by
+        the first-order method: how many, and how far from it they can be.
 
     Examples
     --------
@@ -180,7 +196,7 @@ def reconstruction_weights(
     array([0.67, 0.  , 0.33, 0.  ])
     """
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2)
-    check_reconstruction(X.shape[0], kind, form, tolerance, n_neighbors, regularization)
+    check_reconstruction(X.shape[0], kind, form, tolerance, n_neighbors, regularization, solver)
     found = reconstruct(
         X,
         kind,
@@ -189,6 +205,7 @@ def reconstruction_weights(
         n_neighbors=n_neighbors,
         regularization=regularization,
         max_iter=max_iter,
+        solver=solver,
         n_jobs=n_jobs,
     )
     found.warn_unsolved()
@@ -202,11 +219,13 @@ def check_reconstruction(
     tolerance: float,
     n_neighbors: int,
     regularization: float,
+    solver: str = "auto",
 ) -> None:
     """Refuse values for which the problem has no meaning."""
     for name, value, known in (
         ("kind", kind, ("l1", "l2", "lle")),
         ("form", form, ("compensated", "tolerance", "equality")),
+        ("solver", solver, ("auto", "exact", "first_order")),
     ):
         if value not in known:
             raise GuidedValueError(
@@ -219,6 +238,12 @@ def check_reconstruction(
             "Choose form='compensated', which needs none; only "
             "linkselect.graphs.reconstruction_weights(X, form='equality') allows no error.",
             "tolerance",
+        )
+    if solver == "first_order" and (kind != "l1" or form != "compensated"):
+        raise GuidedValueError(
+            f"solver='first_order' does not solve kind={kind!r} with form={form!r}.",
+            "Pass solver='auto', or kind='l1' with form='compensated'.",
+            "solver",
         )
     if kind != "l1" and not 0.0 < regularization < np.inf:
         raise GuidedValueError(
@@ -243,11 +268,18 @@ def step_limit(max_iter: MaxIter, n_samples: int, n_features: int) -> int:
     return max_iter
 
 
-def n_reconstruction_steps(n_samples: int, n_features: int, kind: Kind = "l1") -> int:
+def n_reconstruction_steps(
+    n_samples: int,
+    n_features: int,
+    kind: Kind = "l1",
+    form: Form = "compensated",
+    solver: Solver = "auto",
+) -> int:
     """Return how many steps `reconstruct` tracks at most."""
     if kind != "l1":
         return 0
-    n_tiles = -(-n_samples // _tile_size(n_samples, n_features))
+    solver = solver_for(solver, form, n_samples, n_features)
+    n_tiles = -(-n_samples // _tile_size(n_samples, n_features, solver))
     return -(-n_tiles // TILES_PER_STEP)
 
 
@@ -260,6 +292,7 @@ def reconstruct(
     n_neighbors: int = 5,
     regularization: float = 1e-3,
     max_iter: MaxIter = "auto",
+    solver: Solver = "auto",
     n_jobs: int | None = None,
     track: Callable[[Iterable[Any]], Iterator[Any]] = iter,
 ) -> Reconstruction:
@@ -269,7 +302,7 @@ def reconstruct(
     ----------
     X : matrix of shape (n_samples, n_features)
         Finite numbers, dense or sparse; never written to.
-    kind, form, tolerance, n_neighbors, regularization, max_iter, n_jobs
+    kind, form, tolerance, n_neighbors, regularization, max_iter, solver, n_jobs
         See `reconstruction_weights`; they are not checked.
     track : callable, default=iter
         Yields the steps that it gets, to report progress. If it ends early, the samples that are
@@ -291,24 +324,28 @@ def reconstruct(
     if not len(alone):
         return _closed_form(twins)
     points, limit = X[first], step_limit(max_iter, *X.shape)
+    solver = solver_for(solver, form, *X.shape)
     with one_blas_thread():
-        solve = l1_solver(points, first, alone, form, tolerance, limit)
+        solve = l1_solver(points, first, alone, form, tolerance, limit, solver)
 
     def work(targets: IntArray) -> Tile:
         tile = solve(targets)
         return tile._replace(weights=coo_array(tile.weights))
 
-    tiles = [alone[part] for part in slices(len(alone), _tile_size(*X.shape))]
+    tiles = [alone[part] for part in slices(len(alone), _tile_size(len(X), X.shape[1], solver))]
     solved: list[Tile] = []
     for step in track(slices(len(tiles), TILES_PER_STEP)):
         solved += map_threads(work, tiles[step], n_jobs)
     if len(solved) < len(tiles):
         solved.append(_nearest_only(points, np.concatenate(tiles[len(solved) :]), n_jobs))
-    return _assembled(solved, first[alone], first, twins, limit)
+    found = _assembled(solved, first[alone], first, twins, limit)
+    return found if solver == "exact" else replace(found, largest_gap=NEAR_GAP)
 
 
-def _tile_size(n_samples: int, n_features: int) -> int:
+def _tile_size(n_samples: int, n_features: int, solver: Solver) -> int:
     """Return how many targets a tile has, so that its working arrays have a bounded size."""
+    if solver != "exact":
+        return -(-n_samples // -(-n_samples // MAX_NEAR_TILE))
     smaller = min(n_samples, n_features + 1)
     bytes_per_target = 8 * (20 * (n_samples + n_features) + 3 * smaller**2)
     return max(1, min(MAX_TILE, TILE_BYTES // bytes_per_target, -(-n_samples // MIN_TILES)))

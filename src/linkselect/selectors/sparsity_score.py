@@ -32,8 +32,8 @@ class SparsityScore(RankingSelector):
     0, and few of the others are not 0. The score of a feature f is
     `|f - S f|^2 / mean((f - mean(f))^2)`; smaller is better.
 
-    Not for features of different units: standardise them first. Not for many samples either: each
-    is an optimisation problem of its own, solved exactly. Features that are reconstructed exactly
+    Not for features of different units: standardise them first. Not for many thousands of samples
+    either: each is an optimisation problem of its own. Features that are reconstructed exactly
     all score 0, and with `form="compensated"` that may be most of them if samples outnumber
     features; scale features to [0, 1] then, or choose another form or graph.
 
@@ -58,6 +58,11 @@ class SparsityScore(RankingSelector):
         The largest number of simplex steps for one sample of `graph="l1"`. For n samples of d
         features "auto" is `5 min(n, d + 1) sqrt(n + d)`, and at least 10,000. Samples that are not
         certain to be solved by then are counted in a `ConvergenceWarning`.
+    solver : {"auto", "exact", "first_order"}, default="auto"
+        For `graph="l1"` with `form="compensated"`: "exact" solves sample by sample; "first_order"
+        solves many samples at once, each until it is certain to be within 1 % of its optimum,
+        which ranks features alike and takes a tenth of the time or less. "auto" takes the latter
+        for more than 150 samples of more than 150 features, and solves exactly what it leaves open.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -97,6 +102,7 @@ class SparsityScore(RankingSelector):
         "regularization": [Real],
         "n_neighbors": NEIGHBORS,
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "solver": [StrOptions({"auto", "exact", "first_order"})],
     }
 
     def __init__(
@@ -109,6 +115,7 @@ class SparsityScore(RankingSelector):
         n_neighbors: int = 5,
         regularization: float = 1e-3,
         max_iter: int | Literal["auto"] = "auto",
+        solver: Literal["auto", "exact", "first_order"] = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -118,10 +125,11 @@ class SparsityScore(RankingSelector):
         self.n_neighbors = n_neighbors
         self.regularization = regularization
         self.max_iter = max_iter
+        self.solver = solver
         self.n_jobs = n_jobs
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
-        return n_reconstruction_steps(n_samples, n_features, self.graph)
+        return n_reconstruction_steps(n_samples, n_features, self.graph, self.form, self.solver)
 
     def _rank(
         self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
@@ -157,13 +165,16 @@ class SparsityScore(RankingSelector):
                 "Choose form='compensated' or 'tolerance'; the weights alone are "
                 "linkselect.graphs.reconstruction_weights(X, form='equality').",
             )
-        check_reconstruction(X.shape[0], *options, self.n_neighbors, self.regularization)
+        check_reconstruction(
+            X.shape[0], *options, self.n_neighbors, self.regularization, self.solver
+        )
         return reconstruct(
             X,
             *options,
             n_neighbors=self.n_neighbors,
             regularization=self.regularization,
             max_iter=self.max_iter,
+            solver=self.solver,
             n_jobs=self.n_jobs,
             track=track,
         )

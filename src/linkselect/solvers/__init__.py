@@ -8,6 +8,7 @@ that share a matrix and are solved side by side.
 problem                       module
 ============================  ====================================================================
 ``|s|_1 + cost'|t|``, linear  `simplex` [6]_ (`simplex_bases`), started by `interior_linear`
+the same nearly, all at once  `splitting` [8]_
 ``|s|_1`` in a ball           `least_norm`, by `convex_hull` and `interior_ball`
 ridge, barycentric weights    `closed_form` [7]_
 quadratic with row penalty    `proximal`
@@ -51,6 +52,11 @@ penalty                     lambda       weight of the group lasso's penalty
 ahead, following            y_k, x_k     extrapolated point and iterate of FISTA [4]_
 momentum                    t_k          FISTA's sequence; restarted by the gradient test [5]_
 shrink_rows                 prox         block soft thresholding
+splitting                   --           alternating direction method of multipliers, ADMM [8]_
+weight_prices,              u            its scaled multipliers
+residual_prices
+penalty                     rho          its penalty, balanced by the residuals
+RELAXATION                  alpha        over-relaxation
 violation                   --           residual of the optimality (KKT) conditions
 ==========================  ===========  =========================================================
 
@@ -70,17 +76,22 @@ References
    approximation. SIAM Journal on Numerical Analysis 10, 839-848. The long step of `simplex`.
 .. [7] S. T. Roweis, L. K. Saul (2000). Nonlinear dimensionality reduction by locally linear
    embedding. Science 290, 2323-2326. The barycentric weights of `closed_form`.
+.. [8] S. Boyd, N. Parikh, E. Chu, B. Peleato, J. Eckstein (2011). Distributed optimization and
+   statistical learning via the alternating direction method of multipliers. Foundations and Trends
+   in Machine Learning 3, 1-122. Sections 3.4 (penalty, over-relaxation) and 6 (l1 problems).
 """
 
 from linkselect.solvers.closed_form import barycentric_weights, ridge_weights
 from linkselect.solvers.least_norm import norm_gaps, solve_least_norm
 from linkselect.solvers.proximal import proximal_descent, row_norms, row_violations
 from linkselect.solvers.simplex import Program, absolute_gaps, solve_least_absolute
+from linkselect.solvers.splitting import Splitting
 from linkselect.solvers.stacks import Solutions
 
 __all__ = [
     "Program",
     "Solutions",
+    "Splitting",
     "absolute_gaps",
     "barycentric_weights",
     "norm_gaps",

@@ -59,7 +59,7 @@ DATASETS = (
     "Prostate Cancer",
 )
 UNSUPERVISED: Mapping[str, Callable[[], Any]] = {
-    "Sparsity Score": SparsityScore,
+    "Sparsity Score": lambda: SparsityScore(solver="exact"),
     "Variance": VarianceScore,
     "Laplacian Score": LaplacianScore,
 }
