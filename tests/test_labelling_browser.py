@@ -1,4 +1,4 @@
-"""The page in a real browser: from a table to the report, by keyboard, on a phone, by one person."""
+"""The page in a real browser: from table to report, by keyboard, on a phone, by nobody else."""
 
 import json
 import os

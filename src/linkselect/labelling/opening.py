@@ -88,7 +88,7 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
             "preparation": ask.preparation,
             "image_shape": samples.image_shape,
         }
-        X = queries._samples.X
+        X = queries.X
         background = Background(X, about, number_of_best(X.shape[1]))
         return Labelling(queries, X, samples, file, background, ask.repeat), notes
     except BaseException:
