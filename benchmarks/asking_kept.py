@@ -9,6 +9,7 @@ features by `ConsensusSelector` are compared with those before.
 
 import os
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -54,8 +55,8 @@ def best_features(X, y, seed):
 def kept(X, y, seed):
     """Return the share of best features that stayed, over 10 answers and over the next 10."""
     best = best_features(X, y, seed)
-    shares = [len(a & b) / len(a) for a, b in zip(best, best[1:], strict=False)]
-    return list(zip(shares, shares[1:], strict=False))
+    shares = [len(a & b) / len(a) for a, b in pairwise(best)]
+    return list(pairwise(shares))
 
 
 def main():

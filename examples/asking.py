@@ -66,6 +66,7 @@ train, test = np.arange(len(X)) % 2 == 0, np.arange(len(X)) % 2 == 1
 
 
 def accuracy(pairs):
+    """Measure the 20 best pixels by the Constraint Score."""
     best = ConstraintScore().fit(X, pairs=pairs).order_[:20]
     model = KNeighborsClassifier(1).fit(X[train][:, best], y[train])
     return model.score(X[test][:, best], y[test])

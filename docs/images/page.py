@@ -24,6 +24,7 @@ SECONDS = 120
 
 
 def serve(data, source, repeat, folder, **shown):
+    """Serve the page of a data set."""
     ids = tuple(range(len(data.data)))
     samples = Samples(data.data, ids, list(data.feature_names), **shown)
     out = folder / "pairs.csv"
@@ -34,6 +35,7 @@ def serve(data, source, repeat, folder, **shown):
 
 
 def answer(page, y, n_answers):
+    """Answer questions by keyboard."""
     for _ in range(n_answers):
         form = page.locator("form.buttons")
         a, b = (int(form.locator(f"[name={name}]").get_attribute("value")) for name in "ab")
@@ -45,6 +47,7 @@ def answer(page, y, n_answers):
 
 
 def take(page, name, **options):
+    """Take a picture of the page once it is all there."""
     # The file that is written lies in a folder of the moment, which nobody wants to read about.
     paths = "document.querySelectorAll('.path')"
     page.evaluate(f"{paths}.forEach((one) => one.replaceChildren('pairs.csv'))")
@@ -67,6 +70,7 @@ def contradict(page, queries):
 
 
 def digits(browser, folder):
+    """Show digits: questions, a contradiction, all answers, the end."""
     data = load_digits()
     repeat = "linkselect rank digits.csv --pairs pairs.csv --report report.html"
     server = serve(data, "handwritten digits", repeat, folder, image_shape=(8, 8))
@@ -94,6 +98,7 @@ def digits(browser, folder):
 
 
 def wine(browser, folder):
+    """Show a table of values."""
     data = load_wine()
     repeat = "linkselect rank wine.csv --pairs pairs.csv --report report.html"
     server = serve(data, "wine.csv", repeat, folder)
@@ -105,6 +110,7 @@ def wine(browser, folder):
 
 
 def main():
+    """Take all pictures."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         sys.exit(f"needs a browser: one of {', '.join(BROWSERS)}")

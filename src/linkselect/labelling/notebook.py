@@ -127,8 +127,6 @@ def open(  # noqa: A001
     >>> queries.close()
     """
     check_installed()
-    from linkselect.labelling.serving import Server
-
     found = index_of(X) if sample_ids is None else sample_ids
     values = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
     n_samples, n_features = values.shape
@@ -156,6 +154,13 @@ def open(  # noqa: A001
         repeat=REPEAT.format(ids="" if given is None else ", sample_ids=sample_ids"),
         kind=OpenQueries,
     )
+    return _opened(ask, height)
+
+
+def _opened(ask: Ask, height: int) -> OpenQueries:
+    """Start the page and show it."""
+    from linkselect.labelling.serving import Server
+
     labelling, _ = begin(ask)
     server = Server(labelling, ask.source, framed_by=FRAMED_BY)
     server.start()
