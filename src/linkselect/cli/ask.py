@@ -274,14 +274,19 @@ def _shape(text: str | None, data: Table) -> tuple[int, int] | None:
 @contextmanager
 def _explained() -> Iterator[None]:
     """Turn errors of the page into those of the command line."""
-    options = {"out": "--out", "port": "--port", "on_conflict": "leaving lines out"}
+    from linkselect.pairs import PairConflictError
+
     try:
-        with explained(options):
+        with explained({"on_conflict": ""}):
             yield
     except InputError as error:
         cause = error.__cause__
+        if isinstance(cause, PairConflictError):
+            way_out = "Correct the file; `linkselect pairs explain FILE` shows all chains."
+            raise InputError(f"--pairs: {cause.problem} {way_out}") from error
         if isinstance(cause, GuidedError) and cause.parameter in ("out", "port", ""):
-            raise InputError(str(cause)) from error
+            how = " --out names the file to write, --pairs one to go on from."
+            raise InputError(str(cause) + (how if cause.parameter == "out" else "")) from error
         raise
 
 

@@ -12,7 +12,7 @@ from linkselect.labelling.answers import AnswerFile
 from linkselect.labelling.background import Background
 from linkselect.labelling.labelling import Labelling, number_of_best
 from linkselect.labelling.samples import Samples
-from linkselect.messages import many
+from linkselect.messages import GuidedValueError, many
 from linkselect.pairs import Pairs
 
 __all__ = ["Ask", "begin", "check_installed"]
@@ -104,7 +104,14 @@ def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[
             ask.X, ask.pairs, ask.sample_ids, ask.strategy, ask.random_state, progress=ask.progress
         )
         return queries, []
-    queries = make.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
+    try:
+        queries = make.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
+    except GuidedValueError as error:
+        raise GuidedValueError(
+            f"{ask.out} was begun with other samples. {error.problem}",
+            "Name another file to write, or pass the samples that it was begun with.",
+            "out",
+        ) from error
     notes = [f"Going on after {many(len(queries.history), 'answer')} in {ask.out}."]
     known = queries.pairs
     if ask.pairs is not None and not (

@@ -102,8 +102,9 @@ def _bound(port: int) -> socket.socket:
         found.bind((HOST, port))
     except (OSError, OverflowError) as error:
         found.close()
+        why = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise GuidedValueError(
-            f"Port {port} cannot be used: {getattr(error, 'strerror', None) or error}.",
+            f"Port {port} cannot be used: {why}.",
             "Choose another one, or none for a free one.",
             "port",
         ) from error
