@@ -51,7 +51,7 @@ def take(page, name, **options):
     # The file that is written lies in a folder of the moment, which nobody wants to read about.
     paths = "document.querySelectorAll('.path')"
     page.evaluate(f"{paths}.forEach((one) => one.replaceChildren('pairs.csv'))")
-    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(1000)  # pictures that are loaded late
     page.screenshot(path=FOLDER / f"{name}.png", **options)
 
 

@@ -182,7 +182,7 @@ class Command:
             self.seed,
             data.source,
             self.prepare.describe(data.is_sparse),
-            self._again(),
+            self._again(data),
             progress,
         )
         return wanted, notes
@@ -227,8 +227,10 @@ class Command:
             return named_pictures(self.table.parent, texts[images])
         return pictures_in_folder(Path(images), ids)
 
-    def _again(self) -> str:
+    def _again(self, data: Table) -> str:
         """Return the command that ranks by the pairs, without the page."""
+        from linkselect.labelling.labelling import is_large
+
         if self.table is None:
             return DIGITS_AGAIN.format(out=str(self.out))
         words = ["linkselect", "rank", str(self.table)]
@@ -239,6 +241,7 @@ class Command:
                     value = (*value, *self.showing.columns)
                 if value != field.default:
                     words += _option(field.name, value)
+        words += ["--method", "constraint"] if is_large(data.X) else []
         return shlex.join([*words, "--pairs", str(self.out), "--report", "report.html"])
 
 

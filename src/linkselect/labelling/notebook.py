@@ -13,6 +13,7 @@ import numpy as np
 
 from linkselect.asking import PairQueries
 from linkselect.checks import index_of
+from linkselect.labelling.labelling import is_large
 from linkselect.labelling.opening import Ask, begin, check_installed
 from linkselect.labelling.pictures import pictures_in_folder
 from linkselect.labelling.samples import Samples
@@ -25,9 +26,9 @@ __all__ = ["OpenQueries", "open"]
 
 # Jupyter on this machine; elsewhere the link opens the page.
 FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
-REPEAT = """from linkselect import ConsensusSelector
+REPEAT = """from linkselect import {selector}
 
-selector = ConsensusSelector(random_state=0).fit(X, pairs=queries.pairs{ids})"""
+selector = {selector}({seed}).fit(X, pairs=queries.pairs{ids})"""
 
 
 class OpenQueries(PairQueries):
@@ -151,7 +152,11 @@ def open(  # noqa: A001
         strategy,
         random_state,
         source=f"{n_samples:,} samples, {n_features:,} features",
-        repeat=REPEAT.format(ids="" if given is None else ", sample_ids=sample_ids"),
+        repeat=REPEAT.format(
+            selector="ConstraintScore" if is_large(values) else "ConsensusSelector",
+            seed="" if is_large(values) else "random_state=0",
+            ids="" if given is None else ", sample_ids=sample_ids",
+        ),
         kind=OpenQueries,
     )
     return _opened(ask, height)

@@ -10,7 +10,7 @@ from typing import Any
 from linkselect.asking import PairQueries
 from linkselect.labelling.answers import AnswerFile
 from linkselect.labelling.background import Background
-from linkselect.labelling.labelling import Labelling, number_of_best
+from linkselect.labelling.labelling import Labelling, is_large, number_of_best
 from linkselect.labelling.samples import Samples
 from linkselect.messages import GuidedValueError, many
 from linkselect.pairs import Pairs
@@ -87,6 +87,7 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
             "source": ask.source,
             "preparation": ask.preparation,
             "image_shape": samples.image_shape,
+            "is_large": is_large(queries.X),
         }
         X = queries.X
         background = Background(X, about, number_of_best(X.shape[1]))

@@ -11,7 +11,7 @@ import numpy as np
 
 from linkselect.asking import Answer, Contradiction
 from linkselect.labelling.drawing import CURVE_SIZE
-from linkselect.labelling.labelling import Labelling, Outcome, Ranked
+from linkselect.labelling.labelling import Labelling, Outcome, Ranked, is_large
 from linkselect.labelling.sentences import change_sentence, held_out_sentence
 from linkselect.messages import many
 
@@ -265,6 +265,7 @@ class Pages:
             ready=enough and found.report_answers == n_answers,
             busy=busy,
             trouble=found.trouble,
+            is_large=is_large(self.labelling.X),
             repeat=self.labelling.repeat,
         )
 
