@@ -132,18 +132,19 @@ def ranked(method, X, pairs):
 # -- tables -----------------------------------------------------------------------------------
 
 
-def gains(units, strategy, names=SETS):
-    """Return the gain over random: seeds by numbers of answers, each a mean over data sets.
-
-    Only seeds that were run on all data sets count.
-    """
+def whole_seeds(units, method, person):
+    """Return the units of the seeds that were run on all data sets, by seed."""
     by_seed = {}
     for one in units:
-        if one["set"] in names:
-            gain = np.subtract(one[strategy], one["random"])
-            by_seed.setdefault(one["seed"], {})[one["set"]] = gain
-    whole = [list(sets.values()) for sets in by_seed.values() if len(sets) == len(names)]
-    return np.array([np.mean(sets, axis=0) for sets in whole]).reshape(-1, len(ANSWERS))
+        if (one["method"], one["person"]) == (method, person):
+            by_seed.setdefault(one["seed"], []).append(one)
+    return [some for some in by_seed.values() if len(some) == len(SETS)]
+
+
+def mean_over_sets(seeds, strategy):
+    """Return accuracies: seeds by numbers of answers."""
+    found = [np.mean([one[strategy] for one in some], axis=0) for some in seeds]
+    return np.reshape(found, (-1, len(ANSWERS)))
 
 
 def with_error(values):
@@ -161,8 +162,8 @@ def gain_table(units):
     numbers = [f"{number} answers" for number in ANSWERS]
     lines = header("method", "person", "strategy", *numbers, "seeds")
     for method, person, strategy in product(METHODS, PERSONS, STRATEGIES[1:]):
-        some = [one for one in units if (one["method"], one["person"]) == (method, person)]
-        gained = gains(some, strategy)
+        seeds = whole_seeds(units, method, person)
+        gained = mean_over_sets(seeds, strategy) - mean_over_sets(seeds, "random")
         if len(gained):
             cells = [with_error(column) for column in gained.T]
             label = (METHODS[method], person, strategy, *cells, str(len(gained)))
@@ -174,22 +175,18 @@ def level_table(units):
     numbers = [f"{number} answers" for number in ANSWERS]
     lines = header("method", "strategy", *numbers)
     for method, strategy in product(METHODS, STRATEGIES):
-        some = [one for one in units if one["method"] == method and one["person"] == "always right"]
-        by_set = [
-            [one[strategy] for one in some if one["set"] == name]
-            for name in SETS
-            if any(one["set"] == name for one in some)
-        ]
-        if len(by_set) == len(SETS):
-            means = np.mean([np.mean(values, axis=0) for values in by_set], axis=0)
-            label = METHODS[method]
-            lines.append(f"| {label} | {strategy} | {' | '.join(f'{x:.1f}' for x in means)} |")
+        means = mean_over_sets(whole_seeds(units, method, "always right"), strategy)
+        if len(means):
+            cells = " | ".join(f"{mean:.1f}" for mean in means.mean(axis=0))
+            lines.append(f"| {METHODS[method]} | {strategy} | {cells} |")
     return "\n".join(lines)
 
 
 def set_table(units, method, number=20):
     place = ANSWERS.index(number)
-    lines = header("data set", "random", "grow", "minmax", "grow - random", "minmax - random")
+    lines = header(
+        "data set", "random", "grow", "minmax", "grow - random", "minmax - random", "seeds"
+    )
     for name in SETS:
         some = [
             one
@@ -202,7 +199,7 @@ def set_table(units, method, number=20):
         means = [f"{mean:.1f}" for mean in values.mean(axis=0)]
         differences = [with_error(values[:, i] - values[:, 0]) for i in (1, 2)]
         mark = "" if name in CHOSEN_ON else " (not used to choose)"
-        lines.append(f"| {name}{mark} | {' | '.join([*means, *differences])} |")
+        lines.append(f"| {name}{mark} | {' | '.join([*means, *differences, str(len(some))])} |")
     return "\n".join(lines)
 
 
@@ -215,7 +212,7 @@ def tables(units):
         level_table(units),
     ]
     for method, label in METHODS.items():
-        if any(one["method"] == method for one in units):
+        if whole_seeds(units, method, "always right"):
             parts.append(f"Every data set after 20 answers, {label}, a person who is always right:")
             parts.append(set_table(units, method))
     return "\n\n".join(parts)

@@ -25,10 +25,11 @@ def unit(name, seed, grow, method="constraint"):
 def test_only_seeds_that_were_run_on_all_sets_count(asking):
     units = [unit(name, 0, [51.0, 52.0, 50.0, 40.0]) for name in asking.SETS]
     units += [unit(name, 1, [90.0] * 4) for name in asking.SETS[1:]]
-    np.testing.assert_allclose(asking.gains(units, "grow"), [[1.0, 2.0, 0.0, -10.0]])
+    seeds = asking.whole_seeds(units, "constraint", "always right")
+    np.testing.assert_allclose(asking.mean_over_sets(seeds, "grow"), [[51.0, 52.0, 50.0, 40.0]])
     text = asking.tables(units)
     assert "| +1.0 | +2.0 | +0.0 | -10.0 | 1 |" in text
-    assert "| wine | 50.0 | 52.0 | 50.0 | +2.0 | +0.0 |" in text
+    assert "| wine | 50.0 | 52.0 | 50.0 | +2.0 | +0.0 | 1 |" in text
 
 
 def test_a_person_answers_as_often_as_it_says(asking):

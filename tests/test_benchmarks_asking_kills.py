@@ -16,6 +16,7 @@ def script():
     return module
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(script, tmp_path):
     n_confirmed, lost = script.kill_often(tmp_path, 5, seed=1)
     assert lost == []

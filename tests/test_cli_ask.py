@@ -174,6 +174,24 @@ def test_pairs_that_somebody_else_wrote_are_not_written_over(ask, iris, tmp_path
     assert "it holds pairs from elsewhere" in error
 
 
+def test_answers_about_other_samples_are_not_taken_for_these(ask, iris):
+    _, labelling, _ = ask()
+    labelling.answer((0, 1), "unsure")
+    labelling.close()
+    code, _, error = ask(iris, "--id-column", "id", "--drop", "species")
+    assert code == 1
+    assert "pairs.csv was begun with other samples" in error
+    assert "--out names the file to write" in error
+
+
+def test_pairs_that_contradict_each_other(ask, iris, tmp_path):
+    (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p1,cannot\n")
+    code, _, error = ask(iris, "--id-column", "id", "--drop", "species", "--pairs", "old.csv")
+    assert code == 1
+    assert "contradict" in error
+    assert "linkselect pairs explain" in error
+
+
 def test_without_the_extra_it_says_what_to_install(ask, monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette", None)
     code, _, error = ask()

@@ -308,6 +308,21 @@ def test_a_full_disk_is_said_on_the_page(opened, tmp_path, monkeypatch):
     assert len(browser.labelling.queries.history) == 2
 
 
+def test_a_pair_can_be_looked_at_again(browser):
+    browser.answer(3)
+    a, b = browser.labelling._rows(browser.labelling.queries.history[1].pair)
+    assert f'href="pair?a={a}&amp;b={b}"' in browser.page("/answers")
+    page = browser.page(f"/pair?a={a}&b={b}")
+    said = browser.labelling.queries.history[1].answer
+    assert f"You said <strong>{said}</strong>" in page
+    assert page.count('aria-pressed="true"') == 1
+    assert len(features_shown(page)) == 9
+    a, b = browser.labelling.question()
+    assert "There is no answer" in browser.page(f"/pair?a={a}&b={b}")
+    for query in ("", "?a=0&b=0", "?a=0&b=60", "?a=x&b=1"):
+        assert browser.call("GET", f"/pair{query}").status_code == 404
+
+
 def test_kinds_of_samples():
     ids = tuple(range(len(X)))
     names = list("abcdefghi")

@@ -1,5 +1,6 @@
 """Rankings in the background: the default selector's, always of the newest answers."""
 
+import json
 import time
 
 import numpy as np
@@ -76,6 +77,33 @@ def test_nothing_is_asked_for_without_both_kinds():
     background.rank(1, ([(0, 1)], []), None)
     assert not background.busy
     background.close()
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_the_report_is_of_the_default_selector_unless_that_takes_too_long(tmp_path, is_large):
+    np.save(tmp_path / "X.npy", X)
+    about = {
+        "names": list("abcdefghi"),
+        "ids": [f"s{i}" for i in range(len(X))],
+        "source": "samples",
+        "preparation": None,
+        "image_shape": None,
+        "is_large": is_large,
+    }
+    (tmp_path / "about.json").write_text(json.dumps(about))
+    groups = [np.flatnonzero(y == group).tolist() for group in range(3)]
+    task = {
+        "what": "report",
+        "must": [group[:2] for group in groups] + [group[2:4] for group in groups],
+        "cannot": [list(pair) for pair in zip(*groups[:2], strict=True)][:6],
+        "call": "the <call>",
+    }
+    assert list(Worker(tmp_path).work(task)) == [{"report": "report.html"}]
+    page = (tmp_path / "report.html").read_text()
+    method = "ConstraintScore" if is_large else "ConsensusSelector"
+    assert f"<h1>{method}</h1>" in page
+    assert "the &lt;call&gt;" in page
+    assert "Held-out" in page or "held-out" in page
 
 
 def test_many_rows_are_thinned_but_keep_the_named_ones(tmp_path):

@@ -1,4 +1,4 @@
-"""The page in a real browser: from a table to the report, by keyboard, on a phone, by one person."""
+"""The page in a real browser: from table to report, by keyboard, on a phone, by nobody else."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from labellings import BROWSER_FLAGS, BROWSERS, begun, browser_program, client_of, grouped, served
-from linkselect import Pairs
+from linkselect import Pairs, labelling
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
@@ -399,6 +399,35 @@ def test_a_page_of_another_site_gets_nothing_and_changes_nothing(chromium, other
     frame = page.frame(name="target")
     assert "alike" not in frame.locator("body").inner_text()
     assert [one.answer for one in server.labelling.queries.history] == ["unsure"]
+    page.close()
+    server.close()
+
+
+def test_in_a_notebook_the_page_works_in_a_frame(chromium, other_site):
+    """Jupyter serves notebooks from a port of this machine, by either of its names."""
+    pages, home = other_site
+    queries = labelling.open(X, random_state=0)
+    pages["/notebook"] = f'<iframe name="output" src="{queries.address}" width=900 height=800>'
+    page = chromium.new_page()
+    page.goto(f"{home.replace('127.0.0.1', 'localhost')}/notebook")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="Different").click()
+    frame.locator(".note >> text=Saved: different.").wait_for()
+    frame.get_by_role("button", name="Unsure").click()
+    frame.locator(".note >> text=Saved: unsure.").wait_for()
+    assert queries.counts == {"alike": 0, "different": 1, "unsure": 1}
+    page.close()
+    queries.close()
+
+
+def test_another_page_cannot_put_it_in_a_frame(chromium, other_site):
+    pages, home = other_site
+    server = served(begun())
+    pages["/frame"] = f'<iframe name="output" src="{server.address}"></iframe>'
+    page = chromium.new_page()
+    page.goto(f"{home}/frame")
+    page.wait_for_timeout(500)
+    assert page.frame_locator("iframe").get_by_role("button", name="Alike").count() == 0
     page.close()
     server.close()
 

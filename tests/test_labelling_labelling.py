@@ -9,6 +9,7 @@ from labellings import N_SAMPLES, begun, grouped
 from linkselect import ConstraintScore, Pairs
 from linkselect.evaluation import suspect_pairs
 from linkselect.labelling.answers import NotStoredError
+from linkselect.labelling.labelling import is_large
 
 X, y = grouped()
 GROUPS = [np.flatnonzero(y == group).tolist() for group in range(3)]
@@ -195,6 +196,11 @@ def test_given_pairs_are_listed_and_can_change(tmp_path):
     assert labelling.change((a, b), "different").kind == "saved"
     assert said(labelling) == [({a, b}, "different")]
     labelling.close()
+
+
+def test_large_samples_are_ranked_by_a_quick_method_at_the_end():
+    assert not is_large(np.empty((10_000, 1_000), dtype=bool))
+    assert is_large(np.empty((70_000, 784), dtype=bool))
 
 
 def test_a_labelling_goes_on(tmp_path):

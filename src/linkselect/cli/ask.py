@@ -182,7 +182,7 @@ class Command:
             self.seed,
             data.source,
             prepare.describe(data.is_sparse),
-            self._again(),
+            self._again(data),
             progress,
         )
         return wanted, notes
@@ -227,8 +227,10 @@ class Command:
             return named_pictures(self.table.parent, texts[images])
         return pictures_in_folder(Path(images), ids)
 
-    def _again(self) -> str:
+    def _again(self, data: Table) -> str:
         """Return the command that ranks by the pairs, without the page."""
+        from linkselect.labelling.labelling import is_large
+
         if self.table is None:
             return DIGITS_AGAIN.format(out=str(self.out))
         words = ["linkselect", "rank", str(self.table)]
@@ -239,6 +241,7 @@ class Command:
                     value = (*value, *self.showing.columns)
                 if value != field.default:
                     words += _option(field.name, value)
+        words += ["--method", "constraint"] if is_large(data.X) else []
         return shlex.join([*words, "--pairs", str(self.out), "--report", "report.html"])
 
 
@@ -274,14 +277,19 @@ def _shape(text: str | None, data: Table) -> tuple[int, int] | None:
 @contextmanager
 def _explained() -> Iterator[None]:
     """Turn errors of the page into those of the command line."""
-    options = {"out": "--out", "port": "--port", "on_conflict": "leaving lines out"}
+    from linkselect.pairs import PairConflictError
+
     try:
-        with explained(options):
+        with explained({"on_conflict": ""}):
             yield
     except InputError as error:
         cause = error.__cause__
+        if isinstance(cause, PairConflictError):
+            way_out = "Correct the file; `linkselect pairs explain FILE` shows all chains."
+            raise InputError(f"--pairs: {cause.problem} {way_out}") from error
         if isinstance(cause, GuidedError) and cause.parameter in ("out", "port", ""):
-            raise InputError(str(cause)) from error
+            how = " --out names the file to write, --pairs one to go on from."
+            raise InputError(str(cause) + (how if cause.parameter == "out" else "")) from error
         raise
 
 

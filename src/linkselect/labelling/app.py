@@ -42,6 +42,7 @@ def make_app(labelling: Labelling, source: str) -> Starlette:
     shown: dict[str, Callable[[Request], Response]] = {
         "/": site.question,
         "/answers": site.answers,
+        "/pair": site.pair,
         "/finish": site.finish,
         "/insight": site.insight,
         "/report": site.report,
@@ -174,6 +175,14 @@ class Site:
     def answers(self, request: Request) -> Response:
         """Show all answers."""
         return _page(self.pages.answers(dict(request.query_params)))
+
+    def pair(self, request: Request) -> Response:
+        """Show two samples that were asked about before."""
+        try:
+            rows = self._rows(request.query_params)
+        except BadRequestError:
+            return Response(status_code=404)
+        return _page(self.pages.pair(rows))
 
     def insight(self, request: Request) -> Response:
         """Show what the background has found."""

@@ -18,12 +18,15 @@ from linkselect.labelling.background import EVERY, Background, Found, Links
 from linkselect.labelling.samples import Samples
 from linkselect.selectors.ranking import best_first
 
-__all__ = ["Labelling", "Outcome", "number_of_best"]
+__all__ = ["Labelling", "Outcome", "is_large", "number_of_best"]
 
 Said = Literal["alike", "different", "unsure"]
 MOST_BEST = 10
 # A question in a window that nobody answers is asked in another one after a while.
 SECONDS_SHOWN = 120.0
+# Above so many values the default selector takes minutes and gigabytes: the report at the end is
+# then of the Constraint Score, which looks at the samples of pairs only.
+MANY_VALUES = 20_000_000
 
 
 def number_of_best(n_features: int) -> int:
@@ -35,6 +38,11 @@ def number_of_best(n_features: int) -> int:
     (1, 10)
     """
     return max(1, min(MOST_BEST, n_features // 3))
+
+
+def is_large(X: Any) -> bool:
+    """Tell whether the report should be of a method that is quick on large data."""
+    return int(X.shape[0]) * int(X.shape[1]) > MANY_VALUES
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from linkselect.asking import PairQueries
 from linkselect.checks import index_of
+from linkselect.labelling.labelling import is_large
 from linkselect.labelling.opening import Ask, begin, check_installed
 from linkselect.labelling.pictures import pictures_in_folder
 from linkselect.labelling.samples import Samples
@@ -25,9 +26,9 @@ __all__ = ["OpenQueries", "open"]
 
 # Jupyter on this machine; elsewhere the link opens the page.
 FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
-REPEAT = """from linkselect import ConsensusSelector
+REPEAT = """from linkselect import {selector}
 
-selector = ConsensusSelector(random_state=0).fit(X, pairs=queries.pairs{ids})"""
+selector = {selector}({seed}).fit(X, pairs=queries.pairs{ids})"""
 
 
 class OpenQueries(PairQueries):
@@ -127,8 +128,6 @@ def open(  # noqa: A001
     >>> queries.close()
     """
     check_installed()
-    from linkselect.labelling.serving import Server
-
     found = index_of(X) if sample_ids is None else sample_ids
     values = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
     n_samples, n_features = values.shape
@@ -153,9 +152,20 @@ def open(  # noqa: A001
         strategy,
         random_state,
         source=f"{n_samples:,} samples, {n_features:,} features",
-        repeat=REPEAT.format(ids="" if given is None else ", sample_ids=sample_ids"),
+        repeat=REPEAT.format(
+            selector="ConstraintScore" if is_large(values) else "ConsensusSelector",
+            seed="" if is_large(values) else "random_state=0",
+            ids="" if given is None else ", sample_ids=sample_ids",
+        ),
         kind=OpenQueries,
     )
+    return _opened(ask, height)
+
+
+def _opened(ask: Ask, height: int) -> OpenQueries:
+    """Start the page and show it."""
+    from linkselect.labelling.serving import Server
+
     labelling, _ = begin(ask)
     server = Server(labelling, ask.source, framed_by=FRAMED_BY)
     server.start()

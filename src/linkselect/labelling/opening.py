@@ -10,9 +10,9 @@ from typing import Any
 from linkselect.asking import PairQueries
 from linkselect.labelling.answers import AnswerFile
 from linkselect.labelling.background import Background
-from linkselect.labelling.labelling import Labelling, number_of_best
+from linkselect.labelling.labelling import Labelling, is_large, number_of_best
 from linkselect.labelling.samples import Samples
-from linkselect.messages import many
+from linkselect.messages import GuidedValueError, many
 from linkselect.pairs import Pairs
 
 __all__ = ["Ask", "begin", "check_installed"]
@@ -87,8 +87,9 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
             "source": ask.source,
             "preparation": ask.preparation,
             "image_shape": samples.image_shape,
+            "is_large": is_large(queries.X),
         }
-        X = queries._samples.X
+        X = queries.X
         background = Background(X, about, number_of_best(X.shape[1]))
         return Labelling(queries, X, samples, file, background, ask.repeat), notes
     except BaseException:
@@ -104,7 +105,14 @@ def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[
             ask.X, ask.pairs, ask.sample_ids, ask.strategy, ask.random_state, progress=ask.progress
         )
         return queries, []
-    queries = make.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
+    try:
+        queries = make.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
+    except GuidedValueError as error:
+        raise GuidedValueError(
+            f"{ask.out} was begun with other samples. {error.problem}",
+            "Name another file to write, or pass the samples that it was begun with.",
+            "out",
+        ) from error
     notes = [f"Going on after {many(len(queries.history), 'answer')} in {ask.out}."]
     known = queries.pairs
     if ask.pairs is not None and not (

@@ -11,7 +11,7 @@ import numpy as np
 
 from linkselect.asking import Answer, Contradiction
 from linkselect.labelling.drawing import CURVE_SIZE
-from linkselect.labelling.labelling import Labelling, Outcome, Ranked
+from linkselect.labelling.labelling import Labelling, Outcome, Ranked, is_large
 from linkselect.labelling.sentences import change_sentence, held_out_sentence
 from linkselect.messages import many
 
@@ -236,6 +236,24 @@ class Pages:
             n_suspects=sum(line["suspect"] for line in lines),
         )
 
+    def pair(self, rows: tuple[int, int]) -> str:
+        """Show two samples that were asked about before."""
+        of_all = self.labelling.all_answers()
+        row_of = self.labelling.samples.row_of
+        found = [
+            (one.answer, suspicion)
+            for one, _, suspicion in of_all
+            if {row_of[sample] for sample in one.pair} == {*rows}
+        ]
+        answer, suspicion = found[0] if found else (None, None)
+        return self._render(
+            "pair.html",
+            kind=self.labelling.samples.kind,
+            question=self._two(rows, None, {}),
+            answer=answer,
+            suspect=suspicion is not None and suspicion > 0,
+        )
+
     def finish(self) -> str:
         """Show the report, or that it is being made."""
         enough = self.labelling.ask_for_report()
@@ -247,6 +265,7 @@ class Pages:
             ready=enough and found.report_answers == n_answers,
             busy=busy,
             trouble=found.trouble,
+            is_large=is_large(self.labelling.X),
             repeat=self.labelling.repeat,
         )
 

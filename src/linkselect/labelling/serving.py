@@ -16,7 +16,8 @@ from linkselect.messages import GuidedValueError
 __all__ = ["Server"]
 
 HOST = "127.0.0.1"
-SECONDS_TO_START = 10.0
+SECONDS_TO_START = 30.0
+SECONDS_TO_END = 5.0
 
 
 class Server:
@@ -58,12 +59,19 @@ class Server:
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(
-            target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
-        )
+        # Instead of joining the thread: Ctrl-C in `join` makes Python take it for ended.
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def _run(self) -> None:
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._ended.set()
 
     def start(self) -> None:
         """Start to answer."""
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         end = time.monotonic() + SECONDS_TO_START
         while not self._server.started and time.monotonic() < end:
@@ -73,15 +81,17 @@ class Server:
 
     def wait(self) -> None:
         """Wait until the server ends, or somebody presses Ctrl-C."""
-        while self._thread.is_alive():
-            self._thread.join(0.5)
+        while not self._ended.wait(0.5):
+            pass
 
     def close(self) -> None:
         """End the server, and let go of everything; answers are on the disk already."""
         self._server.should_exit = True
-        if self._thread.is_alive():
-            self._thread.join(5.0)
-        self._socket.close()
+        if self._thread is None:
+            self._socket.close()
+        elif not self._ended.wait(SECONDS_TO_END):
+            self._server.force_exit = True
+            self._ended.wait(SECONDS_TO_END)
         self.labelling.close()
 
 
@@ -92,8 +102,9 @@ def _bound(port: int) -> socket.socket:
         found.bind((HOST, port))
     except (OSError, OverflowError) as error:
         found.close()
+        why = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise GuidedValueError(
-            f"Port {port} cannot be used: {getattr(error, 'strerror', None) or error}.",
+            f"Port {port} cannot be used: {why}.",
             "Choose another one, or none for a free one.",
             "port",
         ) from error

@@ -119,6 +119,11 @@ class Worker:
             None if before is None else pairs(before),
         )
 
+    def _selector(self) -> Any:
+        from linkselect.selectors import ConsensusSelector, ConstraintScore
+
+        return ConstraintScore() if self.about["is_large"] else ConsensusSelector(random_state=0)
+
     def _report(self, task: Task) -> Any:
         from linkselect.evaluation import validate
         from linkselect.pairs import Pairs
@@ -133,7 +138,7 @@ class Worker:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             start = time.perf_counter()
-            selector = _ranked(X, pairs, ids)
+            selector = self._selector().fit(X, pairs=pairs, sample_ids=ids)
             seconds = time.perf_counter() - start
         selector.feature_names_in_ = np.array(about["names"], dtype=object)
         found = validate(selector, X, pairs=pairs, sample_ids=ids)
@@ -148,16 +153,17 @@ class Worker:
             image_shape=about["image_shape"],
             warnings=list(dict.fromkeys(str(one.message) for one in caught)),
             seconds=seconds,
+            view=not about["is_large"],
             validation=found,
         )
         write_report(summary, self.folder / "report.html")
         yield {"report": "report.html"}
 
 
-def _ranked(X: Any, pairs: Any, ids: Any = None) -> Any:
+def _ranked(X: Any, pairs: Any) -> Any:
     from linkselect.selectors import ConsensusSelector
 
-    return ConsensusSelector(random_state=0).fit(X, pairs=pairs, sample_ids=ids)
+    return ConsensusSelector(random_state=0).fit(X, pairs=pairs)
 
 
 def _estimate(X: Any, pairs: Any, n_best: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@
   const SLOW = 2000;
   const LOST = "The page does not answer any more. Is linkselect ask still running? The last answer was not saved.";
   // Two windows ask different questions.
-  const headers = { "x-window": crypto.randomUUID() };
+  const headers = { "x-window": String(Math.random()) };
   let busy = false;
   let timer = null;
 
@@ -127,7 +127,10 @@
       if (what === "insight") {
         // A part of a page that was rendered with all names escaped.
         const part = new DOMParser().parseFromString(text, "text/html");
+        const checked = () => waiting.querySelector(".estimate")?.textContent.trim() ?? "";
+        const before = checked();
         waiting.replaceChildren(...document.adoptNode(part.body).childNodes);
+        if (checked() !== before) said.textContent = checked();
         if (response.headers.get("x-busy") !== "yes") delete waiting.dataset.again;
       } else if (response.headers.get("x-busy") !== "yes") take(text, response.url);
       complain("");

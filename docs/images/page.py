@@ -1,0 +1,126 @@
+"""Take the pictures of the page that asks: `python docs/images/page.py`, with Chromium.
+
+A person who knows the digits answers by keyboard, as in the tests.
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+from sklearn.datasets import load_digits, load_wine
+
+from linkselect.labelling.opening import Ask, begin
+from linkselect.labelling.samples import Samples
+from linkselect.labelling.serving import Server
+
+FOLDER = Path(__file__).parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
+DESK = {"width": 1180, "height": 820}
+PHONE = {"width": 360, "height": 720}
+SECONDS = 120
+
+
+def serve(data, source, repeat, folder, **shown):
+    """Serve the page of a data set."""
+    ids = tuple(range(len(data.data)))
+    samples = Samples(data.data, ids, list(data.feature_names), **shown)
+    out = folder / "pairs.csv"
+    ask = Ask(data.data, samples, None, None, out, random_state=1, source=source, repeat=repeat)
+    server = Server(begin(ask)[0], source)
+    server.start()
+    return server
+
+
+def answer(page, y, n_answers):
+    """Answer questions by keyboard."""
+    for _ in range(n_answers):
+        form = page.locator("form.buttons")
+        a, b = (int(form.locator(f"[name={name}]").get_attribute("value")) for name in "ab")
+        count = page.locator("header .count").inner_text()
+        page.keyboard.press("a" if y[a] == y[b] else "d")
+        page.wait_for_function(
+            "count => document.querySelector('header .count').textContent !== count", arg=count
+        )
+
+
+def take(page, name, **options):
+    """Take a picture of the page once it is all there."""
+    # The file that is written lies in a folder of the moment, which nobody wants to read about.
+    paths = "document.querySelectorAll('.path')"
+    page.evaluate(f"{paths}.forEach((one) => one.replaceChildren('pairs.csv'))")
+    page.wait_for_timeout(1000)  # pictures that are loaded late
+    page.screenshot(path=FOLDER / f"{name}.png", **options)
+
+
+def contradict(page, queries):
+    """Call two samples different that are alike by earlier answers."""
+    known = {frozenset(one.pair) for one in queries.history}
+    group = queries.pairs.components()[0]
+    pair = next((a, b) for a in group for b in group if a != b and {a, b} not in known)
+    page.evaluate(
+        "pair => { for (const i of [0, 1]) document.querySelector("
+        "`form.buttons [name=${'ab'[i]}]`).value = pair[i]; }",
+        list(pair),
+    )
+    page.keyboard.press("d")
+    page.wait_for_selector(".earlier")
+
+
+def digits(browser, folder):
+    """Show digits: questions, a contradiction, all answers, the end."""
+    data = load_digits()
+    repeat = "linkselect rank digits.csv --pairs pairs.csv --report report.html"
+    server = serve(data, "handwritten digits", repeat, folder, image_shape=(8, 8))
+    page = browser.new_page(viewport=DESK)
+    page.goto(server.address)
+    answer(page, data.target, 40)
+    page.wait_for_selector("#insight .estimate", timeout=1000 * SECONDS)
+    page.wait_for_selector("#insight:not([data-again])", timeout=1000 * SECONDS)
+    take(page, "ask_question", full_page=True)
+    page.emulate_media(color_scheme="dark")
+    take(page, "ask_dark", full_page=True)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(PHONE)
+    take(page, "ask_phone")
+    page.set_viewport_size(DESK)
+    contradict(page, server.labelling.queries)
+    take(page, "ask_contradiction", full_page=True)
+    page.goto(f"{server.address}answers")
+    take(page, "ask_answers")
+    page.goto(f"{server.address}finish")
+    page.wait_for_selector("iframe.report", timeout=1000 * SECONDS)
+    page.frame_locator("iframe.report").locator("#shown").wait_for()
+    take(page, "ask_finish", full_page=True)
+    server.close()
+
+
+def wine(browser, folder):
+    """Show a table of values."""
+    data = load_wine()
+    repeat = "linkselect rank wine.csv --pairs pairs.csv --report report.html"
+    server = serve(data, "wine.csv", repeat, folder)
+    page = browser.new_page(viewport=DESK)
+    page.goto(server.address)
+    answer(page, data.target, 3)
+    take(page, "ask_values")
+    server.close()
+
+
+def main():
+    """Take all pictures."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        sys.exit(f"needs a browser: one of {', '.join(BROWSERS)}")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
+        for show in (digits, wine):
+            with tempfile.TemporaryDirectory() as folder:
+                show(browser, Path(folder))
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
