@@ -19,9 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 STAGES = ("core", "cli", "all")
 TESTS = (
-    "callbacks", "pairs", "pairs_storage", "supervision", "given", "messages", "imports",
-    "selectors_selector", "selectors_method", "selectors_wrapper", "selectors_redundancy",
-    "scores", "cli", "cli_methods", "cli_rank", "report_summary",
+    "callbacks", "pairs", "supervision", "given", "messages", "notebook", "pairs_html",
+    "selectors_selector", "selectors_method", "selectors_ranking", "selectors_redundancy", "scores",
 )  # fmt: skip
 # NumPy 2.0, which everything has to run with, is not built for newer ones.
 NEWEST_PYTHON_OF_THE_OLDEST = (3, 12)

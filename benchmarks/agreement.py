@@ -2,7 +2,7 @@
 
 `python benchmarks/agreement.py sparsity-score-2012=DIR ...` prints, for each paper, how many cells
 agree, each cell that does not with the reason found, and which claims held.
-With `--write docs/reproduction.md` these parts replace those between the marks in that page.
+With `--write docs/reproduction/PAGE.md` these parts replace those between the marks in that page.
 Reasons are in `benchmarks/reasons.csv`: the first line that fits a cell counts, empty fits all.
 """
 

@@ -1,6 +1,8 @@
 """How the site is built: `make docs`, without network and with warnings as errors."""
 
+import os
 import warnings
+from pathlib import Path
 
 import linkselect
 
@@ -14,6 +16,8 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "sphinx_design",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build"]
@@ -53,27 +57,42 @@ sphinx_gallery_conf = {
     "doc_module": ("linkselect",),
     "matplotlib_animations": False,
 }
+# What a copy button leaves out: prompts, and what a command prints.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+copybutton_line_continuation_character = "\\"
+
+# The examples take the papers' data if they are where the tests look for them.
+os.environ.setdefault("LINKSELECT_DATA", str(Path(__file__).parents[2] / "shared" / "data"))
+
 # What a reader of the gallery would not see in the terminal either.
 warnings.filterwarnings("ignore", message=".*non-interactive.*")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "linkselect"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["linkselect.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "linkselect"},
+    "logo": {
+        "text": "linkselect",
+        "image_light": "_static/favicon.svg",
+        "image_dark": "_static/favicon.svg",
+    },
     "show_prev_next": True,
     "navigation_with_keys": False,
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,
+    "show_nav_level": 2,
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "which_method": [], "command_line": [], "glossary": []}
+html_sidebars = {"index": [], "install": [], "which_method": [], "command_line": [], "glossary": []}

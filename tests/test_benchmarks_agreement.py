@@ -1,4 +1,4 @@
-"""The script that writes the results into docs/reproduction.md."""
+"""The script that writes the results into the pages of docs/reproduction."""
 
 import subprocess
 import sys

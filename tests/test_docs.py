@@ -1,7 +1,7 @@
 """Every Python block of README and docs runs, page by page in one namespace; so do our commands."""
 
+import inspect
 import re
-import shlex
 import subprocess
 import sys
 from importlib import import_module
@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 import sklearn
-from sklearn.datasets import load_breast_cancer
 
 import linkselect
+from linkselect.callbacks import HAS_CALLBACKS
 from linkselect.cli import run
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+import outputs  # noqa: E402
+
 BUILT = {"_build", "auto_examples", "generated"}
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
@@ -31,9 +34,9 @@ def blocks(page, language):
 
 
 def commands(page):
-    """Return the command lines of a page that call this tool."""
-    lines = "\n".join(blocks(page, "console")).replace("\\\n", " ").splitlines()
-    return [line[2:] for line in lines if line.startswith("$ linkselect")]
+    """Return the command lines of a page that call this tool, with the output below each."""
+    found = outputs.sessions(page.read_text(encoding="utf-8"))
+    return [(line, below) for line, below in found if line.startswith(outputs.PROMPT)]
 
 
 def name_of(page):
@@ -53,34 +56,37 @@ with_commands = pytest.mark.parametrize(
 @with_python
 def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    make_table(tmp_path)
+    outputs.make_tables(tmp_path)
     namespace = {}
     before = sklearn.get_config()
     try:
         for block in blocks(page, "python"):
+            if "sklearn.callback" in block and not HAS_CALLBACKS:
+                continue
             exec(compile(block, name_of(page), "exec"), namespace)
     finally:
         sklearn.set_config(**before)
 
 
 @with_commands
-def test_commands_run(page, capsys, tmp_path, monkeypatch):
+def test_commands_print_what_the_page_shows(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    make_table(tmp_path)
-    for line in commands(page):
-        assert run(shlex.split(line)[1:]) == 0, f"{line}\n{capsys.readouterr().err}"
-
-
-def make_table(folder):
-    """Write what the pages call the reader's own files: tables, and pairs by an id column."""
-    frame = load_breast_cancer(as_frame=True).frame.iloc[:120, -8:]
-    frame = frame.rename(columns={"target": "class"})
-    frame.to_csv(folder / "my.csv", index=False)
-    frame.insert(0, "patient", [f"p{row}" for row in range(len(frame))])
-    frame.to_csv(folder / "patients.csv", index=False)
-    links = ["p0,p1,must", "p2,p3,must", "p19,p20,must"]
-    links += ["p0,p19,cannot", "p1,p21,cannot", "p2,p37,cannot"]
-    (folder / "pairs.csv").write_text("\n".join(["a,b,link", *links, ""]))
+    monkeypatch.setenv("COLUMNS", "80")
+    outputs.make_tables(tmp_path)
+    for line, below in commands(page):
+        monkeypatch.setattr(sys, "argv", ["linkselect", *outputs.arguments(line)])
+        code = run(sys.argv[1:])
+        said = capsys.readouterr()
+        assert code == 0, f"{line}\n{said.err}"
+        if page.name == "README.md":  # shows parts, and of a report the picture
+            found = outputs.skeleton(said.out.splitlines())
+            for row in outputs.skeleton(row for row in below if row != outputs.MORE):
+                assert any(text.startswith(row) for text in found), f"{line} prints no {row}"
+            continue
+        found = outputs.skeleton(outputs.shown(said.out.splitlines()))
+        assert found == outputs.skeleton(outputs.shown(below)), (
+            f"{line}: run `python docs/outputs.py --write`"
+        )
 
 
 def test_the_flow_has_a_page_for_every_arrow():
@@ -108,10 +114,40 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in texts}
 
 
+def test_a_newcomer_finds_the_tasks_first():
+    """The site's bar leads to them from every page; the guide lists tasks before how it works."""
+    bar = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").split(":hidden:")[1]
+    for page in ("install", "guide/index", "which_method", "command_line", "api/index"):
+        assert re.search(rf"^({page}|.*<{page}>)$", bar, flags=re.MULTILINE), page
+    guide = (ROOT / "docs" / "guide" / "index.md").read_text(encoding="utf-8")
+    places = [
+        guide.index(f"\n{name}\n") for name in ("few_labels", "alike", "how_many", "pipelines")
+    ]
+    assert max(places) < min(guide.index(f"\n{name}\n") for name in FLOW if name != "report")
+
+
 def test_every_public_name_is_in_the_reference():
     reference = (ROOT / "docs" / "api" / "index.rst").read_text()
     for name in linkselect.__all__:
         assert re.search(rf"^ +{name}$", reference, flags=re.MULTILINE), name
+
+
+PUBLIC_CLASSES = [
+    name for name in linkselect.__all__ if isinstance(getattr(linkselect, name), type)
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC_CLASSES)
+def test_every_class_page_has_what_a_reader_looks_for(name):
+    cls = getattr(linkselect, name)
+    text = inspect.getdoc(cls)
+    sections = set(re.findall(r"^(\w[\w ]*)\n-+$", text, flags=re.MULTILINE))
+    wanted = {"Parameters", "See Also", "Examples"}
+    if name != "ScoreFunction":  # it is called, not fitted
+        wanted.add("Attributes")
+    if name == "Pairs" or getattr(cls, "references", ()):
+        wanted.add("References")
+    assert wanted <= sections
 
 
 def test_every_method_is_in_the_table_of_methods():

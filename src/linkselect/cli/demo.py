@@ -30,7 +30,7 @@ TOLD = {
 }
 
 
-def demo(*, n_features: int = 10, draws: int = 20, report: Path | None = None) -> None:
+def demo(*, n_features: int = 10, draws: int = 10, report: Path | None = None) -> None:
     """Choose pixels of handwritten digits from twenty pairs, and see what the choice is worth.
 
     Parameters

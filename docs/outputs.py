@@ -1,0 +1,129 @@
+"""Put what our commands print below them in the pages: `python docs/outputs.py --write`.
+
+Each page's commands run one after the other in a folder with the tables that the pages call the
+reader's own. A test runs them, too, and compares what they print, but for the numbers.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from sklearn.datasets import load_breast_cancer
+
+DOCS = Path(__file__).parent
+BUILT = {"_build", "auto_examples", "generated"}
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+PROMPT = "$ linkselect"
+MORE = "..."
+# How many lines of an output a page shows.
+LINES = 14
+
+
+def pages():
+    """Return the pages that are not made."""
+    return [page for page in sorted(DOCS.rglob("*.md")) if not BUILT & set(page.parts)]
+
+
+def make_tables(folder):
+    """Write what the pages call the reader's own files: tables, and pairs by an id column."""
+    frame = load_breast_cancer(as_frame=True).frame.iloc[:120, -8:]
+    frame = frame.rename(columns={"target": "class"})
+    frame.to_csv(folder / "my.csv", index=False)
+    frame.insert(0, "patient", [f"p{row}" for row in range(len(frame))])
+    frame.to_csv(folder / "patients.csv", index=False)
+    links = ["p0,p1,must", "p2,p3,must", "p19,p20,must"]
+    links += ["p0,p19,cannot", "p1,p21,cannot", "p2,p37,cannot"]
+    (folder / "pairs.csv").write_text("\n".join(["a,b,link", *links, ""]))
+
+
+def sessions(text):
+    """Yield each command of a page as it is written, with the lines of output below it."""
+    for block in CONSOLE.findall(text):
+        command, output = None, []
+        for line in block.splitlines():
+            continued = command is not None and command.endswith("\\")
+            if line.startswith("$") or continued:
+                if command is not None and not continued:
+                    yield command, output
+                command = f"{command}\n{line}" if continued else line
+                output = []
+            else:
+                output.append(line)
+        if command is not None:
+            yield command, output
+
+
+def arguments(command):
+    """Split a command as a shell does, without the prompt and our name."""
+    return shlex.split(command.replace("\\\n", " "))[2:]
+
+
+def printed(command, folder):
+    """Run one of our commands and return the lines that it prints."""
+    call = [sys.executable, "-m", "linkselect", *arguments(command)]
+    width = os.environ | {"COLUMNS": "80"}
+    done = subprocess.run(
+        call, cwd=folder, env=width, check=True, capture_output=True, text=True, encoding="utf-8"
+    )
+    return done.stdout.splitlines()
+
+
+def shown(lines):
+    """Cut an output to what a page shows."""
+    lines = [line.rstrip() for line in lines]
+    while lines and not lines[0]:
+        lines.pop(0)
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines if len(lines) <= LINES else [*lines[: LINES - 1], MORE]
+
+
+def with_outputs(text, folder):
+    """Return a page with fresh outputs; what is not a command of ours stays as it is."""
+
+    def fresh(match):
+        lines = []
+        for command, output in sessions(match.group()):
+            ours = command.startswith(PROMPT)
+            output = shown(printed(command, folder) if ours else output)
+            lines += [command, *output, *([""] if output else [])]
+        return "\n".join(["```console", *lines]).rstrip() + "\n```"
+
+    return CONSOLE.sub(fresh, text)
+
+
+def skeleton(lines):
+    """Leave numbers and widths out: they depend on the machine and on versions."""
+    return [re.sub(r"\s+", " ", re.sub(r"[\d.,]+(e[-+]\d+)?", "#", line)).strip() for line in lines]
+
+
+def main():
+    """Write the outputs, or name the pages whose outputs are not what the commands print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("pages", nargs="*", type=Path)
+    options = parser.parse_args()
+    stale = []
+    for page in options.pages or pages():
+        text = page.read_text(encoding="utf-8")
+        if PROMPT not in text:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            make_tables(Path(folder))
+            fresh = with_outputs(text, Path(folder))
+        if skeleton(fresh.splitlines()) != skeleton(text.splitlines()):
+            stale.append(page)
+            if options.write:
+                page.write_text(fresh, encoding="utf-8", newline="\n")
+    for page in stale:
+        print(f"{page} {'written' if options.write else 'is stale'}")
+    return bool(stale) and not options.write
+
+
+if __name__ == "__main__":
+    sys.exit(main())
