@@ -133,6 +133,7 @@ def summarize(
     'labels'
     """
     _check_ranked(selector)
+    values = X if values is None else values
     ids = _ids(X, sample_ids)
     used_y, used_pairs = _used(selector, y, pairs)
     data = _describe_data(selector, X, preparation)
@@ -155,11 +156,7 @@ def summarize(
         "mask": _describe_mask(selector, image_shape, image_order),
         "validation": found,
         "number_of_features": describe_number(selector, number),
-        "profiles": _describe_profiles(
-            selector, X if values is None else values, used_y, used_pairs, ids
-        )
-        if view
-        else None,
+        "profiles": _describe_profiles(selector, values, used_y, used_pairs, ids) if view else None,
         "notes": [*doubts, *map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
