@@ -320,6 +320,11 @@ BAD = {
         {},
         ["line 3: a quote opens here and never closes"],
     ),
+    "not transposed after all": (
+        text("name,width,kind\np1,1.5,a\np2,.25,b\n"),
+        {**KIND, "transpose": True},
+        ["'kind' is the name of a column", "Leave --transpose out"],
+    ),
     "no rows": (text("x,y\n"), {}, ["2 columns", "no rows"]),
     "a sheet that is not there": (
         excel(("Data", [["x"], [1], [2]])),

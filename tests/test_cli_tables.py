@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.datasets import dump_svmlight_file
 
 from linkselect.cli.errors import InputError, UsageError
-from linkselect.cli.preparation import check_values
+from linkselect.cli.preparation import Preparation, settle_values
 from linkselect.cli.tables import Reading, Table, read_rows, read_table
 from linkselect.cli.tables.limits import Budget, available_memory, parse_size
 
@@ -680,9 +680,12 @@ def test_a_wide_sparse_table_is_checked_as_it_is():
     table = Table(X, tuple(map(str, range(200_000))), None, None, "t.svm")
     tracemalloc.start()
     with pytest.raises(InputError, match=r"row 4001: column '9' is infinite"):
-        check_values(table, "none")
+        settle_values(table, Preparation())
     X.data[2] = 1.0
-    with pytest.raises(InputError, match=r"1 values are missing in 1 of 200000 columns \('7'\)"):
-        check_values(table, "none")
+    with pytest.raises(InputError, match=r"values are missing in 1 of 200,000 columns \('7'\)"):
+        settle_values(table, Preparation(impute="none"))
+    same, _, notes = settle_values(table, Preparation())
+    assert same is table
+    assert notes[0].startswith("1 of 1,000,000,000 values were missing")
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()

@@ -32,6 +32,8 @@ __all__ = [
 
 # A sentence at the end that names something of scikit-learn.
 _PYTHON = re.compile(r"(?<=\.) [A-Z][^.]*sklearn\.[\w.]*\(\)\.$")
+# What scikit-learn says about constant features, by their number; we say it, too.
+_BY_NUMBER = re.compile(r"Features \[.*\] are constant\.", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
 PAGE_FILES = (".html", ".htm")
@@ -124,8 +126,9 @@ def say_json(value: Any) -> None:
 
 def warned(caught: Iterable[Any]) -> list[str]:
     """Return warnings of the library, each once, without what they say to write in Python."""
-    texts = (str(one.message) for one in caught)
-    return list(dict.fromkeys(_PYTHON.sub("", text) for text in texts))
+    texts = (str(one.message) for one in caught if not issubclass(one.category, RuntimeWarning))
+    kept = (_PYTHON.sub("", text) for text in texts if not _BY_NUMBER.fullmatch(text))
+    return list(dict.fromkeys(kept))
 
 
 def _visible(found: re.Match[str]) -> str:

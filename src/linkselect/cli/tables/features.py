@@ -193,7 +193,7 @@ def assemble(
         labels,
         None if parts.ids is None else make_ids(parts.ids, names[roles.ids or 0], source),
         source,
-        (*said, *note_on(other, encoded), *hints, *about_labels),
+        (*said, *note_on(other, encoded, how.id_column is not None), *hints, *about_labels),
         left_out,
     )
 

@@ -222,7 +222,9 @@ def _all_same(values: list[FloatArray]) -> bool:
 # -- what to say -----------------------------------------------------------------------------
 
 
-def note_on(kinds: dict[str, Kind], encoded: dict[str, list[str]]) -> list[str]:
+def note_on(
+    kinds: dict[str, Kind], encoded: dict[str, list[str]], has_ids: bool = False
+) -> list[str]:
     """Say in one note what was left out, and in one what was encoded.
 
     Parameters
@@ -231,6 +233,8 @@ def note_on(kinds: dict[str, Kind], encoded: dict[str, list[str]]) -> list[str]:
         The columns that are no numbers, and what they are.
     encoded : dict of str to list of str
         The columns that each of these became; empty without --encode.
+    has_ids : bool
+        Whether another column holds the ids.
     """
     left = {name: kind for name, kind in kinds.items() if name not in encoded}
     notes = []
@@ -238,13 +242,13 @@ def note_on(kinds: dict[str, Kind], encoded: dict[str, list[str]]) -> list[str]:
         became = [_became(name, kinds[name], new) for name, new in encoded.items()]
         notes.append(f"turned into numbers: {_listed(became)}.")
     if left:
-        way = _way_to_use(left, tried=bool(encoded))
+        way = _way_to_use(left, bool(encoded), has_ids)
         some = "1 column that holds" if len(left) == 1 else f"{len(left)} columns that hold"
-        notes.append(f"left out {some} no numbers: {_by_kind(left)}. {way}")
+        notes.append(f"left out {some} no numbers: {_by_kind(left)}. {way}".rstrip())
     return notes
 
 
-def _way_to_use(left: dict[str, Kind], tried: bool) -> str:
+def _way_to_use(left: dict[str, Kind], tried: bool, has_ids: bool) -> str:
     kinds = set(left.values())
     ways = []
     if not tried and kinds & {"text", "dates", "yes and no"}:
@@ -257,7 +261,7 @@ def _way_to_use(left: dict[str, Kind], tried: bool) -> str:
             f"Text needs 2 to {MOST_VALUES} different values, and dates one clear order of day "
             "and month, such as 2024-12-31."
         )
-    if _ONE_EACH in kinds:
+    if _ONE_EACH in kinds and not has_ids:
         name = next(name for name, kind in left.items() if kind == _ONE_EACH)
         ways.append(f"--id-column {shown(name)} uses it as ids.")
     return " ".join(ways)
