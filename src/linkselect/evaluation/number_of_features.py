@@ -25,7 +25,7 @@ from linkselect.messages import many
 from linkselect.pairs import Pairs
 from linkselect.selectors.method import describe
 
-__all__ = ["NumberOfFeatures", "Rule", "choose_number", "largest_number"]
+__all__ = ["NumberOfFeatures", "Rule", "choose_number", "largest_number", "plain_number"]
 
 Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300"]
 
@@ -83,6 +83,11 @@ def largest_number(n_features: int) -> int:
     return min(max(1, n_features // 2), MOST)
 
 
+def plain_number(n_features: int) -> int:
+    """Return the number that is kept without labels: half of the features, at most 300."""
+    return min(max(1, n_features // 2), MOST_WITHOUT_LABELS)
+
+
 def choose_number(
     selector: Any,
     X: Any,
@@ -98,8 +103,8 @@ def choose_number(
     The first of three rules that applies:
 
     1. The method has an optimum of its own, and it is sane: at least 2 features, not all of them,
-       and at most 500. Of a path of accuracies it is the smallest number within a point, or within one
-       sample, of the best.
+       and at most 500. Of a path of accuracies it is the smallest number within a point, or within
+       one sample, of the best.
     2. There are labels of at least 30 samples. The features are ranked on folds, and 1-NN is
        measured on what each fold holds out, with 5, 7, 10, 15, 20, 30, ... features up to half of
        them, at most 500. The smallest number within one point of the best accuracy is chosen. The
@@ -270,6 +275,5 @@ def _rounded(values: FloatArray) -> FloatArray:
 
 
 def _plain(n_features: int, why: str) -> NumberOfFeatures:
-    number = min(max(1, n_features // 2), MOST_WITHOUT_LABELS)
     text = f"Half of the features, at most {MOST_WITHOUT_LABELS}: {why.rstrip('.')}."
-    return NumberOfFeatures(number, "half, at most 300", text)
+    return NumberOfFeatures(plain_number(n_features), "half, at most 300", text)

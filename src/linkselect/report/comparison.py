@@ -156,7 +156,7 @@ def _pictures(found: Comparison) -> dict[str, str]:
         correlation, overlap = np.array(found.spearman), np.array(found.overlap)
         draw_agreement(ax, list(found.methods), correlation, overlap, found.top)
         if slim:  # the text beside the picture says it
-            ax.set_title("")
+            ax.set_title("", loc="left")
             ax.set_xlabel("")
 
     drawn: dict[str, str] = {measure.name: _draw_curves(measure) for measure in found.measures}
