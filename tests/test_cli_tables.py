@@ -68,6 +68,13 @@ def table_of(kind, folder):
     if kind == ".mat":
         scipy_io.savemat(path, {"X": VALUES, "y": [[0], [1], [0], [1]]}, do_compression=True)
         return path, {"label": "y"}
+    if kind == ".xlsx":
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        for row in (["width", "height", "kind"], *zip(*VALUES.T.tolist(), LABELS, strict=True)):
+            book.active.append(list(row))
+        book.save(path)
+        return path, by_name
     if kind == ".arff":
         head = "% made by hand\n@RELATION t\n@attribute width numeric\n"
         head += "@attribute 'height' REAL\n@attribute kind {a, b}\n\n@DATA\n"
@@ -77,6 +84,7 @@ def table_of(kind, folder):
 
 
 KINDS = [".csv", ".tsv", ".csv.gz", ".parquet", ".feather", ".npy", ".npz", ".mat", ".arff"]
+KINDS += [".xlsx"]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, ".svmlight"])
@@ -382,6 +390,19 @@ def test_a_feather_bomb_is_stopped(tmp_path):
     pyarrow.feather.write_feather(frame, str(path), compression="zstd", chunksize=100_000)
     assert path.stat().st_size < 200_000
     refused(path, "too large", max_memory="20MB")
+
+
+def test_an_excel_bomb_is_refused_by_where_its_cells_lie(tmp_path):
+    path, _ = table_of(".xlsx", tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    assert b'r="A5"' in parts[sheet]
+    parts[sheet] = parts[sheet].replace(b'r="C5"', b'r="XFD1048576"')
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    refused(path, "too large", "1,048,576 rows x 16,384 columns", max_memory="1GB")
 
 
 def test_the_system_refuses_memory_beyond_the_budget():
