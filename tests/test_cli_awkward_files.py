@@ -332,9 +332,9 @@ BAD = {
         ["no sheet 'Date'", "Did you mean 'Data'?", "--array"],
     ),
     "a word among numbers in Excel": (
-        excel(("Data", [["x", "y"], [1, 2], [2, "n.d."], [3, 4]])),
+        excel(("Data", [["Title"], ["x", "y"], [1, 2], [2, "n.d."], [3, 4]])),
         {},
-        ["row 2", "column 'y'", "'n.d.'", "--missing 'n.d.'"],
+        ["row 4", "column 'y'", "'n.d.'", "--missing 'n.d.'"],
     ),
     "text that is called Excel": (
         text("x,y\n1,2\n", "t.xlsx"),

@@ -111,7 +111,9 @@ def _from_rows(
     columns = list(zip(*cells[1:], strict=True))
     # Formatted cells at the right edge are no columns.
     kept = [i for i, name in enumerate(names) if name or any(one is not None for one in columns[i])]
-    return from_columns([names[i] for i in kept], [columns[i] for i in kept], how, budget, notes)
+    first_row = 1 if how.transpose else first + 2 - how.no_header
+    names, columns = [names[i] for i in kept], [columns[i] for i in kept]
+    return from_columns(names, columns, how, budget, notes, first_row)
 
 
 def _cell(value: Any) -> Any:

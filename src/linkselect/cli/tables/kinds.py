@@ -87,8 +87,11 @@ class TextColumn:
         return [value for value in self.values if value is not None]
 
 
-def kind_of(column: TextColumn, source: str, decimal: str = ".") -> Kind:
-    """Tell what a column holds; refuse one of numbers with a value that is none."""
+def kind_of(column: TextColumn, source: str, decimal: str = ".", first_row: int = 1) -> Kind:
+    """Tell what a column holds; refuse one of numbers with a value that is none.
+
+    `first_row` is what a message calls the first value: in a spreadsheet not row 1.
+    """
     known = column.known
     distinct = set(known)
     if not column.values:
@@ -99,7 +102,7 @@ def kind_of(column: TextColumn, source: str, decimal: str = ".") -> Kind:
     n_odd = sum(value in odd for value in known)
     like_numbers = {value for value in odd if _GROUPED.fullmatch(value) or _COMMA.fullmatch(value)}
     if 2 * (n_odd - sum(value in like_numbers for value in known)) <= len(known):
-        raise _mixed(column, odd, source, decimal)
+        raise _mixed(column, odd, source, decimal, first_row)
     if len({value.strip().casefold() for value in distinct} - _YES - _NO) == 0:
         return "yes and no"
     if _date_formats(distinct):
@@ -112,10 +115,13 @@ def _is_number(value: str, decimal: str) -> bool:
     return NUMBER.fullmatch(plain) is not None
 
 
-def _mixed(column: TextColumn, odd: Collection[str], source: str, decimal: str) -> MixedColumnError:
+def _mixed(
+    column: TextColumn, odd: Collection[str], source: str, decimal: str, first_row: int
+) -> MixedColumnError:
     row, value = next((i, value) for i, value in enumerate(column.values) if value in odd)
     return MixedColumnError(
-        f"{source}, row {row + 1}: {what_is_odd(column.name, value or '', decimal)}", column.place
+        f"{source}, row {first_row + row}: {what_is_odd(column.name, value or '', decimal)}",
+        column.place,
     )
 
 
