@@ -2,6 +2,7 @@
 
 import datetime
 import gzip
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -194,6 +195,13 @@ def test_right_numbers(what, tmp_path):
     assert note in " ".join(table.notes)
     if not note:
         assert not table.notes, table.notes
+
+
+def test_without_the_package_for_excel(tmp_path, monkeypatch):
+    path = excel(("Data", [["x"], [1], [2]]))(tmp_path)
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(InputError, match=r"pip install 'linkselect\[excel\]'. Or save the table"):
+        read_table(path)
 
 
 def test_repeated_names_are_told_apart(tmp_path):

@@ -107,7 +107,7 @@ def rank(
     choice = None if method is None else method_named(method)
     task = _task(table, read, choice, settings, pairs, prepare, seed)
     fitted, summary = _rank(task, n_features, seed, validate, output)
-    output.say_notes([*_doubts(summary), *task.notes, *fitted.warnings])
+    output.say_notes([*_doubts(summary), *task.notes, *_ties(summary), *fitted.warnings])
     if output.json:
         say_json(summary)
     elif not output.quiet:
@@ -279,6 +279,12 @@ def _doubts(summary: Summary) -> list[str]:
     found = summary["validation"]
     doubt = None if found is None else warning_of(found)
     return [] if doubt is None else [doubt]
+
+
+def _ties(summary: Summary) -> list[str]:
+    from linkselect.report.summary import TIED
+
+    return [TIED] if TIED in summary["notes"] else []
 
 
 def _prepared(X: Any, transformer: Any) -> Any:

@@ -51,6 +51,10 @@ __all__ = ["summarize"]
 MOST_DRAWN_PAIRS = 300
 MOST_DRAWN_SAMPLES = 1500
 LITTLE_COVERAGE = 0.05
+TIED = (
+    "The last selected feature and the first one left out have the same score, so the choice "
+    "between them is arbitrary."
+)
 
 
 def summarize(
@@ -392,8 +396,7 @@ def _notes(
         (n_unscored > 0, f"There is no score for {many(n_unscored, 'feature')}, ranked last."),
         (
             _chooses_by_score(selector) and _tied_at_the_cut(ranking),
-            "The last selected feature and the first one left out have the same score, so the "
-            "choice between them is arbitrary.",
+            TIED,
         ),
     ]
     return [sentence for holds, sentence in found if holds]
