@@ -24,6 +24,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
 from linkselect.evaluation import choose_number, nearest_neighbor_curve
+from linkselect.evaluation.number_of_features import plain_number
 
 CHOSEN_ON = (
     "sonar",
@@ -107,9 +108,10 @@ def measure(selector, part: str, data: Split, seed: int) -> dict[str, float]:
     fitted = selector.fit(data.train, **given)
     n_features = data.train.shape[1]
     half = max(1, n_features // 2)
-    number = choose_number(fitted, data.train, **given)
+    number = choose_number(fitted, data.train, **given) if "y" in given else None
+    kept = plain_number(n_features) if number is None else number.n_features
     labelled = np.asarray(given.get("y", data.y_train)) >= 0
-    counts = np.unique([number.n_features, half, n_features, *(min(half, cap) for cap in CAPS)])
+    counts = np.unique([kept, half, n_features, *(min(half, cap) for cap in CAPS)])
     curve = nearest_neighbor_curve(
         data.train[labelled],
         data.y_train[labelled],
@@ -119,15 +121,14 @@ def measure(selector, part: str, data: Split, seed: int) -> dict[str, float]:
         counts,
     )
     accuracy = dict(zip(counts.tolist(), 100 * curve, strict=True))
-    found = {"half": accuracy[half], "n": number.n_features}
-    found["share"] = number.n_features / n_features
-    found["rule"] = accuracy[number.n_features] - accuracy[half]
+    found = {"half": accuracy[half], "n": kept, "share": kept / n_features}
+    found["rule"] = accuracy[kept] - accuracy[half]
     found["all"] = accuracy[n_features] - accuracy[half]
     found |= {f"{cap:,}": accuracy[min(half, cap)] - accuracy[half] for cap in CAPS}
     found["optimism"] = np.nan
-    if number.rule == "held-out accuracy":
-        held_out = number.curve.mean[number.curve.n_features == number.n_features][0]
-        found["optimism"] = 100 * held_out - accuracy[number.n_features]
+    if number is not None and number.curve is not None:
+        held_out = number.curve.mean[number.curve.n_features == kept][0]
+        found["optimism"] = 100 * held_out - accuracy[kept]
     return found
 
 

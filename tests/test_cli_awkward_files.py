@@ -2,6 +2,7 @@
 
 import datetime
 import gzip
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -196,6 +197,13 @@ def test_right_numbers(what, tmp_path):
         assert not table.notes, table.notes
 
 
+def test_without_the_package_for_excel(tmp_path, monkeypatch):
+    path = excel(("Data", [["x"], [1], [2]]))(tmp_path)
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(InputError, match=r"pip install 'linkselect\[excel\]'. Or save the table"):
+        read_table(path)
+
+
 def test_repeated_names_are_told_apart(tmp_path):
     path = text("x,y,x,x\n1,2,3,4\n5,6,7,8\n")(tmp_path)
     table = read_table(path)
@@ -320,6 +328,11 @@ BAD = {
         {},
         ["line 3: a quote opens here and never closes"],
     ),
+    "not transposed after all": (
+        text("name,width,kind\np1,1.5,a\np2,.25,b\n"),
+        {**KIND, "transpose": True},
+        ["'kind' is the name of a column", "Leave --transpose out"],
+    ),
     "no rows": (text("x,y\n"), {}, ["2 columns", "no rows"]),
     "a sheet that is not there": (
         excel(("Data", [["x"], [1], [2]])),
@@ -327,9 +340,9 @@ BAD = {
         ["no sheet 'Date'", "Did you mean 'Data'?", "--array"],
     ),
     "a word among numbers in Excel": (
-        excel(("Data", [["x", "y"], [1, 2], [2, "n.d."], [3, 4]])),
+        excel(("Data", [["Title"], ["x", "y"], [1, 2], [2, "n.d."], [3, 4]])),
         {},
-        ["row 2", "column 'y'", "'n.d.'", "--missing 'n.d.'"],
+        ["row 4", "column 'y'", "'n.d.'", "--missing 'n.d.'"],
     ),
     "text that is called Excel": (
         text("x,y\n1,2\n", "t.xlsx"),

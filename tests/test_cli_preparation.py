@@ -44,7 +44,7 @@ def test_a_column_without_values(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,empty\n1,\n2,\n4,\n")
     assert run(["rank", str(path), "--method", "variance", "--impute", "none"]) == 0
-    assert capsys.readouterr().err == "Note: left out column without any value: 'empty'.\n"
+    assert capsys.readouterr().err == "Note: left out 1 column without any value: 'empty'.\n"
     path.write_text("x,empty,none\n1,,?\n2,,?\n4,,?\n")
     assert run(["rank", str(path), "--method", "variance"]) == 0
     assert "left out 2 columns without any value: 'empty', 'none'." in capsys.readouterr().err

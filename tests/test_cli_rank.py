@@ -355,3 +355,13 @@ def test_ranking_imports_neither_matplotlib_nor_jinja2(iris):
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.splitlines() == ["[]"], result.stderr
+
+
+def test_a_tie_at_the_cut_is_said(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,z,w\n0,1,0\n1,0,0\n0,1,1\n")
+    call = ["rank", str(path), "--method", "variance", "--no-validate", "--n-features"]
+    assert run([*call, "2"]) == 0
+    assert "have the same score, so the choice between them is arbitrary" in capsys.readouterr().err
+    assert run([*call, "3"]) == 0
+    assert capsys.readouterr().err == ""

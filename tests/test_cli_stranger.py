@@ -33,7 +33,7 @@ def test_what_was_left_out_and_filled_is_said(ranked):
     assert left.startswith("left out 6 columns that hold no numbers: 'patient', 'comment' (a diff")
     assert "'sex', 'hospital' (text); 'admitted' (dates); 'smoker' (yes and no). --encode" in left
     assert labels.startswith("100 of 200 labels are missing (")
-    assert empty == "left out column without any value: 'empty'."
+    assert empty == "left out 1 column without any value: 'empty'."
     assert " of 600,400 values were missing in " in filled
     assert "filled with the median of their column" in filled
 

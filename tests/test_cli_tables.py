@@ -19,7 +19,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.datasets import dump_svmlight_file
 
 from linkselect.cli.errors import InputError, UsageError
-from linkselect.cli.preparation import check_values
+from linkselect.cli.preparation import Preparation, settle_values
 from linkselect.cli.tables import Reading, Table, read_rows, read_table
 from linkselect.cli.tables.limits import Budget, available_memory, parse_size
 
@@ -68,6 +68,13 @@ def table_of(kind, folder):
     if kind == ".mat":
         scipy_io.savemat(path, {"X": VALUES, "y": [[0], [1], [0], [1]]}, do_compression=True)
         return path, {"label": "y"}
+    if kind == ".xlsx":
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        for row in (["width", "height", "kind"], *zip(*VALUES.T.tolist(), LABELS, strict=True)):
+            book.active.append(list(row))
+        book.save(path)
+        return path, by_name
     if kind == ".arff":
         head = "% made by hand\n@RELATION t\n@attribute width numeric\n"
         head += "@attribute 'height' REAL\n@attribute kind {a, b}\n\n@DATA\n"
@@ -77,6 +84,7 @@ def table_of(kind, folder):
 
 
 KINDS = [".csv", ".tsv", ".csv.gz", ".parquet", ".feather", ".npy", ".npz", ".mat", ".arff"]
+KINDS += [".xlsx"]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, ".svmlight"])
@@ -384,6 +392,19 @@ def test_a_feather_bomb_is_stopped(tmp_path):
     refused(path, "too large", max_memory="20MB")
 
 
+def test_an_excel_bomb_is_refused_by_where_its_cells_lie(tmp_path):
+    path, _ = table_of(".xlsx", tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    assert b'r="A5"' in parts[sheet]
+    parts[sheet] = parts[sheet].replace(b'r="C5"', b'r="XFD1048576"')
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    refused(path, "too large", "1,048,576 rows x 16,384 columns", max_memory="1GB")
+
+
 def test_the_system_refuses_memory_beyond_the_budget():
     pytest.importorskip("resource")
     budget = Budget(1 << 20, "t")
@@ -680,9 +701,12 @@ def test_a_wide_sparse_table_is_checked_as_it_is():
     table = Table(X, tuple(map(str, range(200_000))), None, None, "t.svm")
     tracemalloc.start()
     with pytest.raises(InputError, match=r"row 4001: column '9' is infinite"):
-        check_values(table, "none")
+        settle_values(table, Preparation())
     X.data[2] = 1.0
-    with pytest.raises(InputError, match=r"1 values are missing in 1 of 200000 columns \('7'\)"):
-        check_values(table, "none")
+    with pytest.raises(InputError, match=r"values are missing in 1 of 200,000 columns \('7'\)"):
+        settle_values(table, Preparation(impute="none"))
+    same, _, notes = settle_values(table, Preparation())
+    assert same is table
+    assert notes[0].startswith("1 of 1,000,000,000 values were missing")
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()

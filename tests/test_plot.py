@@ -179,11 +179,42 @@ def test_lines_differ_without_colour():
             assert np.count_nonzero(np.abs(look - other) > 100) > 30
 
 
-def test_selected_bars_differ_in_grey_from_the_others():
-    ax = draw_scores(new_axes())
-    full, hatched = ax.containers
-    assert {bar.get_hatch() for bar in full} == {None}
-    assert all(bar.get_hatch() for bar in hatched)
+def test_selected_dots_differ_in_grey_from_the_others():
+    full, hollow = draw_scores(new_axes()).lines
+    assert full.get_markerfacecolor() != "none"
+    assert hollow.get_markerfacecolor() == "none"
+
+
+def dots(ax):
+    """Return where each dot is along the axis, as a share from left to right, best first."""
+    places = {y: x for line in ax.lines for x, y in line.get_xydata()}
+    left, right = ax.get_xlim()
+    return [(places[y] - left) / (right - left) for y in sorted(places)]
+
+
+@pytest.mark.parametrize("method", [FisherScore, LaplacianScore, ReliefF, VarianceScore])
+def test_better_is_to_the_right_for_every_method(method):
+    selector = method(5).fit(WINE, WINE_LABELS)
+    found = dots(plot.scores(selector, ax=new_axes()))
+    assert found == sorted(found, reverse=True)
+    assert found[0] > 0.9
+    assert found[-1] < 0.1, "the axis spans what is shown"
+
+
+def test_scores_that_are_close_can_be_told_apart():
+    selector = VarianceScore(3).fit(WINE)
+    selector.scores_ = 100 + 0.01 * np.arange(13.0)[::-1]
+    selector.order_ = np.arange(13)
+    found = dots(plot.scores(selector, ax=new_axes()))
+    assert min(-np.diff(found)) > 0.05
+
+
+def test_scores_of_different_magnitudes_are_all_seen():
+    selector = VarianceScore(3).fit(WINE.iloc[:, :3])
+    selector.scores_, selector.order_ = np.array([1e4, 1.0, 1e-4]), np.arange(3)
+    ax = plot.scores(selector, ax=new_axes())
+    assert ax.get_xscale() == "log"
+    pixels(ax)
 
 
 def test_must_and_cannot_differ_without_colour():
@@ -257,13 +288,13 @@ def test_agreement_refuses(rankings, message):
         plot.agreement({"a": [1]}, k=0)
 
 
-def test_bars_are_best_first_with_their_names():
+def test_dots_are_best_first_with_their_names():
     selector = FisherScore(n_features_to_select=3).fit(WINE, WINE_LABELS)
     ax = plot.scores(selector, n=4, ax=new_axes())
     shown = [label.get_text() for label in ax.get_yticklabels()]
     assert shown == list(WINE.columns[selector.order_[:4]])
-    widths = sorted((bar.get_width() for bars in ax.containers for bar in bars), reverse=True)
-    np.testing.assert_allclose(widths, selector.scores_[selector.order_[:4]])
+    places = sorted((x for line in ax.lines for x in line.get_xdata()), reverse=True)
+    np.testing.assert_allclose(places, selector.scores_[selector.order_[:4]])
     low, high = ax.get_ylim()
     assert low > high, "the best is on top"
 
@@ -301,7 +332,7 @@ def test_missing_and_infinite_scores():
     selector.scores_ = np.array([np.inf, np.nan, -np.inf, 0.25])
     selector.order_ = np.array([2, 3, 0, 1])
     ax = plot.scores(selector, ax=new_axes())
-    assert [text.get_text() for text in ax.texts] == ["-∞", "0.25", "∞", "no score"]
+    assert [text.get_text() for text in ax.texts] == ["-∞", "0.250", "∞", "no score"]
     assert np.isfinite(ax.get_xlim()).all()
     selector.scores_ = np.full(4, np.nan)
     pixels(plot.scores(selector, ax=new_axes()))

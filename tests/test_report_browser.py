@@ -1,13 +1,16 @@
 """The report in a real browser: Debian's Chromium, driven by Playwright, without a network."""
 
+import csv
 import re
 import shutil
+from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from linkselect import ConstraintScore, FisherScore, Pairs, VarianceScore, compare
-from linkselect.evaluation import validate
+from linkselect.evaluation import choose_number, validate
 from linkselect.report import summarize, write_comparison, write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -70,6 +73,15 @@ def reports(tmp_path_factory):
     selector = VarianceScore(n_features_to_select=60).fit(X := random.normal(size=(30, 100)))
     found = summarize(selector, X, validation=validate(selector, X))
     write_report(found, folder / "validated.html")
+    y = np.array(["$healthy$", "<b>ill</b> for a long time"])[np.arange(60) % 2]
+    X = random.normal(size=(60, 200))
+    X[:, :8] += 2 * (np.arange(60) % 2)[:, None]
+    X[:, 9] = 3 * X[:, 0] + 0.1 * X[:, 9]
+    number = choose_number(FisherScore().fit(X, y), X, y)
+    selector = FisherScore(number.n_features).fit(X, y)
+    found = validate(selector, X, y, rankings=number.rankings)
+    found = summarize(selector, X, y, validation=found, number=number)
+    write_report(found, folder / "labels.html")
     X = random.normal(size=(40, len(STRANGE_NAMES)))
     y = np.arange(40) % 2
     methods = {STRANGE_NAMES[0]: FisherScore(), "variance": VarianceScore()}
@@ -103,7 +115,9 @@ def open_report(browser, reports):
         page.close()
     assert troubles == []
     own = {page.url for page in pages}
-    assert [url for url in requests if url not in own and not url.startswith("data:")] == []
+    assert [
+        url for url in requests if url not in own and not url.startswith(("data:", "blob:"))
+    ] == []
 
 
 def column(page, place):
@@ -290,12 +304,125 @@ def test_names_are_shown_as_they_are(open_report):
     assert page.locator("#call").text_content() == STRANGE_NAMES[1]
 
 
-@pytest.mark.parametrize("name", ["many", "strange", "comparison", "validated"])
+EVERY_PAGE = ["many", "strange", "comparison", "validated", "labels"]
+
+
+@pytest.mark.parametrize("name", EVERY_PAGE)
 def test_nothing_sticks_out_on_a_phone(open_report, name):
     page = open_report(name)
     page.set_viewport_size({"width": 360, "height": 700})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.set_viewport_size({"width": 1000, "height": 900})
+
+
+CUT_OFF = """() => {
+  const cut = [];
+  const shown = (element) => element.getClientRects().length > 0;
+  for (const box of document.querySelectorAll(".scroll")) {
+    if (box.scrollWidth > box.clientWidth + 1) cut.push(`table ${box.getAttribute("aria-label")}`);
+  }
+  for (const picture of [...document.querySelectorAll("svg.picture")].filter(shown)) {
+    const edge = picture.getBoundingClientRect();
+    const what = picture.getAttribute("aria-label");
+    if (edge.left < 0 || edge.right > window.innerWidth) cut.push(`picture ${what}`);
+    for (const text of picture.querySelectorAll("text")) {
+      const box = text.getBoundingClientRect();
+      // Fonts of another system are a little wider.
+      const out = Math.max(edge.left - box.left, box.right - edge.right, edge.top - box.top,
+        box.bottom - edge.bottom);
+      if (out > 4) cut.push(`${what}: ${text.textContent}`);
+      if (box.height < 8) cut.push(`${what}: too small: ${text.textContent}`);
+    }
+  }
+  return cut;
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 1000])
+@pytest.mark.parametrize("name", EVERY_PAGE)
+def test_nothing_is_cut_off(open_report, name, width):
+    page = open_report(name)
+    page.set_viewport_size({"width": width, "height": 700})
+    assert page.evaluate(CUT_OFF) == []
+    page.set_viewport_size({"width": 1000, "height": 900})
+
+
+def test_what_is_cut_off_would_be_found(open_report):
+    page = open_report("labels")
+    page.set_viewport_size({"width": 360, "height": 700})
+    page.add_style_tag(content=".slim { display: none } .wide { display: block }")
+    assert any("too small" in found for found in page.evaluate(CUT_OFF))
+    page.add_style_tag(content=".picture { min-width: 32rem; } table { min-width: 40rem }")
+    found = page.evaluate(CUT_OFF)
+    assert "table Table of features" in found
+    assert "picture Scores of the best 20 features" in found
+    page.set_viewport_size({"width": 1000, "height": 900})
+
+
+def test_one_of_two_pictures_is_shown(open_report):
+    page = open_report("labels")
+    for width, there, hidden in ((1000, "wide", "slim"), (360, "slim", "wide")):
+        page.set_viewport_size({"width": width, "height": 700})
+        assert page.locator(f".{there}").first.is_visible()
+        assert page.locator(f".{hidden}").first.is_hidden()
+    page.set_viewport_size({"width": 1000, "height": 900})
+
+
+def test_each_selected_feature_has_a_card(open_report):
+    page = open_report("labels")
+    cards = page.locator(".cards figure")
+    best = column(page, 2)
+    headings = cards.locator("h3 bdi").all_inner_texts()
+    assert headings == best[: len(headings)]
+    assert 5 <= len(headings) <= 9
+    labels = cards.first.locator("svg text").all_text_contents()
+    assert "$healthy$" in labels
+    text = page.locator(".cards").inner_text()
+    assert "Selected again in 100% of 30 resamples." in text
+    assert "Says the same as x9 (1.00)" in text
+
+
+def saved(page, button):
+    with page.expect_download() as waiting:
+        button.click()
+    download = waiting.value
+    return download.suggested_filename, Path(download.path()).read_text(encoding="utf-8")
+
+
+def test_saving_a_picture(open_report):
+    page = open_report("labels")
+    page.emulate_media(color_scheme="dark")
+    name, text = saved(page, page.locator("[data-save-picture=scores]"))
+    page.emulate_media(color_scheme="light")
+    assert name == "scores.svg"
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert root.attrib["width"] == "518.4pt"
+    assert "var(" not in text, "a file has no style sheet"
+    assert "#2a6fa8" in text, "light colours, whatever the page has"
+
+
+def test_saving_tables(open_report):
+    page = open_report("strange")
+    name, text = saved(page, page.locator("[data-save-ranking]"))
+    assert name == "ranking.csv"
+    rows = list(csv.reader(text.splitlines(keepends=True)))
+    assert rows[0] == ["rank", "feature", "score", "selected"]
+    assert sorted(row[1] for row in rows[1:]) == sorted(STRANGE_NAMES)
+    page = open_report("comparison")
+    name, text = saved(page, page.locator("[data-save-table]"))
+    assert name == "methods.csv"
+    assert next(csv.reader(text.splitlines()))[0] == "Method"
+
+
+def test_better_scores_have_longer_bars(open_report):
+    """Of ConstraintScore the smallest is best."""
+    page = open_report("strange")
+    shares = page.locator("#features .bar").evaluate_all(
+        "es => es.map(e => parseFloat(e.style.getPropertyValue('--share')))"
+    )
+    assert shares == sorted(shares, reverse=True)
+    assert (shares[0], shares[-1]) == (100, 0)
 
 
 def test_copying_the_call(open_report, browser):
@@ -317,7 +444,7 @@ def test_headings_and_names_for_screen_readers(open_report):
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("name", ["many", "strange", "comparison"])
+@pytest.mark.parametrize("name", ["many", "strange", "comparison", "labels"])
 def test_printing(open_report, name):
     page = open_report(name)
     document = page.pdf(format="A4")
@@ -325,6 +452,7 @@ def test_printing(open_report, name):
     assert len(document) > 10_000
     page.emulate_media(media="print")
     assert page.locator("[data-theme-toggle]").is_hidden()
+    assert page.locator(".link, .slim").filter(visible=True).count() == 0
     assert lightness(background(page)) == 3 * 255
     page.emulate_media(media="screen")
 

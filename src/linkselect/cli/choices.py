@@ -117,6 +117,8 @@ def command_name(class_name: str) -> str:
 def method_named(text: str) -> Choice:
     """Find a method by its name, by that of its class, or by `package.module:Class`.
 
+    A selector of scikit-learn needs no module.
+
     Parameters may follow, such as `relieff(n_neighbors=3)`.
     """
     name, bracket, rest = text.strip().partition("(")
@@ -135,6 +137,10 @@ def _known(name: str) -> Choice:
     for choice in known.values():
         if choice.selector.__name__.lower() == wanted.removesuffix("_score"):
             return choice
+    from sklearn import feature_selection
+
+    if hasattr(getattr(feature_selection, name, None), "get_support"):
+        return _imported(f"sklearn.feature_selection:{name}")
     raise UsageError(
         f"There is no method {name!r}. {nearest(wanted, known)} "
         "`linkselect methods` says what each one does; a method of another library is named as "
@@ -249,9 +255,8 @@ def _made(choice: Choice, given: dict[str, Any]) -> Any:
     ]
     if lacking:
         raise UsageError(
-            f"{choice.name} needs {' and '.join(lacking)}. Write --method "
-            f"'{choice.selector.__module__.split('._')[0]}:{choice.selector.__name__}"
-            f"({lacking[0]}=sklearn.linear_model:LogisticRegression)'."
+            f"{choice.name} needs {' and '.join(lacking)}. Write '{choice.name}({lacking[0]}="
+            "sklearn.linear_model:LogisticRegression)', for example."
         )
     return choice.selector(**given)
 

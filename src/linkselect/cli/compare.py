@@ -157,9 +157,14 @@ def compare(
             top=_top(top, data),
             prepare=prepare.transformer(data.is_sparse),
         )
-    notes += caught
-    record = _record(found, data, prepare.describe(data.is_sparse), notes)
-    output.say_notes(notes)
+    _tell(
+        found, data, _record(found, data, prepare.describe(data.is_sparse), notes + caught), output
+    )
+
+
+def _tell(found: Comparison, data: Table, record: dict[str, Any], output: Output) -> None:
+    """Print what was found, and write it where it was asked for."""
+    output.say_notes(record["notes"])
     if output.json:
         say_json(record)
     elif not output.quiet:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Container, Iterable
 from warnings import WarningMessage
 
 from linkselect.messages import GuidedError
 
 __all__ = ["InputError", "UsageError", "nearest", "notes_of", "problem_of", "shown"]
+
+# A sentence at the end that names something of scikit-learn.
+_PYTHON = re.compile(r"(?<=\.) [A-Z][^.]*sklearn\.[\w.]*\(\)\.$")
+# What scikit-learn says about constant features, by their number; we say it, too.
+_BY_NUMBER = re.compile(r"Features \[.*\] are constant\.", re.DOTALL)
 
 
 class InputError(Exception):
@@ -59,7 +65,9 @@ def notes_of(caught: Iterable[WarningMessage], settable: Container[str] = ()) ->
     settable : container of str
         The parameters that --set reaches.
     """
-    return list(dict.fromkeys(_note_of(one.message, settable) for one in caught))
+    ours = (one.message for one in caught if not issubclass(one.category, RuntimeWarning))
+    notes = dict.fromkeys(_note_of(one, settable) for one in ours)
+    return [note for note in notes if not _BY_NUMBER.fullmatch(note)]
 
 
 def _note_of(warning: Warning | str, settable: Container[str]) -> str:
@@ -67,7 +75,7 @@ def _note_of(warning: Warning | str, settable: Container[str]) -> str:
     ways = [f"--set {name}={value}" for name, value in settings.items() if name in settable]
     if "X" in settings:
         ways.insert(0, f"--scale {settings['X']}")
-    problem = getattr(warning, "problem", str(warning))
+    problem = _PYTHON.sub("", getattr(warning, "problem", str(warning)))
     return f"{problem} Try {' or '.join(ways)}." if ways else problem
 
 

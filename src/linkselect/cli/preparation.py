@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linkselect.arrays import IntArray
 from linkselect.cli.errors import InputError, shown
 from linkselect.cli.tables import Table
+from linkselect.messages import many
 
 __all__ = ["DEFAULT_PREPARATION", "Impute", "Preparation", "Scale", "settle_values"]
 
@@ -102,8 +103,7 @@ def _about_empty(table: Table, empty: IntArray) -> list[str]:
             "means missing here, such as NA or ?"
         )
     named = _listed(table, empty)
-    some = "column" if len(empty) == 1 else f"{len(empty):,} columns"
-    return [f"left out {some} without any value: {named}."]
+    return [f"left out {many(len(empty), 'column')} without any value: {named}."]
 
 
 def _about_missing(table: Table, n_missing: IntArray, impute: Impute) -> str:

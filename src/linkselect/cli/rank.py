@@ -104,48 +104,19 @@ def rank(
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select})
     choice = None if method is None else method_named(method)
-    whole = read_table(table, read)
-    links = None if pairs is None else read_pairs(pairs, whole.ids is not None)
-    if choice is None:
-        choice = method_named(default_method(labelled_rows(whole), links is not None))
-    selector = make_selector(choice, settings, seed=seed, scale=prepare.scale)
-    notes = [*whole.notes, *check_pairs(links, whole, pairs)]
-    notes += about_width(choice, settings, prepare.scale)
-    data, prepare, more = _usable(choice.name, selector, whole, links, prepare)
-    notes += more
-    if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
-        links = None  # it names rows by numbers that are others now, and is not looked at
-    wanted = number_typed(n_features, data)
-    prepare_number(selector, wanted, len(data.names))
-    if output.shows_progress:
-        _show_progress(selector)
-    with explained(_options(choice)), blamed([choice]):
-        fitted = _fit(selector, data, links, prepare.transformer(data.is_sparse))
-    track = _progress if output.shows_progress else iter
-    number = _keep_number(fitted, wanted, data, links, seed, track)
-    found = _validate(fitted, data, links, seed, track, number) if validate else None
-    summary = _summarize(
-        fitted,
-        data,
-        links,
-        validation=found,
-        number=number,
-        preparation=prepare.describe(data.is_sparse),
-        notes=notes,
-        view=output.report is not None,
-        values=data.X,
-    )
-    output.say_notes([*_doubts(summary), *notes, *fitted.warnings])
+    task = _task(table, read, choice, settings, pairs, prepare, seed)
+    fitted, summary = _rank(task, n_features, seed, validate, output)
+    output.say_notes([*_doubts(summary), *task.notes, *_ties(summary), *fitted.warnings])
     if output.json:
         say_json(summary)
     elif not output.quiet:
-        say(_as_text(summary, choice, data, links))
+        say(_as_text(summary, task.choice, task.data, task.links))
         if output.out is None:
             say("--out FILE writes the whole ranking.")
     if output.out is not None:
         _write_ranking(output.out, summary)
     if select is not None:
-        _write_selected(select, fitted.selector, whole, read)
+        _write_selected(select, fitted.selector, task.whole, read)
     if output.report is not None:
         _write_report(output.report, summary)
     if output.figure is not None:
@@ -153,15 +124,70 @@ def rank(
     output.say_written(select)
 
 
-def _usable(
-    name: str, selector: Any, table: Table, links: Any, prepare: Preparation
-) -> tuple[Table, Preparation, list[str]]:
-    """Return the rows and columns that a method can use, how to prepare them, and what to say."""
+@dataclass(frozen=True)
+class Task:
+    """What is ranked and how: `data` are the rows and columns of `whole` that the method uses."""
+
+    choice: Choice
+    selector: Any
+    whole: Table
+    data: Table
+    links: Any
+    prepare: Preparation
+    notes: list[str]
+
+
+def _task(
+    table: Path,
+    read: Reading,
+    choice: Choice | None,
+    settings: tuple[str, ...],
+    pairs: Path | None,
+    prepare: Preparation,
+    seed: int,
+) -> Task:
+    """Read what is there, choose a method by it if none was named, and check that both fit."""
+    whole = read_table(table, read)
+    links = None if pairs is None else read_pairs(pairs, whole.ids is not None)
+    if choice is None:
+        choice = method_named(default_method(labelled_rows(whole), links is not None))
+    selector = make_selector(choice, settings, seed=seed, scale=prepare.scale)
     method = _describe(selector)
-    notes = check_supervision(name, method, table, links)
-    data, about_rows = rows_for(name, method, table)
+    notes = [*whole.notes, *check_pairs(links, whole, pairs)]
+    notes += about_width(choice, settings, prepare.scale)
+    notes += check_supervision(choice.name, method, whole, links)
+    data, about_rows = rows_for(choice.name, method, whole)
     data, prepare, about_values = settle_values(data, prepare)
-    return data, prepare, [*notes, *about_rows, *about_values]
+    if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
+        links = None  # it names rows by numbers that are others now, and is not looked at
+    return Task(choice, selector, whole, data, links, prepare, [*notes, *about_rows, *about_values])
+
+
+def _rank(
+    task: Task, n_features: str, seed: int, validate: bool, output: Output
+) -> tuple[Fitted, Summary]:
+    """Fit the method, keep a number of features, and say how far to trust them."""
+    data, links, selector = task.data, task.links, task.selector
+    wanted = number_typed(n_features, data)
+    prepare_number(selector, wanted, len(data.names))
+    if output.shows_progress:
+        _show_progress(selector)
+    with explained(_options(task.choice)), blamed([task.choice]):
+        fitted = _fit(selector, data, links, task.prepare.transformer(data.is_sparse))
+    track = _progress if output.shows_progress else iter
+    number = _keep_number(fitted, wanted, data, links, seed, track)
+    found = _validate(fitted, data, links, seed, track, number) if validate else None
+    return fitted, _summarize(
+        fitted,
+        data,
+        links,
+        validation=found,
+        number=number,
+        preparation=task.prepare.describe(data.is_sparse),
+        notes=task.notes,
+        view=output.report is not None,
+        values=data.X,
+    )
 
 
 @dataclass(frozen=True)
@@ -255,6 +281,12 @@ def _doubts(summary: Summary) -> list[str]:
     found = summary["validation"]
     doubt = None if found is None else warning_of(found)
     return [] if doubt is None else [doubt]
+
+
+def _ties(summary: Summary) -> list[str]:
+    from linkselect.report.summary import TIED
+
+    return [TIED] if TIED in summary["notes"] else []
 
 
 def _prepared(X: Any, transformer: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ from linkselect.messages import many
 from linkselect.pairs import Pairs
 from linkselect.selectors.method import describe
 
-__all__ = ["NumberOfFeatures", "Rule", "choose_number", "largest_number"]
+__all__ = ["NumberOfFeatures", "Rule", "choose_number", "largest_number", "plain_number"]
 
 Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300"]
 
@@ -85,6 +85,11 @@ def largest_number(n_features: int) -> int:
     return min(max(1, n_features // 2), MOST)
 
 
+def plain_number(n_features: int) -> int:
+    """Return the number that is kept without labels: half of the features, at most 300."""
+    return min(max(1, n_features // 2), MOST_WITHOUT_LABELS)
+
+
 def choose_number(
     selector: Any,
     X: Any,
@@ -99,8 +104,9 @@ def choose_number(
 
     The first of three rules that applies:
 
-    1. The method has an optimum of its own, and it is sane: from 2 features to half of them, and
-       at most 500.
+    1. The method has an optimum of its own, and it is sane: at least 2 features, not all of them,
+       and at most 500. Of a path of accuracies it is the smallest number within a point, or within
+       one sample, of the best.
     2. There are labels of at least 30 samples. The features are ranked on folds, and 1-NN is
        measured on what each fold holds out, with 5, 7, 10, 15, 20, 30, ... features up to half of
        them, at most 500. The smallest number within one point of the best accuracy is chosen. The
@@ -152,39 +158,53 @@ def choose_number(
     check_is_fitted(selector)
     values = check_matrix(X)
     n_features = values.shape[1]
-    own = _own_optimum(selector, n_features)
-    if own is not None:
-        return own
+    n_labelled = 0 if y is None else int(np.count_nonzero(class_codes(selector, y) >= 0))
+    number, what = _own_number(selector, n_labelled)
+    if number is not None and 2 <= number <= min(n_features - 1, MOST):
+        return NumberOfFeatures(number, "own optimum", f"{what[0].upper()}{what[1:]}.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit has warned already
         given = read_given(selector, X, y, pairs, sample_ids)
-    again = reproducible(selector, random_state)
-    folds = _Folds(again, values, given, random_state, track)
-    kind = held_out_kind(selector, given)
+    folds = _Folds(reproducible(selector, random_state), values, given, random_state, track)
+    found = _without_own(folds, n_features, n_labelled)
+    if number is None:
+        return found
+    doubt = f" The method's own optimum, {number:,} of {n_features:,}, tells too little."
+    return replace(found, reason=found.reason + doubt)
+
+
+def _without_own(folds: _Folds, n_features: int, n_labelled: int) -> NumberOfFeatures:
+    """Choose by held-out accuracy, or else take the plain number."""
+    kind = held_out_kind(folds.selector, folds.given)
+    if kind == "labels" and n_labelled >= FEWEST_LABELLED:
+        return _by_accuracy(folds, n_features)
     if kind == "labels":
-        n_labelled = int(np.count_nonzero(class_codes(selector, y) >= 0))
-        if n_labelled >= FEWEST_LABELLED:
-            return _by_accuracy(folds, n_features)
         return _plain(n_features, f"{many(n_labelled, 'label')} are too few to choose by accuracy")
     if kind == "pairs":
         return _by_pairs(folds, n_features)
     return _plain(n_features, "without labels no number can be shown to be better")
 
 
-def _own_optimum(selector: Any, n_features: int) -> NumberOfFeatures | None:
-    """Return the best point of the method's own path, or what its "auto" means, if it is sane."""
-    method = describe(selector)
-    if method.path_has_optimum:
-        path = np.asarray(selector.path_, dtype=float)
-        best = np.nanargmax(path) if method.greater_is_better else np.nanargmin(path)
-        number, what = int(best) + 1, "the best point of the method's own path"
-    elif getattr(selector, "own_number", "") and selector.n_features_to_select == "auto":
-        number, what = int(selector.n_features_), selector.own_number
-    else:
-        return None
-    if not 2 <= number <= largest_number(n_features):
-        return None
-    return NumberOfFeatures(number, "own optimum", f"{what[0].upper()}{what[1:]}.")
+def _best_point(selector: Any, n_labelled: int) -> int:
+    """Return the minimum of a criterion, or where an accuracy first comes near its maximum.
+
+    Near is within a point or within one sample: a path of accuracies is flat, and its largest
+    value may come late by one more hit.
+    """
+    path = np.asarray(selector.path_, dtype=float)
+    if not describe(selector).greater_is_better:
+        return int(np.nanargmin(path)) + 1
+    tolerance = max(TOLERANCE, 1 / max(1, n_labelled)) + 1e-9
+    return int(np.flatnonzero(path >= np.nanmax(path) - tolerance)[0]) + 1
+
+
+def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
+    """Return the best point of the method's own path, or what its "auto" means; and its name."""
+    if describe(selector).path_has_optimum:
+        return _best_point(selector, n_labelled), "the best point of the method's own path"
+    if getattr(selector, "own_number", "") and selector.n_features_to_select == "auto":
+        return int(selector.n_features_), selector.own_number
+    return None, ""
 
 
 @dataclass(frozen=True)
@@ -259,6 +279,5 @@ def _rounded(values: FloatArray) -> FloatArray:
 
 
 def _plain(n_features: int, why: str) -> NumberOfFeatures:
-    number = min(max(1, n_features // 2), MOST_WITHOUT_LABELS)
     text = f"Half of the features, at most {MOST_WITHOUT_LABELS}: {why.rstrip('.')}."
-    return NumberOfFeatures(number, "half, at most 300", text)
+    return NumberOfFeatures(plain_number(n_features), "half, at most 300", text)

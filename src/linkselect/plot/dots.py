@@ -61,6 +61,8 @@ def draw_scores(
             )
     if is_log:
         ax.set_xscale("log")
+    else:
+        ax.locator_params(axis="x", nbins=6)
     ax.set_xlim(worse, better)
     ax.set_ylim(len(values) - 0.4, -0.6)
     _label(ax, names, values, named, longest_name)

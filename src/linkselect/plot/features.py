@@ -165,7 +165,7 @@ def _mark_best(
     many = "features" if steps[best] > 1 else "feature"
     # Beside the point, on the side that has more room; inside the picture above or below.
     right = best < 0.6 * len(steps)
-    ax.margins(y=0.22)
+    ax.margins(y=0.34)
     ax.annotate(
         f"{kind} {values[best]:.3g}\nat {steps[best]} {many}",
         at,

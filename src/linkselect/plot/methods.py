@@ -218,11 +218,12 @@ def draw_agreement(
 
 
 def _write_numbers(ax: Axes, shown: FloatArray, low: float) -> None:
-    size = "medium" if len(shown) <= 8 else "x-small"
+    size = "medium" if len(shown) <= 5 else "small" if len(shown) <= 8 else "x-small"
     for (row, column), value in np.ndenumerate(shown):
         if row == column:
             continue
         dark = (value - low) / (1.15 - low) > 0.55
         # Not the colours of the page around it: a cell stays as it is in the dark.
         colour = "#fefefe" if dark else "#111111"
-        ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=size)
+        number = f"{value:.2f}".replace("-0.00", "0.00")
+        ax.text(column, row, number, ha="center", va="center", color=colour, fontsize=size)

@@ -152,9 +152,12 @@ def _best_features(found: Comparison, names: Sequence[str] | None) -> dict[str, 
 
 
 def _pictures(found: Comparison) -> dict[str, str]:
-    def draw_heat_map(ax: Axes, _slim: bool) -> None:
+    def draw_heat_map(ax: Axes, slim: bool) -> None:
         correlation, overlap = np.array(found.spearman), np.array(found.overlap)
         draw_agreement(ax, list(found.methods), correlation, overlap, found.top)
+        if slim:  # the text beside the picture says it
+            ax.set_title("", loc="left")
+            ax.set_xlabel("")
 
     drawn: dict[str, str] = {measure.name: _draw_curves(measure) for measure in found.measures}
     if len(found.methods) > 1:

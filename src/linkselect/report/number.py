@@ -28,9 +28,12 @@ def describe_number(selector: Any, number: NumberOfFeatures | None) -> NumberSum
         reason = "As n_features_to_select says."
         return {"n_features": n_features, "rule": "given", "reason": reason, "curve": None}
     own = getattr(selector, "own_number", "")
-    reason = f"{own[0].upper()}{own[1:]}." if own else 'Half of the features, as "auto" says.'
-    rule = "own optimum" if own else "half"
-    return {"n_features": n_features, "rule": rule, "reason": reason, "curve": None}
+    return {
+        "n_features": n_features,
+        "rule": "own optimum" if own else "half",
+        "reason": f"{own[0].upper()}{own[1:]}." if own else 'Half of the features, as "auto" says.',
+        "curve": None,
+    }
 
 
 def _curve(number: NumberOfFeatures) -> CurveSummary | None:

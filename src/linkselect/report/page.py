@@ -52,6 +52,7 @@ def render(summary: Summary) -> str:
     >>> page.splitlines()[0]
     '<!doctype html>'
     """
+    summary = {**_older_lack(summary), **summary}  # type: ignore[typeddict-item]
     ranking = summary["ranking"]
     finite = [score for score in ranking["score"] if isinstance(score, int | float)]
     ends = (min(finite, default=0.0), max(finite, default=0.0))
@@ -72,6 +73,12 @@ def render(summary: Summary) -> str:
         table={**columns, "rows_per_page": ROWS_PER_PAGE, "worst": worst, "best": best},
         more=_more,
     )
+
+
+def _older_lack(summary: Summary) -> dict[str, Any]:
+    """Return what a summary lacks that was stored before there was such a thing."""
+    number = {"n_features": summary["method"]["n_selected"], "rule": "given", "reason": ""}
+    return {"validation": None, "profiles": None, "number_of_features": {**number, "curve": None}}
 
 
 def _rows(columns: dict[str, Any], n_rows: int) -> list[dict[str, Any]]:

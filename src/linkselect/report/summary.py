@@ -51,6 +51,10 @@ __all__ = ["summarize"]
 MOST_DRAWN_PAIRS = 300
 MOST_DRAWN_SAMPLES = 1500
 LITTLE_COVERAGE = 0.05
+TIED = (
+    "The last selected feature and the first one left out have the same score, so the choice "
+    "between them is arbitrary."
+)
 
 
 def summarize(
@@ -133,6 +137,7 @@ def summarize(
     'labels'
     """
     _check_ranked(selector)
+    values = X if values is None else values
     ids = _ids(X, sample_ids)
     used_y, used_pairs = _used(selector, y, pairs)
     data = _describe_data(selector, X, preparation)
@@ -155,11 +160,7 @@ def summarize(
         "mask": _describe_mask(selector, image_shape, image_order),
         "validation": found,
         "number_of_features": describe_number(selector, number),
-        "profiles": _describe_profiles(
-            selector, X if values is None else values, used_y, used_pairs, ids
-        )
-        if view
-        else None,
+        "profiles": _describe_profiles(selector, values, used_y, used_pairs, ids) if view else None,
         "notes": [*doubts, *map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
@@ -395,8 +396,7 @@ def _notes(
         (n_unscored > 0, f"There is no score for {many(n_unscored, 'feature')}, ranked last."),
         (
             _chooses_by_score(selector) and _tied_at_the_cut(ranking),
-            "The last selected feature and the first one left out have the same score, so the "
-            "choice between them is arbitrary.",
+            TIED,
         ),
     ]
     return [sentence for holds, sentence in found if holds]

@@ -46,16 +46,19 @@ def plain_sentence(summary: Summary) -> str:
             because = "without labels or pairs nothing shows whether they suit a purpose"
         return f"Of {many(n_all, 'measured feature')} {those} came out first; {because}."
     right, chance = _of_100(estimate["value"]), _of_100(estimate["chance"])
+    doubt = "" if found is None or found["better_than_chance"] else ", which is no worse"
     if estimate["measure"] == "pair AUC":
         return (
             f"Of {many(n_all, 'measured feature')} {those} were chosen. In them, two samples that "
             f"you called unlike are farther apart than two that you called alike {right} times of "
-            f"100, tested on pairs that had no part in the choice; chance would give {chance}."
+            f"100, tested on pairs that had no part in the choice; chance would give "
+            f"{chance}{doubt}."
         )
     return (
         f"Of {many(n_all, 'measured feature')} {those} were chosen. Someone who knows nothing else "
         f"about a new sample would name its class rightly {right} times of 100, as tested on "
-        f"samples that had no part in the choice; always naming the largest class gives {chance}."
+        f"samples that had no part in the choice; always naming the largest class gives "
+        f"{chance}{doubt}."
     )
 
 

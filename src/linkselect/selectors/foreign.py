@@ -10,7 +10,7 @@ from sklearn.base import clone
 from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.given import Given
 from linkselect.selectors.ranking import Ranking, best_first, count_features
-from linkselect.selectors.selector import Track
+from linkselect.selectors.selector import RankingSelector, Track
 from linkselect.selectors.wrapper import Wrapper, arguments_of
 
 __all__ = ["Ranked", "with_number"]
@@ -57,6 +57,9 @@ class Ranked(Wrapper):
     ) -> None:
         self.estimator = estimator
         self.n_features_to_select = n_features_to_select
+
+    def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
+        RankingSelector._warn(self, scores, constant)
 
     def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         n_features = X.shape[1]

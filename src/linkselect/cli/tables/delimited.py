@@ -176,6 +176,11 @@ def _read_transposed(
     """Read a table whose lines are features: the first value of each is its name."""
     if layout.numbered:
         raise UsageError("--transpose needs names in the first line; leave --no-header out.")
+    if how.label in layout.names[1:]:
+        raise InputError(
+            f"{budget.source}: {shown(how.label)} is the name of a column, so rows are samples "
+            "already. Leave --transpose out."
+        )
     columns: list[list[str]] = []
     with open_values() as stream:
         lines = io.TextIOWrapper(stream, encoding=how.encoding, newline="")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
+import zlib
 from collections.abc import Sequence
 from datetime import date, datetime
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,11 @@ from linkselect.messages import many
 
 __all__ = ["read_excel"]
 
+# What a damaged file raises on the way; RuntimeError if it is locked by a password.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
+# The bytes of a cell, filled or not, while a sheet is read.
+_CELL = 32
+
 
 def read_excel(path: Path, how: Reading, budget: Budget) -> Table:
     """Read the first sheet, or the one that `how.array` names; its first full row has names."""
@@ -26,22 +34,42 @@ def read_excel(path: Path, how: Reading, budget: Budget) -> Table:
             f"{path.name}: Excel files need one more package: pip install 'linkselect[excel]'. Or "
             "save the table as CSV."
         ) from error
-    _check_size(path, budget)
     try:
+        _check_size(path, budget)
         with calamine.CalamineWorkbook.from_path(str(path)) as book:
             name, notes = _sheet(book.sheet_names, how, path.name)
             rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
-    except (calamine.CalamineError, OSError, ValueError) as error:
-        why = str(error).splitlines()[0]
+    except (calamine.CalamineError, *_DAMAGED) as error:
+        why = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(f"{path.name} is not a readable spreadsheet: {why}") from error
     return _from_rows(rows, how, budget, name, notes)
 
 
 def _check_size(path: Path, budget: Budget) -> None:
-    """Refuse a file that unpacks to more than may be used."""
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            budget.check_bytes(sum(info.file_size for info in archive.infolist()), "the file")
+    """Refuse a file that unpacks to more than may be used, or whose cells lie too far apart."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        budget.check_bytes(sum(info.file_size for info in archive.infolist()), "the file")
+        for name in archive.namelist():
+            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                budget.check(*_extent(archive.read(name)), _CELL)
+
+
+def _extent(sheet: bytes) -> tuple[int, int]:
+    """Return the largest row and column that a sheet names; those between take memory, too.
+
+    Examples
+    --------
+    >>> _extent(b'<row r="1"><c r="A1"/></row><row r="30"><c r="A30"/><c r="AB30"/></row>')
+    (30, 28)
+    """
+    last = [row.rpartition(b' r="')[2] for row in sheet.split(b"</row>")[:-1]]
+    places = [found for cell in last if (found := re.match(rb"([A-Z]{0,3})(\d{1,7})\"", cell))]
+    columns = (
+        reduce(lambda number, letter: 26 * number + letter - 64, one[1], 0) for one in places
+    )
+    return max((int(one[2]) for one in places), default=0), max(columns, default=0)
 
 
 def _sheet(names: Sequence[str], how: Reading, source: str) -> tuple[str, list[str]]:
@@ -83,7 +111,9 @@ def _from_rows(
     columns = list(zip(*cells[1:], strict=True))
     # Formatted cells at the right edge are no columns.
     kept = [i for i, name in enumerate(names) if name or any(one is not None for one in columns[i])]
-    return from_columns([names[i] for i in kept], [columns[i] for i in kept], how, budget, notes)
+    first_row = 1 if how.transpose else first + 2 - how.no_header
+    names, columns = [names[i] for i in kept], [columns[i] for i in kept]
+    return from_columns(names, columns, how, budget, notes, first_row)
 
 
 def _cell(value: Any) -> Any:

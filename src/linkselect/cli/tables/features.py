@@ -50,6 +50,8 @@ class Parts:
         The values of these columns.
     missing : tuple of str
         What stands for a missing label.
+    first_row : int
+        What a message calls the first row.
     """
 
     numbers: NDArray[Any]
@@ -58,6 +60,7 @@ class Parts:
     labels: list[Any] | None = None
     ids: list[Any] | None = None
     missing: tuple[str, ...] = MISSING
+    first_row: int = 1
 
 
 def missing_marks(how: Reading, usual: tuple[str, ...] = MISSING) -> tuple[str, ...]:
@@ -103,6 +106,7 @@ def from_columns(
     how: Reading,
     budget: Budget,
     notes: Sequence[str] = (),
+    first_row: int = 1,
 ) -> Table:
     """Put a table together from the cells of each column: text, numbers, None if missing."""
     names, renamed = unique_names(names)
@@ -125,6 +129,7 @@ def from_columns(
         None if roles.label is None else list(columns[roles.label]),
         None if roles.ids is None else list(columns[roles.ids]),
         missing_marks(how),
+        first_row,
     )
     return assemble(parts, names, roles, how, budget.source, (*notes, *renamed))
 
@@ -165,7 +170,9 @@ def assemble(
     parts, more = _without_index(parts, names, source)
     said += more
     texts = [TextColumn(names[place], place, values) for place, values in parts.texts.items()]
-    kinds: dict[str, Kind] = {one.name: kind_of(one, source, how.decimal) for one in texts}
+    kinds: dict[str, Kind] = {
+        one.name: kind_of(one, source, how.decimal, parts.first_row) for one in texts
+    }
     added: dict[str, FloatArray] = {}
     encoded: dict[str, list[str]] = {}
     for column in texts:
@@ -193,7 +200,7 @@ def assemble(
         labels,
         None if parts.ids is None else make_ids(parts.ids, names[roles.ids or 0], source),
         source,
-        (*said, *note_on(other, encoded), *hints, *about_labels),
+        (*said, *note_on(other, encoded, how.id_column is not None), *hints, *about_labels),
         left_out,
     )
 

@@ -87,8 +87,11 @@ class TextColumn:
         return [value for value in self.values if value is not None]
 
 
-def kind_of(column: TextColumn, source: str, decimal: str = ".") -> Kind:
-    """Tell what a column holds; refuse one of numbers with a value that is none."""
+def kind_of(column: TextColumn, source: str, decimal: str = ".", first_row: int = 1) -> Kind:
+    """Tell what a column holds; refuse one of numbers with a value that is none.
+
+    `first_row` is what a message calls the first value: in a spreadsheet not row 1.
+    """
     known = column.known
     distinct = set(known)
     if not column.values:
@@ -99,7 +102,7 @@ def kind_of(column: TextColumn, source: str, decimal: str = ".") -> Kind:
     n_odd = sum(value in odd for value in known)
     like_numbers = {value for value in odd if _GROUPED.fullmatch(value) or _COMMA.fullmatch(value)}
     if 2 * (n_odd - sum(value in like_numbers for value in known)) <= len(known):
-        raise _mixed(column, odd, source, decimal)
+        raise _mixed(column, odd, source, decimal, first_row)
     if len({value.strip().casefold() for value in distinct} - _YES - _NO) == 0:
         return "yes and no"
     if _date_formats(distinct):
@@ -112,10 +115,13 @@ def _is_number(value: str, decimal: str) -> bool:
     return NUMBER.fullmatch(plain) is not None
 
 
-def _mixed(column: TextColumn, odd: Collection[str], source: str, decimal: str) -> MixedColumnError:
+def _mixed(
+    column: TextColumn, odd: Collection[str], source: str, decimal: str, first_row: int
+) -> MixedColumnError:
     row, value = next((i, value) for i, value in enumerate(column.values) if value in odd)
     return MixedColumnError(
-        f"{source}, row {row + 1}: {what_is_odd(column.name, value or '', decimal)}", column.place
+        f"{source}, row {first_row + row}: {what_is_odd(column.name, value or '', decimal)}",
+        column.place,
     )
 
 
@@ -222,7 +228,9 @@ def _all_same(values: list[FloatArray]) -> bool:
 # -- what to say -----------------------------------------------------------------------------
 
 
-def note_on(kinds: dict[str, Kind], encoded: dict[str, list[str]]) -> list[str]:
+def note_on(
+    kinds: dict[str, Kind], encoded: dict[str, list[str]], has_ids: bool = False
+) -> list[str]:
     """Say in one note what was left out, and in one what was encoded.
 
     Parameters
@@ -231,6 +239,8 @@ def note_on(kinds: dict[str, Kind], encoded: dict[str, list[str]]) -> list[str]:
         The columns that are no numbers, and what they are.
     encoded : dict of str to list of str
         The columns that each of these became; empty without --encode.
+    has_ids : bool
+        Whether another column holds the ids.
     """
     left = {name: kind for name, kind in kinds.items() if name not in encoded}
     notes = []
@@ -238,13 +248,13 @@ def note_on(kinds: dict[str, Kind], encoded: dict[str, list[str]]) -> list[str]:
         became = [_became(name, kinds[name], new) for name, new in encoded.items()]
         notes.append(f"turned into numbers: {_listed(became)}.")
     if left:
-        way = _way_to_use(left, tried=bool(encoded))
+        way = _way_to_use(left, bool(encoded), has_ids)
         some = "1 column that holds" if len(left) == 1 else f"{len(left)} columns that hold"
-        notes.append(f"left out {some} no numbers: {_by_kind(left)}. {way}")
+        notes.append(f"left out {some} no numbers: {_by_kind(left)}. {way}".rstrip())
     return notes
 
 
-def _way_to_use(left: dict[str, Kind], tried: bool) -> str:
+def _way_to_use(left: dict[str, Kind], tried: bool, has_ids: bool) -> str:
     kinds = set(left.values())
     ways = []
     if not tried and kinds & {"text", "dates", "yes and no"}:
@@ -257,7 +267,7 @@ def _way_to_use(left: dict[str, Kind], tried: bool) -> str:
             f"Text needs 2 to {MOST_VALUES} different values, and dates one clear order of day "
             "and month, such as 2024-12-31."
         )
-    if _ONE_EACH in kinds:
+    if _ONE_EACH in kinds and not has_ids:
         name = next(name for name, kind in left.items() if kind == _ONE_EACH)
         ways.append(f"--id-column {shown(name)} uses it as ids.")
     return " ".join(ways)

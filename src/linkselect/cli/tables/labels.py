@@ -43,7 +43,10 @@ def make_labels(
     labels = np.array([None if text in marks else text for text in texts], dtype=object)
     known = [label for label in labels if label is not None]
     if not known:
-        raise InputError(f"{source}: the label column {shown(how.label)} is empty.")
+        raise InputError(
+            f"{source}: the label column {shown(how.label)} is empty. Name another by --label, or "
+            "leave --label out to rank without labels."
+        )
     notes = _about_missing(texts, marks, how)
     if how.bins is not None and how.bins != "all":
         return _cut(labels, how.bins, how.label, source), notes

@@ -58,7 +58,7 @@ const csv = (rows) => {
 
 for (const button of document.querySelectorAll("[data-save-picture]")) {
   button.addEventListener("click", () => {
-    const colours = JSON.parse(document.getElementById("picture-colours").textContent);
+    const colours = JSON.parse(document.documentElement.dataset.colours);
     const picture = button.closest("figure").querySelector("svg").cloneNode(true);
     const [, , width, height] = picture.getAttribute("viewBox").split(" ");
     picture.removeAttribute("style");

@@ -1,0 +1,108 @@
+"""Figures for a paper: their size, their letters, and what they say."""
+
+import re
+
+import numpy as np
+import pytest
+
+from linkselect import FisherScore, LaplacianScore, VarianceScore
+from linkselect.evaluation import choose_number, compare
+from linkselect.report import comparison_figure, ranking_figure, summarize
+from linkselect.report.figures import comparison_caption, figure_caption
+from reports import paired_summary, strange_summary, wine
+
+mpl = pytest.importorskip("matplotlib")
+
+from linkselect.plot.paper import paper_style, save_figure  # noqa: E402
+
+
+def chosen_summary():
+    X, y = wine()
+    selector = FisherScore(4).fit(X, y)
+    return summarize(selector, X, y, number=choose_number(selector, X, y), view=False)
+
+
+def wine_comparison():
+    X, y = wine()
+    methods = {
+        "fisher": FisherScore(),
+        "laplacian": LaplacianScore(),
+        "$variance_2": VarianceScore(),
+    }
+    return compare(methods, X.to_numpy(), y.to_numpy(), n_splits=2)
+
+
+def save(figure, folder, kind):
+    path = folder / f"figure.{kind}"
+    with paper_style():
+        save_figure(figure, path, kind, "A caption")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(("width", "inches"), [("single", 3.5), ("double", 7.2)])
+@pytest.mark.parametrize("summary", [paired_summary, strange_summary, chosen_summary])
+def test_a_ranking_in_a_column_or_two(width, inches, summary, tmp_path):
+    found = summary()
+    figure = ranking_figure(found, width)
+    assert figure.get_figwidth() == inches
+    assert figure.get_figheight() < 9.5, "a page has no more room"
+    assert len(figure.axes) == (1 if summary is strange_summary else 2)
+    save(figure, tmp_path, "png")
+    sizes = {text.get_fontsize() for ax in figure.axes for text in ax.get_yticklabels()}
+    assert sizes == {8}
+
+
+def test_the_caption_says_by_which_rule():
+    found = chosen_summary()
+    text = figure_caption(found)
+    assert found["number_of_features"]["reason"] in text
+    written = ranking_figure(found)._supxlabel.get_text()
+    assert written.replace("\n", " ") == text
+    assert "n_features_to_select" in figure_caption(strange_summary())
+
+
+def test_letters_stay_letters(tmp_path):
+    figure = ranking_figure(strange_summary())
+    svg = save(figure, tmp_path, "svg").decode()
+    assert "&lt;script&gt;" in svg
+    assert "<text" in svg
+    pdf = save(figure, tmp_path, "pdf")
+    assert b"/FontFile2" in pdf
+    assert b"/Type3" not in pdf
+
+
+@pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
+def test_the_same_figure_is_the_same_file(kind, tmp_path):
+    first, again = (save(ranking_figure(chosen_summary()), tmp_path, kind) for _ in range(2))
+    assert first == again
+    assert not re.search(rb"202\d-", first)
+
+
+def test_the_style_of_the_session_does_not_matter(tmp_path):
+    plain = save(ranking_figure(chosen_summary()), tmp_path, "svg")
+    with mpl.rc_context({"font.size": 30, "axes.facecolor": "red"}):
+        assert save(ranking_figure(chosen_summary()), tmp_path, "svg") == plain
+
+
+def test_the_curve_marks_the_number():
+    found = chosen_summary()
+    found["method"]["n_selected"] = 5
+    curve = ranking_figure(found).axes[1]
+    assert curve.get_xscale() == "log"
+    assert [text.get_text() for text in curve.texts] == ["5 kept"]
+    assert 5 in np.ravel([line.get_xdata() for line in curve.lines if len(line.get_xdata()) == 2])
+
+
+@pytest.mark.parametrize("width", ["single", "double"])
+def test_a_comparison(width, tmp_path):
+    found = wine_comparison()
+    figure = comparison_figure(found, width)
+    curves, agreement = figure.axes
+    names = [text.get_text() for text in curves.get_legend().get_texts()]
+    assert names == ["fisher", "laplacian", "$variance_2", "random choice"]
+    assert len(agreement.images) == 1
+    save(figure, tmp_path, "pdf")
+    # The legend stands below the curves, not over them.
+    figure.canvas.draw()
+    assert curves.get_legend().get_window_extent().y1 < curves.get_window_extent().y0
+    assert "mean over 2 runs" in comparison_caption(found)
