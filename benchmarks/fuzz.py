@@ -42,9 +42,9 @@ ROOM = 600 << 20
 def command_for(kind, path, folder):
     """Return the arguments of the command that reads such a file."""
     if kind.startswith("pairs"):
-        return ["rank", str(folder / "good.csv"), "--drop", "class", "--id-column", "id"] + [
-            *("--pairs", str(path), "--method", "constraint", "--no-validate")
-        ]
+        good = str(folder / "good.csv")
+        options = ["--drop", "class", "--id-column", "id", "--method", "constraint"]
+        return ["rank", good, "--pairs", str(path), *options, "--no-validate"]
     label = {".npy": "0", ".svm": "y"}.get(kind, "class")
     options = ["--label", label, "--method", "fisher", "--no-validate", "--out"]
     if kind not in (".npy", ".mat", ".arff", ".svm"):
@@ -111,7 +111,7 @@ def judge(code, text):
 
 def try_one(kind, seed, folder):
     """Feed one mutated file to the command; return a line of the state."""
-    good, content = mutated(kind, seed)
+    content = mutated(kind, seed)[1]
     name = kind if kind.startswith("pairs") else f"t{kind}"
     path = folder / name
     path.write_bytes(content)
@@ -138,7 +138,7 @@ def prepare(folder):
         path.write_bytes(good)
         from linkselect.cli import run
 
-        with open(os.devnull, "w") as nowhere:
+        with Path(os.devnull).open("w") as nowhere:
             streams = sys.stdout, sys.stderr
             sys.stdout = sys.stderr = nowhere
             code = run(command_for(kind, path, folder))
@@ -203,7 +203,7 @@ def main():
     if options.fresh:
         STATE.unlink(missing_ok=True)
     if options.trial:
-        with open(os.devnull, "w") as nowhere:
+        with Path(os.devnull).open("w") as nowhere:
             done = go_on([], options.files, options.minutes, nowhere)
     else:
         with STATE.open("a") as state:

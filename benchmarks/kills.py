@@ -27,10 +27,10 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests")]
 
 import numpy as np  # noqa: E402
-from fuzz import judge, run_apart  # noqa: E402
-from mutated_files import _flip, _number  # noqa: E402
 
+from fuzz import judge, run_apart  # noqa: E402
 from linkselect.files import written_whole  # noqa: E402
+from mutated_files import _flip, _number  # noqa: E402
 
 STATE = Path(__file__).with_suffix(".jsonl")
 PAGE = ROOT / "docs" / "reliability.md"
