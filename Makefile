@@ -4,7 +4,7 @@ BIN := .venv/bin
 JOBS ?= auto
 MINUTES ?= 30
 
-.PHONY: help demo test lint types unit versions thorough bench docs dist clean
+.PHONY: help demo test lint types unit versions thorough fuzz kills bench docs dist clean
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -36,6 +36,13 @@ versions: .venv/ready  ## run the README with the oldest and the newest dependen
 # Goes on where it ended; the table goes into docs/verification.md.
 thorough: .venv/ready  ## compare every selector with its definition, for MINUTES=30
 	$(BIN)/python benchmarks/thorough.py --minutes $(MINUTES)
+
+# Both go on where they ended; the counts go into docs/reliability.md.
+fuzz: .venv/ready  ## feed mutated files of every format to the command line, for MINUTES=30
+	$(BIN)/python benchmarks/fuzz.py --minutes $(MINUTES)
+
+kills: .venv/ready  ## kill processes at random moments, and damage what they stored
+	$(BIN)/python benchmarks/kills.py --minutes $(MINUTES)
 
 # Goes on where it was stopped; for a trial: make bench BENCH="--quick --tasks relieff".
 bench: .bench-venv/ready  ## measure speed and memory beside all alternatives; writes benchmarks/RESULTS.md

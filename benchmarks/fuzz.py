@@ -1,0 +1,220 @@
+"""Feed mutated files of every format to the command line, each in a process of its own.
+
+`python benchmarks/fuzz.py --files 10000 --minutes 30` goes on where the last run ended. A file
+fails if the command crashes, prints a traceback or speaks of a fault of its own, takes more than
+20 seconds, or more memory than it was allowed. What failed is kept in `benchmarks/fuzz_found`, to
+become a test; counts and seeds go between the marks of `docs/reliability.md`.
+
+Processes are forked from one that has imported everything, since starting Python takes longer
+than reading a file.
+"""
+
+import argparse
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+# Threads of linear algebra do not survive a fork.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from mutated_files import KINDS, delimited, mutated, table  # noqa: E402
+
+STATE = Path(__file__).with_suffix(".jsonl")
+FOUND = Path(__file__).parent / "fuzz_found"
+PAGE = ROOT / "docs" / "reliability.md"
+START, END = "<!-- fuzz: start -->", "<!-- fuzz: end -->"
+SECONDS = 20
+# What the command may use for the table, and what it may take in all above the start.
+MAX_MEMORY = "200MB"
+ROOM = 600 << 20
+
+
+def command_for(kind, path, folder):
+    """Return the arguments of the command that reads such a file."""
+    if kind.startswith("pairs"):
+        good = str(folder / "good.csv")
+        options = ["--drop", "class", "--id-column", "id", "--method", "constraint"]
+        return ["rank", good, "--pairs", str(path), *options, "--no-validate"]
+    label = {".npy": "0", ".svm": "y"}.get(kind, "class")
+    options = ["--label", label, "--method", "fisher", "--no-validate", "--out"]
+    if kind not in (".npy", ".mat", ".arff", ".svm"):
+        options = ["--id-column", "id", *options]
+    return ["rank", str(path), *options, str(folder / "ranking.csv"), "--max-memory", MAX_MEMORY]
+
+
+def run_apart(arguments, log, room=ROOM, seconds=SECONDS):
+    """Run a command in a process of its own; return how it ended, and the most memory it took."""
+    pid = os.fork()
+    if pid == 0:
+        _as_child(arguments, log, room)
+    give_up = time.monotonic() + seconds
+    while True:
+        ended, status, usage = os.wait4(pid, os.WNOHANG)
+        if ended:
+            break
+        if time.monotonic() > give_up:
+            os.kill(pid, signal.SIGKILL)
+            _, status, usage = os.wait4(pid, 0)
+            return "hangs", usage.ru_maxrss << 10
+        time.sleep(0.002)
+    code = os.waitstatus_to_exitcode(status)
+    return code, usage.ru_maxrss << 10
+
+
+def _as_child(arguments, log, room):
+    file = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    size = _data_size() + room
+    resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    code = 99
+    try:
+        from linkselect.cli import run
+
+        code = run(arguments)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def _data_size():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if "VmData" in line)
+
+
+def judge(code, text):
+    """Return what is wrong with how a command ended; empty if nothing is."""
+    if code == "hangs":
+        return "did not end in time"
+    if code not in (0, 1, 2):
+        return f"ended with {code}"
+    if "Traceback" in text:
+        return "printed a traceback"
+    if "fault of linkselect" in text:
+        return "spoke of a fault"
+    if code and not text.strip():
+        return "failed without a word"
+    return ""
+
+
+def try_one(kind, seed, folder):
+    """Feed one mutated file to the command; return a line of the state."""
+    content = mutated(kind, seed)[1]
+    name = kind if kind.startswith("pairs") else f"t{kind}"
+    path = folder / name
+    path.write_bytes(content)
+    log = folder / "log"
+    code, memory = run_apart(command_for(kind, path, folder), log)
+    text = log.read_text(errors="replace")
+    wrong = judge(code, text)
+    if wrong:
+        FOUND.mkdir(exist_ok=True)
+        (FOUND / f"{seed}-{name}").write_bytes(content)
+        (FOUND / f"{seed}-{name}.log").write_text(f"{wrong}\n{text}")
+    outcome = wrong or {0: "ranked", 1: "refused", 2: "refused"}[code]
+    return {"kind": kind, "seed": seed, "outcome": outcome, "memory": memory}
+
+
+def prepare(folder):
+    """Import what the command needs, and make the table that pairs belong to."""
+    import numpy as np
+
+    (folder / "good.csv").write_bytes(delimited(table(np.random.default_rng(0))))
+    for kind in KINDS:  # what is imported on the way stays
+        good = mutated(kind, 0)[0]
+        path = folder / (kind if kind.startswith("pairs") else f"t{kind}")
+        path.write_bytes(good)
+        from linkselect.cli import run
+
+        with Path(os.devnull).open("w") as nowhere:
+            streams = sys.stdout, sys.stderr
+            sys.stdout = sys.stderr = nowhere
+            code = run(command_for(kind, path, folder))
+            sys.stdout, sys.stderr = streams
+        if code:
+            raise SystemExit(f"The good {kind} is not ranked either.")
+
+
+def read_state():
+    if not STATE.exists():
+        return []
+    return [json.loads(line) for line in STATE.read_text().splitlines()]
+
+
+def go_on(done, n_files, minutes, state):
+    """Try files until there are so many, or the time is over; add a line for each to the state."""
+    end = time.monotonic() + 60 * minutes
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder)
+        seed = len(done) // len(KINDS)
+        while len(done) < n_files and time.monotonic() < end:
+            for kind in KINDS:
+                line = try_one(kind, seed, folder)
+                done.append(line)
+                state.write(json.dumps(line) + "\n")
+                state.flush()
+            seed += 1
+    return done
+
+
+def write_page(done):
+    """Write the counts of each kind into the page."""
+    lines = ["| format | files | ranked | refused | failed |", "|---|---|---|---|---|"]
+    for kind in KINDS:
+        counts = Counter(line["outcome"] for line in done if line["kind"] == kind)
+        failed = counts.total() - counts["ranked"] - counts["refused"]
+        row = (kind, counts.total(), counts["ranked"], counts["refused"], failed)
+        lines.append(f"| {' | '.join(map(str, row))} |")
+    most = max((line["memory"] for line in done), default=0) >> 20
+    said = (
+        f"{len(done):,} files, seeds 0 to {max((line['seed'] for line in done), default=0):,}; "
+        f"{sum(is_failure(line) for line in done)} failed. No process held more than {most} MB, "
+        "Python and libraries included."
+    )
+    before, rest = PAGE.read_text().split(START)
+    table_text = "\n".join(lines)
+    PAGE.write_text(f"{before}{START}\n{said}\n\n{table_text}\n{END}{rest.split(END)[1]}")
+
+
+def is_failure(line):
+    return line["outcome"] not in ("ranked", "refused")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--fresh", action="store_true", help="forget what was tried before")
+    parser.add_argument("--trial", action="store_true", help="begin at 0, and write nothing down")
+    options = parser.parse_args()
+    if options.fresh:
+        STATE.unlink(missing_ok=True)
+    if options.trial:
+        with Path(os.devnull).open("w") as nowhere:
+            done = go_on([], options.files, options.minutes, nowhere)
+    else:
+        with STATE.open("a") as state:
+            done = go_on(read_state(), options.files, options.minutes, state)
+        write_page(done)
+    failed = [line for line in done if is_failure(line)]
+    for line in failed[:20]:
+        print(line)
+    print(f"{len(done)} files, {len(failed)} failed")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""Kill processes at random moments, and damage what they stored: nothing finished may be lost.
+
+`python benchmarks/kills.py --data-dir ../shared/data` does three things, each with a seed:
+kills `linkselect reproduce` and looks whether every result that was stored before is still there,
+and whether the finished table is that of a run nobody disturbed; kills a process that writes a file
+again and again, and looks whether the file is whole; and damages the stored results, after which
+`reproduce` must make the same table, or say what is wrong. The counts go between the marks of
+`docs/reliability.md`.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests")]
+
+import numpy as np  # noqa: E402
+
+from fuzz import judge, run_apart  # noqa: E402
+from linkselect.files import written_whole  # noqa: E402
+from mutated_files import _flip, _number  # noqa: E402
+
+STATE = Path(__file__).with_suffix(".jsonl")
+PAGE = ROOT / "docs" / "reliability.md"
+START, END = "<!-- kills: start -->", "<!-- kills: end -->"
+PAPER, TABLE, RUNS = "constraint-score-2008", "2", "10"
+SIZE = 200_000
+# Bytes and seconds of a reproduction, which is real work.
+LIMITS = (4 << 30, 300)
+UPDATES = [
+    "result = NULL",
+    "result = 'other'",
+    """result = '{"values": [1]}'""",
+    "result = x'ff00'",
+    "seconds = NULL",
+    "seconds = 'long'",
+    "key = 'another'",
+    "protocol = 'another'",
+    "paper = NULL",
+    "checksum = ''",
+]
+
+
+def reproduce(data_dir, folder):
+    return [
+        *("reproduce", PAPER, "--table", TABLE, "--runs", RUNS, "--jobs", "1"),
+        *("--data-dir", str(data_dir), "--out", str(folder)),
+    ]
+
+
+def rows_of(folder):
+    """Return what is stored, by key."""
+    store = folder / "results.sqlite"
+    if not store.exists():
+        return {}
+    with closing(sqlite3.connect(store)) as connection:
+        try:
+            found = connection.execute("SELECT key, result FROM results").fetchall()
+        except sqlite3.OperationalError:  # killed before the table was made
+            return {}
+    return dict(found)
+
+
+def killed(work, seconds):
+    """Run something in a process, and kill it after so long; return whether it was still at it."""
+    pid = os.fork()
+    if pid == 0:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        try:
+            work()
+        finally:
+            os._exit(0)
+    time.sleep(seconds)
+    ended, _ = os.waitpid(pid, os.WNOHANG)
+    if ended:
+        return False
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return True
+
+
+class Kills:
+    """A folder that is worked on and killed again and again."""
+
+    def __init__(self, data_dir, scratch):
+        self.data_dir, self.scratch = data_dir, scratch
+        self.right = scratch / "right"
+        code, _ = run_apart(reproduce(data_dir, self.right), scratch / "log", *LIMITS)
+        if code:
+            raise SystemExit((scratch / "log").read_text())
+        self.table = (self.right / f"table-{TABLE}.csv").read_bytes()
+        self.rows = {key: json.loads(text) for key, text in rows_of(self.right).items()}
+
+    def reproduction(self, seed):
+        """Kill a reproduction up to five times, then let it finish."""
+        rng = random.Random(seed)
+        folder = self.scratch / "killed"
+        shutil.rmtree(folder, ignore_errors=True)
+        before, n_kills = {}, 0
+        for _ in range(5):
+            from linkselect.cli import run
+
+            n_kills += killed(lambda: run(reproduce(self.data_dir, folder)), rng.uniform(0.05, 1.5))
+            after = rows_of(folder)
+            if any(after.get(key) != text for key, text in before.items()):
+                return "lost a result", n_kills
+            before = after
+        code, _ = run_apart(reproduce(self.data_dir, folder), self.scratch / "log", *LIMITS)
+        wrong = judge(code, (self.scratch / "log").read_text(errors="replace"))
+        if wrong or code:
+            return wrong or "did not go on", n_kills
+        same = (folder / f"table-{TABLE}.csv").read_bytes() == self.table
+        return ("whole" if same else "another table"), n_kills
+
+    def file(self, seed):
+        """Kill a process that writes a file again and again."""
+        path = self.scratch / "file.csv"
+
+        def write():
+            for version in range(1_000_000):
+                with written_whole(path) as part:
+                    part.write_text(f"{version:09}\n" * (SIZE // 10))
+
+        n_kills = killed(write, random.Random(seed).uniform(0.001, 0.2))
+        lines = set(path.read_text().split("\n")) if path.exists() else set()
+        whole = not lines or (path.stat().st_size == SIZE and len(lines - {""}) == 1)
+        for left in self.scratch.glob(".file.*"):
+            left.unlink()
+        return ("whole" if whole else "a part"), n_kills
+
+    def store(self, seed):
+        """Damage what is stored, and reproduce the table from it."""
+        rng = np.random.default_rng(seed)
+        folder = self.scratch / "damaged"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.right, folder)
+        (folder / f"table-{TABLE}.csv").unlink()
+        store = folder / "results.sqlite"
+        if seed % 2:
+            update = UPDATES[seed // 2 % len(UPDATES)]
+            with closing(sqlite3.connect(store)) as connection, connection:
+                connection.execute(
+                    f"UPDATE OR IGNORE results SET {update} WHERE rowid % 7 = ?", (seed % 7,)
+                )
+        else:
+            change = _flip if rng.random() < 0.5 else _number
+            content = bytearray(store.read_bytes())
+            if rng.random() < 0.2:
+                content = content[: int(rng.integers(len(content)))]
+            store.write_bytes(change(content, rng) if content else b"")
+        code, _ = run_apart(reproduce(self.data_dir, folder), self.scratch / "log", *LIMITS)
+        wrong = judge(code, (self.scratch / "log").read_text(errors="replace"))
+        if wrong:
+            return wrong, 0
+        if code:
+            return "refused", 0
+        same = (folder / f"table-{TABLE}.csv").read_bytes() == self.table
+        return ("same table" if same else "another table"), 0
+
+
+GOOD = {"whole", "refused", "same table"}
+WORDS = {
+    "reproduction": "`reproduce` was killed",
+    "file": "a process that writes a file was killed",
+    "store": "stored results were damaged",
+}
+
+
+def read_state():
+    return [json.loads(line) for line in STATE.read_text().splitlines()] if STATE.exists() else []
+
+
+def go_on(done, options):
+    end = time.monotonic() + 60 * options.minutes
+    wanted = {"file": options.files, "store": options.stores, "reproduction": options.runs}
+    with tempfile.TemporaryDirectory() as name, STATE.open("a") as state:
+        kills = Kills(options.data_dir, Path(name))
+        for what, count in wanted.items():
+            seeds = {line["seed"] for line in done if line["what"] == what}
+            for seed in range(count):
+                if seed in seeds or time.monotonic() > end:
+                    continue
+                outcome, n_kills = getattr(kills, what)(seed)
+                line = {"what": what, "seed": seed, "outcome": outcome, "kills": n_kills}
+                done.append(line)
+                state.write(json.dumps(line) + "\n")
+                state.flush()
+    return done
+
+
+def write_page(done):
+    lines = ["| what was done | times | kills | how it ended |", "|---|---|---|---|"]
+    for what, words in WORDS.items():
+        some = [line for line in done if line["what"] == what]
+        ends = Counter(line["outcome"] for line in some)
+        listed = ", ".join(f"{outcome}: {count}" for outcome, count in ends.most_common())
+        n_kills = sum(line["kills"] for line in some)
+        lines.append(f"| {words} | {len(some)} | {n_kills or ''} | {listed} |")
+    before, rest = PAGE.read_text().split(START)
+    table = "\n".join(lines)
+    PAGE.write_text(f"{before}{START}\nSeeds from 0.\n\n{table}\n{END}{rest.split(END)[1]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data-dir", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--runs", type=int, default=30, help="reproductions, five kills each")
+    parser.add_argument("--files", type=int, default=100)
+    parser.add_argument("--stores", type=int, default=100)
+    parser.add_argument("--minutes", type=float, default=30)
+    options = parser.parse_args()
+    done = go_on(read_state(), options)
+    write_page(done)
+    failed = [line for line in done if line["outcome"] not in GOOD]
+    for line in failed:
+        print(line)
+    print(f"{len(done)} trials, {len(failed)} failed")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
