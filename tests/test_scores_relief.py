@@ -100,6 +100,40 @@ def test_same_with_numba_without_and_on_any_number_of_threads(monkeypatch):
     assert_array_equal(ls.ReliefF(discrete=discrete, n_jobs=2).fit(X, y).scores_, expected)
 
 
+@pytest.mark.parametrize("side", [30, 128, 299])
+@pytest.mark.parametrize("n_neighbors", [1, 4])
+def test_each_half_of_the_distances_serves_both_ends(side, n_neighbors, monkeypatch):
+    pytest.importorskip("numba")
+    X, y, discrete = mixed_problem()
+    y[y == 2] = 2 * (np.arange(np.count_nonzero(y == 2)) < 3)  # a class of three samples
+    X[:, 1] = np.round(X[:, 1])
+
+    def scores(n_jobs):
+        selector = ls.ReliefF(n_neighbors=n_neighbors, discrete=discrete, n_jobs=n_jobs)
+        return selector.fit(X, y).scores_
+
+    expected = scores(1)
+    monkeypatch.setattr(relief, "COMPARISONS_WORTH_COMPILING", 0)
+    monkeypatch.setattr(relief, "TILE_SIDE", side)
+    monkeypatch.setattr(relief, "_by_rows", None)
+    for n_jobs in (1, 3):
+        assert_array_equal(scores(n_jobs), expected)
+
+
+def test_too_many_ties_for_halves_are_left_to_rows(monkeypatch):
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 2, (400, 2)).astype(float), rng.integers(0, 2, 400)
+    expected = ls.ReliefF().fit(X, y).scores_
+    monkeypatch.setattr(relief, "COMPARISONS_WORTH_COMPILING", 0)
+    by_halves, results = relief._by_halves, []
+    monkeypatch.setattr(
+        relief, "_by_halves", lambda *given: results.append(by_halves(*given)) or results[-1]
+    )
+    assert_array_equal(ls.ReliefF().fit(X, y).scores_, expected)
+    assert results == [None]
+
+
 def test_without_numba_scipy_gives_the_same(monkeypatch):
     X, y, discrete = mixed_problem()
     expected = ls.ReliefF(discrete=discrete).fit(X, y).scores_

@@ -134,6 +134,8 @@ TASKS = {
                 "ReliefF",
                 same_scores(1e-4),
                 how="after it has compiled; it has float32",
+                ahead="it goes by float32 distances, of which linkselect decides the close ones "
+                "again in float64",
             ),
         ),
         warm=(1300, 100),

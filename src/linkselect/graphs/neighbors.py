@@ -18,7 +18,7 @@ from linkselect.graphs.distances import Products, pair_distances, products, row_
 from linkselect.graphs.kinds import Edges
 from linkselect.messages import GuidedValueError
 
-__all__ = ["ball_edges", "join_edges", "nearest", "nearest_edges"]
+__all__ = ["Bounds", "ball_edges", "even_parts", "join_edges", "nearest", "nearest_edges"]
 
 Found = tuple[IntArray, IntArray, FloatArray]
 
@@ -123,7 +123,7 @@ def nearest(
     return _joined([part for part in found if part is not None])
 
 
-class _Bounds:
+class Bounds:
     """The smallest upper bounds of each sample's distances to others that are known so far.
 
     Threads replace the bounds of a sample without a lock. That is harmless: the j-th of them is
@@ -174,7 +174,7 @@ def _mutual_candidates(
     n_samples = len(rows.norms)
     n_neighbors = max(1, min(n_neighbors, n_samples - 1))
     upper = replace(rows, norms=rows.norms + rows.errors)
-    bounds = _Bounds(n_samples, n_neighbors)
+    bounds = Bounds(n_samples, n_neighbors)
     overfull = threading.Event()
 
     def within_reach(tile: NDArray[Any], own: slice, other: slice, axis: int) -> Found:
@@ -211,7 +211,7 @@ def _mutual_candidates(
 
     # A tile of samples with themselves gives all of them some reach. After that the other tiles
     # need no search for the smallest entries, which would take as long as the products.
-    parts = _even_parts(n_samples, isqrt(MUTUAL_TILE_SIZE), n_neighbors + 1)
+    parts = even_parts(n_samples, isqrt(MUTUAL_TILE_SIZE), n_neighbors + 1)
     tiles = map_threads(work, [(part, part) for part in parts], n_jobs)
     tiles += map_threads(work, combinations(parts, 2), n_jobs)
     if overfull.is_set():
@@ -224,7 +224,7 @@ def _mutual_candidates(
     return left[by_left], right[by_left]
 
 
-def _even_parts(total: int, size: int, least: int) -> list[slice]:
+def even_parts(total: int, size: int, least: int) -> list[slice]:
     """Cut `range(total)` into pieces of about the same size, none of them below `least`."""
     n_parts = max(1, min(-(-total // size), total // least))
     ends = [total * part // n_parts for part in range(n_parts + 1)]
