@@ -285,7 +285,9 @@ def simulated(options):
     with STORE.open("a") as store:
         for person, seed, name in product(options.persons, seeds, options.sets):
             missing = [one for one in options.methods if (one, person, seed, name) not in done]
-            for found in units_of(missing, person, name, seed) if missing else ():
+            if not missing:
+                continue
+            for found in units_of(missing, person, name, seed):
                 units.append(found)
                 store.write(json.dumps(found) + "\n")
             store.flush()

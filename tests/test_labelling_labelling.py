@@ -168,8 +168,21 @@ def test_the_live_ranking_is_the_constraint_scores(labelling):
     ranked = labelling.ranked()
     assert ranked.order.tolist() == expected.order_.tolist()
     assert ranked.best.tolist() == expected.order_[:3].tolist()
-    assert ranked.shares == pytest.approx(1 / (1 + expected.scores_[ranked.best]))
+    pairs = labelling.queries.pairs
+    must, cannot = (np.array(links) for links in (pairs.must, pairs.cannot))
+    a = np.square(X[must[:, 0]] - X[must[:, 1]]).mean(axis=0)
+    b = np.square(X[cannot[:, 0]] - X[cannot[:, 1]]).mean(axis=0)
+    assert ranked.shares == pytest.approx((b / (a + b))[ranked.best])
     assert labelling.ranked() is ranked, "made once for the same answers"
+
+
+def test_features_that_tell_nothing_have_half_a_share():
+    noise = np.random.default_rng(0).normal(size=(200, 1))
+    pairs = Pairs(must=[(i, i + 1) for i in range(40)], cannot=[(0, i) for i in range(60, 200)])
+    labelling = begun(X=noise, pairs=pairs)
+    (share,) = labelling.ranked().shares
+    assert share == pytest.approx(0.5, abs=0.1)
+    labelling.close()
 
 
 def test_all_answers_come_with_suspects_first(labelling):

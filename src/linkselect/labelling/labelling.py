@@ -247,7 +247,10 @@ class Labelling:
         order = best_first(scores, greater_is_better=False)
         best = order[: self.n_best]
         best = best[np.isfinite(scores[best])]
-        return Ranked(best, tuple((1.0 / (1.0 + scores[best])).tolist()), order)
+        # The score compares sums; means tell more, since there are more pairs of one kind.
+        pairs = self.queries.pairs
+        ratios = scores[best] * pairs.n_cannot / pairs.n_must
+        return Ranked(best, tuple((1.0 / (1.0 + ratios)).tolist()), order)
 
     def found(self) -> tuple[Found, bool]:
         """Return what the background knows, and whether it is at work."""
