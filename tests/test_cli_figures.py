@@ -16,7 +16,9 @@ def run(tmp_path, monkeypatch, capsys):
     write_iris(tmp_path)
 
     def call(command, *arguments):
-        code = run_command([command, "iris.csv", "--id-column", "id", "--label", "species", *arguments])
+        code = run_command(
+            [command, "iris.csv", "--id-column", "id", "--label", "species", *arguments]
+        )
         text, errors = capsys.readouterr()
         return code, text, errors
 
