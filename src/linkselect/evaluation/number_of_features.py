@@ -112,6 +112,9 @@ def choose_number(
     3. From pairs, from few labels or from nothing no such choice was better than a fixed number.
        It is half of the features, at most 300.
 
+    Rules 2 and 3 keep no feature that shares the worst score with others, as most features do in
+    sparse methods.
+
     Parameters
     ----------
     selector : fitted selector
@@ -163,7 +166,7 @@ def choose_number(
     ids = tuple(range(n_samples) if given.sample_ids is None else given.sample_ids)
     values = X if issparse(X) else np.asarray(X)
     folds = _Folds(selector, values, Given(y, pairs, ids), random_state, track)
-    found = _without_own(folds, n_features, n_labelled)
+    found = _without_worthless(selector, _without_own(folds, n_features, n_labelled))
     if number is None:
         return found
     doubt = f" The method's own optimum, {number:,} of {n_features:,}, tells too little."
@@ -180,6 +183,22 @@ def _without_own(folds: _Folds, n_features: int, n_labelled: int) -> NumberOfFea
     if kind == "pairs":
         return _by_pairs(folds, n_features)
     return _plain(n_features, "without labels no number can be shown to be better")
+
+
+def _without_worthless(selector: Any, found: NumberOfFeatures) -> NumberOfFeatures:
+    """Keep no feature that shares the worst score with others: nothing tells them apart.
+
+    Sparse methods give most features the score 0. If that leaves less than two, it is no reason.
+    """
+    if describe(selector).searches or not hasattr(selector, "scores_"):
+        return found
+    scores = np.asarray(selector.scores_, dtype=float)[np.asarray(selector.order_)]
+    scores = scores[~np.isnan(scores)]
+    n_better = int(np.count_nonzero(scores != scores[-1])) if scores.size else 0
+    if not 2 <= n_better < found.n_features or n_better == len(scores) - 1:
+        return found
+    why = f" Cut to {n_better:,}: all others have the score {scores[-1]:g}."
+    return replace(found, n_features=n_better, reason=found.reason + why)
 
 
 def _best_point(selector: Any, n_labelled: int) -> int:
