@@ -148,13 +148,14 @@ def choose_number(
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from linkselect import FisherScore
     >>> from linkselect.evaluation import choose_number
-    >>> X, y = load_digits(return_X_y=True)
-    >>> found = choose_number(FisherScore().fit(X[:300, 1:30], y[:300]), X[:300, 1:30], y[:300])
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    >>> found = choose_number(FisherScore().fit(X, y), X, y)
     >>> found.n_features, found.rule
-    (14, 'held-out accuracy')
+    (7, 'held-out accuracy')
     """
     check_is_fitted(selector)
     given = Given.read(X, y, pairs, sample_ids)
