@@ -137,6 +137,12 @@ GOOD = {
         "left out 3 columns that hold no numbers: 'who' (a different text in each row); "
         "'when' (dates); 'smokes' (yes and no). --encode uses dates",
     ),
+    "numbers with a unit": (
+        text("width,dose,height,kind\n1.5,5 mg,-2,a\n.25,7 mg,4,b\n3,,1000,a\n"),
+        KIND,
+        "left out 1 column that holds no numbers: 'dose' (numbers with a unit). Numbers are used "
+        "if they stand without their unit.",
+    ),
     "genes in rows": (
         text("name,p1,p2,p3\nwidth,1.5,.25,3\nheight,-2,4,1000\nkind,a,b,a\n"),
         {**KIND, "transpose": True},

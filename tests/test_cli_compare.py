@@ -271,7 +271,7 @@ def test_methods_with_parameters_and_of_scikit_learn(compare):
     assert found["methods"] == [
         "fisher",
         "SelectKBest",
-        rfe,
+        "RFE(estimator=DecisionTreeClassifier)",
         "relieff(n_neighbors=3)",
         "redundancy(estimator=laplacian)",
     ]

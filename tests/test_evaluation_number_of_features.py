@@ -119,6 +119,19 @@ def test_an_own_optimum_wins_if_it_is_sane():
     assert found.reason.endswith("The method's own optimum, 1 of 40, tells too little.")
 
 
+def test_features_that_share_the_worst_score_are_not_kept():
+    X, _ = informative(n_features=100)
+    selector = VarianceScore().fit(X)
+    selector.scores_ = np.where(selector.ranking_ <= 8, selector.scores_, 0.0)
+    found = choose_number(selector, X)
+    assert found.n_features == 8
+    assert found.reason.endswith("Cut to 8: all others have the score 0.")
+    selector.scores_ = np.where(selector.ranking_ <= 1, selector.scores_, 0.0)
+    assert choose_number(selector, X).n_features == 50, "one feature is no choice"
+    selector.scores_ = np.arange(100.0)[selector.ranking_ - 1] * -1
+    assert choose_number(selector, X).n_features == 50
+
+
 def test_one_more_hit_does_not_make_an_optimum():
     X, y = informative(n_samples=50, n_features=12, n_informative=3)
     selector = NearestNeighborSFS(6).fit(X, y)

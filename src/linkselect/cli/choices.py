@@ -126,7 +126,11 @@ def method_named(text: str) -> Choice:
         raise UsageError(f"{text!r}: the bracket is not closed. Write relieff(n_neighbors=3).")
     choice = _imported(name.strip()) if ":" in name else _known(name.strip())
     settings = tuple(parts_of(rest.removesuffix(")")))
-    return replace(choice, settings=settings, name=text.strip() if settings else choice.name)
+    if not settings:
+        return choice
+    # Without modules, which are long and say little.
+    typed = re.sub(r"[\w.]+:(?=\w)", "", ", ".join(settings))
+    return replace(choice, settings=settings, name=f"{choice.name}({typed})")
 
 
 def _known(name: str) -> Choice:

@@ -114,6 +114,9 @@ def choose_number(
     3. From pairs, from few labels or from nothing no such choice was better than a fixed number.
        It is half of the features, at most 300.
 
+    Rules 2 and 3 keep no feature that shares the worst score with others, as most features do in
+    sparse methods.
+
     Parameters
     ----------
     selector : fitted selector
@@ -147,13 +150,14 @@ def choose_number(
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from linkselect import FisherScore
     >>> from linkselect.evaluation import choose_number
-    >>> X, y = load_digits(return_X_y=True)
-    >>> found = choose_number(FisherScore().fit(X[:300, 1:30], y[:300]), X[:300, 1:30], y[:300])
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    >>> found = choose_number(FisherScore().fit(X, y), X, y)
     >>> found.n_features, found.rule
-    (14, 'held-out accuracy')
+    (7, 'held-out accuracy')
     """
     check_is_fitted(selector)
     values = check_matrix(X)
@@ -166,7 +170,7 @@ def choose_number(
         warnings.simplefilter("ignore")  # the fit has warned already
         given = read_given(selector, X, y, pairs, sample_ids)
     folds = _Folds(reproducible(selector, random_state), values, given, random_state, track)
-    found = _without_own(folds, n_features, n_labelled)
+    found = _without_worthless(selector, _without_own(folds, n_features, n_labelled))
     if number is None:
         return found
     doubt = f" The method's own optimum, {number:,} of {n_features:,}, tells too little."
@@ -183,6 +187,22 @@ def _without_own(folds: _Folds, n_features: int, n_labelled: int) -> NumberOfFea
     if kind == "pairs":
         return _by_pairs(folds, n_features)
     return _plain(n_features, "without labels no number can be shown to be better")
+
+
+def _without_worthless(selector: Any, found: NumberOfFeatures) -> NumberOfFeatures:
+    """Keep no feature that shares the worst score with others: nothing tells them apart.
+
+    Sparse methods give most features the score 0. If that leaves less than two, it is no reason.
+    """
+    if describe(selector).searches or not hasattr(selector, "scores_"):
+        return found
+    scores = np.asarray(selector.scores_, dtype=float)[np.asarray(selector.order_)]
+    scores = scores[~np.isnan(scores)]
+    n_better = int(np.count_nonzero(scores != scores[-1])) if scores.size else 0
+    if not 2 <= n_better < found.n_features or n_better == len(scores) - 1:
+        return found
+    why = f" Cut to {n_better:,}: all others have the score {scores[-1]:g}."
+    return replace(found, n_features=n_better, reason=found.reason + why)
 
 
 def _best_point(selector: Any, n_labelled: int) -> int:

@@ -32,7 +32,18 @@ NUMBER = re.compile(
 _GROUPED = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*")
 _COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
-Kind = Literal["numbers", "yes and no", "dates", "text", "a different text in each row", "other"]
+# 5%, 12 mg or $5; but not p1, which is an id.
+_WITH_UNIT = re.compile(r"[-+]?(\d+[.,]?\d*\s*%|\d+[.,]?\d*\s+[^\W\d]+[\w/%]*|[$€£]\s*\d+[.,]?\d*)")
+
+Kind = Literal[
+    "numbers",
+    "numbers with a unit",
+    "yes and no",
+    "dates",
+    "text",
+    "a different text in each row",
+    "other",
+]
 
 _YES = {"true", "yes", "y", "t", "ja", "oui", "wahr", "vrai"}
 _NO = {"false", "no", "n", "f", "nein", "non", "falsch", "faux"}
@@ -107,6 +118,8 @@ def kind_of(column: TextColumn, source: str, decimal: str = ".", first_row: int 
         return "yes and no"
     if _date_formats(distinct):
         return "dates"
+    if all(map(_WITH_UNIT.fullmatch, distinct)):
+        return "numbers with a unit"
     return _ONE_EACH if len(distinct) == len(column.values) > 2 else "text"
 
 
@@ -267,6 +280,8 @@ def _way_to_use(left: dict[str, Kind], tried: bool, has_ids: bool) -> str:
             f"Text needs 2 to {MOST_VALUES} different values, and dates one clear order of day "
             "and month, such as 2024-12-31."
         )
+    if "numbers with a unit" in kinds:
+        ways.append("Numbers are used if they stand without their unit.")
     if _ONE_EACH in kinds and not has_ids:
         name = next(name for name, kind in left.items() if kind == _ONE_EACH)
         ways.append(f"--id-column {shown(name)} uses it as ids.")
