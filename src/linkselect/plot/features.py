@@ -108,11 +108,17 @@ def draw_scores(
     calm(ax, "x")
     ax.spines["left"].set_visible(False)
     if not selected.all():
-        # Bars are short there.
-        corner: Literal["lower right", "upper right"] = (
-            "lower right" if greater_is_better else "upper right"
-        )
-        ax.legend(loc=corner, framealpha=0.9, edgecolor="none", fontsize="small")
+        _add_legend(ax, lengths, greater_is_better)
+
+
+def _add_legend(ax: Axes, lengths: FloatArray, greater_is_better: bool) -> None:
+    """Say what the bars mean in the corner where they are short, or above them if they are not."""
+    style: dict[str, Any] = {"framealpha": 0.9, "edgecolor": "none", "fontsize": "small"}
+    near = lengths[-3:] if greater_is_better else lengths[:3]
+    if near.max() > 0.6 * ax.get_xlim()[1]:
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2, **style)
+    else:
+        ax.legend(loc="lower right" if greater_is_better else "upper right", **style)
 
 
 def _draw_bars(
