@@ -480,3 +480,12 @@ def test_without_matplotlib_the_message_says_what_to_install():
 def test_importing_the_pictures_loads_no_matplotlib():
     code = "import sys, linkselect.plot; print('matplotlib' in sys.modules)"
     assert run(code).stdout.strip() == "False"
+
+
+def test_a_legend_covers_no_bar():
+    """Bars of nearly one length leave no corner free: then the legend stands above them."""
+    X = np.tile(np.linspace(0.0, 1.0, 30), (12, 1)).T * np.linspace(1.0, 0.97, 12)
+    ax = plot.scores(VarianceScore(3).fit(X), ax=new_axes())
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert not any(legend.overlaps(text.get_window_extent()) for text in ax.texts)
