@@ -323,9 +323,9 @@ def test_numbers_in_a_frame_stay_numbers():
 
 
 def test_frames_that_hold_no_pairs_are_refused():
-    with pytest.raises(ValueError, match=r"columns a, b and link, but this is the columns \['x'\]"):
+    with pytest.raises(ValueError, match=r"columns a, b and link, but this one has \['x'\]"):
         Pairs.from_frame(pd.DataFrame({"x": [1]}))
-    with pytest.raises(ValueError, match=r"this is list.*Pairs\(must="):
+    with pytest.raises(ValueError, match=r"this is a list.*Pairs\(must="):
         Pairs.from_frame([(0, 3)])
     odd = pd.DataFrame(LINKS | {"link": ["must", "same", "must"]})
     with pytest.raises(ValueError, match=r"Row 1 .*'p1' and 'p7' are linked by 'same'.*must or"):

@@ -31,9 +31,9 @@ def read_frame(frame: Any) -> tuple[list[Pair], list[Pair]]:
     columns = list(getattr(frame, "columns", ()))
     missing = [name for name in ("a", "b", "link") if name not in columns]
     if missing:
-        what = f"the columns {columns}" if columns else type(frame).__name__
+        what = f"this one has {columns}" if columns else f"this is a {type(frame).__name__}"
         raise GuidedValueError(
-            f"A frame of pairs has the columns a, b and link, but this is {what}.",
+            f"A frame of pairs has the columns a, b and link, but {what}.",
             'Rename them: frame.rename(columns={"first": "a", "second": "b"}). For tuples write '
             "Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
             "frame",
