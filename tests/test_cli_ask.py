@@ -147,7 +147,6 @@ def test_pairs_to_go_on_from(ask, iris, tmp_path):
     ("arguments", "said"),
     [
         (("absent.csv",), "There is no file"),
-        (("iris.csv",), "not a number"),
         (("iris.csv", "--drop", "species", "--drop", "id", "--image-shape", "3"), "such as 8x8"),
         (("iris.csv", "--drop", "species", "--drop", "id", "--image-shape", "3x3"), "9 pixels"),
         (("iris.csv", "--drop", "species", "--drop", "id", "--text", "x"), "no column 'x'"),

@@ -242,6 +242,6 @@ def test_warnings_say_what_to_type(wide, capsys):
     arguments = ["--method", "scgs", "--set", "max_iter=1", "--scale", "none"]
     assert run(["pairs", "worth", *wide, *arguments]) == 0
     note = capsys.readouterr().err
-    assert note.startswith("Note: SCGS stopped after 1 step")
+    assert "Note: SCGS stopped after 1 step" in note
     assert "--scale standard or --set max_iter=VALUE" in note
     assert "Warning" not in note
