@@ -1,5 +1,6 @@
 """`linkselect ask`: what it reads, what it says, and how it ends."""
 
+import os
 import shlex
 import signal
 import socket
@@ -210,8 +211,15 @@ def test_a_port_that_is_taken(tmp_path, monkeypatch, capsys):
 
 def test_from_the_start_to_ctrl_c(tmp_path):
     command = [sys.executable, "-m", "linkselect", "ask", "--no-browser"]
+    # The address must come at once, also if Python holds back what goes into a pipe.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     timer = threading.Timer(60, process.kill)
     timer.start()
