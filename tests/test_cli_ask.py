@@ -1,5 +1,6 @@
 """`linkselect ask`: what it reads, what it says, and how it ends."""
 
+import os
 import shlex
 import signal
 import socket
@@ -16,6 +17,8 @@ from labellings import asked, client_of
 from linkselect import Pairs
 from linkselect.cli import ask as module
 from linkselect.cli import run
+from linkselect.cli.output import write_columns
+from linkselect.cli.tables import DEFAULT_READING, read_text_column
 from linkselect.labelling.drawing import png
 
 
@@ -98,6 +101,15 @@ def test_texts(ask, tmp_path):
     assert labelling.samples.kind == "text"
     assert labelling.samples.texts[3] == "text 3"
     assert labelling.samples.names == ("words", "length")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])
+def test_columns_hold_any_text_and_numbers(tmp_path, ending):
+    columns = {"x": [1.0, 2.0, 3.0], "said": ["same", "same", None], "year": [1990, 1991, 1992]}
+    path = tmp_path / f"table{ending}"
+    write_columns(path, columns)
+    read = [read_text_column(path, DEFAULT_READING, name) for name in ("said", "year")]
+    assert read == [["same", "same", ""], ["1990", "1991", "1992"]]
 
 
 def test_curves_and_pixels(ask, tmp_path):
@@ -209,8 +221,15 @@ def test_a_port_that_is_taken(tmp_path, monkeypatch, capsys):
 
 def test_from_the_start_to_ctrl_c(tmp_path):
     command = [sys.executable, "-m", "linkselect", "ask", "--no-browser"]
+    # The address must come at once, also if Python holds back what goes into a pipe.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     timer = threading.Timer(60, process.kill)
     timer.start()

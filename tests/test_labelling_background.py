@@ -1,6 +1,8 @@
 """Rankings in the background: the default selector's, always of the newest answers."""
 
 import json
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -104,6 +106,17 @@ def test_the_report_is_of_the_default_selector_unless_that_takes_too_long(tmp_pa
     assert f"<h1>{method}</h1>" in page
     assert "the &lt;call&gt;" in page
     assert "Held-out" in page or "held-out" in page
+
+
+def test_it_ends_with_the_server_and_clears_away(tmp_path):
+    folder = tmp_path / "linkselect"
+    folder.mkdir()
+    np.save(folder / "X.npy", X)
+    (folder / "about.json").write_text("{}")
+    command = [sys.executable, "-m", "linkselect.labelling.worker", str(folder)]
+    done = subprocess.run(command, input="", capture_output=True, text=True, timeout=SECONDS)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not folder.exists()
 
 
 def test_many_rows_are_thinned_but_keep_the_named_ones(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -136,6 +137,7 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
     server.start()
     say(f"Open {server.address}")
     say("The address holds a secret: who has it can answer, on this machine. Ctrl-C ends it.")
+    sys.stdout.flush()  # a program that reads the address through a pipe waits for it
     if browser:
         webbrowser.open(server.address)
     try:

@@ -82,7 +82,7 @@ class Ranked:
         The best features, best first.
     shares : tuple of float
         For each of them `b / (a + b)`, with `a` and `b` the mean squared difference of alike and of
-        different pairs: 0.5 tells nothing, 1 tells them apart without fault.
+        different pairs: at 0.5 it tells nothing, at 1 alike pairs do not differ in it.
     order : ndarray of int
         All features, best first.
     """

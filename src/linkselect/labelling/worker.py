@@ -30,15 +30,27 @@ MOST_ROWS = 2000
 def main(folder: Path) -> None:
     """Read tasks from the standard input until it ends."""
     _end_with_parent(folder)
-    worker = Worker(folder)
-    for line in sys.stdin:
-        task = json.loads(line)
-        try:
-            for found in worker.work(task):
-                _say({"number": task["number"], **found})
-        except Exception as error:
-            _say({"number": task["number"], "error": f"{type(error).__name__}: {error}"})
-        _say({"number": task["number"], "done": True})
+    try:
+        worker = Worker(folder)
+        for line in sys.stdin:
+            _do(worker, json.loads(line))
+    except BrokenPipeError:
+        # Nobody listens any more; what is left to say should not make Python complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        # The server has ended, or it would have sent more or killed us.
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _do(worker: Worker, task: Task) -> None:
+    try:
+        for found in worker.work(task):
+            _say({"number": task["number"], **found})
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        _say({"number": task["number"], "error": f"{type(error).__name__}: {error}"})
+    _say({"number": task["number"], "done": True})
 
 
 def _say(found: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@
     const number = main().querySelector(".number-of")?.textContent ?? "";
     said.textContent = [note, number].filter(Boolean).join(" ");
     heading?.focus({ preventScroll: true });
-    main().querySelector(".question")?.scrollIntoView({ block: "nearest" });
+    if (heading && heading.getBoundingClientRect().top < 0) main().scrollIntoView();
     again();
   };
 
