@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
 from linkselect.evaluation.curves import RANDOM
-from linkselect.evaluation.inputs import check_cv, check_selector
+from linkselect.evaluation.inputs import check_cv
 from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.messages import GuidedTypeError, GuidedValueError, many
 from linkselect.selectors.method import describe
@@ -35,14 +35,6 @@ def check_methods(selectors: Mapping[str, Any]) -> None:
             "in the result.",
             "Choose another name.",
         )
-    for name, selector in selectors.items():
-        check_selector(selector)
-        if "n_features_to_select" not in selector.get_params(deep=False):
-            own = type(selector).__name__
-            raise GuidedValueError(
-                f"{name} is a {own}, which has no n_features_to_select and does not rank.",
-                f"Put it into a selector that ranks, such as StableSelector({own}()).",
-            )
 
 
 def check_measurable(
