@@ -203,6 +203,8 @@ def test_worth_of_needed_and_contradicting_pairs(wide, tmp_path, capsys):
     one_kind = write(tmp_path / "one.csv", "a,b,link\np0,p2,must\n")
     assert run(["pairs", "worth", one_kind, *wide[1:]]) == 1
     assert "a cannot-link" in capsys.readouterr().err
+    assert run(["pairs", "worth", one_kind, *wide[1:], "--method", "compensated_laplacian"]) == 0
+    assert "the only pair: nothing to compare with" in capsys.readouterr().out
 
 
 def test_suspects(wide, tmp_path, capsys):
@@ -234,3 +236,12 @@ def test_suspects_shows_the_first_and_says_how_many_more(tmp_path, capsys):
     for command in ("suspects", "worth"):
         assert run(["pairs", command, pairs, str(table)]) == 0
         assert "and 10 more pairs" in capsys.readouterr().out
+
+
+def test_warnings_say_what_to_type(wide, capsys):
+    arguments = ["--method", "scgs", "--set", "max_iter=1", "--scale", "none"]
+    assert run(["pairs", "worth", *wide, *arguments]) == 0
+    note = capsys.readouterr().err
+    assert note.startswith("Note: SCGS stopped after 1 step")
+    assert "--scale standard or --set max_iter=VALUE" in note
+    assert "Warning" not in note

@@ -237,6 +237,22 @@ def test_warnings_are_one_line(tmp_path, capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_warnings_say_what_to_type(rank, tmp_path):
+    options = ("--label", "species", "--no-validate", "--scale", "none")
+    code, _, errors = rank(*options, "--method", "scgs", "--set", "max_iter=1")
+    assert code == 0
+    assert "Try --scale standard or --set max_iter=VALUE or --set tol=VALUE." in errors
+    table = tmp_path / "wide.csv"
+    rows = [f"r{i},{i % 2},{1000 * i * 7 % 9001},5" for i in range(30)]
+    table.write_text("\n".join(["id,species,x,k", *rows]))
+    code, _, errors = rank(*options, "--method", "similarity_constraint", path=table)
+    assert code == 0
+    assert "Try --scale minmax or --set sigma=auto." in errors
+    assert "1 of 2 features are constant" in errors
+    assert "sklearn" not in errors
+    assert "MinMaxScaler" not in errors
+
+
 def test_debug_shows_the_traceback(rank):
     assert "Traceback" in rank("--label", "spcies", "--debug")[2]
 

@@ -44,7 +44,7 @@ def test_of_equally_near_rows_the_first_decides():
         assert found[0] == (y_train[0] == 0)
 
 
-@pytest.mark.parametrize("n_features", [[], [0, 1], [2, 2], [3, 2], [1, 13]])
+@pytest.mark.parametrize("n_features", [[], [0, 1], [2, 2], [3, 2], [1, 13], [1.5], 3])
 def test_impossible_numbers_of_features_are_refused(problem, n_features):
-    with pytest.raises(ValueError, match="must ascend from 1 to at most 12"):
+    with pytest.raises(ValueError, match="whole and ascend from 1 to at most 12"):
         nearest_neighbor_curve(*problem, n_features)

@@ -1,26 +1,32 @@
 import json
+import sys
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import MinMaxScaler
 
 from compared import Worst, two_classes
 from linkselect import (
+    ConsensusSelector,
     ConstraintScore,
+    EnsembleCLS,
     FisherScore,
     LaplacianScore,
     Pairs,
+    Redundancy,
     StableSelector,
     VarianceScore,
     compare,
 )
 from linkselect.evaluation import PairKFold, pair_auc, pair_auc_curve
 from linkselect.evaluation.curves import RANDOM
-from linkselect.evaluation.pair_comparison import PairTask, in_order_of_rows
+from linkselect.evaluation.inputs import in_order_of_rows
+from linkselect.evaluation.pair_comparison import PairTask
 from linkselect.pairs import PairConflictError
 
 METHODS = {"constraint": ConstraintScore(), "worst": Worst()}
@@ -99,8 +105,10 @@ def test_values_are_those_of_the_curve_of_one_method(problem):
 def test_all_features_are_summed_in_parts(problem, monkeypatch):
     X, _, pairs = problem
     task = PairTask.deal(X, in_order_of_rows(pairs, len(X)), np.array([2]), None, 0)
-    monkeypatch.setattr("linkselect.evaluation.pair_comparison.COLUMNS", 5)
-    assert task.auc_with_all_features(0) == pair_auc(X, task.folds[0][1]).auc
+    expected = pair_auc(X, task.folds[0][1]).auc
+    module = sys.modules[pair_auc.__module__]  # the function has the name of the module
+    monkeypatch.setattr(module, "BLOCK_SIZE", 30)  # two pairs at a time
+    assert task.auc_with_all_features(0) == expected
 
 
 def test_nothing_held_out_follows_from_what_was_fitted(problem):
@@ -242,6 +250,35 @@ def test_contradictions(problem):
     assert found.held_out_pairs.n_cannot == pairs.n_cannot
 
 
+def test_contradictions_that_members_leave_out(problem):
+    X, _, pairs = problem
+    wrong = pairs | Pairs(cannot=[pairs.must[0]])
+    dropping = ConstraintScore(on_conflict="drop")
+    for selector in (
+        ConsensusSelector([("a", dropping), ("b", LaplacianScore())]),
+        StableSelector(dropping, n_resamples=2),
+        ConsensusSelector([("a", Redundancy(dropping))], on_conflict="raise"),
+    ):
+        found = compare({"one": selector}, X, pairs=wrong, n_features=[1])
+        assert found.held_out_pairs.n_cannot == pairs.n_cannot
+    raising = ConsensusSelector([("a", ConstraintScore())], on_conflict="drop")
+    with pytest.raises(PairConflictError, match=r"pass pairs.without_conflicts\(\)"):
+        compare({"one": raising}, X, pairs=wrong, n_features=[1])
+
+
+def test_an_unset_random_state_is_seeded(problem):
+    X, _, pairs = problem
+    members = [("drawn", EnsembleCLS(n_estimators=2))]
+    methods = {"consensus": ConsensusSelector(), "member": ConsensusSelector(members)}
+    cv = PairKFold(2, random_state=0)
+    one, two = (compare(methods, X, pairs=pairs, cv=cv, n_features=[1, 3]) for _ in range(2))
+    assert one.rankings == two.rankings
+    assert one.held_out_pairs.mean_auc == two.held_out_pairs.mean_auc
+    # A method draws the same whatever it is compared with.
+    alone = compare({"member": methods["member"]}, X, pairs=pairs, cv=cv, n_features=[1, 3])
+    assert alone.rankings["member"] == one.rankings["member"]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -259,6 +296,8 @@ def test_contradictions(problem):
         ({"selectors": {"f": FisherScore()}}, "f needs labels, but there are only pairs"),
         ({"selectors": {"s": StableSelector(FisherScore())}}, "s needs labels"),
         ({"n_features": [0]}, "ascend from 1"),
+        ({"selectors": {"v": VarianceThreshold()}}, "v is a VarianceThreshold, .*StableSelector"),
+        ({"X": np.ones(120)}, "Expected 2D array"),
     ],
 )
 def test_mistakes_are_answered(problem, options, words):

@@ -9,8 +9,11 @@ from sklearn.datasets import load_digits, load_wine
 
 from linkselect import (
     LSDF,
+    CompensatedLaplacianScore,
+    ConsensusSelector,
     ConstrainedLaplacianScore,
     ConstraintScore,
+    EnsembleCLS,
     Pairs,
     StableSelector,
     VarianceScore,
@@ -143,6 +146,32 @@ def test_a_pair_that_is_needed():
     # By refitting it is the same.
     pairs = Pairs(must=PAIRS.must[:2], cannot=PAIRS.cannot[:1])
     assert np.isnan(pair_worth(LSDF(), X, pairs)[2].rank_shift)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [ConsensusSelector(), CompensatedLaplacianScore(), ConstraintScore(criterion="difference")],
+    ids=lambda selector: type(selector).__name__,
+)
+def test_the_only_pair_has_nothing_to_be_compared_with(selector):
+    # Some of them could rank without any pair, but that is another ranking, not another pair.
+    (only,) = pair_worth(selector, X, Pairs(must=[(0, 1)]))
+    assert np.isnan([only.rank_shift, only.n_replaced, *only.score_change]).all()
+    assert (only.moved, only.rank_change.tolist()) == ((), [])
+
+
+def test_draws_do_not_move_features():
+    pairs = Pairs(PAIRS.must[:2], PAIRS.cannot[:2])
+    selector = ConsensusSelector([("drawn", EnsembleCLS(n_estimators=2))])
+    one, two = (pair_worth(selector, X, pairs) for _ in range(2))
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_array_equal(a.rank_change, b.rank_change)
+
+
+@pytest.mark.parametrize("n_moved", [2.5, -1, "2", None])
+def test_the_number_of_named_features_is_a_count(n_moved):
+    with pytest.raises(ValueError, match="n_moved=.* it counts features"):
+        pair_worth(ConstraintScore(), X, PAIRS, n_moved=n_moved)
 
 
 def test_one_pair_and_one_kind():

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.preprocessing import MinMaxScaler
 
 from linkselect import (
@@ -14,10 +16,12 @@ from linkselect import (
     CompensatedLaplacianScore,
     ConsensusSelector,
     ConstraintScore,
+    EnsembleCLS,
     FisherScore,
     LaplacianScore,
     NearestNeighborSFS,
     Pairs,
+    Redundancy,
     SimilarityConstraintScore,
     StableSelector,
     VarianceScore,
@@ -25,6 +29,7 @@ from linkselect import (
 from linkselect.evaluation import PairKFold, pair_auc, pair_auc_curve, validate
 from linkselect.evaluation.effort import count_fits
 from linkselect.evaluation.held_out import Estimate
+from linkselect.evaluation.inputs import in_order_of_rows
 from linkselect.evaluation.twins import correlated_twins
 from spectra import draw_spectra, n_inside
 
@@ -56,7 +61,8 @@ def test_held_out_pairs_by_hand():
     X, pairs = wine_pairs()
     found = validate(ConstraintScore(4), X, pairs=pairs).estimate
     expected, errors, every = [], [], []
-    for train, test in PairKFold(5, random_state=0).split(pairs):
+    in_order = in_order_of_rows(pairs, len(X))
+    for train, test in PairKFold(5, random_state=0).split(in_order):
         best = ConstraintScore(4).fit(X, pairs=train).order_[:4]
         one = pair_auc(X[:, best], test)
         expected.append(one.auc)
@@ -94,7 +100,26 @@ def test_few_pairs_are_a_sentence_and_no_error():
     assert found.estimate is None
     assert found.better_than_chance is None
     assert found.reason.startswith("The pairs form 1 group of must-links and 1 group of cannot")
-    assert len(found.selected_again) == 4
+    # Every resample would hold the only must-link and the only cannot-link.
+    assert (found.selected_again, found.n_resamples) == ((), 0)
+    # A method that does not look at pairs is resampled all the same.
+    assert len(validate(LaplacianScore(4), X, pairs=Pairs(must=[(0, 1)])).selected_again) == 4
+
+
+@pytest.mark.parametrize("pairs", [Pairs(must=[(0, 1), (2, 3)]), Pairs(cannot=[(0, 90), (2, 91)])])
+def test_one_kind_of_pairs_alone_is_not_resampled(pairs):
+    found = validate(CompensatedLaplacianScore(4), wine()[0], pairs=pairs)
+    assert "needs at least 2 of each" in found.reason
+    assert found.selected_again == ()
+
+
+def test_labels_that_every_resample_would_hold():
+    X, y = wine()
+    one_each = np.full(len(y), -1)
+    one_each[[0, 100]] = 0, 1
+    found = validate(CompensatedLaplacianScore(4), X, one_each)
+    assert "two rows each" in found.reason
+    assert found.selected_again == ()
 
 
 def test_contradicting_pairs_that_the_method_drops():
@@ -175,7 +200,7 @@ def test_resamples_are_those_of_the_stable_selector():
     found = validate(ConstraintScore(4), X, pairs=pairs)
     rng = np.random.RandomState(0)
     stable = StableSelector(ConstraintScore(4), n_resamples=30, random_state=rng)
-    shares = stable.fit(X, pairs=pairs).selection_frequencies_
+    shares = stable.fit(X, pairs=in_order_of_rows(pairs, len(X))).selection_frequencies_
     assert found.n_resamples == 30
     np.testing.assert_allclose(found.selected_again, shares[list(found.selected)])
 
@@ -285,3 +310,87 @@ def test_informative_data_are_trusted(selector, estimate_alone):
     problems = map(informative, range(20))
     doubted = [not validate(selector, X, pairs=pairs).better_than_chance for X, pairs in problems]
     assert sum(doubted) <= 2
+
+
+# -- what is passed in -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("selector", [ConstraintScore(4), LaplacianScore(4)])
+def test_pairs_are_read_as_by_fit(selector):
+    X, y = wine()
+    for pairs, message in (
+        (Pairs(must=[(0, 1)], cannot=[(0, 999)]), "names row 999, but X has 178 rows"),
+        (Pairs([(0, 1)], [(0, 100)], n_samples=150), "rows of 150 samples, but X has 178"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            validate(selector, X, pairs=pairs)
+        with pytest.raises(ValueError, match=message):
+            validate(clone(selector).fit(X, y), X, pairs=pairs)
+    frame = pd.DataFrame(X, index=np.random.default_rng(0).permutation(len(X)))
+    pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
+    with pytest.raises(ValueError, match="index of X does not"):
+        validate(selector, frame, pairs=pairs)
+    by_row = validate(selector, frame, pairs=pairs, sample_ids=range(len(X)))
+    assert by_row == validate(selector, X, pairs=pairs)
+    # A method that looks at labels only does not read pairs, as in `fit`.
+    validate(FisherScore(4), X, y, pairs=Pairs(must=[(0, 999)]))
+
+
+def test_the_order_in_which_pairs_are_listed_does_not_matter(estimate_alone):
+    X, pairs = wine_pairs()
+    turned = Pairs([(b, a) for a, b in pairs.must[::-1]], [(b, a) for a, b in pairs.cannot[::-1]])
+    for selector in (ConstraintScore(4), ConsensusSelector(n_features_to_select=4)):
+        assert validate(selector, X, pairs=pairs) == validate(selector, X, pairs=turned)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        ConsensusSelector(n_features_to_select=4),
+        ConsensusSelector([("drawn", EnsembleCLS(n_estimators=3))], n_features_to_select=4),
+        StableSelector(Redundancy(EnsembleCLS(n_estimators=3)), 4, n_resamples=2),
+    ],
+    ids=["consensus", "member", "nested"],
+)
+def test_an_unset_random_state_is_seeded(selector, monkeypatch):
+    monkeypatch.setattr("linkselect.evaluation.effort.MOST_RESAMPLES", 3)
+    X, pairs = wine_pairs()
+    assert validate(selector, X, pairs=pairs) == validate(selector, X, pairs=pairs)
+
+
+def test_lists_of_lists():
+    X, pairs = wine_pairs()
+    expected = validate(ConstraintScore(4), X, pairs=pairs)
+    assert validate(ConstraintScore(4), X.tolist(), pairs=pairs) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"selector": ConstraintScore(2).fit(wine()[0][:, :5], wine()[1])}, ValueError, "already"),
+        ({"selector": ConstraintScore}, TypeError, "is not a selector"),
+        ({"selector": VarianceThreshold()}, ValueError, "has no order_"),
+        ({"pairs": None, "y": [0, 1]}, ValueError, "inconsistent"),
+        ({"X": wine()[0][:, 0]}, ValueError, "Expected 2D"),
+        ({"X": np.where(wine()[0] > 0.99, np.nan, wine()[0])}, ValueError, "NaN"),
+    ],
+)
+def test_mistakes_are_answered(arguments, error, message):
+    X, pairs = wine_pairs()
+    with pytest.raises(error, match=message):
+        validate(**{"selector": ConstraintScore(4), "X": X, "pairs": pairs} | arguments)
+
+
+def test_a_selector_fitted_on_other_columns_is_refused():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    fitted = FisherScore(2).fit(X, y)
+    with pytest.raises(ValueError, match="on 4 features, but X has other features"):
+        validate(fitted, X.rename(columns=str.upper), y)
+
+
+def test_what_fit_has_warned_of_is_not_said_again(recwarn):
+    X, pairs = wine_pairs()
+    fitted = ConstraintScore(4).fit(X, pairs=pairs)
+    ids = [row if row in pairs.ids[:20] else f"other {row}" for row in range(len(X))]
+    validate(fitted, X, pairs=pairs, sample_ids=ids)
+    assert not recwarn.list

@@ -103,6 +103,13 @@ def test_the_category_of_a_warning():
     assert caught[0].filename == __file__
 
 
+def test_a_warning_keeps_its_parts():
+    with pytest.warns(RuntimeWarning, match=r"^n=5 is odd\. Pass n=4\.$") as caught:
+        warn_user("n=5 is odd.", RuntimeWarning, way_out="Pass n=4.", settings={"n": "4"})
+    assert caught[0].message.problem == "n=5 is odd."
+    assert caught[0].message.settings == {"n": "4"}
+
+
 def test_a_warning_can_be_made_an_error():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,6 @@
 import threading
+import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -11,10 +13,14 @@ from linkselect.reproduction.fetch import FetchError, UciSource, download, fetch
 
 
 class Site(ThreadingHTTPServer):
-    """A server on this machine; `pages` maps a path to a body, `promised` to a false length."""
+    """A server on this machine.
+
+    `pages` maps a path to a body, `promised` to a false length, `moved` to another address,
+    `endless` to the seconds between the bytes of a body that has no end.
+    """
 
     def __init__(self):
-        self.pages, self.promised = {}, {}
+        self.pages, self.promised, self.moved, self.endless = {}, {}, {}, {}
         super().__init__(("127.0.0.1", 0), Answer)
 
     @property
@@ -24,6 +30,14 @@ class Site(ThreadingHTTPServer):
 
 class Answer(BaseHTTPRequestHandler):
     def do_GET(self):
+        if self.path in self.server.moved:
+            self.send_response(302)
+            self.send_header("Location", self.server.moved[self.path])
+            self.end_headers()
+            return
+        if self.path in self.server.endless:
+            self.send_endlessly(self.server.endless[self.path])
+            return
         body = self.server.pages.get(self.path)
         if body is None:
             self.send_error(404)
@@ -32,6 +46,14 @@ class Answer(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(self.server.promised.get(self.path, len(body))))
         self.end_headers()
         self.wfile.write(body)
+
+    def send_endlessly(self, pause):
+        self.send_response(200)
+        self.end_headers()
+        with suppress(OSError):  # whoever reads it may have enough
+            while True:
+                self.wfile.write(b"x" * (1 if pause else 10_000))
+                time.sleep(pause)
 
     def log_message(self, *args):
         pass
@@ -175,6 +197,55 @@ def test_digits_are_those_of_the_kept_copy(site):
     X, y = fetch_arrays(source, 2)
     assert X.tolist() == [[0.10383, 1620.2], [0.5, 3.0]]
     assert y.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "address", ["http://example.org/a", "ftp://127.0.0.1/a", "file:///etc/passwd", "https:", "a"]
+)
+def test_only_https_is_fetched(address):
+    with pytest.raises(FetchError, match=r"only https|cannot be reached|no address|understood"):
+        download(address)
+
+
+@pytest.mark.parametrize("target", ["http://example.org/a", "ftp://127.0.0.1/a", "file:///a"])
+def test_redirects_to_what_is_not_encrypted_are_not_followed(site, target):
+    site.moved["/a"] = target
+    refused = f"leads to {target}, which is not followed|to url '{target}' is not allowed"
+    with pytest.raises(FetchError, match=refused):
+        download(f"{site.address}/a")
+
+
+def test_redirects_on_this_machine_are_followed(site):
+    site.moved["/a"], site.pages["/b"] = "/b", b"text"
+    assert download(f"{site.address}/a") == b"text"
+
+
+def test_a_server_that_leads_round_in_a_circle(site):
+    site.moved["/a"] = "/a"
+    with pytest.raises(FetchError, match="cannot be fetched: the server answers 302"):
+        download(f"{site.address}/a")
+
+
+@pytest.mark.parametrize("length", ["many", "-5", "1_0", "²", "9" * 5000])
+def test_odd_lengths_are_answered_with_a_message(site, length):
+    site.pages["/a"], site.promised["/a"] = b"text", length.encode().decode("latin-1")
+    with pytest.raises(FetchError, match=r"cannot be understood|holds more than"):
+        download(f"{site.address}/a")
+
+
+def test_a_file_that_is_too_large_is_not_read(site):
+    site.endless["/a"] = 0
+    with pytest.raises(FetchError, match="holds more than 50,000 bytes"):
+        download(f"{site.address}/a", max_bytes=50_000)
+    site.pages["/b"] = b"x" * 60_000
+    with pytest.raises(FetchError, match="holds more than 50,000 bytes"):
+        download(f"{site.address}/b", max_bytes=50_000)
+
+
+def test_a_server_that_sends_a_byte_now_and_then_is_left(site):
+    site.endless["/a"] = 0.05
+    with pytest.raises(FetchError, match="took longer than 0.3 seconds"):
+        download(f"{site.address}/a", max_seconds=0.3)
 
 
 def test_a_bar_is_drawn_on_a_terminal(site, monkeypatch):

@@ -1,6 +1,9 @@
 import json
 import multiprocessing
 import sqlite3
+import sys
+import time
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -56,9 +59,10 @@ def test_rows_say_what_they_are(store):
     store.keep(UNIT, {"value": 1}, 0.25)
     connection = sqlite3.connect(store.path)
     connection.row_factory = sqlite3.Row
-    (row,) = connection.execute("SELECT * FROM results").fetchall()
+    row = dict(connection.execute("SELECT * FROM results").fetchone())
     connection.close()
-    assert dict(row) == {
+    assert len(row.pop("checksum")) == 64
+    assert row == {
         "paper": "a-paper",
         "key": UNIT.key,
         "version": linkselect.__version__,
@@ -78,6 +82,114 @@ def test_no_plain_data(store):
     with pytest.raises(TypeError, match="must be plain data"):
         store.keep(UNIT, {"value": object()}, 0.1)
     assert store.find([UNIT]) == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "result = NULL",
+        "result = 'other text'",
+        "result = '[1, 2]'",
+        """result = '{"another": "shape"}'""",
+        "result = x'ff00fe'",
+        "result = 7",
+        "seconds = NULL",
+        "seconds = 'long'",
+        "seconds = 1e9",
+        "checksum = NULL",
+    ],
+)
+def test_a_row_that_was_changed_does_not_count_and_is_stored_anew(store, change):
+    other = Unit("curve", "Wine", "Variance", 99)
+    store.keep(UNIT, {"value": 1}, 0.1)
+    store.keep(other, {"value": 2}, 0.1)
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute(f"UPDATE results SET {change} WHERE run = {UNIT.run}")
+    with pytest.warns(UserWarning, match=r"^1 row of .*results.sqlite no longer hold"):
+        assert set(store.find([UNIT, other])) == {other}
+    assert store.keep(UNIT, {"value": 3}, 0.2).result == {"value": 3}
+    assert store.find([UNIT, other])[UNIT].result == {"value": 3}
+
+
+def test_a_store_of_the_shape_before_checksums_is_brought_up_to_date(store):
+    store.keep(UNIT, {"value": 1}, 0.1)
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("ALTER TABLE results DROP COLUMN checksum")
+        connection.execute("DROP TABLE claims")
+        connection.execute("PRAGMA user_version = 2")
+    assert store.find([UNIT])[UNIT].result == {"value": 1}
+    assert store.claim(Unit("curve", "Wine", "Variance", 99))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files as on Unix")
+def test_a_full_disk_keeps_what_was_finished_and_says_so(store):
+    import resource
+    import signal
+
+    store.keep(UNIT, {"value": 1}, 0.1)
+    large = Unit("curve", "Wine", "Variance", 99)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(StoreError, match="disk may be full.* kept. Make room") as caught:
+            store.keep(large, {"value": "long" * 100_000}, 0.1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert "damaged" not in str(caught.value)
+    assert set(store.find([UNIT, large])) == {UNIT}
+    assert store.keep(large, {"value": "long" * 100_000}, 0.1).seconds == 0.1
+
+
+def claim_elsewhere(path, until):
+    Store(path, "a-paper").claim(UNIT)
+    until.wait(60)
+
+
+def test_a_claimed_unit_is_left_to_the_process_that_claimed_it(store):
+    store.find([UNIT])
+    context = multiprocessing.get_context("spawn")
+    until = context.Event()
+    process = context.Process(target=claim_elsewhere, args=(store.path, until))
+    process.start()
+    wait_for_a_claim(store.path)
+    assert not store.claim(UNIT)
+    store.give_back(UNIT)  # it is not ours to give back
+    assert not store.claim(UNIT)
+    until.set()
+    process.join()
+    assert store.claim(UNIT)  # who claimed it has ended
+    assert store.claim(UNIT)  # from a try of our own that was stopped
+    store.keep(UNIT, {}, 0.0)
+    assert not store.claim(UNIT)
+
+
+def wait_for_a_claim(path):
+    give_up = time.monotonic() + 60
+    while time.monotonic() < give_up:
+        with closing(sqlite3.connect(path)) as connection:
+            if connection.execute("SELECT count(*) FROM claims").fetchone() == (1,):
+                return
+        time.sleep(0.05)
+    raise AssertionError("nobody claimed anything")
+
+
+@pytest.mark.parametrize(("age", "free"), [(10.0, False), (1e6, True)])
+def test_a_claim_of_another_machine_ends_with_time(store, age, free):
+    store.claim(UNIT)
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        since = time.time() - age
+        connection.execute("UPDATE claims SET machine = 'elsewhere', since = ?", (since,))
+    assert store.claim(UNIT) is free
+
+
+@pytest.mark.parametrize("change", ["process = NULL", "process = 'a'", "since = 'now'"])
+def test_a_damaged_claim_holds_nobody_up(store, change):
+    store.claim(UNIT)
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute(f"UPDATE claims SET machine = 'elsewhere', {change}")
+    assert store.claim(UNIT)
 
 
 def test_a_file_that_is_no_database(store):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import linkselect as ls
-from linkselect.resampling import draw_bag, draw_subspaces
+from linkselect.resampling import draw_bag, draw_subspaces, seeded
 from linkselect.supervision import from_labels, from_pairs
 
 
@@ -30,3 +30,16 @@ def test_every_feature_is_drawn_about_equally_often(n_features, size, n_subspace
     counts = np.bincount(np.concatenate(subspaces), minlength=n_features)
     assert np.ptp(counts) <= 1
     assert counts.min() >= 1
+
+
+def test_seeds_reach_selectors_inside():
+    selector = ls.StableSelector(ls.Redundancy(ls.EnsembleCLS()), random_state=3)
+    name = "estimator__estimator__random_state"
+    one, two = (seeded(selector, np.random.RandomState(0), only_unset=True) for _ in range(2))
+    assert one.random_state == 3
+    assert isinstance(one.get_params()[name], int)
+    assert one.get_params()[name] == two.get_params()[name]
+    assert selector.get_params()[name] is None, "the selector stays as it is"
+    # The outermost is drawn first, so that wrapping something does not change its draws.
+    rng = np.random.RandomState(0)
+    assert seeded(selector, np.random.RandomState(0)).random_state == rng.randint(2**31 - 1)

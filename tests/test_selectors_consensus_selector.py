@@ -132,6 +132,18 @@ def test_sparse_samples(pairs, wine):
     assert_array_equal(clone(AUTO).fit(sparse.csr_array(X), pairs=pairs).order_, dense.order_)
 
 
+def test_a_single_strong_feature_may_be_lost():
+    """What docs/which_method.md warns of: all other features vary together."""
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(120) % 2)
+    X = 0.3 * rng.normal(size=(120, 100)) + 2 * rng.normal(size=(120, 1))
+    X[:, 7] = rng.normal(size=120) + 4 * y
+    pairs = ls.Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=0)
+    assert clone(AUTO).fit(X, pairs=pairs).ranking_[7] > 5
+    for selector in (ls.ConstraintScore(), ls.LSDF()):
+        assert selector.fit(X, pairs=pairs).ranking_[7] == 1
+
+
 def test_parameters_of_members():
     assert OWN.get_params()["fisher__n_features_to_select"] == "auto"
     changed = clone(OWN).set_params(fisher__n_features_to_select=2, variance=ls.LaplacianScore())
@@ -159,11 +171,51 @@ def test_its_description_follows_from_its_members():
         (ls.ConsensusSelector([("a", ls.FisherScore())], [-1]), "none is negative"),
         (ls.ConsensusSelector([("a", ls.FisherScore()), ("a", ls.LSDF())]), "not unique"),
         (ls.ConsensusSelector("pairs"), "estimators"),
+        (ls.ConsensusSelector([(1, ls.FisherScore())]), r"is not a list of \(name, selector\)"),
+        (
+            ls.ConsensusSelector([("a", ls.FisherScore(), 1)]),
+            r"is not a list of \(name, selector\)",
+        ),
+        (ls.ConsensusSelector([("a", ls.FisherScore())], [np.inf]), "1 finite numbers"),
+        (ls.ConsensusSelector([("a", ls.FisherScore())], [np.nan]), "1 finite numbers"),
+        (ls.ConsensusSelector([("a", ls.FisherScore())], ["much"]), "do not weigh 1 members"),
+        (ls.ConsensusSelector([("a", ls.FisherScore())], [[1], [2, 3]]), "do not weigh 1 members"),
     ],
 )
 def test_wrong_parameters(selector, message, wine):
     with pytest.raises(ValueError, match=message):
         selector.fit(*wine)
+
+
+@pytest.mark.parametrize("member", ["drop", None, ls.FisherScore, 3])
+def test_members_that_are_no_selectors(member, wine):
+    selector = clone(OWN).set_params(fisher=member)
+    with pytest.raises(TypeError, match=r"Member 'fisher' is .*, not a selector. Write \[\("):
+        selector.fit(*wine)
+    with pytest.raises(TypeError, match="Member 'fisher'"):
+        describe(selector)
+
+
+def test_large_weights_count_by_their_ratio(wine):
+    members = [("fisher", ls.FisherScore()), ("laplacian", ls.LaplacianScore())]
+    large, small = (
+        ls.ConsensusSelector(members, weights=weights).fit(*wine).scores_
+        for weights in ([3 * 2.0**1021, 2.0**1021], [3, 1])
+    )
+    assert_array_equal(large, small)
+
+
+def test_pairs_of_which_none_is_left_are_not_taken_for_no_pairs(wine):
+    with pytest.raises(ValueError, match="was given pairs, but there is none"):
+        AUTO.fit(wine[0], pairs=ls.Pairs())
+
+
+def test_row_numbers_and_an_index_in_another_order(wine, pairs):
+    frame = pd.DataFrame(wine[0], index=np.random.default_rng(0).permutation(len(wine[0])))
+    own = ls.ConsensusSelector([("constraint", ls.ConstraintScore())])
+    for selector in (AUTO, own):
+        with pytest.raises(ValueError, match="index of X does not"):
+            selector.fit(frame, pairs=pairs)
 
 
 def test_an_error_names_the_member(wine):

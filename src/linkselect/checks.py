@@ -17,7 +17,7 @@ from linkselect.arrays import Matrix
 from linkselect.columns import FAINT, faint_columns
 from linkselect.messages import GuidedValueError, many
 
-__all__ = ["check_labels", "check_samples", "check_spread", "index_of"]
+__all__ = ["check_labels", "check_samples", "check_spread", "index_of", "too_large"]
 
 
 def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
@@ -49,6 +49,15 @@ def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
             "Use larger units, for example by sklearn.preprocessing.MinMaxScaler().",
             "X",
         )
+
+
+def too_large(error: FloatingPointError) -> GuidedValueError:
+    """Explain an overflow by the values that caused it."""
+    return GuidedValueError(
+        f"X has values so large that their squares overflow ({error}).",
+        "Scale the features, for example with sklearn.preprocessing.StandardScaler().",
+        "X",
+    )
 
 
 def check_labels(y: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
 
 __all__ = ["GuidedError", "GuidedTypeError", "GuidedValueError", "many", "warn_user"]
 
@@ -50,14 +51,35 @@ class GuidedTypeError(GuidedError, TypeError):
     """A value of a type that cannot be used, and what to pass instead."""
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first line outside linkselect and scikit-learn that led here."""
+def warn_user(
+    problem: str,
+    category: type[Warning] = UserWarning,
+    *,
+    way_out: str = "",
+    settings: Mapping[str, str] | None = None,
+) -> None:
+    """Warn at the first line outside linkselect and scikit-learn that led here.
+
+    Parameters
+    ----------
+    problem : str
+        What is odd, in whole sentences.
+    category : type of Warning
+        What kind of warning.
+    way_out : str
+        What to write instead, in Python.
+    settings : mapping of str to str, optional
+        What to set for a way out in another interface: a value for parameters, or "VALUE"; for "X"
+        how to scale the samples.
+    """
     level = 1
     frame = sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OUR_PACKAGES:
         frame = frame.f_back
         level += 1
-    warnings.warn(message, category, stacklevel=level + 1)
+    warning = category(f"{problem} {way_out}".rstrip())
+    vars(warning).update(problem=problem, settings=dict(settings or {}))
+    warnings.warn(warning, stacklevel=level + 1)
 
 
 def many(number: int, noun: str) -> str:

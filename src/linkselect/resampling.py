@@ -6,14 +6,38 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from linkselect.arrays import IntArray
 from linkselect.supervision import Supervision
 
-__all__ = ["DRAWS_PER_STEP", "draw_bag", "draw_subspaces"]
+__all__ = ["DRAWS_PER_STEP", "draw_bag", "draw_subspaces", "seeded"]
 
 # Progress is reported after this many draws; the number must not depend on the threads.
 DRAWS_PER_STEP = 8
+
+
+def seeded(selector: Any, rng: np.random.RandomState, *, only_unset: bool = False) -> Any:
+    """Copy a selector with a `random_state` drawn for it and for every selector inside it.
+
+    Parameters
+    ----------
+    selector : selector
+        It stays as it is.
+    rng : RandomState
+        Draws the seeds.
+    only_unset : bool, default=False
+        Whether to keep each `random_state` that is not None.
+    """
+    copy = clone(selector)
+    unset = [
+        name
+        for name, value in copy.get_params(deep=True).items()
+        if name.split("__")[-1] == "random_state" and (value is None or not only_unset)
+    ]
+    # The selector's own seed first, in whatever order its parameters are listed.
+    unset.sort(key=lambda name: (name.count("__"), name))
+    return copy.set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in unset})
 
 
 def draw_bag(

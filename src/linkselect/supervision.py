@@ -259,7 +259,8 @@ def _report_lost(pairs: Pairs, held: Pairs, row_of: dict[Hashable, int]) -> None
     if n_lost > n_given / 2:
         warn_user(
             f"{n_lost} of {n_given} pairs have an end that is not among the {len(row_of)} samples "
-            "and are left out. In cross-validation give more pairs or use larger folds."
+            "and are left out.",
+            way_out="In cross-validation give more pairs or use larger folds.",
         )
 
 
@@ -270,7 +271,7 @@ def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
         error = PairConflictError(describe_conflicts(pairs))
         if on_conflict == "raise":
             raise error
-        warn_user(f"{error} They were left out.")
+        warn_user(f"{error.problem} They were left out.", way_out=error.way_out)
     return pairs.without_conflicts()
 
 

@@ -95,13 +95,18 @@ def run(arguments: Sequence[str]) -> int:
     except InputError as error:
         return _end(f"{command}: {error}", error.exit_code, debug)
     except BrokenPipeError:
-        # Whoever read our output has enough; the rest goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _throw_output_away()
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):  # rich turns it into this
+            raise
+        _throw_output_away()
     except KeyboardInterrupt:
         return _end(f"{command}: stopped.", 130, debug)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         way_out = "pip install 'linkselect[all]' has everything"
         return _end(f"{command}: needs a package that is not there: {error}; {way_out}.", 1, debug)
+    except ImportError as error:
+        return _end(f"{command}: {_why_not_loaded(error)}", 1, debug)
     except OSError as error:
         return _end(f"{command}: {error}", 1, debug)
     except MemoryError:
@@ -112,8 +117,26 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _throw_output_away() -> None:
+    """Let the rest of the output go nowhere: whoever read it has enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+
+
+def _why_not_loaded(error: ImportError) -> str:
+    """Say why a package that is there could not be used."""
+    text = str(error)
+    if any(words in text.lower() for words in ("memory", "map segment", "allocate", "tls")):
+        return f"a package could not be loaded, since memory is limited (ulimit?): {text}."
+    if "pip install" in text:  # our own words
+        return text
+    return f"a package could not be loaded: {text}. Installing it again may help."
+
+
 def _print_whatever_comes() -> None:
     """Print an escape for characters that the terminal cannot encode, instead of failing."""
+    # A stream that was closed before the start is None.
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

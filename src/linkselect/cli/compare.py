@@ -16,7 +16,7 @@ from cyclopts import Parameter
 
 from linkselect.cli.choices import Choice, make_selector, method_named
 from linkselect.cli.comparison_output import as_text, write, write_report
-from linkselect.cli.errors import InputError, UsageError, problem_of
+from linkselect.cli.errors import InputError, UsageError, notes_of, problem_of
 from linkselect.cli.output import DEFAULT_OUTPUT, Output, say, say_json
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, check_values
 from linkselect.cli.supervision_input import (
@@ -243,7 +243,7 @@ def _measure(
             track=steps,
             **options,
         )
-    return found, list(dict.fromkeys(str(one.message) for one in caught))
+    return found, notes_of(caught)
 
 
 def _numbers(text: str | None, data: Table) -> list[int] | None:

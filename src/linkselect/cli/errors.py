@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from warnings import WarningMessage
 
 from linkselect.messages import GuidedError
 
-__all__ = ["InputError", "UsageError", "nearest", "problem_of", "shown"]
+__all__ = ["InputError", "UsageError", "nearest", "notes_of", "problem_of", "shown"]
 
 
 class InputError(Exception):
@@ -46,6 +47,28 @@ def shown(value: object, width: int = 40) -> str:
     """Quote a value from a file, cut to a width, with control characters made visible."""
     text = repr(value)
     return text if len(text) <= width else f"{text[: width - 4]}...{text[0]}"
+
+
+def notes_of(caught: Iterable[WarningMessage], settable: Container[str] = ()) -> list[str]:
+    """Say each warning of the library once, with what to type instead of what to write in Python.
+
+    Parameters
+    ----------
+    caught : iterable of warnings.WarningMessage
+        What `warnings.catch_warnings(record=True)` recorded.
+    settable : container of str
+        The parameters that --set reaches.
+    """
+    return list(dict.fromkeys(_note_of(one.message, settable) for one in caught))
+
+
+def _note_of(warning: Warning | str, settable: Container[str]) -> str:
+    settings: dict[str, str] = getattr(warning, "settings", {})
+    ways = [f"--set {name}={value}" for name, value in settings.items() if name in settable]
+    if "X" in settings:
+        ways.insert(0, f"--scale {settings['X']}")
+    problem = getattr(warning, "problem", str(warning))
+    return f"{problem} Try {' or '.join(ways)}." if ways else problem
 
 
 def problem_of(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from linkselect.cli.choices import make_selector, method_named
-from linkselect.cli.errors import InputError, UsageError, problem_of, shown
+from linkselect.cli.errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli.output import (
     COLUMN_FILES,
     check_apart,
@@ -233,7 +234,10 @@ def worth(
         raise UsageError(f"{choice.name} does not look at pairs, so none changes its ranking.")
     notes += check_supervision(choice.name, described, data, links)
     check_values(data, prepare.impute)
-    found = _weigh(selector, data, links, prepare, read.max_memory)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = _weigh(selector, data, links, prepare, read.max_memory)
+    notes += notes_of(caught, selector.get_params(deep=False))
     # A pair that the method cannot do without is worth most.
     found.sort(key=lambda one: (one.rank_shift == one.rank_shift, -one.rank_shift))
     records = [_record(one, data) for one in found]
@@ -244,7 +248,7 @@ def worth(
         say(_worth_text(records, choice.name, len(data.names)))
     if out is not None:
         columns = {key: [one[key] for one in records] for key in records[0]}
-        columns["moved"] = [_moved_text(one) for one in records]
+        columns["moved"] = [_moved_text(one, len(records) == 1) for one in records]
         write_columns(out, columns)
 
 
@@ -285,10 +289,12 @@ def _record(one: PairWorth, data: Table) -> dict[str, Any]:
     }
 
 
-def _moved_text(record: dict[str, Any], n_moved: int | None = None) -> str:
+def _moved_text(record: dict[str, Any], is_only: bool, n_moved: int | None = None) -> str:
     """Name the features that would move, with their places: - is towards the best."""
     if record["rank_shift"] is None:
-        return "cannot be ranked without it"
+        return (
+            "the only pair: nothing to compare with" if is_only else "cannot be ranked without it"
+        )
     moved = record["moved"][:n_moved]
     return ", ".join(f"{one['feature']} {one['places']:+d}" for one in moved)
 
@@ -300,7 +306,7 @@ def _worth_text(records: list[dict[str, Any]], method: str, n_features: int) -> 
             one["link"],
             "-" if one["rank_shift"] is None else f"{one['rank_shift']:.2f}",
             "-" if one["n_replaced"] is None else str(one["n_replaced"]),
-            _moved_text(one, 3) or "none",
+            _moved_text(one, len(records) == 1, 3) or "none",
         ]
         for one in records[:_SHOWN]
     ]
@@ -348,7 +354,8 @@ def suspects(
     with without_pandas():
         from linkselect.evaluation import suspect_pairs
     transformer = Preparation("none", impute).transformer(data.is_sparse)
-    with explained({}):
+    with explained({}), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pairs that are left out are among the notes
         X = data.X if transformer is None else transformer.fit_transform(data.X)
         found = suspect_pairs(X, links, data.ids)
     records = [one._asdict() for one in found]

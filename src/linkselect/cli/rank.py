@@ -16,7 +16,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from linkselect.cli.choices import Choice, default_method, make_selector, method_named
-from linkselect.cli.errors import InputError, UsageError
+from linkselect.cli.errors import InputError, UsageError, notes_of
 from linkselect.cli.output import (
     DEFAULT_OUTPUT,
     Output,
@@ -183,7 +183,7 @@ def _fit(selector: Any, data: Table, links: Any, transformer: Any) -> Fitted:
         seconds = time.perf_counter() - start
     # A name for each column, as if X had been a frame: the report shows them.
     selector.feature_names_in_ = np.array(data.names, dtype=object)
-    return Fitted(selector, X, seconds, list(dict.fromkeys(str(one.message) for one in caught)))
+    return Fitted(selector, X, seconds, notes_of(caught, selector.get_params(deep=False)))
 
 
 def _validate(fitted: Fitted, data: Table, links: Any, seed: int, show_bar: bool) -> Validation:

@@ -115,7 +115,7 @@ def _command_errors(folder: Path) -> Iterator[None]:
     """Turn the errors of the work into those of the command."""
     from linkselect.messages import GuidedValueError
     from linkselect.reproduction.results_folder import STORE_FILE, FolderError
-    from linkselect.reproduction.runs import UnitError
+    from linkselect.reproduction.runs import UnitError, WorkerError
     from linkselect.reproduction.store import StoreError
 
     try:
@@ -124,7 +124,7 @@ def _command_errors(folder: Path) -> Iterator[None]:
         raise InputError(f"{error.problem} Name another one by --out.") from error
     except GuidedValueError as error:
         raise UsageError(error.problem) from error
-    except (UnitError, StoreError, ImportError) as error:
+    except (UnitError, StoreError, WorkerError, ImportError) as error:
         raise InputError(str(error)) from error
     except KeyboardInterrupt:
         kept = folder / STORE_FILE

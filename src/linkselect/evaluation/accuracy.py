@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from linkselect.arrays import FloatArray, IntArray
+from linkselect.messages import GuidedValueError
 
 __all__ = ["Counts", "check_counts", "nearest_neighbor_curve"]
 
@@ -95,10 +96,13 @@ def check_counts(n_features: Counts, n_available: int) -> IntArray:
     """Return the numbers of features as an array, or raise if they cannot be used."""
     if n_features is None:
         return np.arange(1, n_available + 1)
-    counts = np.asarray(n_features, dtype=np.intp)
-    if not len(counts) or counts[0] < 1 or counts[-1] > n_available or (np.diff(counts) < 1).any():
-        raise ValueError(
-            f"Numbers of features must ascend from 1 to at most {n_available}, "
-            f"the number of ranked features; got {n_features!r}."
+    counts = np.asarray(n_features)
+    whole = counts.ndim == 1 and counts.size > 0 and counts.dtype.kind in "iu"
+    if not whole or counts[0] < 1 or counts[-1] > n_available or (np.diff(counts) < 1).any():
+        raise GuidedValueError(
+            f"n_features={n_features!r}, but numbers of features are whole and ascend from 1 to at "
+            f"most {n_available}, the number of ranked features.",
+            "Write [1, 2, 5], or [5] for one number.",
+            "n_features",
         )
-    return counts
+    return counts.astype(np.intp)

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
 from linkselect.evaluation.curves import RANDOM
+from linkselect.evaluation.inputs import check_cv, check_selector
 from linkselect.evaluation.pair_folds import PairKFold
-from linkselect.messages import GuidedTypeError, GuidedValueError, many
+from linkselect.messages import GuidedValueError, many
 from linkselect.selectors.method import describe
 
 __all__ = ["check_classes", "check_measurable", "check_methods", "check_numbers"]
 
 
 def check_methods(selectors: Mapping[str, Any]) -> None:
-    """Refuse an empty comparison, and a method with the name of the random choice."""
+    """Refuse an empty comparison, what does not rank, and the name of the random choice."""
     if not selectors:
         raise GuidedValueError("There is no method to compare.", "Name one or more.")
     if RANDOM in selectors:
@@ -27,16 +28,21 @@ def check_methods(selectors: Mapping[str, Any]) -> None:
             "in the result.",
             "Choose another name.",
         )
+    for name, selector in selectors.items():
+        check_selector(selector)
+        if "n_features_to_select" not in selector.get_params(deep=False):
+            own = type(selector).__name__
+            raise GuidedValueError(
+                f"{name} is a {own}, which has no n_features_to_select and does not rank.",
+                f"Put it into a selector that ranks, such as StableSelector({own}()).",
+            )
 
 
 def check_measurable(
     selectors: Mapping[str, Any], has_labels: bool, pairs: Any, cv: PairKFold | None
 ) -> None:
     """Refuse a comparison with nothing to measure on, and methods that lack labels."""
-    if cv is not None and not isinstance(cv, PairKFold):
-        raise GuidedTypeError(
-            f"cv={cv!r}, but it says how pairs are held out.", "Pass a PairKFold, or n_splits=."
-        )
+    check_cv(cv)
     if has_labels:
         return
     if pairs is None:

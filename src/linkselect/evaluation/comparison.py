@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from linkselect.arrays import IntArray
@@ -20,13 +20,12 @@ from linkselect.evaluation.checks import (
     check_numbers,
 )
 from linkselect.evaluation.curves import numbers_of_features
+from linkselect.evaluation.inputs import in_order_of_rows, reproducible
 from linkselect.evaluation.measuring import Measurements, Split, Task, Track, measure
 from linkselect.evaluation.pair_comparison import (
     PairMeasurements,
     PairTask,
-    in_order_of_rows,
     measure_pairs,
-    settled,
 )
 from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.evaluation.result import Comparison
@@ -113,7 +112,8 @@ def compare(
     classifier : classifier, optional
         Default: the nearest neighbour.
     random_state : int, default=0
-        Determines the splits, the folds and the random choice.
+        Determines the splits, the folds, the random choice, and what selectors draw whose own
+        `random_state` is None.
     track : callable, default=iter
         Wraps the iterable of steps (method, split); a progress bar may count them. Split -1
         stands for all rows and pairs. With labels and pairs it is called twice: for splits of
@@ -141,7 +141,9 @@ def compare(
     >>> found.held_out_pairs.mean_auc["constraint"] > 0.9
     True
     """
-    samples = X.tocsr() if issparse(X) else np.asarray(X)
+    samples = check_array(
+        X, accept_sparse="csr", dtype="numeric", ensure_all_finite=prepare is None, input_name="X"
+    )
     n_samples, n_all = samples.shape
     counts = np.asarray(numbers_of_features(n_all) if n_features is None else n_features)
     top = min(10, max(1, n_all // 2)) if top is None else top
@@ -152,7 +154,7 @@ def compare(
     ids = None if given.sample_ids is None else tuple(given.sample_ids)
     codes = np.full(n_samples, -1) if y is None else encode_labels(y)[0]
     check_consistent_length(samples, codes)
-    sized = {name: _sized(selector, counts[-1]) for name, selector in selectors.items()}
+    sized = {name: _sized(one, counts[-1], random_state) for name, one in selectors.items()}
     task = Task(samples, codes, pairs, ids, counts, prepare, classifier)
     folds = _pair_task(task, sized, cv, random_state, given.ids_are_index)
     top, measured, splits = min(top, n_all), None, []
@@ -187,8 +189,9 @@ def _pair_task(
     ids, n_samples = task.sample_ids, task.X.shape[0]
     try:
         pairs = task.pairs.restrict(ids or range(n_samples)) if has_labels else task.pairs
-        pairs = settled(pairs, selectors.values())
-        by_row = in_order_of_rows(pairs, n_samples, ids, ids_are_index=ids_are_index)
+        by_row = in_order_of_rows(
+            pairs, n_samples, ids, ids_are_index=ids_are_index, selectors=selectors.values()
+        )
         X = task.X if task.prepare is None else clone(task.prepare).fit_transform(task.X)
         return PairTask.deal(X, by_row, task.counts, cv, random_state)
     except GuidedValueError as error:
@@ -198,8 +201,8 @@ def _pair_task(
         return None
 
 
-def _sized(selector: Any, n_features: int) -> Any:
-    return clone(selector).set_params(n_features_to_select=int(n_features))
+def _sized(selector: Any, n_features: int, seed: int) -> Any:
+    return reproducible(selector, seed).set_params(n_features_to_select=int(n_features))
 
 
 def _splits(codes: IntArray, n_splits: int, test_size: float, random_state: int) -> Iterator[Split]:

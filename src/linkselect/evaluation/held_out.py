@@ -13,13 +13,16 @@ from sklearn.base import clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.model_selection import StratifiedKFold
 
-from linkselect.arrays import FloatArray, IntArray
-from linkselect.blocks import BLOCK_SIZE, map_threads, row_block, slices
-from linkselect.evaluation.pair_auc import CHANCE, auc_of_distances
+from linkselect.arrays import IntArray
+from linkselect.blocks import map_threads, slices
+from linkselect.evaluation.inputs import order_of
+from linkselect.evaluation.pair_auc import CHANCE, auc_of_distances, total_distances
 from linkselect.evaluation.pair_folds import PairKFold
+from linkselect.given import Given
 from linkselect.messages import GuidedValueError, many
 from linkselect.pairs import Pairs, encode_labels
 from linkselect.selectors.method import describe
+from linkselect.selectors.wrapper import arguments_of
 
 __all__ = ["Estimate", "HeldOut", "LabelFolds", "PairFolds", "class_codes"]
 
@@ -125,7 +128,7 @@ class PairFolds(HeldOut):
         self, X: Any, pairs: Pairs, ids: tuple[Hashable, ...], n_folds: int, seed: int
     ) -> None:
         # Cannot-links that contradict must-links did not count in the fit either.
-        held = pairs.restrict(ids).without_conflicts()
+        held = pairs.without_conflicts()
         self._X, self._ids = (X.tocsr() if issparse(X) else X), ids
         self._row_of = {sample: row for row, sample in enumerate(ids)}
         with warnings.catch_warnings():
@@ -135,12 +138,14 @@ class PairFolds(HeldOut):
 
     def order(self, selector: Any, fold: Fold) -> IntArray:
         """Rank by all samples and the pairs that are left."""
-        return selector.fit(self._X, pairs=fold[0], sample_ids=self._ids).order_
+        given = Given(pairs=fold[0], sample_ids=self._ids)
+        return order_of(selector.fit(self._X, **arguments_of(given, selector)))
 
     def worth(self, features: IntArray, fold: Fold) -> tuple[float, float]:
         """Compare the distances of held-out must-links and cannot-links."""
         must, cannot = fold[1].rows(self._row_of)
-        found = auc_of_distances(*(_distances(self._X, one, features) for one in (must, cannot)))
+        apart = [total_distances(self._X, one, features) for one in (must, cannot)]
+        found = auc_of_distances(apart[0], apart[1])
         return found.auc, found.standard_error
 
     def summary(self, **measured: Any) -> Estimate:
@@ -181,7 +186,7 @@ class LabelFolds(HeldOut):
         rows = np.setdiff1d(np.arange(len(self._codes)), fold[1])
         if describe(selector).sees == "labels":
             rows = rows[self._codes[rows] >= 0]
-        return selector.fit(self._X[rows], self._codes[rows]).order_
+        return order_of(selector.fit(self._X[rows], self._codes[rows]))
 
     def worth(self, features: IntArray, fold: Fold) -> tuple[float, float]:
         """Classify the held-out rows by their nearest labelled row."""
@@ -209,18 +214,3 @@ def class_codes(selector: Any, y: Any) -> IntArray:
     if describe(selector).sees == "labels":
         return np.unique(labels, return_inverse=True)[1].ravel()
     return encode_labels(labels)[0]
-
-
-def _distances(X: Any, links: IntArray, features: IntArray) -> FloatArray:
-    """Return the squared distance of every pair in some features, a few pairs at a time."""
-    found = np.empty(len(links))
-    for part in slices(len(links), max(1, BLOCK_SIZE // max(1, len(features)))):
-        ends = links[part].T
-        if issparse(X):
-            apart = np.subtract(
-                *(X[rows].astype(np.float64)[:, features].toarray() for rows in ends)
-            )
-        else:
-            apart = np.subtract(*(row_block(X, rows)[:, features] for rows in ends))
-        found[part] = np.einsum("ij,ij->i", apart, apart)
-    return found

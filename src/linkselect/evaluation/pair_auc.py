@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.stats import rankdata
-from sklearn.base import clone
 
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.bibliography import cites
-from linkselect.blocks import row_block
+from linkselect.blocks import BLOCK_SIZE, row_block, slices
 from linkselect.checks import index_of
 from linkselect.evaluation.accuracy import check_counts
 from linkselect.evaluation.curves import numbers_of_features
+from linkselect.evaluation.inputs import (
+    check_cv,
+    check_matrix,
+    check_selector,
+    explained_overflow,
+    in_order_of_rows,
+    order_of,
+    reproducible,
+)
 from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.given import Given
-from linkselect.messages import GuidedValueError
+from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.pairs import Pairs
-from linkselect.supervision import present_pairs
+from linkselect.selectors.wrapper import arguments_of
+from linkselect.supervision import check_index, present_pairs
 
 __all__ = [
     "CHANCE",
     "PairAUC",
     "PairCurve",
+    "PairScorer",
     "auc_of_distances",
     "pair_auc",
     "pair_auc_curve",
     "pair_scorer",
     "squared_distances",
+    "total_distances",
 ]
 
 CHANCE = 0.5
@@ -82,11 +93,15 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
     >>> pair_auc(X, pairs).auc
     1.0
     """
-    samples, must, cannot = _rows(X, pairs, sample_ids)
+    samples = check_matrix(X)
+    given = Given.read(X, sample_ids=sample_ids)
+    held, row_of = present_pairs(
+        pairs, samples.shape[0], given.sample_ids, ids_are_index=given.ids_are_index
+    )
+    must, cannot = held.rows(row_of)
     _check_both(must, cannot)
-    everything = np.arange(samples.shape[1])
-    apart = [squared_distances(samples, links, everything)[:, -1] for links in (must, cannot)]
-    return auc_of_distances(apart[0], apart[1])
+    with explained_overflow():
+        return auc_of_distances(total_distances(samples, must), total_distances(samples, cannot))
 
 
 @dataclass(frozen=True)
@@ -146,7 +161,8 @@ def pair_auc_curve(
     ----------
     selector : selector
         With `order_` after fitting; it is cloned. Its `n_features_to_select` is set to the largest
-        number of features, if it has that parameter.
+        number of features, if it has that parameter, and each `random_state` that is None to a
+        fixed seed. If it drops cannot-links that contradict must-links, they are left out here.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     pairs : Pairs
@@ -163,37 +179,85 @@ def pair_auc_curve(
     -------
     PairCurve
     """
-    ids = _ids(X, sample_ids)
-    n_all = X.shape[1]
-    wanted = numbers_of_features(n_all) if n_features is None else n_features
-    counts = check_counts(wanted, n_all)
-    folds = list((cv or PairKFold(random_state=0)).split(_present(X, pairs, ids)))
-    fitted = clone(selector)
+    check_selector(selector)
+    check_cv(cv)
+    samples = check_matrix(X)
+    n_samples, n_all = samples.shape
+    counts = check_counts(numbers_of_features(n_all) if n_features is None else n_features, n_all)
+    given = Given.read(X, sample_ids=sample_ids)
+    by_row = in_order_of_rows(
+        pairs,
+        n_samples,
+        given.sample_ids,
+        ids_are_index=given.ids_are_index,
+        selectors=[selector],
+    )
+    folds = list((cv or PairKFold(random_state=0)).split(by_row))
+    fitted = reproducible(selector)
     if "n_features_to_select" in fitted.get_params(deep=False):
         fitted.set_params(n_features_to_select=int(counts[-1]))
     values, errors, every = [], [], []
     for train, test in folds:
-        order = fitted.fit(X, pairs=train, sample_ids=ids).order_
-        found = _auc_over_counts(X, test, ids, order, counts)
+        order = order_of(fitted.fit(samples, **arguments_of(Given(pairs=train), fitted)))
+        links = test.rows({row: row for row in range(n_samples)})
+        with explained_overflow():
+            found = _auc_over_counts(samples, links, order, counts)
+            every.append(auc_of_distances(*(total_distances(samples, one) for one in links)).auc)
         values.append([one.auc for one in found])
         errors.append([one.standard_error for one in found])
-        every.append(pair_auc(X, test, ids).auc)
     # Folds of one repeat hold out different pairs, repeats hold out the same ones again.
     n_independent = len(folds) / (cv or PairKFold()).n_repeats
     spread = np.sqrt(np.mean(np.square(errors), axis=0) / n_independent)
     return PairCurve(counts, np.array(values), spread, float(np.mean(every)))
 
 
-def pair_scorer(pairs: Pairs) -> Callable[..., float]:
-    """Return a scorer for scikit-learn's searches: `pair_auc` after the estimator's `transform`.
-
-    Only pairs with both ends among the rows that are scored count, so the rows need ids: X must
-    be a pandas frame whose index holds the ids that the pairs name.
+class PairScorer:
+    """What `pair_scorer` returns: called with an estimator and the rows of a fold.
 
     Parameters
     ----------
     pairs : Pairs
         By the ids of the index.
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+
+    def __repr__(self) -> str:
+        return f"pair_scorer({self.pairs!r})"
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
+        """Measure the AUC of the pairs among the rows of X, in what the estimator makes of them."""
+        index = index_of(X)
+        if index is None:
+            raise GuidedValueError(
+                "Which rows of a fold the pairs mean cannot be told: X has no ids.",
+                "Pass a pandas frame whose index holds the ids that the pairs name.",
+            )
+        ids = tuple(index)
+        check_index(self.pairs, ids)
+        # Pairs of other folds are not there by design, so nothing is said about them.
+        return pair_auc(estimator.transform(X), self.pairs.restrict(ids), ids).auc
+
+
+def pair_scorer(pairs: Pairs) -> PairScorer:
+    """Return a scorer for scikit-learn's searches: `pair_auc` after the estimator's `transform`.
+
+    Only pairs with both ends among the rows that are scored count, so the rows need ids: X must
+    be a pandas frame whose index holds the ids that the pairs name.
+
+    Use few, large folds: of pairs drawn at random, one in k^2 has both ends in a given one of k
+    folds. A fold without a must-link or without a cannot-link cannot be scored.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        By the ids of the index.
+
+    Returns
+    -------
+    PairScorer
+        Called with an estimator, X and y; it can be pickled, so that a search may use processes.
 
     Examples
     --------
@@ -214,37 +278,13 @@ def pair_scorer(pairs: Pairs) -> Callable[..., float]:
     >>> search.best_score_ > 0.8
     np.True_
     """
-
-    def score(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: ARG001
-        ids = index_of(X)
-        if ids is None:
-            raise GuidedValueError(
-                "Which rows of a fold the pairs mean cannot be told: X has no ids.",
-                "Pass a pandas frame whose index holds the ids that the pairs name.",
-            )
-        return pair_auc(estimator.transform(X), pairs.restrict(ids), ids).auc
-
-    return score
-
-
-def _ids(X: Any, sample_ids: Iterable[Hashable] | None) -> tuple[Hashable, ...] | None:
-    ids = Given.read(X, sample_ids=sample_ids).sample_ids
-    return None if ids is None else tuple(ids)
-
-
-def _present(X: Any, pairs: Pairs, ids: tuple[Hashable, ...] | None) -> Pairs:
-    return present_pairs(pairs, X.shape[0], ids)[0]
-
-
-def _rows(
-    X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None
-) -> tuple[Any, IntArray, IntArray]:
-    """Return the samples as an array, and the rows of must-links and of cannot-links."""
-    ids = _ids(X, sample_ids)
-    held, row_of = present_pairs(pairs, X.shape[0], ids)
-    must, cannot = held.rows(row_of)
-    samples = X.tocsr() if issparse(X) else np.asarray(X)
-    return samples, must, cannot
+    if not isinstance(pairs, Pairs):
+        raise GuidedTypeError(
+            f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
+            "Write Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
+            "pairs",
+        )
+    return PairScorer(pairs)
 
 
 def _check_both(must: IntArray, cannot: IntArray) -> None:
@@ -252,28 +292,39 @@ def _check_both(must: IntArray, cannot: IntArray) -> None:
         if not len(links):
             raise GuidedValueError(
                 f"There is no {kind} among the samples, and the measure compares the two kinds.",
-                "Add one.",
+                "Add one; in a fold, give more pairs or use fewer, larger folds.",
             )
 
 
 def squared_distances(samples: Any, links: IntArray, order: IntArray) -> FloatArray:
     """Return the squared distances of links in the first 1, 2, ... features of an order."""
-    if issparse(samples):
-        ends = [samples[links[:, end]][:, order].toarray().astype(np.float64) for end in (0, 1)]
-    else:
-        ends = [row_block(samples[:, order], links[:, end]) for end in (0, 1)]
+    ends = [_values(samples, links[:, end], order) for end in (0, 1)]
     return np.cumsum((ends[0] - ends[1]) ** 2, axis=1)
 
 
+def total_distances(samples: Any, links: IntArray, features: IntArray | None = None) -> FloatArray:
+    """Return the squared distance of every link in some or all features, a few links at a time."""
+    chosen = np.arange(samples.shape[1]) if features is None else features
+    found = np.empty(len(links))
+    for part in slices(len(links), max(1, BLOCK_SIZE // max(1, len(chosen)))):
+        apart = np.subtract(*(_values(samples, rows, chosen) for rows in links[part].T))
+        found[part] = np.square(apart, out=apart).sum(axis=1)
+    return found
+
+
+def _values(samples: Any, rows: IntArray, features: IntArray) -> FloatArray:
+    """Copy some features of some rows as float64; differences of narrow integers overflow."""
+    if issparse(samples):
+        values: FloatArray = samples[rows][:, features].toarray().astype(np.float64)
+        return values
+    return row_block(samples, np.ix_(rows, features))
+
+
 def _auc_over_counts(
-    X: Any, test: Pairs, ids: tuple[Hashable, ...] | None, order: IntArray, counts: IntArray
+    samples: Any, links: tuple[IntArray, IntArray], order: IntArray, counts: IntArray
 ) -> list[PairAUC]:
-    samples, must, cannot = _rows(X, test, ids)
-    best = np.asarray(order)[: counts[-1]]
-    together, apart = (
-        squared_distances(samples, must, best),
-        squared_distances(samples, cannot, best),
-    )
+    best = order[: counts[-1]]
+    together, apart = (squared_distances(samples, one, best) for one in links)
     return [auc_of_distances(together[:, count - 1], apart[:, count - 1]) for count in counts]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,40 +13,21 @@ import numpy as np
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.evaluation.curves import RANDOM, Curve
 from linkselect.evaluation.measuring import RANDOM_ORDERS, Track
-from linkselect.evaluation.pair_auc import auc_of_distances, squared_distances
+from linkselect.evaluation.pair_auc import (
+    auc_of_distances,
+    squared_distances,
+    total_distances,
+)
 from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.evaluation.pair_result import HeldOutPairs
 from linkselect.evaluation.statistics import paired_differences, stability_of_best
-from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
+from linkselect.pairs import Pairs
 from linkselect.selectors.method import describe
-from linkselect.supervision import present_pairs
 
-__all__ = ["PairTask", "in_order_of_rows", "measure_pairs", "settled"]
+__all__ = ["PairTask", "measure_pairs"]
 
-# As many fits as there are splits by default, and few enough columns at a time for any table.
+# As many fits as there are splits by default.
 FOLDS, REPEATS = 5, 4
-COLUMNS = 1000
-
-
-def settled(pairs: Pairs, selectors: Iterable[Any]) -> Pairs:
-    """Leave contradicted cannot-links out if that is what every method that sees pairs does."""
-    ways = [getattr(one, "on_conflict", "raise") for one in selectors if _sees_pairs(one)]
-    return pairs.without_conflicts() if ways and "raise" not in ways else pairs
-
-
-def in_order_of_rows(
-    pairs: Pairs,
-    n_samples: int,
-    sample_ids: Sequence[Hashable] | None = None,
-    *,
-    ids_are_index: bool = False,
-) -> Pairs:
-    """Return the pairs among the samples by row number, in an order that says nothing."""
-    held, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
-    if held.n_conflicts:  # said here, where samples still have their ids
-        raise PairConflictError(describe_conflicts(held))
-    must, cannot = (np.unique(np.sort(rows, axis=1), axis=0) for rows in held.rows(row_of))
-    return Pairs(map(tuple, must.tolist()), map(tuple, cannot.tolist()), n_samples=n_samples)
 
 
 @dataclass(frozen=True)
@@ -103,13 +84,8 @@ class PairTask:
 
     def auc_with_all_features(self, fold: int) -> float:
         """Measure the AUC in all features."""
-        together, apart = map(self._all_distances, self._held_out(fold))
+        together, apart = (total_distances(self.X, links) for links in self._held_out(fold))
         return auc_of_distances(together, apart).auc
-
-    def _all_distances(self, links: IntArray) -> FloatArray:
-        columns = np.arange(self.X.shape[1])
-        parts = np.split(columns, range(COLUMNS, len(columns), COLUMNS))
-        return np.sum([squared_distances(self.X, links, part)[:, -1] for part in parts], axis=0)
 
     def _held_out(self, fold: int) -> tuple[IntArray, IntArray]:
         return self.folds[fold][1].rows({row: row for row in range(self.X.shape[0])})

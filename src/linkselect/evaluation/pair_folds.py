@@ -12,10 +12,15 @@ from linkselect.arrays import IntArray
 from linkselect.messages import GuidedTypeError, GuidedValueError, many, warn_user
 from linkselect.pairs import PairConflictError, Pairs, describe_conflicts, must_components
 
-__all__ = ["PairKFold"]
+__all__ = ["LEAVE_CONFLICTS_OUT", "PairKFold"]
 
 # With fewer groups of either kind there is nothing to train on or nothing to test.
 LEAST_GROUPS = 2
+
+LEAVE_CONFLICTS_OUT = (
+    "Correct the pairs (Pairs.conflicts() lists all), or pass pairs.without_conflicts() to leave "
+    "these cannot-links out."
+)
 
 
 class PairKFold:
@@ -70,7 +75,8 @@ class PairKFold:
         Parameters
         ----------
         pairs : Pairs
-            By id or by row number; no cannot-link may contradict the must-links.
+            By id or by row number; no cannot-link may contradict the must-links, see
+            `Pairs.without_conflicts`.
         """
         must, cannot = _groups(pairs)
         n_folds = self._count(int(must.max(initial=-1)) + 1, int(cannot.max(initial=-1)) + 1)
@@ -114,7 +120,7 @@ def _groups(pairs: Pairs) -> tuple[IntArray, IntArray]:
             "Write Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
         )
     if pairs.n_conflicts:
-        raise PairConflictError(describe_conflicts(pairs))
+        raise PairConflictError(describe_conflicts(pairs), LEAVE_CONFLICTS_OUT)
     row_of = {sample: row for row, sample in enumerate(pairs.ids)}
     must, cannot = pairs.rows(row_of)
     component = must_components(must, len(row_of))

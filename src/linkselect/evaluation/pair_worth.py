@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 from linkselect.arrays import BoolArray, FloatArray, IntArray
 from linkselect.blocks import map_threads
 from linkselect.checks import check_samples
+from linkselect.evaluation.inputs import check_selector, reproducible
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import Pairs
@@ -37,15 +38,15 @@ class PairWorth(NamedTuple):
     link: Link
     """Whether the two must or cannot be together."""
     rank_shift: float
-    """By how many places a feature would move on average; NaN if the pair is needed."""
+    """By how many places a feature would move on average; NaN if it cannot be told."""
     n_replaced: float
-    """How many selected features others would replace; NaN if the pair is needed."""
+    """How many selected features others would replace; NaN if it cannot be told."""
     moved: tuple[Any, ...]
     """The features that would move most, by name if X has names; none that would stay."""
     score_change: FloatArray
     """The score of each feature without the pair minus that with it."""
     rank_change: IntArray
-    """The rank of each feature without the pair minus that with it; empty if it is needed."""
+    """The rank of each feature without the pair minus that with it; empty if it cannot be told."""
 
 
 def pair_worth(
@@ -60,13 +61,14 @@ def pair_worth(
     """Tell for every pair how scores and ranking would change if it were left out.
 
     The changes are exact. `ConstraintScore` has them in closed form, in time proportional to pairs
-    times features; any other selector is fitted anew without each pair. A selector that draws at
-    random needs a `random_state`, or the draws move features, too.
+    times features; any other selector is fitted anew without each pair. A `random_state` that is
+    None gets a fixed seed, or the draws would move features, too.
 
-    A large change says that the ranking rests on this pair: worth a second look, not wrong. Where a
+    A large change says that the ranking rests on this pair: worth a second look, not wrong. If a
     selector cannot be fitted without a pair, such as the only must-link for `ConstraintScore`, the
-    pair is needed: `rank_shift`, `n_replaced` and `score_change` are NaN, `moved` and `rank_change`
-    are empty.
+    pair is needed, and without the only pair there are no pairs to rank by. In both cases nothing
+    can be compared: `rank_shift`, `n_replaced` and `score_change` are NaN, `moved` and
+    `rank_change` are empty.
 
     Parameters
     ----------
@@ -106,19 +108,22 @@ def pair_worth(
     0 60 cannot 1.0 ('petal length (cm)',)
     51 120 cannot 0.0 ()
     """
-    if n_moved < 0:
-        raise GuidedValueError(f"n_moved={n_moved}, but it counts features.", "Choose 0 or more.")
+    check_selector(selector)
+    _check_count("n_moved", n_moved)
     if describe(selector).sees != "pairs":
         raise GuidedValueError(
             f"{type(selector).__name__} does not look at pairs, so none changes its ranking.",
             "Pass a selector that does, such as ConstraintScore().",
         )
     held, ids, _ = pairs_among(X, pairs, sample_ids)
+    selector = reproducible(selector)
     fitted = clone(selector).fit(X, pairs=held, sample_ids=ids)
     found = _scores_at_once(fitted, X, held, ids)
     names = getattr(fitted, "feature_names_in_", np.arange(len(fitted.scores_)))
     links = linked_pairs(held)
     told = partial(_told, fitted, names=names, n_moved=n_moved)
+    if len(links) == 1:
+        return [told(links[0], None)]
     if found is not None:
         ranked = partial(_ranked, fitted)
         return map_threads(
@@ -136,17 +141,24 @@ def pair_worth(
         )
 
 
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, int | np.integer) or value < 0:
+        raise GuidedValueError(
+            f"{name}={value!r}, but it counts features.", "Choose a whole number, 0 or more.", name
+        )
+
+
 def pairs_among(
     X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None
 ) -> tuple[Pairs, tuple[Hashable, ...], dict[Hashable, int]]:
     """Return the pairs among the samples, the id of each row, and the row of each id."""
-    n_samples = _num_samples(X)
     given = Given.read(X, sample_ids=sample_ids)
-    ids = None if given.sample_ids is None else tuple(given.sample_ids)
-    held, row_of = present_pairs(pairs, n_samples, ids, ids_are_index=given.ids_are_index)
+    held, row_of = present_pairs(
+        pairs, _num_samples(X), given.sample_ids, ids_are_index=given.ids_are_index
+    )
     if not held.n_must + held.n_cannot:
         raise GuidedValueError("There are no pairs.", "Pass Pairs(must=[...], cannot=[...]).")
-    return held, tuple(range(n_samples)) if ids is None else ids, row_of
+    return held, tuple(row_of), row_of
 
 
 def linked_pairs(pairs: Pairs) -> list[Linked]:

@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import BLOCK_SIZE, column_block, map_threads, slices
 from linkselect.columns import constant_columns
+from linkselect.evaluation.inputs import explained_overflow
 from linkselect.evaluation.pair_worth import Link, linked_pairs, pairs_among
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import Pairs
@@ -93,7 +94,9 @@ def suspect_pairs(
                 "compared with each other.",
                 f"Add a {kind}, better several of each kind.",
             )
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_min_samples=2)
+    X = check_array(
+        X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_min_samples=2, input_name="X"
+    )
     must, cannot = held.rows(row_of)
     at = _positions(X, must, cannot)
     suspicion = np.concatenate([at[: len(must)], -at[len(must) :]])
@@ -115,9 +118,11 @@ def _positions(X: Matrix, must: IntArray, cannot: IntArray) -> FloatArray:
 
     def work(part: slice) -> FloatArray:
         block = column_block(stored[:, varying[part]], slice(None))
-        return _distances(block.toarray() if issparse(block) else block, must, cannot)
+        with np.errstate(over="raise"):  # threads do not inherit it
+            return _distances(block.toarray() if issparse(block) else block, must, cannot)
 
-    parts = map_threads(work, slices(len(varying), max(BLOCK_SIZE // n_rows, 16)))
+    with explained_overflow():
+        parts = map_threads(work, slices(len(varying), max(BLOCK_SIZE // n_rows, 16)))
     weighted, plain = np.sum(parts, axis=0)
     # Where no feature tells the kinds apart, all count the same.
     distances = np.where(weighted[0] > 0, weighted[1:], plain[1:])

@@ -10,17 +10,27 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect.arrays import BoolArray, IntArray
 from linkselect.blocks import map_threads, slices
 from linkselect.evaluation.effort import count_fits
 from linkselect.evaluation.held_out import Estimate, LabelFolds, PairFolds, Track, class_codes
+from linkselect.evaluation.inputs import (
+    check_matrix,
+    check_selector,
+    order_of,
+    ordered_pairs,
+    reproducible,
+)
 from linkselect.evaluation.twins import Twin, correlated_twins
 from linkselect.given import Given
-from linkselect.messages import GuidedError
+from linkselect.messages import GuidedError, GuidedValueError
 from linkselect.pairs import Pairs
+from linkselect.resampling import seeded
 from linkselect.selectors import StableSelector
 from linkselect.selectors.method import describe
+from linkselect.selectors.wrapper import arguments_of
 
 __all__ = ["Validation", "validate"]
 
@@ -40,12 +50,13 @@ class Validation:
         What the selected number of features is worth on held-out pairs or labels, beside chance;
         None if there is no supervision, or too little.
     reason : str or None
-        Why there is no estimate, in a sentence.
+        Why there is no estimate, in a sentence, and with pairs or labels that cannot be held out
+        no `selected_again` either.
     selected : tuple of int
         The selected features, best first.
     selected_again : tuple of float
         For each of them the share of resamples in which it is selected again; empty if there is
-        too little supervision for any resample.
+        so little supervision that every resample would hold the same. `reason` says so.
     n_resamples : int
         How many resamples.
     twins : tuple of tuple of Twin
@@ -104,7 +115,8 @@ def validate(
     Parameters
     ----------
     selector : selector
-        With `order_` after fitting. One that is fitted already is not fitted again on all of X.
+        With `order_` after fitting. One that is fitted already, on this X, is not fitted again on
+        all of it.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), optional
@@ -115,7 +127,8 @@ def validate(
     sample_ids : iterable of hashable, optional
         The id of each row. Default: the index of a pandas X, else row numbers.
     random_state : int, default=0
-        Determines folds, resamples and the random choice of features.
+        Determines folds, resamples, the random choice of features, and what the selector draws if
+        its own `random_state` is None.
     track : callable, default=iter
         Wraps the list of steps, to show progress.
 
@@ -140,18 +153,25 @@ def validate(
     >>> found.selected, found.better_than_chance
     ((2, 3), True)
     """
-    given = Given.read(X, y, pairs, sample_ids)
-    n_samples, n_features = X.shape
-    ids = tuple(range(n_samples) if given.sample_ids is None else given.sample_ids)
-    values = X if issparse(X) else np.asarray(X)
-    given = Given(y, pairs, ids)
-    whole = selector if hasattr(selector, "order_") else _fitted(clone(selector), values, given)
-    order = np.asarray(whole.order_)
-    selected = order[np.asarray(whole.get_support())[order]]
-    again = _with_number(selector, len(selected))
-    n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
-    n_folds, n_resamples = count_fits(again, n_samples, n_features, n_pairs)
-    estimate, reason = _estimate(again, values, given, n_folds, random_state, track)
+    check_selector(selector)
+    values = check_matrix(X)
+    is_fitted = hasattr(selector, "order_")
+    with warnings.catch_warnings():
+        if is_fitted:
+            warnings.simplefilter("ignore")  # the fit has warned already
+        given = _read(selector, X, y, pairs, sample_ids)
+    own = reproducible(selector, random_state)
+    whole = selector if is_fitted else own.fit(values, **arguments_of(given, own))
+    selected = _selected(whole, X, values.shape[1])
+    again = _with_number(own, len(selected))
+    n_pairs = 0 if given.pairs is None else given.pairs.n_must + given.pairs.n_cannot
+    n_folds, n_resamples = count_fits(again, values.shape[0], values.shape[1], n_pairs)
+    held_out, reason = _held_out(again, values, given, n_folds, random_state)
+    estimate = None
+    if held_out is not None:
+        estimate, reason = _estimate(again, held_out, values.shape[1], random_state, track)
+    elif reason is not None and describe(again).sees != "nothing":
+        n_resamples = 0  # every resample would hold all there is to be told
     chosen = _selected_again(again, values, given, n_resamples, random_state, track)
     shares = chosen[:, selected].mean(axis=0).tolist() if len(chosen) else []
     twins = correlated_twins(values, selected[:MOST_WITH_TWINS])
@@ -165,10 +185,32 @@ def validate(
     )
 
 
-def _fitted(selector: Any, X: Any, given: Given) -> Any:
-    if given.pairs is None:
-        return selector.fit(X, given.y)
-    return selector.fit(X, given.y, pairs=given.pairs, sample_ids=given.sample_ids)
+def _read(selector: Any, X: Any, y: Any, pairs: Any, sample_ids: Any) -> Given:
+    """Read what is told beside X, as `fit` would; pairs in the order of their rows."""
+    n_samples = _num_samples(X)
+    if y is not None:
+        check_consistent_length(X, y)
+    if pairs is None or describe(selector).sees not in ("pairs", "nothing"):
+        return Given(y)
+    given = Given.read(X, y, pairs, sample_ids)
+    held, ids = ordered_pairs(pairs, n_samples, given.sample_ids, ids_are_index=given.ids_are_index)
+    return Given(y, held, ids)
+
+
+def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
+    """Return the selected features of a fitted selector, best first, if it was fitted on such X."""
+    order = order_of(fitted)
+    ours, theirs = getattr(fitted, "feature_names_in_", None), _get_feature_names(X)
+    renamed = ours is not None and theirs is not None and list(ours) != list(theirs)
+    if len(order) != n_features or renamed:
+        name = type(fitted).__name__
+        what = "has other features" if renamed else f"has {n_features} features"
+        raise GuidedValueError(
+            f"{name} is fitted already, on {len(order)} features, but X {what}.",
+            f"Pass the X that it was fitted on, or an unfitted {name}.",
+            "selector",
+        )
+    return order[np.asarray(fitted.get_support())[order]]
 
 
 def _with_number(selector: Any, n_selected: int) -> Any:
@@ -181,26 +223,36 @@ def _with_number(selector: Any, n_selected: int) -> Any:
     return copy
 
 
+def _held_out(
+    selector: Any, X: Any, given: Given, n_folds: int, seed: int
+) -> tuple[PairFolds | LabelFolds | None, str | None]:
+    """Deal out pairs or labels, or say why there are too few; neither if nothing is known."""
+    try:
+        if given.pairs is not None:
+            ids = tuple(given.sample_ids or ())
+            return PairFolds(X, given.pairs, ids, n_folds, seed), None
+        if given.y is not None:
+            return LabelFolds(X, class_codes(selector, given.y), n_folds, seed), None
+    except ValueError as error:
+        return None, _problem(error)
+    return None, None
+
+
 def _estimate(
-    selector: Any, X: Any, given: Given, n_folds: int, seed: int, track: Track
+    selector: Any, held_out: PairFolds | LabelFolds, n_features: int, seed: int, track: Track
 ) -> tuple[Estimate | None, str | None]:
-    """Return the estimate, or why there is none."""
-    by_pairs = given.pairs is not None and describe(selector).sees in ("pairs", "nothing")
-    if not by_pairs and given.y is None:
-        return None, None
+    """Return the estimate, or why there is none: the method may lack something in a fold."""
     n_selected = selector.get_params(deep=False).get("n_features_to_select")
     rng = np.random.RandomState(seed)
-    held_out: PairFolds | LabelFolds
     try:
-        if by_pairs:
-            held_out = PairFolds(X, given.pairs, given.sample_ids, n_folds, seed)  # type: ignore[arg-type]
-        else:
-            held_out = LabelFolds(X, class_codes(selector, given.y), n_folds, seed)
-        measured = held_out.estimate(selector, n_selected, X.shape[1], rng, track)
+        measured = held_out.estimate(selector, n_selected, n_features, rng, track)
     except ValueError as error:
-        # Too few pairs or labels: for folds at all, or for the method in one of them.
-        return None, error.problem if isinstance(error, GuidedError) else str(error)
+        return None, _problem(error)
     return held_out.summary(**measured), None
+
+
+def _problem(error: ValueError) -> str:
+    return error.problem if isinstance(error, GuidedError) else str(error)
 
 
 def _selected_again(
@@ -211,7 +263,7 @@ def _selected_again(
     stable = StableSelector(selector)
     rows_first = X.tocsr() if issparse(X) else X
     draws = [
-        (stable._seeded(rng), *stable._draw(given, X.shape[0], rng)) for _ in range(n_resamples)
+        (seeded(selector, rng), *stable._draw(given, X.shape[0], rng)) for _ in range(n_resamples)
     ]
 
     def work(draw: tuple[Any, IntArray, dict[str, Any]]) -> Any:

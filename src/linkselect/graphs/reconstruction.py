@@ -95,9 +95,11 @@ class Reconstruction:
             warn_user(
                 f"{len(unsolved)} of {len(self.gaps)} samples, the first of them sample "
                 f"{unsolved[0]}, are not certain to be within {CERTAIN_GAP:g} of their optimum "
-                f"after at most max_iter={self.max_iter} steps: {self._what_is_certain()}. "
-                "Standardise the features, raise max_iter, or do not let a callback end the fit.",
+                f"after at most max_iter={self.max_iter} steps: {self._what_is_certain()}.",
                 ConvergenceWarning,
+                way_out="Standardise the features, raise max_iter, or do not let a callback end "
+                "the fit.",
+                settings={"X": "standard", "max_iter": "VALUE"},
             )
 
     def _what_is_certain(self) -> str:

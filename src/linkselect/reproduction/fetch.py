@@ -5,7 +5,9 @@ from __future__ import annotations
 import http.client
 import os
 import sys
+import threading
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -20,6 +22,10 @@ from linkselect.arrays import FloatArray
 __all__ = ["FetchError", "UciSource", "download", "fetch_arrays", "uci_address"]
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+
+# The largest set has 6 MB.
+MAX_BYTES = 200_000_000
+MAX_SECONDS = 600.0
 
 # Called with the bytes received so far and the bytes expected (None if the server does not say).
 ProgressFunction = Callable[[int, int | None], None]
@@ -157,8 +163,16 @@ def _rounded(X: FloatArray, digits: int) -> FloatArray:
 # -- download ---------------------------------------------------------------------------------
 
 
-def download(url: str, progress: ProgressFunction | None = None, timeout: float = 30.0) -> bytes:
+def download(
+    url: str,
+    progress: ProgressFunction | None = None,
+    timeout: float = 30.0,
+    max_bytes: int = MAX_BYTES,
+    max_seconds: float = MAX_SECONDS,
+) -> bytes:
     """Return what an address holds, all of it or an error.
+
+    Only https is spoken, after a redirect too; http only with a server on this machine.
 
     Parameters
     ----------
@@ -168,38 +182,121 @@ def download(url: str, progress: ProgressFunction | None = None, timeout: float 
         Called with the bytes received and expected. Default: a bar on a terminal, if rich is
         installed.
     timeout : float
-        Seconds to wait for the server.
+        Seconds to wait for an answer of the server.
+    max_bytes : int
+        A larger file is refused: no data set of the papers comes near.
+    max_seconds : float
+        How long the whole download may take.
     """
+    _check_address(url, url)
+    with _bar(url, progress) as tell:
+        work = _Download(url, tell, timeout, max_bytes)
+        # In a thread, since a server that sends one byte now and then passes every timeout.
+        thread = threading.Thread(target=work.run, daemon=True)
+        thread.start()
+        thread.join(max_seconds)
+        if thread.is_alive():
+            work.stopped = True
+            raise FetchError(
+                f"The download of {url} took longer than {max_seconds:g} seconds and was stopped. "
+                "Try again later, or name a mirror by LINKSELECT_UCI."
+            )
+    if work.error is not None:
+        raise work.error
+    return bytes(work.received)
+
+
+class _Download:
+    """One download; what it received or why it failed stays on it."""
+
+    def __init__(self, url: str, tell: ProgressFunction, timeout: float, max_bytes: int) -> None:
+        self.url, self.tell, self.timeout, self.max_bytes = url, tell, timeout, max_bytes
+        self.received = bytearray()
+        self.error: Exception | None = None
+        self.stopped = False
+
+    def run(self) -> None:
+        try:
+            with _opener().open(self.url, timeout=self.timeout) as response:
+                self._read_all(response)
+        except urllib.error.HTTPError as error:
+            error.close()
+            answer = f"{error.code} {error.reason}"
+            self.error = FetchError(f"{self.url} cannot be fetched: the server answers {answer}.")
+        except FetchError as error:
+            self.error = error
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            self.error = FetchError(
+                f"{self.url} cannot be reached ({reason}). Is there a network connection?"
+            )
+        except (http.client.HTTPException, ValueError) as error:
+            self.error = FetchError(
+                f"The answer of {self.url} cannot be understood ({error!r}). "
+                "Try again later, or name a mirror by LINKSELECT_UCI."
+            )
+
+    def _read_all(self, response: Any) -> None:
+        total = self._promised(response.headers.get("Content-Length"))
+        self.tell(0, total)
+        while not self.stopped and (part := response.read1(1 << 16)):
+            self.received += part
+            self._check_size(len(self.received))
+            self.tell(len(self.received), total)
+        if total is not None and len(self.received) != total:
+            raise FetchError(
+                f"The download of {self.url} broke off after {len(self.received)} of {total} "
+                "bytes. Try again."
+            )
+
+    def _promised(self, length: str | None) -> int | None:
+        if not length:
+            return None
+        if not (length.isascii() and length.isdecimal()):
+            raise ValueError(f"Content-Length: {length[:40]}")
+        # Python refuses to read numbers of thousands of digits.
+        size = int(length[:20])
+        self._check_size(size)
+        return size
+
+    def _check_size(self, size: int) -> None:
+        if size > self.max_bytes:
+            raise FetchError(
+                f"{self.url} holds more than {self.max_bytes:,} bytes, so it is not the data set. "
+                "Is LINKSELECT_UCI the right address?"
+            )
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """Follow a redirect only to where a download may go in the first place."""
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Any:
+        try:
+            _check_address(newurl, req.full_url)
+        except FetchError:
+            fp.close()
+            raise
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_SafeRedirects)
+
+
+def _check_address(url: str, asked: str) -> None:
+    """Refuse what is not encrypted, unless it stays on this machine from beginning to end."""
     try:
-        with urllib.request.urlopen(url, timeout=timeout) as response, _bar(url, progress) as tell:
-            return _read_all(response, url, tell)
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise FetchError(
-            f"{url} cannot be fetched: the server answers {error.code} {error.reason}."
-        ) from error
-    except FetchError:
-        raise
-    except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", error)
-        raise FetchError(
-            f"{url} cannot be reached ({reason}). Is there a network connection?"
-        ) from error
-
-
-def _read_all(response: Any, url: str, tell: ProgressFunction) -> bytes:
-    length = response.headers.get("Content-Length")
-    total = int(length) if length else None
-    received = bytearray()
-    tell(0, total)
-    while part := response.read(1 << 16):
-        received += part
-        tell(len(received), total)
-    if total is not None and len(received) != total:
-        raise FetchError(
-            f"The download of {url} broke off after {len(received)} of {total} bytes. Try again."
-        )
-    return bytes(received)
+        to, since = urllib.parse.urlsplit(url), urllib.parse.urlsplit(asked)
+        here = {to.hostname, since.hostname} <= {"127.0.0.1", "::1", "localhost"}
+    except ValueError:
+        raise FetchError(f"{url!r} is no address.") from None
+    if to.scheme == "https" or (to.scheme == "http" and since.scheme == "http" and here):
+        return
+    if url == asked:
+        raise FetchError(f"{url} cannot be fetched: only https addresses are.")
+    raise FetchError(f"{asked} leads to {url}, which is not followed: only https addresses are.")
 
 
 def _bar(url: str, progress: ProgressFunction | None) -> Any:

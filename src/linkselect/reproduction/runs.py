@@ -10,6 +10,7 @@ import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,20 +20,28 @@ import joblib
 
 # Loaded here, so that limiting threads finds the linear algebra of SciPy.
 import scipy.linalg  # noqa: F401
+from joblib.externals.loky.process_executor import BrokenProcessPool
 from threadpoolctl import threadpool_limits
 
 from linkselect.reproduction.paper import Unit
 from linkselect.reproduction.store import Store, Stored, StoreError
 
-__all__ = ["Progress", "UnitError", "run_units"]
+__all__ = ["Progress", "UnitError", "WorkerError", "run_units"]
 
 Compute = Callable[[Unit, Path | None], dict[str, Any]]
 # Experiment, data set and method: units of the same task take about as long.
 Task = tuple[str, str, str]
+# A worker that is killed is most often one too many for the memory; the next may have more room.
+TRIES_AFTER_A_KILL = 3
+SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class UnitError(RuntimeError):
     """An error in the work of one unit; its cause is the error itself."""
+
+
+class WorkerError(RuntimeError):
+    """Worker processes were killed again and again."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,9 @@ def run_units(
     ------
     UnitError
         At the first unit that fails. What was finished before is stored.
+    WorkerError
+        If processes are killed from outside, time and again. One that is killed once loses
+        nothing: its unit is tried again.
     """
     in_order = list(dict.fromkeys(units))
     done = store.find(in_order)
@@ -128,14 +140,56 @@ def _shuffled(units: Iterable[Unit]) -> list[Unit]:
 def _spread(
     todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
 ) -> Iterator[tuple[Unit, Stored]]:
-    """Yield each unit with its result as it is finished."""
+    """Yield each unit with its result as it is finished, here or by another process."""
+    left = list(todo)
+    while left:
+        finished = set()
+        for unit, stored in _round(left, compute, store, jobs, data_dir):
+            if stored is not None:
+                finished.add(unit)
+                yield unit, stored
+        left = [unit for unit in left if unit not in finished]
+        if left and not finished:  # other processes have claimed all that is left
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def _round(
+    todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
+) -> Iterator[tuple[Unit, Stored | None]]:
+    """Go once over the units, and yield None for those that another process has claimed."""
     if jobs == 1 or len(todo) < 2:
         for unit in todo:
-            yield _one(unit, compute, store, data_dir)
+            yield unit, _one(unit, compute, store, data_dir)
         return
+    left = dict.fromkeys(todo)
+    kills_in_a_row = 0
+    while left:
+        try:
+            n_jobs = max(1, jobs >> kills_in_a_row)  # fewer processes share the memory
+            for unit, stored in _in_processes(list(left), compute, store, n_jobs, data_dir):
+                left.pop(unit)
+                kills_in_a_row = 0
+                yield unit, stored
+        except BrokenProcessPool as error:
+            kills_in_a_row += 1
+            if kills_in_a_row > TRIES_AFTER_A_KILL:
+                raise WorkerError(
+                    f"Worker processes were killed {kills_in_a_row} times in a row, most likely "
+                    "since memory ran out. What was finished is kept. Run the same again with "
+                    "fewer jobs, such as one."
+                ) from error
+
+
+def _in_processes(
+    todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
+) -> Iterator[tuple[Unit, Stored | None]]:
     with joblib.parallel_config("loky", inner_max_num_threads=1):
+        # Even a single job has a process of its own: what kills it must not kill this one.
         pool = joblib.Parallel(
-            n_jobs=jobs, batch_size=1, pre_dispatch="2 * n_jobs", return_as="generator_unordered"
+            n_jobs=max(2, jobs),
+            batch_size=1,
+            pre_dispatch=2 * jobs if jobs > 1 else 1,
+            return_as="generator_unordered",
         )
         job = joblib.delayed(_in_worker)
         yield from pool(job(os.getpid(), unit, compute, store, data_dir) for unit in todo)
@@ -143,9 +197,9 @@ def _spread(
 
 def _in_worker(
     parent: int, unit: Unit, compute: Compute, store: Store, data_dir: Path | None
-) -> tuple[Unit, Stored]:
+) -> tuple[Unit, Stored | None]:
     _end_with(parent)
-    return _one(unit, compute, store, data_dir)
+    return unit, _one(unit, compute, store, data_dir)
 
 
 @cache
@@ -162,23 +216,24 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> tuple[Unit, Stored]:
-    """Compute a unit and store it, unless another process did so in the meantime."""
-    found = store.find([unit])
-    if found:
-        return unit, found[unit]
+def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> Stored | None:
+    """Compute a unit and store it; return None if another process is at it."""
+    if not store.claim(unit):
+        return store.find([unit]).get(unit)
     start = time.perf_counter()
     try:
         # Warnings of selectors, such as constant features in a draw, are expected here.
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             result = compute(unit, data_dir)
-    except StoreError:
-        raise
-    except Exception as error:
+        return store.keep(unit, result, time.perf_counter() - start)
+    except BaseException as error:
+        with suppress(StoreError):
+            store.give_back(unit)
+        if isinstance(error, StoreError) or not isinstance(error, Exception):
+            raise
         name = f"{unit.experiment}, {unit.dataset}, {unit.method}, run {unit.run}"
         raise UnitError(f"{name}: {error}") from error
-    return unit, store.keep(unit, result, time.perf_counter() - start)
 
 
 def _say_nothing(progress: Progress) -> None:

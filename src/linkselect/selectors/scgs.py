@@ -140,9 +140,11 @@ class SCGS(PairSelector):
         if found.violation > self.tol:
             warn_user(
                 f"SCGS stopped after {found.n_iter} steps with violation {found.violation:.2g}, "
-                f"above tol={self.tol:g}. Raise max_iter, tol or sparsity, lower pair_weight, or "
-                "standardise the features.",
+                f"above tol={self.tol:g}.",
                 ConvergenceWarning,
+                way_out="Raise max_iter, tol or sparsity, lower pair_weight, or standardise the "
+                "features.",
+                settings={"max_iter": "VALUE", "tol": "VALUE", "X": "standard"},
             )
         fitted = {
             "coef_": found.weights,

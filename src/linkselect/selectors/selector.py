@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
 from linkselect import supervision
 from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.bibliography import with_attributes, with_references
-from linkselect.checks import check_samples, check_spread
+from linkselect.checks import check_samples, check_spread, too_large
 from linkselect.columns import constant_columns, with_equal_twins
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
@@ -210,11 +210,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             task.call_on_fit_task_end(estimator=self, X=X, y=y)
         except FloatingPointError as error:
             self._restore(before)
-            raise GuidedValueError(
-                f"X has values so large that their squares overflow ({error}).",
-                "Scale the features, for example with sklearn.preprocessing.StandardScaler().",
-                "X",
-            ) from error
+            raise too_large(error) from error
         except BaseException:
             # What fails or is interrupted leaves the object as it was, not half-fitted.
             self._restore(before)
@@ -250,8 +246,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if n_constant:
             rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
             warn_user(
-                f"{n_constant} of {len(scores)} features are constant; they {rank}. "
-                "Remove them with sklearn.feature_selection.VarianceThreshold()."
+                f"{n_constant} of {len(scores)} features are constant; they {rank}.",
+                way_out="Remove them with sklearn.feature_selection.VarianceThreshold().",
             )
         finite = np.isfinite(scores)
         n_infinite = int(np.isinf(scores).sum())

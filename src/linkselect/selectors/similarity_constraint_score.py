@@ -197,8 +197,9 @@ class SimilarityConstraintScore(PairSelector):
         n_bytes = search.memory_needed(n_samples)
         if n_bytes > MANY_BYTES:
             warn_user(
-                f"All pairs of {n_samples} samples take about {n_bytes / 2**30:.0f} GB of memory. "
-                "Pass max_pairs=1_000_000 to draw that many pairs instead."
+                f"All pairs of {n_samples} samples take about {n_bytes / 2**30:.0f} GB of memory.",
+                way_out="Pass max_pairs=1_000_000 to draw that many pairs instead.",
+                settings={"max_pairs": "1000000"},
             )
         return groups
 
@@ -228,6 +229,8 @@ class SimilarityConstraintScore(PairSelector):
             f"sigma={self.sigma:g} is too narrow for {n_vanished} of {len(apart)} features: in "
             f"each of them half of the must-links are more than {limit:.2g} apart (in feature "
             f"{worst} more than {apart[worst]:.3g}), so that the kernel is below {VANISHED:g} "
-            "where samples should be alike. Scale the features to [0, 1] with MinMaxScaler, or "
-            'pass sigma="auto" or sigma="target".'
+            "where samples should be alike.",
+            way_out="Scale the features to [0, 1] with MinMaxScaler, or "
+            'pass sigma="auto" or sigma="target".',
+            settings={"X": "minmax", "sigma": "auto"},
         )

@@ -142,8 +142,10 @@ class SparsityScore(RankingSelector):
         if len(values) > 1 and not values.any():
             warn_user(
                 f"All {len(values)} features that vary are reconstructed exactly and score 0, so "
-                "their order is that of the columns. Scale the features to [0, 1] or less, or "
-                "choose form='tolerance', graph='l2' or graph='lle'."
+                "their order is that of the columns.",
+                way_out="Scale the features to [0, 1] or less, or choose form='tolerance', "
+                "graph='l2' or graph='lle'.",
+                settings={"X": "minmax", "form": "tolerance", "graph": "lle"},
             )
 
     def _reconstruct(self, X: Matrix, track: Track[Any]) -> Reconstruction:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
@@ -16,7 +15,7 @@ from linkselect.arrays import BoolArray, IntArray, Matrix
 from linkselect.blocks import map_threads, slices
 from linkselect.given import Given
 from linkselect.pairs import Pairs, encode_labels
-from linkselect.resampling import DRAWS_PER_STEP, draw_bag
+from linkselect.resampling import DRAWS_PER_STEP, draw_bag, seeded
 from linkselect.selectors.method import describe
 from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import RankingSelector, Track
@@ -56,7 +55,7 @@ class StableSelector(Wrapper):
     threshold : float, default=0.6
         For "auto": how often a feature is selected that is kept.
     random_state : int, RandomState instance or None, default=None
-        Determines the draws, and the `random_state` of the estimator if it has one.
+        Determines the draws, and every `random_state` of the estimator.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -124,11 +123,12 @@ class StableSelector(Wrapper):
     def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         rng = check_random_state(self.random_state)
         # All samples first: what is wrong with the input is said once, and in the usual words.
-        whole = self._seeded(rng).fit(X, **arguments_of(known, self.estimator))
+        whole = seeded(self.estimator, rng).fit(X, **arguments_of(known, self.estimator))
         rows_first = X.tocsr() if issparse(X) else X
         n_samples = X.shape[0]
         draws = [
-            (self._seeded(rng), *self._draw(known, n_samples, rng)) for _ in range(self.n_resamples)
+            (seeded(self.estimator, rng), *self._draw(known, n_samples, rng))
+            for _ in range(self.n_resamples)
         ]
 
         def work(draw: tuple[Any, IntArray, dict[str, Any]]) -> tuple[Any, Any]:
@@ -156,12 +156,6 @@ class StableSelector(Wrapper):
             "nogueira_": nogueira_index(selected),
         }
         return Ranking(frequency, order, wanted, fitted)
-
-    def _seeded(self, rng: np.random.RandomState) -> Any:
-        selector = clone(self.estimator)
-        if "random_state" in selector.get_params():
-            selector.set_params(random_state=rng.randint(np.iinfo(np.int32).max))
-        return selector
 
     def _draw(
         self, given: Given, n_samples: int, rng: np.random.RandomState

@@ -15,7 +15,7 @@ from linkselect.selectors.method import Need, Sees, describe
 from linkselect.selectors.selector import RankingSelector
 from linkselect.supervision import check_index
 
-__all__ = ["Wrapper", "arguments_of"]
+__all__ = ["Wrapper", "arguments_of", "read_once"]
 
 
 class Wrapper(RankingSelector):
@@ -44,10 +44,7 @@ class Wrapper(RankingSelector):
         return describe(self.estimator).needs
 
     def _know(self, given: Given, n_samples: int) -> Given:
-        ids = None if given.sample_ids is None else tuple(given.sample_ids)
-        if isinstance(given.pairs, Pairs) and ids is not None and given.ids_are_index:
-            check_index(given.pairs, ids)
-        return replace(given, sample_ids=ids)
+        return read_once(given)
 
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
         """Say nothing: the wrapped selector has warned about its input already."""
@@ -58,6 +55,14 @@ class Wrapper(RankingSelector):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.target_tags.required = inner.target_tags.required
         return tags
+
+
+def read_once(given: Given) -> Given:
+    """Read the ids, so that several selectors can; an index that does not fit is refused."""
+    ids = None if given.sample_ids is None else tuple(given.sample_ids)
+    if isinstance(given.pairs, Pairs) and ids is not None and given.ids_are_index:
+        check_index(given.pairs, ids)
+    return replace(given, sample_ids=ids)
 
 
 def arguments_of(given: Given, selector: Any) -> dict[str, Any]:

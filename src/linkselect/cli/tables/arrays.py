@@ -129,6 +129,10 @@ def read_mat(path: Path, how: Reading, budget: Budget) -> Table:
             if kind != "sparse":
                 budget.check(prod(shape[:-1]), shape[-1])
         arrays = io.loadmat(path, variable_names=wanted)
+        for name in wanted:
+            if issparse(arrays[name]):
+                # What points outside would be read and written outside of the arrays.
+                arrays[name].check_format(full_check=True)
     except (InputError, MemoryError):
         raise
     except Exception as error:  # SciPy raises all kinds of errors on damaged files

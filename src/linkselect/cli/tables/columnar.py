@@ -59,7 +59,13 @@ def _only(names: list[str], roles: Roles) -> tuple[list[str], Roles]:
 def _in_order(batches: Any, names: list[str]) -> Iterator[pa.RecordBatch]:
     """Give the columns of each batch the wanted order: Parquet keeps that of the file."""
     for batch in batches:
-        yield batch.select(names)
+        yield _checked(batch.select(names))
+
+
+def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Refuse offsets and codes that point outside: what uses them would read there."""
+    batch.validate(full=True)
+    return batch
 
 
 def read_feather(path: Path, how: Reading, budget: Budget) -> Table:
@@ -74,7 +80,7 @@ def read_feather(path: Path, how: Reading, budget: Budget) -> Table:
         with pa.OSFile(str(path)) as stream, pa.ipc.open_file(stream) as reader:
             names = reader.schema.names
             roles = assign_roles(names, how, budget.source)
-            batches = map(reader.get_batch, range(reader.num_record_batches))
+            batches = (_checked(reader.get_batch(i)) for i in range(reader.num_record_batches))
             return gather(batches, names, roles, how, budget)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
         raise _unreadable(budget.source, "Feather", error) from error
