@@ -8,20 +8,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import (
     validate_data,
 )
 
 from linkselect.arrays import Matrix
 from linkselect.columns import FAINT, faint_columns
-from linkselect.messages import GuidedValueError, many
+from linkselect.devices import device_of
+from linkselect.messages import GuidedTypeError, GuidedValueError, many
 
 __all__ = ["check_labels", "check_samples", "check_spread", "index_of", "too_large"]
 
 
+# Sums of a thousand million squares of this are finite.
+LARGEST_ON_DEVICE = 1e149
+
+
 def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
-    """Check X as scikit-learn does: numbers, finite, two samples or more; dense, CSR or CSC."""
+    """Check X as scikit-learn does: numbers, finite, two samples or more; dense, CSR or CSC.
+
+    With scikit-learn's `array_api_dispatch` on, an array of another library stays as it is.
+    """
+    check_library(estimator, X)
     X = validate_data(
         estimator,
         X,
@@ -38,8 +49,22 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
     return X
 
 
+def check_library(estimator: BaseEstimator, X: Any) -> None:
+    """Refuse arrays that are to stay on their device if the estimator does not work there."""
+    if not get_config()["array_api_dispatch"] or device_of(X) is None:
+        return
+    if not get_tags(estimator).array_api_support:
+        raise GuidedTypeError(
+            f"{type(estimator).__name__} works on the CPU only, but X is a "
+            f"{type(X).__module__.split('.')[0]} array and array_api_dispatch is on.",
+            "Convert it: X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy.",
+            "X",
+        )
+
+
 def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
     """Refuse features that vary so little that the squares of their differences underflow."""
+    check_size(X)
     faint = faint_columns(X)
     if len(faint):
         name = f"feature {faint[0]}" if names is None else f"feature {names[faint[0]]!r}"
@@ -49,6 +74,15 @@ def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
             "Use larger units, for example by sklearn.preprocessing.MinMaxScaler().",
             "X",
         )
+
+
+def check_size(X: Matrix) -> None:
+    """Refuse values on a device whose squares overflow there without notice."""
+    here = device_of(X)
+    if here is None or here.xp.float64 != X.dtype:
+        return
+    if max(float(here.xp.max(X)), -float(here.xp.min(X))) > LARGEST_ON_DEVICE:
+        raise too_large(FloatingPointError("overflow encountered in square"))
 
 
 def too_large(error: FloatingPointError) -> GuidedValueError:

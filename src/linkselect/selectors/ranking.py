@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkselect.arrays import FloatArray, IntArray
+from linkselect.devices import Device, device_of
 
 __all__ = ["Ranking", "best_first", "count_features"]
 
@@ -16,6 +17,8 @@ __all__ = ["Ranking", "best_first", "count_features"]
 def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
     """Order features from best to worst: ties by index, NaN last."""
     keys = -scores if greater_is_better else scores
+    if (here := device_of(scores)) is not None:
+        return here.xp.argsort(keys, stable=True)
     order = np.argsort(keys)
     # A stable sort is several times slower, and is only needed if there are ties.
     ordered = keys[order]
@@ -53,3 +56,24 @@ class Ranking:
     order: IntArray
     n_selected: int
     fitted: dict[str, Any] = field(default_factory=dict)
+
+    def attributes(self, here: Device | None) -> dict[str, Any]:
+        """Return the attributes of the fitted selector, with all arrays on the device of X."""
+
+        def placed(value: Any) -> Any:
+            return here.put(value) if here is not None and isinstance(value, np.ndarray) else value
+
+        order = placed(self.order)
+        if here is None:
+            ranking = np.empty(len(order), dtype=np.intp)
+            ranking[order] = np.arange(1, len(order) + 1)
+        else:
+            ranking = here.xp.argsort(order) + 1
+        return {
+            "scores_": placed(self.scores),
+            "order_": order,
+            "ranking_": ranking,
+            "n_features_": self.n_selected,
+            "support_": ranking <= self.n_selected,
+            **{name: placed(value) for name, value in self.fitted.items()},
+        }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.feature_selection import SelectorMixin
@@ -30,11 +31,13 @@ from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.bibliography import with_attributes, with_references
 from linkselect.checks import check_samples, check_spread, too_large
 from linkselect.columns import constant_columns, with_equal_twins
+from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_numpy
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels, is_missing
 from linkselect.selectors.method import Need, Sees
 from linkselect.selectors.parameters import NUMBER_OF_FEATURES
+from linkselect.selectors.placement import check_placement, out_of_memory, with_zeros
 from linkselect.selectors.ranking import Ranking, best_first, count_features
 from linkselect.supervision import OnConflict, Supervision
 
@@ -106,6 +109,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     # Why a feature that varies may still have no score, and why the scores of all may be infinite.
     _undefined: ClassVar[str] = "the score is 0 / 0"
     _infinite: ClassVar[str] = "the denominator of the score is 0"
+    # Whether it works on arrays of other libraries, such as torch, without moving them.
+    _stays_on_device: ClassVar[bool] = False
     # Whether differences of a feature are squared, which tiny ones do not survive.
     _squares_differences: ClassVar[bool] = True
 
@@ -147,9 +152,10 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     ) -> Ranking:
         """Order features by their scores; those without one rank last."""
         if self._constant_is_undefined:
-            scores = np.where(constant, np.nan, scores)
+            xp = namespace_of(scores)
+            scores = xp.where(constant, xp.full_like(scores, np.nan), scores)
         scores = with_equal_twins(X, scores)
-        n_selected = count_features(self.n_features_to_select, len(scores))
+        n_selected = count_features(self.n_features_to_select, scores.shape[0])
         order = best_first(scores, self.greater_is_better)
         return Ranking(scores, order, n_selected, fitted or {})
 
@@ -194,6 +200,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         before = _fitted_attributes(self)
         try:
             self._validate_params()
+            y = to_numpy(y) if get_config()["array_api_dispatch"] else y
             given = Given.read(X, y, pairs, sample_ids)
             X, y = self._check_data(X, y)
             self._check_count(X.shape[1])
@@ -206,14 +213,16 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             with np.errstate(over="raise"):
                 found = self._rank(X, known, constant, partial(_track, self, task))
             self._warn(found.scores, constant)
-            self._keep(found)
+            self.__dict__.update(found.attributes(device_of(X)))
             task.call_on_fit_task_end(estimator=self, X=X, y=y)
         except FloatingPointError as error:
             self._restore(before)
             raise too_large(error) from error
-        except BaseException:
+        except BaseException as error:
             # What fails or is interrupted leaves the object as it was, not half-fitted.
             self._restore(before)
+            if is_out_of_memory(error):
+                raise out_of_memory(error) from error
             raise
         return self
 
@@ -241,6 +250,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return supervision.nothing(n_samples)
 
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
+        scores, constant = to_numpy(scores), to_numpy(constant)
         n_constant = int(constant.sum())
         n_undefined = int((np.isnan(scores) & ~constant).sum())
         if n_constant:
@@ -262,19 +272,19 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f"{self._undefined}."
             )
 
-    def _keep(self, found: Ranking) -> None:
-        n_features = len(found.order)
-        self.scores_ = found.scores
-        self.order_ = found.order
-        self.ranking_ = np.empty(n_features, dtype=np.intp)
-        self.ranking_[found.order] = np.arange(1, n_features + 1)
-        self.n_features_ = found.n_selected
-        self.support_ = self.ranking_ <= found.n_selected
-        self.__dict__.update(found.fitted)
-
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
-        return self.support_
+        return to_numpy(self.support_)
+
+    def _transform(self, X: Any) -> Any:
+        check_placement(self, X)
+        return super()._transform(X)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put columns of zeros where features were left out; see scikit-learn's `SelectorMixin`."""
+        if get_config()["array_api_dispatch"] and (here := device_of(X)) is not None:
+            return with_zeros(here, X, self.get_support())
+        return super().inverse_transform(X)
 
     def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return feature, score, rank and selected as a data frame, best first.
@@ -287,19 +297,20 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         if library not in ("pandas", "polars"):
             raise ValueError(f"library={library!r}, but a frame is made by 'pandas' or 'polars'.")
-        best = self.order_
+        best = to_numpy(self.order_)
         return import_module(library).DataFrame(
             {
                 "feature": _check_feature_names_in(self)[best],
-                "score": self.scores_[best],
-                "rank": self.ranking_[best],
-                "selected": self.support_[best],
+                "score": to_numpy(self.scores_)[best],
+                "rank": to_numpy(self.ranking_)[best],
+                "selected": self.get_support()[best],
             }
         )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = self._stays_on_device
         return tags
 
 

@@ -118,6 +118,7 @@ class SimilarityConstraintScore(PairSelector):
 
     searches = True
     path_has_optimum = True
+    _stays_on_device = True
     references = ("salmi2020",)
     _constant_is_undefined = False
 
