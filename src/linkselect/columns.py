@@ -76,10 +76,18 @@ def _with_equal_twins_on_device(here: Device, X: Any, scores: Any) -> Any:
         return scores
     no = xp.zeros((1,), dtype=near.dtype, device=here.device)
     in_run = xp.concat([near, no]) | xp.concat([no, near])
-    features = xp.sort(by_score[in_run])
+    near = to_numpy(xp.concat([no, near])[in_run])
+    features = by_score[in_run]
+    # Of features with near scores only those can be twins that agree in the first samples.
+    heads = to_numpy(xp.take(X[: min(8, X.shape[0]), :], features, axis=1))
+    keys = np.concatenate([np.cumsum(~near)[None], heads]).T
+    _, place, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    some = np.sort(to_numpy(features)[count[place.ravel()] > 1])
+    if not len(some):
+        return scores
     settled = np.array(to_numpy(scores))
-    some = to_numpy(features)
-    settled[some] = with_equal_twins(to_numpy(xp.take(X, features, axis=1)), settled[some])
+    columns = to_numpy(xp.take(X, here.put(some), axis=1))
+    settled[some] = with_equal_twins(columns, settled[some])
     return here.put(settled)
 
 

@@ -113,7 +113,10 @@ def k_smallest(xp: Any, values: Any, k: int) -> tuple[Any, Any]:
         columns = xp.argpartition(values, k - 1, axis=1)[:, :k]
         smallest = xp.take_along_axis(values, columns, axis=1)
         order = xp.argsort(smallest, axis=1)
-        return xp.take_along_axis(smallest, order, 1), xp.take_along_axis(columns, order, 1)
+        return (
+            xp.take_along_axis(smallest, order, axis=1),
+            xp.take_along_axis(columns, order, axis=1),
+        )
     columns = xp.argsort(values, axis=1)[:, :k]
     return xp.take_along_axis(values, columns, axis=1), columns
 

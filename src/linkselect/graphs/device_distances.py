@@ -130,9 +130,10 @@ class _Search(NamedTuple):
         reference = rows if n_pool == rows.norms.shape[0] else rows.take(self.pool)
         n_candidates = min(self.n_neighbors + n_more + 1, n_pool)
         certain = reference.norms - reference.errors
+        all_queries = here.put(queries)
         found = []
         for part in slices(len(queries), max(TILE_SIZE // n_pool, 1)):
-            own = here.put(queries[part])
+            own = all_queries[part]
             mine = rows.take(own)
             # Lower bounds of all distances, but for the norm of the query: all that is not among
             # the candidates is at least as far as the last of them.

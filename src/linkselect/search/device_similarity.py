@@ -22,8 +22,8 @@ from linkselect.search.targets import PairTarget
 
 __all__ = ["AllPairsOnDevice", "ListedPairsOnDevice"]
 
-# Float64 numbers in the terms of all kernels: 4 GB for each of the two kinds.
-TERMS_SIZE = 1 << 29
+# Float64 numbers in the terms of all kernels: 2 GB for each of the two kinds.
+TERMS_SIZE = 1 << 28
 
 
 class AllPairsOnDevice(AllPairs):
@@ -48,6 +48,8 @@ class AllPairsOnDevice(AllPairs):
         self.values_of = xp.permute_dims(here.float64(X), (1, 0)) + 0.0
         codes = here.put(groups)
         self.target = here.float64(codes[:, None] == codes[None, :])
+        self.across = 1.0 - self.target
+        self.identity = xp.eye(self.n_samples, dtype=xp.float64, device=here.device)
         self.similarity = xp.ones_like(self.target)
         low, high = (end(self.values_of, axis=1) for end in (xp.min, xp.max))
         scaled = (self.values_of - (high / 2 + low / 2)[:, None]) / self.sigma
@@ -58,26 +60,29 @@ class AllPairsOnDevice(AllPairs):
         self._measure()
 
     def _measure(self) -> None:
-        """Sum up the squared errors inside and across groups, A and B."""
+        """Sum up the squared errors inside and across groups, A and B, and what features change.
+
+        All in one, since waiting for a device takes as long as the sums themselves.
+        """
         xp, target = self.xp, self.target
         alike, squared = self.similarity * target, self.similarity * self.similarity
-        sums = (
-            xp.sum((target - alike) ** 2),
-            xp.sum(squared * (1.0 - target)),
-            xp.sum(alike),
-            xp.sum(squared),
-        )
-        found = to_numpy(xp.stack(sums)).tolist()
-        self.must, self.cannot, self.sum_alike, self.sum_squared = found
+        laplacian = self.identity * xp.sum(alike, axis=0)[None, :] - alike
+        forms = self._forms(self.squared, squared) + 2.0 * self._forms(self.plain, laplacian)
+        errors = (target - alike) ** 2, squared * self.across
+        sums = xp.stack([xp.sum(part) for part in (*errors, alike, squared)])
+        found = to_numpy(xp.concat([sums, forms]))
+        self.must, self.cannot, self.sum_alike, self.sum_squared = found[:4].tolist()
+        self.changes = found[4:] - self.sum_squared
 
     def add(self, feature: int) -> None:
         """Choose a feature: one multiplication updates the kernel."""
-        self.similarity = self.similarity * self._kernels(np.array([feature]))[0, :, :]
+        column = self.values_of[feature : feature + 1, :]
+        self.similarity = self.similarity * self._kernels(column)[0, :, :]
         self._measure()
 
     def values(self, candidates: IntArray) -> FloatArray:
         """Evaluate the criterion with each of the candidates added."""
-        changes = self._changes()[candidates]
+        changes = self.changes[candidates]
         unsure = np.flatnonzero(self._truncation(candidates) > self.rounding())
         if len(unsure):
             changes[unsure] = self._direct_changes(candidates[unsure])
@@ -93,14 +98,6 @@ class AllPairsOnDevice(AllPairs):
             return int(near[0])
         return lowest_of_ties(near, self._direct_changes(near), self.tie())
 
-    def _changes(self) -> FloatArray:
-        """Evaluate what every feature changes, by quadratic forms of its terms."""
-        alike = self.similarity * self.target
-        identity = self.xp.eye(self.n_samples, dtype=alike.dtype, device=self.here.device)
-        laplacian = identity * self.xp.sum(alike, axis=0)[None, :] - alike
-        squared = self._forms(self.squared, self.similarity * self.similarity)
-        return to_numpy(squared + 2.0 * self._forms(self.plain, laplacian)) - self.sum_squared
-
     def _forms(self, terms: Any, matrix: Any) -> Any:
         """Add up `t' M t` over the terms of each feature."""
         n_terms = terms.shape[1]
@@ -114,9 +111,8 @@ class AllPairsOnDevice(AllPairs):
             )
         return parts[0] if len(parts) == 1 else self.xp.concat(parts)
 
-    def _kernels(self, features: IntArray) -> Any:
+    def _kernels(self, chosen: Any) -> Any:
         """Compute the kernels of some features alone, pair by pair."""
-        chosen = self.xp.take(self.values_of, self.here.put(features), axis=0)
         difference = (chosen[:, :, None] - chosen[:, None, :]) / self.sigma
         return self.xp.exp(difference * difference * -0.5)
 
@@ -125,7 +121,8 @@ class AllPairsOnDevice(AllPairs):
         before = self.similarity[None, :, :]
         found = []
         for some in slices(len(features), max(BLOCK_SIZE // self.n_samples**2, 1)):
-            after = self._kernels(features[some]) * before
+            chosen = self.xp.take(self.values_of, self.here.put(features[some]), axis=0)
+            after = self._kernels(chosen) * before
             change = (after - before) * (after + before - 2.0 * self.target[None, :, :])
             found.append(to_numpy(self.xp.sum(change, axis=(1, 2))))
         return np.concatenate(found)
@@ -195,8 +192,10 @@ def kernel_terms(here: Device, columns: Any) -> tuple[Any, FloatArray]:
     while len(rows) < most:
         row = columns - xp.take_along_axis(columns, pivot, axis=1)
         row = xp.exp(row * row * -0.5)
-        for earlier in rows:
-            row -= earlier * xp.take_along_axis(earlier, pivot, axis=1)
+        if rows:
+            earlier = xp.stack(rows, axis=1)
+            places = xp.broadcast_to(pivot[:, :, None], (n_features, len(rows), 1))
+            row -= xp.sum(earlier * xp.take_along_axis(earlier, places, axis=2), axis=1)
         height = xp.take_along_axis(diagonal, pivot, axis=1)
         unfinished = height > TOLERANCE
         safe = xp.where(unfinished, height, xp.ones_like(height))

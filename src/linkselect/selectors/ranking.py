@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkselect.arrays import FloatArray, IntArray
-from linkselect.devices import Device, device_of
+from linkselect.arrays import BoolArray, FloatArray, IntArray
+from linkselect.devices import Device, device_of, namespace_of, to_numpy
 
-__all__ = ["Ranking", "best_first", "count_features"]
+__all__ = ["Kinds", "Ranking", "best_first", "count_features", "count_kinds"]
 
 
 def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
@@ -25,6 +25,30 @@ def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
     if (ordered[1:] == ordered[:-1]).any() or np.isnan(ordered[-2:]).all():
         return np.argsort(keys, kind="stable")
     return order
+
+
+class Kinds(NamedTuple):
+    """How many features there are of each kind."""
+
+    all: int
+    constant: int
+    finite: int
+    infinite: int
+    undefined: int
+    """Those that vary, and have no score."""
+
+
+def count_kinds(scores: FloatArray, constant: BoolArray) -> Kinds:
+    """Count what is odd about features and their scores, on the device that they are on."""
+    xp = namespace_of(scores)
+    constant = constant if namespace_of(constant) is xp else to_numpy(constant)
+    masks = (
+        constant,
+        xp.isfinite(scores),
+        xp.isinf(scores),
+        xp.isnan(scores) & ~constant,
+    )
+    return Kinds(scores.shape[0], *(int(xp.count_nonzero(mask)) for mask in masks))
 
 
 def count_features(wanted: Any, n_features: int) -> int:

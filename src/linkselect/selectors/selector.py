@@ -38,7 +38,7 @@ from linkselect.pairs import Pairs, encode_labels, is_missing
 from linkselect.selectors.method import Need, Sees
 from linkselect.selectors.parameters import NUMBER_OF_FEATURES
 from linkselect.selectors.placement import check_placement, out_of_memory, with_zeros
-from linkselect.selectors.ranking import Ranking, best_first, count_features
+from linkselect.selectors.ranking import Ranking, best_first, count_features, count_kinds
 from linkselect.supervision import OnConflict, Supervision
 
 __all__ = ["LabelSelector", "PairSelector", "RankingSelector", "Track", "missing_needs"]
@@ -250,25 +250,21 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return supervision.nothing(n_samples)
 
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
-        scores, constant = to_numpy(scores), to_numpy(constant)
-        n_constant = int(constant.sum())
-        n_undefined = int((np.isnan(scores) & ~constant).sum())
-        if n_constant:
+        count = count_kinds(scores, constant)
+        if count.constant:
             rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
             warn_user(
-                f"{n_constant} of {len(scores)} features are constant; they {rank}.",
+                f"{count.constant} of {count.all} features are constant; they {rank}.",
                 way_out="Remove them with sklearn.feature_selection.VarianceThreshold().",
             )
-        finite = np.isfinite(scores)
-        n_infinite = int(np.isinf(scores).sum())
-        if n_infinite > 1 and not finite.any():
+        if count.infinite > 1 and not count.finite:
             warn_user(
-                f"The scores of all {n_infinite} features that vary are infinite, which tells "
+                f"The scores of all {count.infinite} features that vary are infinite, which tells "
                 f"none of them from another: {self._infinite}."
             )
-        if n_undefined:
+        if count.undefined:
             warn_user(
-                f"{n_undefined} of {len(scores)} features vary, but have no score and rank last: "
+                f"{count.undefined} of {count.all} features vary, but have no score and rank last: "
                 f"{self._undefined}."
             )
 
