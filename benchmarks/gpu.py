@@ -33,8 +33,9 @@ CPU_THREADS = 2
 class Machine:
     """The library and the device that are measured."""
 
-    def __init__(self, library, quick):
+    def __init__(self, library, quick, alone=False):
         self.xp, self.library, self.quick = import_module(library), library, quick
+        self.alone = alone
         self.on_gpu = library == "cupy" or self.xp.cuda.is_available()
         self.rates = {}
 
@@ -99,7 +100,7 @@ def fit_both(machine, what, selector, X, y=None, pairs=None, limit=None, repeats
     seconds = machine.best_time(fit, repeats)
     order, scores = to_numpy(selector.order_), to_numpy(selector.scores_)
     note, cpu = machine.peak_memory(), None
-    if on_cpu:
+    if on_cpu and not machine.alone:
         with threadpool_limits(CPU_THREADS):
             start = time.perf_counter()
             plain = sklearn.clone(selector).set_params(n_jobs=CPU_THREADS).fit(X, y, pairs=pairs)
@@ -142,7 +143,7 @@ def constrained(machine):
     pairs = ls.Pairs.from_labels(y, n_must=50, n_cannot=50, random_state=0)
     for selector in (ls.LSDF(), ls.ConstrainedLaplacianScore(sigma="auto")):
         what = f"{type(selector).__name__}, {name}"
-        fit_both(machine, what, selector, X, None, pairs, limit, on_cpu=machine.quick)
+        fit_both(machine, what, selector, X, None, pairs, limit)
 
 
 def complete(machine):
@@ -236,9 +237,10 @@ def main():
     parser.add_argument("tasks", nargs="*", metavar="TASK", help=", ".join(TASKS))
     parser.add_argument("--library", choices=["torch", "cupy"], default="torch")
     parser.add_argument("--quick", action="store_true", help="small data, to see that it works")
+    parser.add_argument("--alone", action="store_true", help="do not fit on the CPU")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")  # of the constant pixels at the edges
-    machine = Machine(chosen.library, chosen.quick)
+    machine = Machine(chosen.library, chosen.quick, chosen.alone)
     name = "CPU"
     if machine.on_gpu and chosen.library == "torch":
         name = machine.xp.cuda.get_device_name()

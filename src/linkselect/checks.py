@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
+from sklearn.utils._array_api import _max_precision_float_dtype
 from sklearn.utils.validation import (
     validate_data,
 )
@@ -25,6 +26,7 @@ __all__ = ["check_labels", "check_samples", "check_spread", "index_of", "too_lar
 
 # Sums of a thousand million squares of this are finite.
 LARGEST_ON_DEVICE = 1e149
+TO_THE_CPU = "Convert it: X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy."
 
 
 def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
@@ -51,13 +53,21 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
 
 def check_library(estimator: BaseEstimator, X: Any) -> None:
     """Refuse arrays that are to stay on their device if the estimator does not work there."""
-    if not get_config()["array_api_dispatch"] or device_of(X) is None:
+    here = device_of(X)
+    if here is None or not get_config()["array_api_dispatch"]:
         return
     if not get_tags(estimator).array_api_support:
         raise GuidedTypeError(
             f"{type(estimator).__name__} works on the CPU only, but X is a "
             f"{type(X).__module__.split('.')[0]} array and array_api_dispatch is on.",
-            "Convert it: X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy.",
+            TO_THE_CPU,
+            "X",
+        )
+    if _max_precision_float_dtype(here.xp, here.device) != here.xp.float64:
+        raise GuidedTypeError(
+            f"X is on the device {here.device}, which has no float64, and scores are computed in "
+            "float64.",
+            TO_THE_CPU,
             "X",
         )
 

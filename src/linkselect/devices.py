@@ -137,7 +137,7 @@ def add_by_index(here: Device, index: Any, weights: Any, values: Any, total: int
         xp.add.at(sums, index, values)
         return sums
     for group in range(total):
-        sums[group, :] = xp.sum(values[index == group, :], axis=0)
+        sums[group, :] = xp.sum(values[index == group], axis=0)
     return sums
 
 

@@ -74,11 +74,11 @@ def products(here: Device, X: Any, dtype: Any) -> Products:
 def tile(here: Device, queries: Any, pool: Any, added: Any) -> Any:
     """Compute `added - 2 x'y` for all pairs of some rows; `added` has one number per column."""
     xp = here.xp
-    total = None
     doubled = queries * -2.0
-    for columns in slices(queries.shape[1], PRODUCT_WIDTH):
-        part = doubled[:, columns] @ xp.permute_dims(pool[:, columns], (1, 0))
-        total = part if total is None else total + part
+    first, *others = slices(queries.shape[1], PRODUCT_WIDTH)
+    total = doubled[:, first] @ xp.permute_dims(pool[:, first], (1, 0))
+    for columns in others:
+        total += doubled[:, columns] @ xp.permute_dims(pool[:, columns], (1, 0))
     total += xp.astype(added, total.dtype, copy=False)[None, :]
     return total
 

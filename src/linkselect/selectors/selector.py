@@ -184,7 +184,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars.
+            The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars; many selectors
+            also take torch and cupy arrays under scikit-learn's `array_api_dispatch`.
         y : array-like of shape (n_samples,), optional
             Labels, for methods that use them.
         pairs : Pairs, optional
