@@ -22,8 +22,9 @@ from threadpoolctl import threadpool_limits
 
 import linkselect as ls
 from linkselect import scores as score_functions
-from linkselect.devices import to_numpy
+from linkselect.devices import device_of, to_numpy
 from linkselect.graphs import nearest
+from linkselect.search.device_similarity import kernel_terms
 from linkselect.supervision import Supervision
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -173,7 +174,12 @@ def similarity(machine):
         partial[random.choice(np.flatnonzero(y == label), 3, replace=False)] = label
     selector = ls.SimilarityConstraintScore(min(100, X.shape[1] - 1), mode="semi-supervised")
     what = f"eps^SS, {selector.n_features_to_select} of {X.shape[1]}, {len(X):,} samples, {name}"
-    fit_both(machine, what, selector, X, partial)
+    columns = machine.put(np.ascontiguousarray(X.T) - 0.5)
+    here = device_of(columns)
+    n_terms = sum(kernel_terms(here, columns * width)[0].shape[1] for width in (1.0, 2**0.5))
+    products = 2 * len(X) ** 2 * X.shape[1] * n_terms * selector.n_features_to_select
+    limit = products / machine.product_rate("float64")
+    fit_both(machine, what, selector, X, partial, limit=limit)
 
 
 def wide(machine):

@@ -367,7 +367,10 @@ def test_what_numpy_holds_is_on_no_device():
     for array in (np.zeros(2), np.float64(1.0), [1.0], None, "text"):
         assert device_of(array) is None
         assert to_numpy(array) is array
-    assert isinstance(device_of(_strict(np.zeros(2))), Device)
+
+
+def test_other_arrays_are_on_one(put):
+    assert isinstance(device_of(put(np.zeros(2))), Device)
 
 
 def test_a_fit_of_numpy_arrays_imports_no_other_library():

@@ -64,13 +64,16 @@ class AllPairsOnDevice(AllPairs):
 
         All in one, since waiting for a device takes as long as the sums themselves.
         """
-        xp, target = self.xp, self.target
-        alike, squared = self.similarity * target, self.similarity * self.similarity
+        xp = self.xp
+        # The products come first: the device works on them while the rest is asked for.
+        squared = self.similarity * self.similarity
+        of_squared = self._forms(self.squared, squared)
+        alike = self.similarity * self.target
         laplacian = self.identity * xp.sum(alike, axis=0)[None, :] - alike
-        forms = self._forms(self.squared, squared) + 2.0 * self._forms(self.plain, laplacian)
-        errors = (target - alike) ** 2, squared * self.across
-        sums = xp.stack([xp.sum(part) for part in (*errors, alike, squared)])
-        found = to_numpy(xp.concat([sums, forms]))
+        of_plain = self._forms(self.plain, laplacian)
+        missing = self.target - alike
+        parts = xp.stack([missing * missing, squared * self.across, alike, squared])
+        found = to_numpy(xp.concat([xp.sum(parts, axis=(1, 2)), of_squared + 2.0 * of_plain]))
         self.must, self.cannot, self.sum_alike, self.sum_squared = found[:4].tolist()
         self.changes = found[4:] - self.sum_squared
 
