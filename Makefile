@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= auto
 MINUTES ?= 30
+TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint types unit versions thorough fuzz kills bench docs dist clean
+.PHONY: help demo test test-torch lint types unit versions thorough fuzz kills bench docs dist clean
 
 help:  ## list the commands
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: .venv/ready  ## choose pixels of handwritten digits from twenty pairs
 	@$(BIN)/linkselect demo
@@ -32,6 +33,12 @@ unit: .venv/ready  ## run unit tests and doctests
 # Fresh environments in temporary folders, grown from the core to [cli] to [all].
 versions: .venv/ready  ## run the README with the oldest and the newest dependencies
 	$(BIN)/python .ci/check_versions.py
+
+# The tests of arrays that stay on their device, which `unit` runs with array-api-strict, with torch:
+# on CUDA if there is one, else on the CPU.
+test-torch: .torch-venv/ready  ## test torch arrays, with an installed torch or one of its own
+	SCIPY_ARRAY_API=1 .torch-venv/bin/python -m pytest -n $(JOBS) tests/test_devices.py
+	SCIPY_ARRAY_API=1 .torch-venv/bin/python -m pytest -n $(JOBS) tests/test_selectors.py -k array_api
 
 # Goes on where it ended; the table goes into docs/verification.md.
 thorough: .venv/ready  ## compare every selector with its definition, for MINUTES=30
@@ -62,7 +69,7 @@ dist: .venv/dist  ## build sdist and wheel into dist/, and try the wheel
 	$(BIN)/python .ci/check_dist.py dist
 
 clean:  ## remove the environment, caches and what was built
-	rm -rf .venv .bench-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .bench-venv .torch-venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	rm -rf docs/_build docs/auto_examples docs/api/generated docs/sg_execution_times.rst
 
 .venv/ready: pyproject.toml constraints.txt
@@ -76,6 +83,16 @@ clean:  ## remove the environment, caches and what was built
 	$(PYTHON) -m venv .bench-venv
 	.bench-venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt \
 		-e '.[fast]' -r benchmarks/requirements.txt
+	@touch $@
+
+# An environment of its own, since torch is large. One that PYTHON has already is used.
+.torch-venv/ready: pyproject.toml constraints.txt
+	@if $(PYTHON) -c 'import torch' 2>/dev/null; then \
+		$(PYTHON) -m venv --system-site-packages .torch-venv; \
+	else \
+		$(PYTHON) -m venv .torch-venv && \
+		.torch-venv/bin/pip install --quiet --disable-pip-version-check $(TORCH); fi
+	.torch-venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $@
 
 # Sphinx with its theme and gallery. Building needs no network.

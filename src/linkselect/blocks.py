@@ -15,7 +15,9 @@ from joblib import effective_n_jobs
 from scipy.sparse import issparse
 from threadpoolctl import ThreadpoolController
 
+from linkselect import devices
 from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.devices import device_of
 
 __all__ = [
     "blockwise",
@@ -27,6 +29,7 @@ __all__ = [
     "row_block",
     "slices",
     "sum_by",
+    "take_rows",
 ]
 
 Item = TypeVar("Item")
@@ -104,6 +107,8 @@ def blockwise(
     n_jobs : int, optional
         See `map_threads`.
     """
+    if (here := device_of(X)) is not None:
+        return _blockwise_on_device(here, function, X, rows)
     if issparse(X):
         X = X.tocsc()
     needed = slice(None) if rows is None else rows
@@ -113,6 +118,31 @@ def blockwise(
 
     n_rows = None if rows is None else len(rows)
     return np.concatenate(map_threads(work, column_slices(X, n_rows), n_jobs), axis=-1)
+
+
+def _blockwise_on_device(
+    here: devices.Device,
+    function: Callable[[Any], Any],
+    X: Any,
+    rows: IntArray | None,
+) -> Any:
+    """Apply `function` to large column blocks, one after the other."""
+    needed = None if rows is None else here.put(rows)
+    n_rows = X.shape[0] if rows is None else len(rows)
+    parts = []
+    for columns in slices(X.shape[1], max(devices.BLOCK_SIZE // max(n_rows, 1), 16)):
+        block = X[:, columns]
+        parts.append(
+            function(here.float64(block if needed is None else here.xp.take(block, needed, axis=0)))
+        )
+    return parts[0] if len(parts) == 1 else here.xp.concat(parts, axis=-1)
+
+
+def take_rows(X: Matrix, rows: IntArray) -> Matrix:
+    """Return some rows of X, as the kind of matrix that it is."""
+    if (here := device_of(X)) is not None:
+        return here.xp.take(X, here.put(rows), axis=0)
+    return (X.tocsr() if issparse(X) else X)[rows]
 
 
 def map_threads(

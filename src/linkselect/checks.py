@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
+from sklearn.utils._array_api import _max_precision_float_dtype
 from sklearn.utils.validation import (
     validate_data,
 )
 
 from linkselect.arrays import Matrix
 from linkselect.columns import FAINT, faint_columns
-from linkselect.messages import GuidedValueError, many
+from linkselect.devices import device_of
+from linkselect.messages import GuidedTypeError, GuidedValueError, many
 from linkselect.pairs import is_missing
 
 __all__ = ["check_labels", "check_samples", "check_spread", "index_of", "too_large"]
@@ -24,8 +28,17 @@ __all__ = ["check_labels", "check_samples", "check_spread", "index_of", "too_lar
 NAMES_SHOWN = 5
 
 
+# Sums of a thousand million squares of this are finite.
+LARGEST_ON_DEVICE = 1e149
+TO_THE_CPU = "Convert it: X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy."
+
+
 def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
-    """Check X as scikit-learn does: numbers, finite, two samples or more; dense, CSR or CSC."""
+    """Check X as scikit-learn does: numbers, finite, two samples or more; dense, CSR or CSC.
+
+    With scikit-learn's `array_api_dispatch` on, an array of another library stays as it is.
+    """
+    check_library(estimator, X)
     given = X
     try:
         X = validate_data(
@@ -36,7 +49,9 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
             dtype="numeric",
             ensure_min_samples=2,
         )
-        if X.dtype.kind in "OUS":  # what polars has mixed with text passes the check
+        if (
+            isinstance(X, np.ndarray) and X.dtype.kind in "OUS"
+        ):  # what polars has mixed with text passes the check
             X = X.astype(np.float64)
     except (TypeError, ValueError) as error:
         _name_columns_without_numbers(given, error)
@@ -47,6 +62,27 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         X.sum_duplicates()
         X.eliminate_zeros()
     return X
+
+
+def check_library(estimator: BaseEstimator, X: Any) -> None:
+    """Refuse arrays that are to stay on their device if the estimator does not work there."""
+    here = device_of(X)
+    if here is None or not get_config()["array_api_dispatch"]:
+        return
+    if not get_tags(estimator).array_api_support:
+        raise GuidedTypeError(
+            f"{type(estimator).__name__} works on the CPU only, but X is a "
+            f"{type(X).__module__.split('.')[0]} array and array_api_dispatch is on.",
+            TO_THE_CPU,
+            "X",
+        )
+    if _max_precision_float_dtype(here.xp, here.device) != here.xp.float64:
+        raise GuidedTypeError(
+            f"X is on the device {here.device}, which has no float64, and scores are computed in "
+            "float64.",
+            TO_THE_CPU,
+            "X",
+        )
 
 
 def _name_columns_without_numbers(X: Any, error: Exception) -> None:
@@ -81,6 +117,7 @@ def _no_number(column: Any) -> Any:
 
 def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
     """Refuse features that vary so little that the squares of their differences underflow."""
+    check_size(X)
     faint = faint_columns(X)
     if len(faint):
         name = f"feature {faint[0]}" if names is None else f"feature {names[faint[0]]!r}"
@@ -90,6 +127,15 @@ def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
             "Use larger units, for example by sklearn.preprocessing.MinMaxScaler().",
             "X",
         )
+
+
+def check_size(X: Matrix) -> None:
+    """Refuse values on a device whose squares overflow there without notice."""
+    here = device_of(X)
+    if here is None or here.xp.float64 != X.dtype:
+        return
+    if max(float(here.xp.max(X)), -float(here.xp.min(X))) > LARGEST_ON_DEVICE:
+        raise too_large(FloatingPointError("overflow encountered in square"))
 
 
 def too_large(error: FloatingPointError) -> GuidedValueError:

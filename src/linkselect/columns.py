@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
+from linkselect import devices
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.blocks import BLOCK_SIZE, slices
+from linkselect.devices import Device, device_of, to_numpy
 
 __all__ = ["FAINT", "constant_columns", "faint_columns", "with_equal_twins"]
 
@@ -21,6 +24,11 @@ TWIN_ROUNDING = 1e-9
 
 def constant_columns(X: Matrix) -> BoolArray:
     """Tell which features have one value only, by comparing the values themselves."""
+    if (here := device_of(X)) is not None:
+        parts = [
+            here.xp.all(X[:, columns] == X[:1, columns], axis=0) for columns in _wide_slices(X)
+        ]
+        return here.xp.concat(parts)
     if issparse(X):
         X = X.tocsc()
         low = X.min(axis=0).toarray().ravel()
@@ -39,6 +47,8 @@ def with_equal_twins(X: Matrix, scores: FloatArray) -> FloatArray:
     The last digit of a matrix product may depend on a column's place. Without this, rounding would
     order the copies of a feature, and not their index.
     """
+    if (here := device_of(X)) is not None:
+        return _with_equal_twins_on_device(here, X, scores)
     by_score = np.argsort(scores, kind="stable")
     ordered = scores[by_score]
     with np.errstate(invalid="ignore"):
@@ -54,6 +64,35 @@ def with_equal_twins(X: Matrix, scores: FloatArray) -> FloatArray:
         for feature in np.sort(by_score[start : stop + 1]):
             settled[feature] = scores[first.setdefault(content(feature), feature)]
     return settled
+
+
+def _with_equal_twins_on_device(here: Device, X: Any, scores: Any) -> Any:
+    """Let the CPU compare the features of which two may be twins; most often these are few."""
+    xp = here.xp
+    by_score = xp.argsort(scores, stable=True)
+    ordered = xp.take(scores, by_score)
+    near = ordered[1:] - ordered[:-1] <= TWIN_ROUNDING * xp.abs(ordered[1:])
+    if not bool(xp.any(near)):
+        return scores
+    no = xp.zeros((1,), dtype=near.dtype, device=here.device)
+    in_run = xp.concat([near, no]) | xp.concat([no, near])
+    near = to_numpy(xp.concat([no, near])[in_run])
+    features = by_score[in_run]
+    # Of features with near scores only those can be twins that agree in the first samples.
+    heads = to_numpy(xp.take(X[: min(8, X.shape[0]), :], features, axis=1))
+    keys = np.concatenate([np.cumsum(~near)[None], heads]).T
+    _, place, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    some = np.sort(to_numpy(features)[count[place.ravel()] > 1])
+    if not len(some):
+        return scores
+    settled = np.array(to_numpy(scores))
+    columns = to_numpy(xp.take(X, here.put(some), axis=1))
+    settled[some] = with_equal_twins(columns, settled[some])
+    return here.put(settled)
+
+
+def _wide_slices(X: Any) -> list[slice]:
+    return slices(X.shape[1], max(devices.BLOCK_SIZE // max(X.shape[0], 1), 16))
 
 
 def _column_contents(X: Matrix) -> Callable[[int], bytes]:
@@ -73,6 +112,12 @@ def _column_contents(X: Matrix) -> Callable[[int], bytes]:
 
 def faint_columns(X: Matrix) -> IntArray:
     """List the features that vary, but by so little that squared differences underflow."""
+    if (here := device_of(X)) is not None:
+        if here.xp.float64 != X.dtype:
+            return np.empty(0, dtype=np.intp)
+        extents = [_extent_on_device(here, X[:, columns]) for columns in _wide_slices(X)]
+        extent = here.xp.concat(extents)
+        return np.flatnonzero(to_numpy((extent > 0) & (extent < FAINT)))
     if X.dtype.kind != "f" or X.dtype.itemsize < 8:
         return np.empty(0, dtype=np.intp)  # narrow types hold no such numbers
     if issparse(X):
@@ -88,6 +133,10 @@ def faint_columns(X: Matrix) -> IntArray:
         extent = _extent(X[:, left[part]])
         found.append(left[part][(extent > 0) & (extent < FAINT)])
     return np.concatenate(found)
+
+
+def _extent_on_device(here: Device, block: Any) -> Any:
+    return here.xp.max(block, axis=0) - here.xp.min(block, axis=0)
 
 
 def _extent(block: FloatArray) -> FloatArray:

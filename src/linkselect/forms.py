@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from linkselect import device_forms
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import (
     BLOCK_SIZE,
@@ -24,6 +26,8 @@ from linkselect.blocks import (
     slices,
     sum_by,
 )
+from linkselect.device_forms import heaviest_of_groups
+from linkselect.devices import device_of, namespace_of
 from linkselect.graphs.kernels import kernel_weights, tile_members
 from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
 
@@ -70,7 +74,8 @@ def laplacian_form(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatA
         case Kernel():
             return _kernel_form(X, graph, n_jobs)
         case tuple():
-            return np.sum([laplacian_form(X, part, n_jobs) for part in graph], axis=0)
+            first, *others = (laplacian_form(X, part, n_jobs) for part in graph)
+            return sum(others, start=first)
 
 
 def laplacian_product(graph: Edges | Groups, values: FloatArray) -> FloatArray:
@@ -104,8 +109,8 @@ def degree_form(
 
     def work(block: Matrix) -> FloatArray:
         parts = moments(block, one_group, degrees)
-        form = parts.scatter[0]
-        return form if centred else form + parts.mass[0] * parts.means_minus(0.0)[0] ** 2
+        form = parts.scatter[0, :]
+        return form if centred else form + parts.mass[0] * parts.means_minus(0.0)[0, :] ** 2
 
     return blockwise(work, X, n_jobs=n_jobs)
 
@@ -158,17 +163,20 @@ class Moments:
 
     def means_minus_group(self, other: Moments, group: int) -> FloatArray:
         """Return the mean of each group minus the mean of one group of `other`."""
-        return (self._origin - other._origin[group]) + (self._offset - other._offset[group])
+        origin, offset = other._origin[group, :], other._offset[group, :]
+        return (self._origin - origin) + (self._offset - offset)
 
     def together(self) -> Moments:
         """Return the moments of all groups taken as one."""
+        xp = namespace_of(self.mass)
         # The heaviest group is nearest to the overall mean, whatever the others are.
-        origin = self._origin[self.mass.argmax()]
+        origin = self._origin[int(xp.argmax(self.mass)), :]
         means = self.means_minus(origin)
-        mass = self.mass.sum()
-        overall = self._summed(means) / (mass or 1.0)
+        mass = xp.sum(self.mass)
+        overall = self._summed(means) / (float(mass) or 1.0)
         scatter = self.within() + self._summed((means - overall) ** 2)
-        return Moments(np.array([mass]), scatter[None], origin[None], overall[None])
+        alone = (part[None, :] for part in (scatter, origin, overall))
+        return Moments(xp.reshape(mass, (1,)), *alone)
 
     def between(self) -> FloatArray:
         """Return the sum over groups of `mass * (mean - overall mean)^2`."""
@@ -176,20 +184,26 @@ class Moments:
         gaps = self.means_minus_group(whole, 0)
         # Means that differ in their last digit only are equal: the features whose means all are
         # tie, and rounding must not decide their order.
-        means = np.abs(self.means_minus(whole._origin[0])) + np.abs(whole._offset[0])
-        gaps[np.abs(gaps) <= 2 * np.finfo(np.float64).eps * means] = 0.0
-        return self._summed(gaps**2)
+        xp = namespace_of(gaps)
+        means = xp.abs(self.means_minus(whole._origin[0, :])) + xp.abs(whole._offset[0, :])
+        equal = xp.abs(gaps) <= 2 * float(np.finfo(np.float64).eps) * means
+        return self._summed(xp.where(equal, xp.zeros_like(gaps), gaps) ** 2)
 
     def within(self) -> FloatArray:
         """Return the scatter inside groups."""
-        return self.scatter.sum(axis=0)
+        return namespace_of(self.scatter).sum(self.scatter, axis=0)
 
     def _summed(self, values: FloatArray) -> FloatArray:
         """Add up values over groups, weighted by mass.
 
         Not by a matrix product: the last digit of that depends on a column's place.
         """
-        return (self.mass[:, None] * values).sum(axis=0)
+        return weighted_sum(self.mass, values)
+
+
+def weighted_sum(weights: Any, values: Any) -> Any:
+    """Add up the rows of a matrix, each with its weight."""
+    return namespace_of(values).sum(weights[:, None] * values, axis=0)
 
 
 def moments(block: Matrix, codes: IntArray, weights: FloatArray | None = None) -> Moments:
@@ -204,6 +218,8 @@ def moments(block: Matrix, codes: IntArray, weights: FloatArray | None = None) -
     weights : ndarray of shape (n_samples,), optional
         The weight of each sample. Default: 1.
     """
+    if (here := device_of(block)) is not None:
+        return Moments(*device_forms.moments(here, block, codes, weights))
     weights = np.ones(len(codes)) if weights is None else weights
     n_groups = int(codes.max(initial=0)) + 1
     # Samples without weight have no say, not even as an origin.
@@ -213,11 +229,7 @@ def moments(block: Matrix, codes: IntArray, weights: FloatArray | None = None) -
     if not len(rows):
         empty = np.zeros((n_groups, block.shape[1]))
         return Moments(np.zeros(n_groups), empty, empty, empty)
-    # Each group counts from its heaviest sample. A light one may be far from the mean, and
-    # rounding the heavy ones' distance to it could exceed all scatter there is.
-    light_first = np.lexsort((-np.arange(len(codes)), weights))
-    heaviest = np.zeros(n_groups, dtype=np.intp)
-    heaviest[codes[light_first]] = light_first
+    heaviest = heaviest_of_groups(codes, weights, n_groups)
     if issparse(block):
         return _sparse_moments(block, codes, weights, heaviest)
     origin = block[heaviest]
@@ -283,6 +295,8 @@ def _absent_weight(
 
 
 def _edge_form(X: Matrix, graph: Edges, n_jobs: int | None) -> FloatArray:
+    if (here := device_of(X)) is not None:
+        return device_forms.edge_form(here, X, graph)
     if issparse(X):
         return _sparse_edge_form(X, graph, n_jobs)
     rows, ends = np.unique(np.concatenate([graph.left, graph.right]), return_inverse=True)
@@ -315,25 +329,30 @@ def _sparse_edge_form(X: Matrix, graph: Edges, n_jobs: int | None) -> FloatArray
 
 def _group_form(graph: Groups, block: Matrix) -> FloatArray:
     plain = moments(block, graph.codes)
+    xp = namespace_of(plain.mass)
     if not graph.across:
         # Inside a group of n, the squared differences add up to n times the scatter.
-        return graph.weight * (plain.mass[:, None] * plain.scatter).sum(axis=0)
-    n_samples = plain.mass.sum()
+        return graph.weight * weighted_sum(plain.mass, plain.scatter)
+    n_samples = xp.sum(plain.mass)
     if graph.strength is None:
-        inside = ((n_samples - plain.mass)[:, None] * plain.scatter).sum(axis=0)
+        inside = weighted_sum(n_samples - plain.mass, plain.scatter)
         return graph.weight * (inside + n_samples * plain.between())
     strong = moments(block, graph.codes, graph.strength)
-    form = ((n_samples - plain.mass)[:, None] * strong.scatter).sum(axis=0)
-    form += ((strong.mass.sum() - strong.mass)[:, None] * plain.scatter).sum(axis=0)
-    for group, mass in enumerate(strong.mass):
-        others = np.where(np.arange(len(plain.mass)) == group, 0.0, plain.mass)
+    form = weighted_sum(n_samples - plain.mass, strong.scatter)
+    form = form + weighted_sum(xp.sum(strong.mass) - strong.mass, plain.scatter)
+    for group in range(strong.mass.shape[0]):
         gaps = plain.means_minus_group(strong, group)
-        form += mass * (others[:, None] * gaps**2).sum(axis=0)
+        # The group itself is no other group.
+        others = plain.mass[:, None] * gaps**2
+        outside = xp.sum(others[:group, :], axis=0) + xp.sum(others[group + 1 :, :], axis=0)
+        form = form + strong.mass[group] * outside
     return graph.weight * form
 
 
 def _kernel_form(X: Matrix, graph: Kernel, n_jobs: int | None) -> FloatArray:
     """Compute `f'Lf` tile by tile as `f'Df - f'Wf`, on centred columns."""
+    if (here := device_of(X)) is not None:
+        return device_forms.kernel_form(here, X, graph, CANCELLATION)
     if issparse(X):
         X = X.tocsc()
     columns = column_slices(X)

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import map_threads, slices
+from linkselect.devices import device_of, to_numpy
+from linkselect.graphs import device_distances
+from linkselect.graphs.products import PRODUCT_WIDTH, Products, product_errors
 
 __all__ = ["Products", "pair_distances", "products", "row_tiles"]
 
 
-# Products over at most this many columns are added up, which bounds the rounding error of a
-# product over millions of columns by that of a short one.
-PRODUCT_WIDTH = 1024
 TILE_SIZE = 1 << 23
 # Rows are read in chunks of about this many entries, whose temporaries stay in the cache.
 CHUNK_SIZE = 1 << 18
@@ -34,6 +32,9 @@ def pair_distances(
     X: Matrix, left: IntArray, right: IntArray, n_jobs: int | None = None
 ) -> FloatArray:
     """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences in float64."""
+    if (device := device_of(X)) is not None:
+        ends = device.put(left), device.put(right)
+        return to_numpy(device_distances.pair_distances(device, X, *ends))
     if issparse(X):
         X = X.tocsr()
         per_row = max(int(X.nnz // max(X.shape[0], 1)), 1)
@@ -68,60 +69,16 @@ class _Scratch(threading.local):
         self.array = np.empty(shape, dtype)
 
 
-@dataclass(frozen=True)
-class Products:
-    """Rows prepared for fast distances, with the error those distances may have.
-
-    Attributes
-    ----------
-    rows : matrix of shape (n_samples, n_features)
-        Centred (if dense) and scaled copy of the samples.
-    norms : ndarray of shape (n_samples,)
-        The squared norm of each row.
-    scale : float
-        `rows` times `scale` are the centred samples.
-    errors : ndarray of shape (n_samples,)
-        A distance between rows i and j is wrong by at most `errors[i] + errors[j]`.
-    """
-
-    rows: Matrix
-    norms: FloatArray
-    scale: float
-    errors: FloatArray
-
-    def take(self, chosen: Any) -> Products:
-        """Return the chosen rows only."""
-        return Products(self.rows[chosen], self.norms[chosen], self.scale, self.errors[chosen])
-
-    def distances(self, queries: Any, pool: Products) -> NDArray[Any]:
-        """Compute squared distances to the rows of `pool`, without the queries' own squared norms.
-
-        What is left out, the norm of the query, is the same for a whole row of the result.
-        """
-        rows = self.rows[queries]
-        if issparse(rows):
-            tile = (rows @ pool.rows.T).toarray()
-            tile *= -2
-            tile += pool.norms
-            return tile
-        tile = None
-        for columns in slices(rows.shape[1], PRODUCT_WIDTH):
-            part = rows[:, columns] @ pool.rows[:, columns].T
-            tile = part if tile is None else np.add(tile, part, out=tile)
-        assert tile is not None
-        tile *= -2
-        tile += pool.norms.astype(tile.dtype)
-        return tile
-
-
 def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Products:
     """Prepare the rows of X for fast distances in the given precision."""
+    if (here := device_of(X)) is not None:
+        return device_distances.products(here, X, getattr(here.xp, np.dtype(dtype).name))
     if issparse(X):
         # Centring would fill a sparse matrix, so it keeps full precision instead.
         rows = X.tocsr().astype(np.float64)
         norms = np.asarray(rows.power(2).sum(axis=1)).ravel()
         longest = int(np.diff(rows.indptr).max(initial=1))
-        return Products(rows, norms, 1.0, _errors(norms, longest, np.float64))
+        return Products(rows, norms, 1.0, product_errors(norms, longest, np.float64))
     chunks = slices(X.shape[0], max(CHUNK_SIZE // max(X.shape[1], 1), 1))
     mean, largest = _centre(X, chunks, n_jobs)
     rows = np.empty(X.shape, dtype=dtype)
@@ -139,16 +96,7 @@ def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Produ
     map_threads(work, chunks, n_jobs)
     n_parts = -(-X.shape[1] // PRODUCT_WIDTH)
     length = min(X.shape[1], PRODUCT_WIDTH) + n_parts
-    return Products(rows, norms, scale, _errors(norms, length, dtype))
-
-
-def _errors(norms: FloatArray, length: int, dtype: Any) -> FloatArray:
-    # With u = eps / 2, a product of `length` terms is wrong by at most length * u * |x| |y|, which
-    # is doubled in the distance and at most length * u * (|x|^2 + |y|^2). Rounding the rows and
-    # adding the norms cost a few units more. Each term may also underflow, which no relative
-    # bound covers.
-    limits = np.finfo(dtype)
-    return (length / 2 + 16) * float(limits.eps) * norms + (length + 16) * float(limits.tiny)
+    return Products(rows, norms, scale, product_errors(norms, length, dtype))
 
 
 def _centre(X: Matrix, chunks: list[slice], n_jobs: int | None) -> tuple[FloatArray, float]:

@@ -10,9 +10,11 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import map_threads, slices
+from linkselect.blocks import map_threads, slices, take_rows
+from linkselect.devices import device_of
+from linkselect.graphs import device_distances, device_kernels
 from linkselect.graphs.distances import pair_distances, products, row_tiles
-from linkselect.graphs.kinds import Edges, Kernel
+from linkselect.graphs.kinds import EXPONENT_ERROR, VANISHED, Edges, Kernel
 from linkselect.graphs.neighbors import nearest
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import members_of
@@ -30,11 +32,6 @@ __all__ = [
 
 # The median distance is taken over all pairs of at most this many rows.
 SIGMA_ROWS = 2000
-# Distances by products may change the exponent of a Gaussian by at most this much.
-EXPONENT_ERROR = 1e-9
-# A smaller weight is 0: its products with squared differences would be subnormal numbers, which
-# have few digits or none.
-VANISHED = 1e-290
 # A graph with no larger weight is refused: its sums come near that limit.
 FAINT = 1e-100
 
@@ -59,8 +56,8 @@ def auto_sigma(X: Matrix, n_jobs: int | None = None) -> float:
     more than half of the distances are 0, it is the median of the others.
     """
     if X.shape[0] > SIGMA_ROWS:
-        chosen = np.random.default_rng(0).choice(X.shape[0], SIGMA_ROWS, replace=False)
-        X = (X.tocsr() if issparse(X) else X)[np.sort(chosen)]
+        chosen = np.sort(np.random.default_rng(0).choice(X.shape[0], SIGMA_ROWS, replace=False))
+        X = take_rows(X, chosen)
     median = _median_distance(X, n_jobs)
     if median == 0.0:
         distances = pair_distances(X, *np.triu_indices(X.shape[0], k=1), n_jobs)
@@ -74,6 +71,8 @@ def _median_distance(X: Matrix, n_jobs: int | None) -> float:
 
     Products in float32 tell which distances are near the median; only these are computed.
     """
+    if (here := device_of(X)) is not None:
+        return device_distances.median_distance(here, X)
     n_samples = X.shape[0]
     rows = products(X, n_jobs=n_jobs)
     # All pairs i < j in one line: those of row i start at starts[i].
@@ -148,16 +147,24 @@ def kernel_graph(
     X = X.tocsr() if issparse(X) else X
     rows = products(X, np.float64, n_jobs=n_jobs)
     bare = Kernel(X, rows, sigma, groups, without, np.zeros(X.shape[0]))
-    degrees = np.zeros(X.shape[0])
-
-    def work(tile: tuple[IntArray, IntArray]) -> None:
-        rows, columns = tile
-        degrees[rows] = kernel_weights(bare, rows, columns).sum(axis=1)
-
-    map_threads(work, tile_members(groups), n_jobs)
+    degrees = _kernel_degrees(bare, n_jobs)
     if complete and not degrees.any():
         raise underflow_error(nearest(X, 1, n_jobs=n_jobs)[2].min(), sigma)
     return replace(bare, degrees=degrees + complete)
+
+
+def _kernel_degrees(graph: Kernel, n_jobs: int | None) -> FloatArray:
+    """Add up the weights at each node, without the diagonal."""
+    if (here := device_of(graph.points)) is not None:
+        return device_kernels.kernel_degrees(here, graph)
+    degrees = np.zeros(len(graph.codes))
+
+    def work(tile: tuple[IntArray, IntArray]) -> None:
+        rows, columns = tile
+        degrees[rows] = kernel_weights(graph, rows, columns).sum(axis=1)
+
+    map_threads(work, tile_members(graph.codes), n_jobs)
+    return degrees
 
 
 def tile_members(codes: IntArray) -> Iterator[tuple[IntArray, IntArray]]:

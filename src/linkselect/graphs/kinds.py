@@ -14,9 +14,15 @@ from scipy.sparse import csr_array
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import sum_by
-from linkselect.graphs.distances import Products
+from linkselect.graphs.products import Products
 
-__all__ = ["Edges", "Graph", "Groups", "Kernel", "degrees"]
+__all__ = ["EXPONENT_ERROR", "VANISHED", "Edges", "Graph", "Groups", "Kernel", "degrees"]
+
+# Distances by products may change the exponent of a Gaussian by at most this much.
+EXPONENT_ERROR = 1e-9
+# A smaller weight is 0: its products with squared differences would be subnormal numbers, which
+# have few digits or none.
+VANISHED = 1e-290
 
 
 @dataclass(frozen=True)

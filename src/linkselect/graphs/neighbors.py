@@ -14,8 +14,11 @@ from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import map_threads
-from linkselect.graphs.distances import Products, pair_distances, products, row_tiles
+from linkselect.devices import device_of
+from linkselect.graphs import device_distances
+from linkselect.graphs.distances import pair_distances, products, row_tiles
 from linkselect.graphs.kinds import Edges
+from linkselect.graphs.products import Products
 from linkselect.messages import GuidedValueError
 
 __all__ = ["Bounds", "ball_edges", "even_parts", "join_edges", "nearest", "nearest_edges"]
@@ -97,6 +100,8 @@ def nearest(
     distances : ndarray of float
         Their squared distances, by direct differences in float64.
     """
+    if (here := device_of(X)) is not None:
+        return device_distances.nearest(here, X, n_neighbors, queries, pool, rows)
     X = X.tocsr() if issparse(X) else X
     rough = products(X, n_jobs=n_jobs) if rows is None else rows
     if queries is None and pool is None:
@@ -289,6 +294,8 @@ def _place_in_run(values: IntArray) -> IntArray:
 
 def ball_edges(X: Matrix, radius: float, n_jobs: int | None = None) -> Edges:
     """Join samples at most `radius` apart; the weight of an edge is the squared distance."""
+    if (here := device_of(X)) is not None:
+        return Edges(X.shape[0], *device_distances.ball_pairs(here, X, radius))
     rows = products(X.tocsr() if issparse(X) else X, n_jobs=n_jobs)
     # Beyond the largest distance a larger radius changes nothing, but may overflow.
     limit = min(radius / rows.scale, 2.0 * np.sqrt(rows.norms.max()) + 1.0) ** 2

@@ -9,6 +9,7 @@ import numpy as np
 from linkselect.arrays import FloatArray, Matrix
 from linkselect.bibliography import cites
 from linkselect.blocks import blockwise
+from linkselect.devices import device_of, namespace_of
 from linkselect.forms import degree_form, laplacian_form, moments
 from linkselect.graphs.kernels import gaussian_edges
 from linkselect.graphs.kinds import Edges, Graph, degrees
@@ -108,7 +109,7 @@ def weighted_constrained_laplacian(
     """
     apart = _free_spread(X, known, weights, n_jobs)
     if known.has_cannot:
-        apart += laplacian_form(X, cannot_graph(known, weights), n_jobs)
+        apart = apart + laplacian_form(X, cannot_graph(known, weights), n_jobs)
     return ratio(2.0 * laplacian_form(X, alike, n_jobs), apart)
 
 
@@ -147,7 +148,8 @@ def weighted_compensated_laplacian(
 
     denominator = total + blockwise(between_minus_within, X, n_jobs=n_jobs)
     score = ratio(2.0 * laplacian_form(X, alike, n_jobs), denominator)
-    return np.where(denominator > 0, score, np.nan)
+    xp = namespace_of(score)
+    return xp.where(denominator > 0, score, xp.full_like(score, np.nan))
 
 
 def _free_spread(
@@ -156,11 +158,12 @@ def _free_spread(
     """Sum the weighted squared deviations of unlabelled samples from the overall mean."""
     labelled = (~known.unlabelled).astype(np.intp)
     if labelled.all():
-        return np.zeros(X.shape[1])
+        here = device_of(X)
+        return np.zeros(X.shape[1]) if here is None else here.zeros(X.shape[1])
 
     def work(block: Matrix) -> FloatArray:
         parts = moments(block, labelled, weights)
-        from_overall = parts.means_minus_group(parts.together(), 0)[0]
-        return parts.scatter[0] + parts.mass[0] * from_overall**2
+        from_overall = parts.means_minus_group(parts.together(), 0)[0, :]
+        return parts.scatter[0, :] + parts.mass[0] * from_overall**2
 
     return blockwise(work, X, n_jobs=n_jobs)

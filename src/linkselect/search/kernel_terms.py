@@ -6,15 +6,17 @@ import numpy as np
 
 from linkselect.arrays import FloatArray
 
-__all__ = ["kernel_terms"]
+__all__ = ["MAX_TERMS", "TOLERANCE", "kernel_terms"]
 
 # More terms than this are never needed for features in [0, 1] and sigma >= 0.1; a kernel so
 # narrow that they do not suffice keeps a remainder, which the caller accounts for.
 MAX_TERMS = 64
+# A feature needs no further term once the diagonal of what is left of its kernel is below this.
+TOLERANCE = 1e-14
 
 
 def kernel_terms(
-    columns: FloatArray, max_terms: int = MAX_TERMS, tolerance: float = 1e-14
+    columns: FloatArray, max_terms: int = MAX_TERMS, tolerance: float = TOLERANCE
 ) -> tuple[list[FloatArray], FloatArray]:
     """Split the Gaussian kernel of every feature into terms, the largest first.
 

@@ -16,8 +16,11 @@ from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.bibliography import cites
+from linkselect.blocks import take_rows
+from linkselect.devices import device_of
 from linkselect.search.all_pairs import AllPairs
 from linkselect.search.criterion import SimilarityCriterion
+from linkselect.search.device_similarity import AllPairsOnDevice, ListedPairsOnDevice
 from linkselect.search.listed_pairs import ListedPairs
 from linkselect.search.targets import PairTarget, by_group
 
@@ -83,7 +86,12 @@ def select_from_groups(
     or four times X). Draw pairs above some 5,000 samples.
     """
     samples = by_group(groups)
-    criterion = AllPairs(_dense(X, samples), groups[samples], sigma, n_jobs)
+    some = _dense(X, samples)
+    criterion: SimilarityCriterion
+    if (here := device_of(X)) is not None:
+        criterion = AllPairsOnDevice(here, some, groups[samples], sigma)
+    else:
+        criterion = AllPairs(some, groups[samples], sigma, n_jobs)
     return _select_forward(criterion, n_features, until_minimum, track)
 
 
@@ -119,12 +127,18 @@ def select_from_pairs(
     samples, ends = np.unique(np.concatenate([target.first, target.second]), return_inverse=True)
     first, second = np.split(ends, 2)
     among_samples = target._replace(first=first, second=second)
-    criterion = ListedPairs(_dense(X, samples), among_samples, sigma, n_jobs)
+    some = _dense(X, samples)
+    criterion: SimilarityCriterion
+    if (here := device_of(X)) is not None:
+        criterion = ListedPairsOnDevice(here, some, among_samples, sigma)
+    else:
+        criterion = ListedPairs(some, among_samples, sigma, n_jobs)
     return _select_forward(criterion, n_features, until_minimum, track)
 
 
 def _dense(X: Matrix, rows: IntArray) -> Matrix:
-    return X.tocsr()[rows].toarray() if issparse(X) else X[rows]
+    some = take_rows(X, rows)
+    return some.toarray() if issparse(some) else some
 
 
 def _select_forward(

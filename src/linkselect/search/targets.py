@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import blockwise
+from linkselect.devices import Device, device_of, to_numpy
 from linkselect.graphs import nearest
 from linkselect.graphs.distances import pair_distances
 
@@ -155,10 +156,19 @@ def median_differences(X: Matrix, first: IntArray, second: IntArray) -> FloatArr
     left, right = np.split(ends, 2)
 
     def work(block: Matrix) -> FloatArray:
+        if (here := device_of(block)) is not None:
+            ends = (here.xp.take(block, here.put(some), axis=0) for some in (left, right))
+            return _median_gap(here, *ends)
         dense = block.toarray() if issparse(block) else block
         return np.median(np.abs(dense[left] - dense[right]), axis=0)
 
-    return blockwise(work, X, rows=rows)
+    return to_numpy(blockwise(work, X, rows=rows))
+
+
+def _median_gap(here: Device, left: Any, right: Any) -> Any:
+    apart = here.xp.sort(here.xp.abs(left - right), axis=0)
+    n_pairs = apart.shape[0]
+    return (apart[(n_pairs - 1) // 2, :] + apart[n_pairs // 2, :]) / 2
 
 
 def by_group(groups: IntArray) -> IntArray:

@@ -16,6 +16,7 @@ import numpy as np
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.bibliography import cites
 from linkselect.blocks import blockwise
+from linkselect.devices import namespace_of, to_numpy
 from linkselect.forms import moments
 
 __all__ = ["TraceRatioOptimum", "best_trace_ratio", "between_and_within", "trace_ratio_path"]
@@ -45,9 +46,9 @@ def between_and_within(
 
     def work(block: Matrix) -> FloatArray:
         parts = moments(block, classes)
-        return np.stack([parts.between(), parts.within()])
+        return namespace_of(parts.mass).stack([parts.between(), parts.within()])
 
-    between, within = blockwise(work, X, n_jobs=n_jobs)
+    between, within = to_numpy(blockwise(work, X, n_jobs=n_jobs))
     return between, within
 
 

@@ -66,6 +66,7 @@ class CompensatedLaplacianScore(PairSelector):
 
     _undefined = "total plus between minus within scatter is not positive"
     needs = ("a pair or a label",)
+    _stays_on_device = True
     references = ("yang2016", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

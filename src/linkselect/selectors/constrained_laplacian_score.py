@@ -61,6 +61,7 @@ class ConstrainedLaplacianScore(PairSelector):
     array([2, 3, 0, 1])
     """
 
+    _stays_on_device = True
     references = ("benabdeslem2011", "benabdeslem2014", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -61,6 +61,7 @@ class ConstraintScore(PairSelector):
     array([2, 3, 1, 0])
     """
 
+    _stays_on_device = True
     references = ("zhang2008",)
     _undefined = "they have the same value at both ends of every pair"
 

@@ -48,6 +48,7 @@ class FisherMarkov(LabelSelector):
     """
 
     greater_is_better = True
+    _stays_on_device = True
     references = ("cheng2011",)
     _constant_is_undefined = False
 

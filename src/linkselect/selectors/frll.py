@@ -63,6 +63,7 @@ class FRLL(LabelSelector):
     """
 
     greater_is_better = True
+    _stays_on_device = True
     references = ("pan2013",)
     _infinite = "no class has two neighbours that differ in them"
 

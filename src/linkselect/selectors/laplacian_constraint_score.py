@@ -54,6 +54,7 @@ class LaplacianConstraintScore(PairSelector):
 
     _undefined = "they have the same value at both ends of every pair"
     needs = ("a must-link", "a cannot-link")
+    _stays_on_device = True
     references = ("kalakech2011", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

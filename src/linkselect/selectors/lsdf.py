@@ -56,6 +56,7 @@ class LSDF(PairSelector):
 
     _undefined = "they have the same value at both ends of every edge and cannot-link"
     needs = ("a cannot-link",)
+    _stays_on_device = True
     references = ("zhao2008", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

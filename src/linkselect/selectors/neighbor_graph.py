@@ -20,6 +20,7 @@ __all__ = ["find_neighbors"]
 class NeighborGraphSelector(RankingSelector):
     """A selector over the graph of nearest neighbours."""
 
+    _stays_on_device = True
     _undefined = (
         "they do not change between the samples that still have a neighbour; if sigma is narrow, "
         "the weights of the others have vanished, and a larger sigma helps"

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.arrays import FloatArray, IntArray
+from linkselect.arrays import BoolArray, FloatArray, IntArray
+from linkselect.devices import Device, device_of, namespace_of, to_numpy
 from linkselect.messages import many
 from linkselect.notebook import panel, table
 
-__all__ = ["Ranking", "best_first", "count_features", "ranking_view"]
+__all__ = [
+    "Kinds",
+    "Ranking",
+    "best_first",
+    "count_features",
+    "count_kinds",
+    "ranking_frame",
+    "ranking_view",
+]
 
 # How many features a notebook lists.
 FEATURES_SHOWN = 10
@@ -22,12 +32,38 @@ FEATURES_SHOWN = 10
 def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
     """Order features from best to worst: ties by index, NaN last."""
     keys = -scores if greater_is_better else scores
+    if (here := device_of(scores)) is not None:
+        return here.xp.argsort(keys, stable=True)
     order = np.argsort(keys)
     # A stable sort is several times slower, and is only needed if there are ties.
     ordered = keys[order]
     if (ordered[1:] == ordered[:-1]).any() or np.isnan(ordered[-2:]).all():
         return np.argsort(keys, kind="stable")
     return order
+
+
+class Kinds(NamedTuple):
+    """How many features there are of each kind."""
+
+    all: int
+    constant: int
+    finite: int
+    infinite: int
+    undefined: int
+    """Those that vary, and have no score."""
+
+
+def count_kinds(scores: FloatArray, constant: BoolArray) -> Kinds:
+    """Count what is odd about features and their scores, on the device that they are on."""
+    xp = namespace_of(scores)
+    constant = constant if namespace_of(constant) is xp else to_numpy(constant)
+    masks = (
+        constant,
+        xp.isfinite(scores),
+        xp.isinf(scores),
+        xp.isnan(scores) & ~constant,
+    )
+    return Kinds(scores.shape[0], *(int(xp.count_nonzero(mask)) for mask in masks))
 
 
 def count_features(wanted: Any, n_features: int) -> int:
@@ -59,6 +95,50 @@ class Ranking:
     order: IntArray
     n_selected: int
     fitted: dict[str, Any] = field(default_factory=dict)
+
+    def attributes(self, here: Device | None) -> dict[str, Any]:
+        """Return the attributes of the fitted selector, with all arrays on the device of X."""
+
+        def placed(value: Any) -> Any:
+            return here.put(value) if here is not None and isinstance(value, np.ndarray) else value
+
+        order = placed(self.order)
+        if here is None:
+            ranking = np.empty(len(order), dtype=np.intp)
+            ranking[order] = np.arange(1, len(order) + 1)
+        else:
+            ranking = here.xp.argsort(order) + 1
+        return {
+            "scores_": placed(self.scores),
+            "order_": order,
+            "ranking_": ranking,
+            "n_features_": self.n_selected,
+            "support_": ranking <= self.n_selected,
+            **{name: placed(value) for name, value in self.fitted.items()},
+        }
+
+
+def ranking_frame(found: Ranking, names: NDArray[Any], library: str) -> Any:
+    """Make a data frame of feature, score, rank and selected, best first."""
+    if library not in ("pandas", "polars"):
+        raise ValueError(f"library={library!r}, but a frame is made by 'pandas' or 'polars'.")
+    try:
+        frames = import_module(library)
+    except ImportError:
+        package = "'linkselect[frame]'" if library == "pandas" else library
+        raise ImportError(
+            f"A frame needs {library}, which is not installed: pip install {package}. Without "
+            "it, order_, scores_ and get_feature_names_out() say the same."
+        ) from None
+    ranks = np.arange(1, len(found.order) + 1)
+    return frames.DataFrame(
+        {
+            "feature": names[found.order],
+            "score": found.scores[found.order],
+            "rank": ranks,
+            "selected": ranks <= found.n_selected,
+        }
+    )
 
 
 def ranking_view(found: Ranking, names: NDArray[Any], method: str, greater_is_better: bool) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from linkselect.arrays import FloatArray
+from linkselect.devices import to_numpy
 from linkselect.messages import GuidedValueError
 from linkselect.selectors.method import describe
 
@@ -78,6 +79,7 @@ class ScoreFunction(BaseEstimator):
                 f"Write {name}(n_features_to_select=k) in place of SelectKBest.",
             )
         fitted = clone(self.selector).fit(X, y)
-        values = fitted.scores_ if method.greater_is_better else -fitted.scores_
+        scores = to_numpy(fitted.scores_)
+        values = scores if method.greater_is_better else -scores
         # SelectKBest puts the lowest number for NaN; what is infinitely bad still goes before it.
         return np.maximum(values, np.nextafter(np.finfo(values.dtype).min, 0))

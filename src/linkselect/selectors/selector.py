@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
@@ -30,12 +30,21 @@ from linkselect.bibliography import with_attributes, with_references
 from linkselect.callbacks import CallbackSupportMixin, with_callbacks
 from linkselect.checks import check_samples, check_spread, too_large
 from linkselect.columns import constant_columns, with_equal_twins
+from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_numpy
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels, is_missing
 from linkselect.selectors.method import Need, Sees
 from linkselect.selectors.parameters import NUMBER_OF_FEATURES
-from linkselect.selectors.ranking import Ranking, best_first, count_features, ranking_view
+from linkselect.selectors.placement import check_placement, out_of_memory, with_zeros
+from linkselect.selectors.ranking import (
+    Ranking,
+    best_first,
+    count_features,
+    count_kinds,
+    ranking_frame,
+    ranking_view,
+)
 from linkselect.supervision import OnConflict, Supervision
 
 __all__ = ["LabelSelector", "PairSelector", "RankingSelector", "Track", "missing_needs"]
@@ -100,6 +109,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     # Why a feature that varies may still have no score, and why the scores of all may be infinite.
     _undefined: ClassVar[str] = "the score is 0 / 0"
     _infinite: ClassVar[str] = "the denominator of the score is 0"
+    # Whether it works on arrays of other libraries, such as torch, without moving them.
+    _stays_on_device: ClassVar[bool] = False
     # Whether differences of a feature are squared, which tiny ones do not survive.
     _squares_differences: ClassVar[bool] = True
 
@@ -141,9 +152,10 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     ) -> Ranking:
         """Order features by their scores; those without one rank last."""
         if self._constant_is_undefined:
-            scores = np.where(constant, np.nan, scores)
+            xp = namespace_of(scores)
+            scores = xp.where(constant, xp.full_like(scores, np.nan), scores)
         scores = with_equal_twins(X, scores)
-        n_selected = count_features(self.n_features_to_select, len(scores))
+        n_selected = count_features(self.n_features_to_select, scores.shape[0])
         order = best_first(scores, self.greater_is_better)
         return Ranking(scores, order, n_selected, fitted or {})
 
@@ -172,7 +184,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars.
+            The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars; many selectors
+            also take torch and cupy arrays under scikit-learn's `array_api_dispatch`.
         y : array-like of shape (n_samples,), optional
             Labels, for methods that use them.
         pairs : Pairs, optional
@@ -188,6 +201,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         before = _fitted_attributes(self)
         try:
             self._validate_params()
+            y = to_numpy(y) if get_config()["array_api_dispatch"] else y
             given = Given.read(X, y, pairs, sample_ids)
             X, y = self._check_data(X, y)
             self._check_count(X.shape[1])
@@ -200,14 +214,16 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             with np.errstate(over="raise"):
                 found = self._rank(X, known, constant, partial(_track, self, task))
             self._warn(found.scores, constant)
-            self._keep(found)
+            self.__dict__.update(found.attributes(device_of(X)))
             task.call_on_fit_task_end(estimator=self, X=X, y=y)
         except FloatingPointError as error:
             self._restore(before)
             raise too_large(error) from error
-        except BaseException:
+        except BaseException as error:
             # What fails or is interrupted leaves the object as it was, not half-fitted.
             self._restore(before)
+            if is_out_of_memory(error):
+                raise out_of_memory(error) from error
             raise
         return self
 
@@ -235,40 +251,37 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return supervision.nothing(n_samples)
 
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
-        n_constant = int(constant.sum())
-        n_undefined = int((np.isnan(scores) & ~constant).sum())
-        if n_constant:
+        count = count_kinds(scores, constant)
+        if count.constant:
             rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
             warn_user(
-                f"{n_constant} of {len(scores)} features are constant; they {rank}.",
+                f"{count.constant} of {count.all} features are constant; they {rank}.",
                 way_out="Remove them with sklearn.feature_selection.VarianceThreshold().",
             )
-        finite = np.isfinite(scores)
-        n_infinite = int(np.isinf(scores).sum())
-        if n_infinite > 1 and not finite.any():
+        if count.infinite > 1 and not count.finite:
             warn_user(
-                f"The scores of all {n_infinite} features that vary are infinite, which tells "
+                f"The scores of all {count.infinite} features that vary are infinite, which tells "
                 f"none of them from another: {self._infinite}."
             )
-        if n_undefined:
+        if count.undefined:
             warn_user(
-                f"{n_undefined} of {len(scores)} features vary, but have no score and rank last: "
+                f"{count.undefined} of {count.all} features vary, but have no score and rank last: "
                 f"{self._undefined}."
             )
 
-    def _keep(self, found: Ranking) -> None:
-        n_features = len(found.order)
-        self.scores_ = found.scores
-        self.order_ = found.order
-        self.ranking_ = np.empty(n_features, dtype=np.intp)
-        self.ranking_[found.order] = np.arange(1, n_features + 1)
-        self.n_features_ = found.n_selected
-        self.support_ = self.ranking_ <= found.n_selected
-        self.__dict__.update(found.fitted)
-
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
-        return self.support_
+        return to_numpy(self.support_)
+
+    def _transform(self, X: Any) -> Any:
+        check_placement(self, X)
+        return super()._transform(X)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put columns of zeros where features were left out; see scikit-learn's `SelectorMixin`."""
+        if get_config()["array_api_dispatch"] and (here := device_of(X)) is not None:
+            return with_zeros(here, X, self.get_support())
+        return super().inverse_transform(X)
 
     def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return feature, score, rank and selected as a data frame, best first.
@@ -279,38 +292,22 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             Which library makes the frame; it must be installed.
         """
         check_is_fitted(self)
-        if library not in ("pandas", "polars"):
-            raise ValueError(f"library={library!r}, but a frame is made by 'pandas' or 'polars'.")
-        best = self.order_
-        try:
-            frames = import_module(library)
-        except ImportError:
-            package = "'linkselect[frame]'" if library == "pandas" else library
-            raise ImportError(
-                f"A frame needs {library}, which is not installed: pip install {package}. Without "
-                "it, order_, scores_ and get_feature_names_out() say the same."
-            ) from None
-        return frames.DataFrame(
-            {
-                "feature": _check_feature_names_in(self)[best],
-                "score": self.scores_[best],
-                "rank": self.ranking_[best],
-                "selected": self.support_[best],
-            }
-        )
+        found = Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
+        return ranking_frame(found, _check_feature_names_in(self), library)
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, and below it the ranking once there is one."""
         diagram: str = super()._html_repr()
         if not hasattr(self, "order_"):
             return diagram
-        found = Ranking(self.scores_, self.order_, self.n_features_)
+        found = Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
         names = _check_feature_names_in(self)
         return diagram + ranking_view(found, names, type(self).__name__, self.greater_is_better)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = self._stays_on_device
         return tags
 
 

@@ -119,6 +119,7 @@ class SimilarityConstraintScore(PairSelector):
     searches = True
     path_has_optimum = True
     own_number = "the best point of the method's own path"
+    _stays_on_device = True
     references = ("salmi2020",)
     _constant_is_undefined = False
 

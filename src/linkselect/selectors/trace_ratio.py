@@ -8,6 +8,7 @@ import numpy as np
 
 from linkselect import search
 from linkselect.arrays import BoolArray, Matrix
+from linkselect.devices import to_numpy
 from linkselect.scores.ratios import ratio
 from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import LabelSelector, Track
@@ -65,6 +66,7 @@ class TraceRatio(LabelSelector):
 
     greater_is_better = True
     searches = True
+    _stays_on_device = True
     references = ("nie2008",)
     _infinite = "no class has two samples that differ in them"
 
@@ -86,7 +88,7 @@ class TraceRatio(LabelSelector):
         self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         between, within = search.between_and_within(X, known.classes, self.n_jobs)
-        scores = np.where(constant, np.nan, ratio(between, within))
+        scores = np.where(to_numpy(constant), np.nan, ratio(between, within))
         # What has no scatter at all would cost a subset nothing and stand before real features.
         varying, rest = np.flatnonzero(~np.isnan(scores)), np.flatnonzero(np.isnan(scores))
         between, within = between[varying], within[varying]

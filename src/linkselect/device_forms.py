@@ -1,0 +1,153 @@
+"""The functions of `forms` that see X, for arrays on a device: the same sums in array API names.
+
+Block sizes are larger than on the CPU, and nothing is written in place that came from outside.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkselect.arrays import FloatArray, IntArray
+from linkselect.blocks import slices, sum_by
+from linkselect.devices import BLOCK_SIZE, Device, add_by_index, to_numpy
+from linkselect.graphs.device_kernels import kernel_tiles, tile_weights
+from linkselect.graphs.kinds import Edges, Kernel
+
+__all__ = ["edge_form", "heaviest_of_groups", "kernel_form", "moments"]
+
+
+def edge_form(here: Device, X: Any, graph: Edges) -> Any:
+    """Compute the sum over edges of `w_ij (f_i - f_j)^2`, for every feature."""
+    xp = here.xp
+    left, right, weights = here.put(graph.left), here.put(graph.right), here.put(graph.weights)
+    n_features = X.shape[1]
+    parts = []
+    for columns in slices(n_features, BLOCK_SIZE // 16):
+        block = X[:, columns]
+        total = here.zeros(block.shape[1])
+        for chunk in slices(len(graph.left), max(BLOCK_SIZE // max(block.shape[1], 1), 1)):
+            difference = here.float64(xp.take(block, left[chunk], axis=0))
+            difference = difference - here.float64(xp.take(block, right[chunk], axis=0))
+            total = total + weights[chunk] @ (difference * difference)
+        parts.append(total)
+    return parts[0] if len(parts) == 1 else xp.concat(parts)
+
+
+def heaviest_of_groups(codes: IntArray, weights: FloatArray, n_groups: int) -> IntArray:
+    """Return the heaviest sample of each group, the first of equally heavy ones.
+
+    Each group counts from it. A light one may be far from the mean, and rounding the heavy ones'
+    distance to it could exceed all scatter there is.
+    """
+    if n_groups == 1:
+        return np.array([weights.argmax()])
+    light_first = np.arange(len(codes))[::-1]
+    if (weights != weights[0]).any():
+        light_first = light_first[np.argsort(weights[::-1], kind="stable")]
+    heaviest = np.zeros(n_groups, dtype=np.intp)
+    heaviest[codes[light_first]] = light_first
+    return heaviest
+
+
+def moments(
+    here: Device, block: Any, codes: IntArray, weights: FloatArray | None
+) -> tuple[Any, Any, Any, Any]:
+    """Return mass, scatter, origin and offset of `Moments`."""
+    xp = here.xp
+    weights = np.ones(len(codes)) if weights is None else weights
+    n_groups = int(codes.max(initial=0)) + 1
+    # Samples without weight have no say, not even as an origin.
+    rows = np.flatnonzero((codes >= 0) & (weights > 0))
+    if len(rows) < len(codes):
+        block = xp.take(block, here.put(rows), axis=0)
+        codes, weights = codes[rows], weights[rows]
+    if not len(rows):
+        empty = here.zeros(n_groups, block.shape[1])
+        return here.zeros(n_groups), empty, empty, empty
+    origin = xp.take(block, here.put(heaviest_of_groups(codes, weights, n_groups)), axis=0)
+    mass = here.put(sum_by(codes, weights, n_groups))
+    per_group = xp.where(mass > 0, mass, xp.ones_like(mass))[:, None]
+    group, weight = here.put(codes), here.put(weights)
+
+    def of_samples(values: Any) -> Any:
+        return values if n_groups == 1 else xp.take(values, group, axis=0)
+
+    def mean(values: Any) -> Any:
+        return add_by_index(here, group, weight, values, n_groups) / per_group
+
+    deviation = block - of_samples(origin)
+    offset = mean(deviation)
+    deviation -= of_samples(offset)
+    # What rounding left in the mean shows beside a small scatter; it is taken out again.
+    slip = mean(deviation)
+    deviation *= deviation
+    scatter = mass[:, None] * (mean(deviation) - slip * slip)
+    return mass, xp.where(scatter > 0, scatter, xp.zeros_like(scatter)), origin, offset + slip
+
+
+def kernel_form(here: Device, X: Any, graph: Kernel, cancellation: float) -> Any:
+    """Compute `f'Lf` tile by tile as `f'Df - f'Wf`, on centred columns."""
+    xp = here.xp
+    columns = slices(X.shape[1], max(BLOCK_SIZE // X.shape[0], 16))
+    centre = _Centre(here, X, len(columns))
+    squares, form = here.zeros(X.shape[1]), here.zeros(X.shape[1])
+    for rows, members in kernel_tiles(graph.codes):
+        weights = tile_weights(here, graph, rows, members)
+        row_sums = xp.sum(weights, axis=1)
+        place = here.put(np.searchsorted(members, rows))
+        shares = []
+        for some in columns:
+            centred = centre.block(some, members)
+            own = xp.take(centred, place, axis=0)
+            square = row_sums @ (own * own)
+            shares.append(xp.stack([square, square - xp.sum(own * (weights @ centred), axis=0)]))
+        both = shares[0] if len(shares) == 1 else xp.concat(shares, axis=1)
+        squares, form = squares + both[0, :], form + both[1, :]
+    form = xp.where(squares == 0, xp.zeros_like(form), form)
+    unsure = np.flatnonzero(to_numpy((form <= cancellation * squares) & (squares > 0)))
+    if not len(unsure):
+        return form
+    exact = np.array(to_numpy(form))
+    exact[unsure] = _kernel_form_by_differences(here, X, graph, unsure)
+    return here.put(exact)
+
+
+def _kernel_form_by_differences(
+    here: Device, X: Any, graph: Kernel, features: IntArray
+) -> FloatArray:
+    xp = here.xp
+    total = np.zeros(len(features))
+    for rows, members in kernel_tiles(graph.codes):
+        weights = tile_weights(here, graph, rows, members)
+        for position, feature in enumerate(features):
+            column = here.float64(X[:, int(feature)])
+            own, others = (xp.take(column, here.put(which), axis=0) for which in (rows, members))
+            difference = own[:, None] - others[None, :]
+            # Every edge stands in two tiles.
+            total[position] += float(xp.sum(difference * difference * weights)) / 2.0
+    return total
+
+
+class _Centre:
+    """Centred blocks of X; the last one is kept for the next tile if it is the only one."""
+
+    def __init__(self, here: Device, X: Any, n_blocks: int) -> None:
+        self.here, self.X = here, X
+        self.keeps = n_blocks == 1
+        self.last: tuple[Any, Any] = None, None
+
+    def block(self, columns: slice, rows: IntArray) -> Any:
+        """Return some rows and columns in float64, whose columns have lost their mean."""
+        if self.last[0] is rows:
+            return self.last[1]
+        here, block = self.here, self.X[:, columns]
+        if len(rows) < block.shape[0]:
+            block = here.xp.take(block, here.put(rows), axis=0)
+        dense = here.float64(block)
+        dense = dense - dense[:1, :]
+        dense -= here.xp.mean(dense, axis=0)[None, :]
+        if self.keeps:
+            self.last = rows, dense
+        return dense
