@@ -274,6 +274,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return to_numpy(self.support_)
 
     def _transform(self, X: Any) -> Any:
+        check_is_fitted(self)
         check_placement(self, X)
         return super()._transform(X)
 
