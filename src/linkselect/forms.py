@@ -341,11 +341,11 @@ def _group_form(graph: Groups, block: Matrix) -> FloatArray:
     form = weighted_sum(n_samples - plain.mass, strong.scatter)
     form = form + weighted_sum(xp.sum(strong.mass) - strong.mass, plain.scatter)
     for group in range(strong.mass.shape[0]):
-        gaps = plain.means_minus_group(strong, group)
         # The group itself is no other group.
-        others = plain.mass[:, None] * gaps**2
-        outside = xp.sum(others[:group, :], axis=0) + xp.sum(others[group + 1 :, :], axis=0)
-        form = form + strong.mass[group] * outside
+        before, after = plain.mass[:group], plain.mass[group + 1 :]
+        others = xp.concat([before, xp.zeros_like(plain.mass[:1]), after])
+        gaps = plain.means_minus_group(strong, group)
+        form = form + strong.mass[group] * weighted_sum(others, gaps**2)
     return graph.weight * form
 
 
