@@ -191,7 +191,7 @@ class Site:
 
     def finish(self, request: Request) -> Response:
         """Show the report, or that it is being made."""
-        page = self.pages.finish()
+        page = self.pages.finish(dict(request.query_params))
         return _page(page, x_busy="yes" if 'data-again="finish"' in page else "no")
 
     def report(self, request: Request) -> Response:

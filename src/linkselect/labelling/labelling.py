@@ -258,15 +258,19 @@ class Labelling:
             return Found(), False
         return self.background.found, self.background.busy
 
-    def ask_for_report(self) -> bool:
-        """Let the background write the report; False if there is too little for one."""
+    def ask_for_report(self, *, again: bool = False) -> str | None:
+        """Let the background write the report of the answers as they are now.
+
+        Returns
+        -------
+        str or None
+            The key that `Found.report_key` will have; None if there is too little for a report.
+        """
         with self._lock:
-            history = self.queries.history
-            links = self._links(history)
+            links = self._links(self.queries.history)
             if self.background is None or not all(links):
-                return False
-            self.background.write_report(len(history), links, self.repeat)
-            return True
+                return None
+            return self.background.write_report(links, self.repeat, again=again)
 
     # -- all answers -------------------------------------------------------------------------------
 

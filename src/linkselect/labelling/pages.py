@@ -254,17 +254,17 @@ class Pages:
             suspect=suspicion is not None and suspicion > 0,
         )
 
-    def finish(self) -> str:
+    def finish(self, options: Mapping[str, str]) -> str:
         """Show the report, or that it is being made."""
-        enough = self.labelling.ask_for_report()
-        found, busy = self.labelling.found()
-        n_answers = len(self.labelling.queries.history)
+        key = self.labelling.ask_for_report(again=options.get("again") == "yes")
+        found, _ = self.labelling.found()
+        failed = key is not None and found.report_trouble_key == key
         return self._render(
             "finish.html",
-            enough=enough,
-            ready=enough and found.report_answers == n_answers,
-            busy=busy,
-            trouble=found.trouble,
+            enough=key is not None,
+            ready=key is not None and found.report_key == key,
+            report_key=key,
+            trouble=found.report_trouble if failed else None,
             is_large=is_large(self.labelling.X),
             repeat=self.labelling.repeat,
         )
