@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from labellings import asked, begun, grouped
+from linkselect import Pairs
 from linkselect.labelling.app import make_app
 from linkselect.labelling.samples import Samples
 
@@ -80,6 +81,17 @@ def test_back_asks_again(browser):
     assert browser.send("/undo", hints="on").headers["location"] == "./?hints=on&note=undone"
     assert asked(browser.page()) == rows
     assert browser.send("/undo", x="").headers["location"] == "./?note=nothing"
+
+
+def test_back_says_what_it_does(opened):
+    browser = opened(pairs=Pairs(must=[(0, 1)]))
+    browser.send("/answer", a=2, b=3, answer="unsure")
+    browser.send("/change", a=0, b=1, answer="different")
+    assert browser.send("/undo", x="").headers["location"] == "./?note=undone-given"
+    assert "again as it was" in browser.page("/?note=undone-given")
+    assert browser.labelling.queries.pairs == Pairs(must=[(0, 1)])
+    assert browser.send("/undo", x="").headers["location"] == "./?note=undone-only"
+    assert "does not come next" in browser.page("/?note=undone-only")
 
 
 def test_a_contradiction_shows_the_chain_and_three_ways_out(browser):

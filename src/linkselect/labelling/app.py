@@ -18,7 +18,7 @@ from linkselect.asking.answers import ANSWERS
 from linkselect.labelling.answers import NotStoredError
 from linkselect.labelling.drawing import png
 from linkselect.labelling.labelling import Labelling, Outcome
-from linkselect.labelling.pages import Pages, note_of, static_file
+from linkselect.labelling.pages import Pages, note_of, note_of_undone, static_file
 from linkselect.labelling.pictures import TYPES
 
 __all__ = ["make_app"]
@@ -148,8 +148,7 @@ class Site:
 
     def undo(self, form: Form) -> Response:
         """Take back the last answer."""
-        last = self.labelling.undo()
-        return _back_to("./", form, note="nothing" if last is None else "undone")
+        return _back_to("./", form, note=note_of_undone(self.labelling.undo()))
 
     def _contradiction(self, outcome: Outcome, is_change: bool) -> Response:
         assert outcome.contradiction is not None

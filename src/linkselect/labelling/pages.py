@@ -11,7 +11,7 @@ import numpy as np
 
 from linkselect.asking import Answer, Contradiction
 from linkselect.labelling.drawing import CURVE_SIZE
-from linkselect.labelling.labelling import Labelling, Outcome, Ranked, is_large
+from linkselect.labelling.labelling import Labelling, Outcome, Ranked, Undone, is_large
 from linkselect.labelling.sentences import change_sentence, held_out_sentence
 from linkselect.messages import many
 
@@ -33,6 +33,9 @@ NOTES = {
     "unsure": "Saved: unsure. This pair will not be asked again.",
     "same": "That answer was there already.",
     "undone": "The last answer is taken back; here is its question again.",
+    "undone-only": "The last answer is taken back. Its question does not come next.",
+    "undone-given": "The last answer is taken back: it had changed a pair that was there before, "
+    "which is again as it was.",
     "nothing": "There is no answer to take back.",
     "changed": "The answer is changed.",
     "removed": "The answer is taken back.",
@@ -48,6 +51,15 @@ def note_of(outcome: Outcome) -> str:
     if outcome.kind == "meanwhile":
         return f"meanwhile-{outcome.answer}"
     return outcome.answer or "same" if outcome.kind == "saved" else "same"
+
+
+def note_of_undone(undone: Undone | None) -> str:
+    """Return the name of the note on what was taken back."""
+    if undone is None:
+        return "nothing"
+    if undone.is_given:
+        return "undone-given"
+    return "undone" if undone.is_asked else "undone-only"
 
 
 def static_file(name: str) -> tuple[str, bytes] | None:
