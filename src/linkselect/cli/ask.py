@@ -145,7 +145,7 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
     say("The address holds a secret: who has it can answer, on this machine. Ctrl-C ends it.")
     sys.stdout.flush()  # a program that reads the address through a pipe waits for it
     if browser:
-        webbrowser.open(server.address)
+        webbrowser.open(server.address_once())
     try:
         server.wait()
     except KeyboardInterrupt:

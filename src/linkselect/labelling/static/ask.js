@@ -127,6 +127,7 @@
       const response = await fetch(what);
       const text = await response.text();
       if (!waiting.isConnected) return;
+      if (!response.ok) { complain(FAILED); again(); return; }
       if (what === "insight") {
         // A part of a page that was rendered with all names escaped.
         const part = new DOMParser().parseFromString(text, "text/html");
