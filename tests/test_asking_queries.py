@@ -190,6 +190,31 @@ def test_given_pairs_are_not_undone():
     assert queries.pairs.n_must == 1
 
 
+def test_undoing_the_change_of_a_given_pair_gives_it_again():
+    queries = labelled(pairs=Pairs(must=[("a", "b"), ("c", "d")]))
+    before = queries.given
+    queries.change(("a", "b"), "different")
+    queries = PairQueries.from_state(X, queries.state(), IDS)  # also after going on
+    assert queries.undo() == Answer(("a", "b"), "different")
+    assert set(queries.given) == set(before)
+    assert queries.history == ()
+    queries.change(("a", "b"), "unsure")
+    queries.change(("a", "b"), None)
+    assert queries.undo() is None
+    assert queries.given == (Answer(("c", "d"), "alike"),)
+
+
+def test_a_given_pair_does_not_come_back_against_later_answers():
+    queries = labelled(pairs=Pairs(must=[("a", "b")]))
+    queries.answer(("a", "c"), "unsure")
+    queries.answer(("b", "c"), "unsure")
+    queries.change(("a", "b"), "different")
+    queries.change(("a", "c"), "alike")
+    queries.change(("b", "c"), "different")
+    assert queries.undo() == Answer(("a", "b"), "different")
+    assert queries.pairs == Pairs(must=[("a", "c")], cannot=[("b", "c")])
+
+
 # -- random use against what pairs say ----------------------------------------
 
 

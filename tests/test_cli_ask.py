@@ -155,6 +155,29 @@ def test_pairs_to_go_on_from(ask, iris, tmp_path):
     assert "what is new in them is not looked at" in ask(*arguments)[2]
 
 
+def test_going_on_with_another_strategy_or_seed_is_said(ask):
+    ask("--strategy", "minmax", "--seed", "3")[1].close()
+    _, labelling, said = ask("--strategy", "minmax", "--seed", "3")
+    labelling.close()
+    assert "as it was begun" not in said
+    _, labelling, said = ask()
+    assert "It goes on as it was begun: strategy minmax, seed 3." in said
+    assert (labelling.queries.strategy, labelling.queries.seed) == ("minmax", 3)
+
+
+def test_samples_without_a_picture_are_counted(ask, pictured):
+    (pictured.parent / "seen" / "s3.png").unlink()
+    said = ask(pictured, "--id-column", "id", "--images", "seen", "--drop", "file")[2]
+    assert "1 sample of 10 without a picture." in said
+
+
+def test_what_is_refused_leaves_no_file(ask, iris, tmp_path):
+    (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p1,cannot\n")
+    code, *_ = ask(iris, "--id-column", "id", "--drop", "species", "--pairs", "old.csv")
+    assert code != 0
+    assert not [*tmp_path.glob("*.sqlite*")]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -167,6 +190,11 @@ def test_pairs_to_go_on_from(ask, iris, tmp_path):
         (("iris.csv", "--out", "iris.csv"), "same file"),
         (("iris.csv", "--out", "pairs.json"), "choose .csv"),
         (("--text", "said"), "need a table"),
+        (("--image-shape", "8x8"), "need a table"),
+        (("iris.csv", "--id-column", "id", "--text", "x"), "no column 'x' (--text)"),
+        (("iris.csv", "--id-column", "id", "--show", "x"), "no column 'x' (--show)"),
+        (("iris.csv", "--id-column", "id", "--images", "x"), "no such folder either"),
+        (("iris.csv", "--id-column", "id", "--images", "x"), "no column 'x' (--images)"),
         (("iris.csv", "--drop", "species", "--pairs", "absent.csv"), ""),
     ],
     ids=str,

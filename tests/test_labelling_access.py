@@ -142,3 +142,20 @@ def test_a_websocket_is_closed(labelling):
     guard = Guard(make_app(labelling, "samples"), TOKEN, PORT)
     asyncio.run(guard({"type": "websocket", "path": f"/{TOKEN}/", "headers": []}, None, send))
     assert [message["type"] for message in sent] == ["websocket.close"]
+
+
+def test_a_ticket_leads_to_the_page_once(labelling):
+    app = Guard(make_app(labelling, "samples"), TOKEN, PORT)
+    path = app.ticket()
+    assert TOKEN not in path
+
+    async def get(**headers):
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url=HOME) as client:
+            return await client.get(path, headers=headers)
+
+    assert nothing_in(asyncio.run(get(host="example.org"))), "and it is not used up by that"
+    response = asyncio.run(get())
+    assert (response.status_code, response.headers["location"]) == (303, f"/{TOKEN}/")
+    assert response.headers["cache-control"] == "no-store"
+    assert nothing_in(asyncio.run(get()))

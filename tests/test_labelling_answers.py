@@ -10,7 +10,7 @@ import pytest
 from labellings import grouped
 from linkselect import Pairs
 from linkselect.asking import PairQueries
-from linkselect.labelling.answers import AnswerFile, NotStoredError, answer_file_of
+from linkselect.labelling.answers import TABLES, AnswerFile, NotStoredError, answer_file_of
 from linkselect.messages import GuidedTypeError, GuidedValueError
 
 X, y = grouped()
@@ -203,3 +203,31 @@ def test_a_full_disk_refuses_the_answer_and_keeps_the_others(out, limit):
 
 def test_not_stored_is_an_error_of_the_system():
     assert issubclass(NotStoredError, OSError)
+
+
+@pytest.mark.parametrize("n_tables", [0, 1, 2])
+def test_a_file_that_was_being_made_counts_as_new(out, n_tables):
+    path = answer_file_of(out)
+    path.touch()
+    with sqlite3.connect(path) as connection:
+        for statement in TABLES[:n_tables]:
+            connection.execute(statement)
+    connection.close()
+    file = AnswerFile(out)
+    queries = answered(2)
+    file.store(queries)
+    file.close()
+    assert stored(out).history == queries.history
+
+
+def test_a_new_file_is_taken_away_only_if_nothing_was_stored(out):
+    file = AnswerFile(out)
+    file.discard()
+    assert not answer_file_of(out).exists()
+    file = AnswerFile(out)
+    file.store(answered(1))
+    file.discard()
+    assert len(stored(out).history) == 1
+    file = AnswerFile(out)
+    file.discard()
+    assert answer_file_of(out).exists()

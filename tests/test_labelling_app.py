@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from labellings import asked, begun, grouped
+from linkselect import Pairs
+from linkselect.labelling import pages as module
 from linkselect.labelling.app import make_app
 from linkselect.labelling.samples import Samples
 
@@ -80,6 +82,17 @@ def test_back_asks_again(browser):
     assert browser.send("/undo", hints="on").headers["location"] == "./?hints=on&note=undone"
     assert asked(browser.page()) == rows
     assert browser.send("/undo", x="").headers["location"] == "./?note=nothing"
+
+
+def test_back_says_what_it_does(opened):
+    browser = opened(pairs=Pairs(must=[(0, 1)]))
+    browser.send("/answer", a=2, b=3, answer="unsure")
+    browser.send("/change", a=0, b=1, answer="different")
+    assert browser.send("/undo", x="").headers["location"] == "./?note=undone-given"
+    assert "again as it was" in browser.page("/?note=undone-given")
+    assert browser.labelling.queries.pairs == Pairs(must=[(0, 1)])
+    assert browser.send("/undo", x="").headers["location"] == "./?note=undone-only"
+    assert "does not come next" in browser.page("/?note=undone-only")
 
 
 def test_a_contradiction_shows_the_chain_and_three_ways_out(browser):
@@ -331,3 +344,48 @@ def test_kinds_of_samples():
     assert Samples(X, ids, names, image_shape=(3, 3), curve=True).kind == "pixels"
     assert Samples(X, ids, names, image_shape=(3, 3), texts=["t"] * 60).kind == "text"
     assert Samples(X, ids, names, texts=["t"] * 60, pictures={}).kind == "picture"
+
+
+def test_every_answer_can_be_changed_also_on_later_pages(opened, monkeypatch):
+    monkeypatch.setattr(module, "ANSWERS_SHOWN", 4)
+    browser = opened()
+    a, *others = np.flatnonzero(y == 0)[:11].tolist()
+    for b in others:
+        browser.send("/answer", a=a, b=b, answer="unsure")
+    listed = []
+    path = "answers"
+    while path:
+        page = browser.page("/" + path)
+        listed += re.findall(r'href="pair\?a=(\d+)&amp;b=(\d+)"', page)
+        path = (re.findall(r'href="([^"]*)" data-swap>Next lines', page) or [None])[0]
+    assert [int(b) for _, b in listed] == others[::-1]
+    assert "9 to 10 of 10" in page
+    assert "answers?start=4" in page
+    assert 'name="start" value="8"' in page
+    form = {"a": a, "b": others[0], "answer": "alike", "from": "answers", "start": "8"}
+    assert browser.send("/change", **form).headers["location"] == "answers?note=changed&start=8"
+    for odd in ("-4", "x", "9" * 30, "\u0663"):
+        assert "1 to 4 of 10" in browser.page(f"/answers?start={odd}")
+
+
+def test_a_second_contradiction_says_what_was_saved(browser):
+    a, b, c, d = np.flatnonzero(y == 0)[:4].tolist()
+    for one, other in ((a, b), (b, c), (a, d), (d, c)):
+        browser.send("/answer", a=one, b=other, answer="alike")
+    form = {"a": a, "b": c, "answer": "different"}
+    first = browser.send("/answer", **form).text
+    assert "Nothing was saved yet" in first
+    earlier = {"earlier_a": a, "earlier_b": b, "earlier": "unsure"}
+    text = re.sub(r"<[^>]*>", "", browser.send("/resolve", **form, **earlier).text)
+    assert f"The answer for {a} and {b} is now unsure; this one was not saved yet." in text
+    assert browser.labelling.queries.counts == {"alike": 3, "different": 0, "unsure": 1}
+    again = {"earlier_a": a, "earlier_b": d, "earlier": "unsure"}
+    assert browser.send("/resolve", **form, **again).headers["location"] == "./?note=different"
+
+
+def test_no_picture_is_drawn_of_a_sample_without_one(opened, tmp_path):
+    browser = opened(pictures={0: tmp_path / "0.png"})
+    browser.send("/answer", a=0, b=1, answer="unsure")
+    page = browser.page("/answers")
+    assert "picture/0" in page
+    assert "picture/1" not in page

@@ -127,7 +127,7 @@ def test_from_table_to_report_by_keyboard(chromium, tmp_path):
             f"linkselect rank {table} --pairs pairs.csv --report report.html"
         )
         report = page.frame_locator("iframe.report")
-        assert "features by which alike samples are close" in report.locator("h1").inner_text()
+        assert "ConsensusSelector selects" in report.locator("body").inner_text()
         assert report.locator("#shown").inner_text() == "1 to 9 of 9 features", "its script runs"
         found = Pairs.from_csv(tmp_path / "pairs.csv")
         assert found.n_must + found.n_cannot == 10
@@ -505,3 +505,24 @@ def test_axe_would_find_a_fault(look):
     page.evaluate("document.querySelector('.stage img').removeAttribute('alt')")
     assert "image-alt" in dict(faults())
     server.close()
+
+
+def test_a_fault_of_the_server_leaves_the_question(chromium, tmp_path):
+    server = served(begun(tmp_path / "pairs.csv"))
+    try:
+        page = chromium.new_page(viewport=DESK)
+        page.goto(server.address_once())
+        assert page.url == server.address, "by a ticket to the page itself"
+        rows = asked(page)
+        page.route("**/answer", lambda route: route.fulfill(status=500, body="Server Error"))
+        page.keyboard.press("a")
+        page.wait_for_selector("#alarm:not([hidden])")
+        assert "fault in linkselect" in page.locator("#alarm").inner_text()
+        assert asked(page) == rows
+        assert page.url == server.address
+        page.unroute("**/answer")
+        press(page, "a")
+        assert page.locator("#alarm").is_hidden()
+        page.close()
+    finally:
+        server.close()

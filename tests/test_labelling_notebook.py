@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from labellings import asked, client_of, grouped
 from linkselect import Pairs, labelling
+from linkselect.messages import GuidedValueError
 
 X, y = grouped()
 
@@ -71,6 +72,39 @@ def test_a_file_goes_on(opened, tmp_path):
     again = opened(X, out=out)
     assert again.history == queries.history
     assert Pairs.from_csv(out) == again.pairs
+
+
+def test_answers_by_code_are_written_too(opened, tmp_path):
+    out = tmp_path / "pairs.csv"
+    queries = opened(X, out=out)
+    queries.answer((0, 1), "alike")
+    queries.answer((1, 2), "different")
+    assert Pairs.from_csv(out) == Pairs(must=[(0, 1)], cannot=[(1, 2)])
+    queries.change((0, 1), "different")
+    assert Pairs.from_csv(out) == Pairs(cannot=[(0, 1), (1, 2)])
+    queries.undo()
+    assert Pairs.from_csv(out) == queries.pairs == Pairs(cannot=[(0, 1)])
+    queries.close()
+    assert opened(X, out=out).history == queries.history
+    queries.answer((4, 5), "alike")
+    assert queries.pairs.n_must == 1, "after the end they are in memory only"
+
+
+@pytest.mark.parametrize("ids", [None, range(100, 100 + len(X))])
+def test_the_code_to_rank_again_passes_ids_only_if_they_were_passed(opened, ids):
+    frame = pd.DataFrame(X, index=[f"s{i}" for i in range(len(X))])
+    repeat = opened(frame, sample_ids=ids)._server.labelling.repeat
+    assert ("sample_ids=sample_ids" in repeat) == (ids is not None)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"texts": ["one"]}, {"show": {"group": y[1:]}}, {"feature_names": list("abcdefghij")}],
+    ids=lambda one: next(iter(one)),
+)
+def test_what_is_shown_must_fit_the_samples(wrong):
+    with pytest.raises(GuidedValueError, match=f"{next(iter(wrong))} has .* but there are"):
+        labelling.open(X, **wrong)
 
 
 def test_a_notebook_may_show_it_in_a_frame_and_nobody_else(opened):

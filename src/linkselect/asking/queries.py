@@ -40,6 +40,8 @@ from linkselect.supervision import Supervision, present_pairs
 
 __all__ = ["PairQueries"]
 
+Snapshot = tuple[dict[Rows, Answer], dict[Rows, Answer], dict[Rows, Answer]]
+
 
 class PairQueries:
     """Choose the pairs of samples to ask a person about, and keep the answers.
@@ -113,6 +115,8 @@ class PairQueries:
         # By rows, smaller first: what was given, and what was answered in its order.
         self._given: dict[Rows, Answer] = {}
         self._answers: dict[Rows, Answer] = {}
+        # What was given about pairs that were changed since.
+        self._replaced: dict[Rows, Answer] = {}
         self._next: Rows | None = None
         self._chosen = False  # whether `_next` is the next question, or has to be found
         if pairs is not None:
@@ -222,8 +226,8 @@ class PairQueries:
                 "pair",
             )
         if said is None:
-            self._answers.pop(key, None)
-            self._given.pop(key, None)
+            for some in (self._answers, self._given, self._replaced):
+                some.pop(key, None)
             self._learn()
             return None
         # What is changed must not speak against its own change.
@@ -235,17 +239,36 @@ class PairQueries:
         return found
 
     def undo(self) -> Answer | None:
-        """Take back the last answer of `history` and return it; None if there is none."""
+        """Take back the last answer of `history` and return it; None if there is none.
+
+        If it changed a pair that was given, that pair is again as it was given, unless answers that
+        were changed since do not allow that.
+        """
         if not self._answers:
             return None
-        _, last = self._answers.popitem()
+        key, last = self._answers.popitem()
         self._learn()
+        given = self._replaced.pop(key, None)
+        if given and _speaks_against(given, key, self._known, self._everything) is None:
+            self._given[key] = given
+            self._learn()
         return last
+
+    def snapshot(self) -> Snapshot:
+        """Return what `put_back` takes: all that is given and answered, in its order."""
+        return dict(self._given), dict(self._answers), dict(self._replaced)
+
+    def put_back(self, snapshot: Snapshot) -> None:
+        """Give and answer exactly what was there when a snapshot was taken."""
+        self._given, self._answers, self._replaced = map(dict, snapshot)
+        self._learn()
 
     def _record(self, new: Answer, *, in_place: bool = False) -> None:
         """Write an answer at the end, or in the place of the one that it changes."""
         key = self._names.key(new.pair)
-        self._given.pop(key, None)
+        given = self._given.pop(key, None)
+        if given is not None:
+            self._replaced[key] = given
         if not in_place:
             self._answers.pop(key, None)
         self._answers[key] = new
@@ -348,6 +371,7 @@ class PairQueries:
             "n_features": self._samples.n_features,
             "given": plain(self.given, self._names),
             "answers": plain(self.history, self._names),
+            "replaced": plain(self._replaced.values(), self._names),
             # By them other samples are noticed.
             "names": {str(row): repr(self.sample_ids[row]) for row in named},
         }
@@ -384,6 +408,11 @@ class PairQueries:
         check_samples_are_those(state, shape, self._names)
         self._given = read_answers(state["given"], self._names)
         self._answers = read_answers(state["answers"], self._names)
+        self._replaced = read_answers(state.get("replaced", []), self._names)
+        if not self._replaced.keys() <= self._answers.keys() or "unsure" in {
+            one.answer for one in self._replaced.values()
+        }:
+            raise no_state("it replaces pairs that it does not answer")
         if self._given.keys() & self._answers.keys() or self.pairs.n_conflicts:
             raise no_state("it contradicts itself")
         self._learn()

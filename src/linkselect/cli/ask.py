@@ -67,6 +67,12 @@ class Showing:
             named.append(self.images)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
+    def option_of(self, column: str) -> str:
+        """Return the option that names a column."""
+        if column == self.text:
+            return "--text"
+        return "--show" if column in self.show else "--images"
+
 
 DEFAULT_SHOWING = Showing()
 
@@ -139,7 +145,7 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
     say("The address holds a secret: who has it can answer, on this machine. Ctrl-C ends it.")
     sys.stdout.flush()  # a program that reads the address through a pipe waits for it
     if browser:
-        webbrowser.open(server.address)
+        webbrowser.open(server.address_once())
     try:
         server.wait()
     except KeyboardInterrupt:
@@ -168,6 +174,8 @@ class Command:
         """Read everything, and say what should be known about it."""
         from linkselect.labelling.opening import Ask
 
+        # First, so that a name that is no column is said to be that of its own option.
+        texts = {name: self._column(name) for name in self.showing.columns}
         data, shape = self._data()
         data, prepare, notes = settle_values(data, self.prepare)
         links = None if self.pairs is None else read_pairs(self.pairs, data.ids is not None)
@@ -176,7 +184,7 @@ class Command:
         X = data.X if transformer is None else transformer.fit_transform(data.X)
         wanted = Ask(
             X,
-            self._samples(data, shape),
+            self._samples(data, shape, texts),
             data.ids,
             links,
             self.out,
@@ -191,16 +199,19 @@ class Command:
 
     def _data(self) -> tuple[Table, tuple[int, int] | None]:
         if self.table is None:
+            if self.showing.image_shape is not None or self.showing.curve:
+                raise UsageError("--image-shape and --curve need a table.")
             return _digits(), (8, 8)
         dropped = (*self.read.drop, *self.showing.columns)
         data = read_table(self.table, replace(self.read, drop=dropped))
         return data, _shape(self.showing.image_shape, data)
 
-    def _samples(self, data: Table, shape: tuple[int, int] | None) -> Samples:
+    def _samples(
+        self, data: Table, shape: tuple[int, int] | None, texts: dict[str, list[str]]
+    ) -> Samples:
         from linkselect.labelling.samples import Samples
 
         shown = self.showing
-        texts = {name: self._column(name) for name in shown.columns}
         ids = tuple(range(data.X.shape[0])) if data.ids is None else data.ids
         return Samples(
             data.X,
@@ -216,7 +227,14 @@ class Command:
     def _column(self, name: str) -> list[str]:
         if self.table is None:
             raise UsageError("--text, --show and --images need a table.")
-        return read_text_column(self.table, self.read, name)
+        try:
+            return read_text_column(self.table, self.read, name)
+        except InputError as error:
+            # The column is read like labels, but was named by another option.
+            said = str(error).replace("(--label)", f"({self.showing.option_of(name)})")
+            no_folder = name == self.showing.images and said != str(error)
+            more = " There is no such folder either." if no_folder else ""
+            raise InputError(said + more) from error
 
     def _pictures(self, ids: Any, texts: dict[str, list[str]]) -> dict[int, Path] | None:
         from linkselect.labelling.pictures import named_pictures, pictures_in_folder

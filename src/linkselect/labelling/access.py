@@ -59,6 +59,25 @@ class Guard:
         self.token = token.encode()
         self.hosts = {f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost")}
         self.framed_by = framed_by
+        self._tickets: set[bytes] = set()
+
+    def ticket(self) -> str:
+        """Return a path that leads to the page once, and to nothing then.
+
+        Other users of this machine can read with which address a browser was started.
+        """
+        ticket = new_token()
+        self._tickets.add(ticket.encode())
+        return f"/{ticket}/"
+
+    def _takes_ticket(self, scope: Scope) -> bool:
+        headers = _single(scope["headers"])
+        if scope["method"] != "GET" or b"" in headers or headers.get(b"host") not in self.hosts:
+            return False
+        given = scope["path"].removeprefix("/").removesuffix("/").encode("utf-8", "replace")
+        found = [one for one in self._tickets if secrets.compare_digest(one, given)]
+        self._tickets.difference_update(found)
+        return bool(found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it without saying why."""
@@ -68,11 +87,14 @@ class Guard:
         if scope["type"] != "http":  # a websocket
             await send({"type": "websocket.close", "code": 1008})
             return
+        if self._tickets and self._takes_ticket(scope):
+            await _answer(send, 303, {"location": f"/{self.token.decode()}/"})
+            return
         _, slash, rest = scope["path"].removeprefix("/").partition("/")
         status = self._refusal(scope)
         if status or not slash:
             # Without the slash at the end, addresses on the page would lack the token.
-            await _refuse(send, status or 404)
+            await _answer(send, status or 404)
             return
         inner = {**scope, "path": f"/{rest}", "raw_path": None, "root_path": ""}
         await self.app(inner, receive, self._with_headers(send))
@@ -125,8 +147,10 @@ def _single(headers: list[tuple[bytes, bytes]]) -> Mapping[bytes, bytes]:
     return found
 
 
-async def _refuse(send: Send, status: int) -> None:
+async def _answer(send: Send, status: int, more: Mapping[str, str] | None = None) -> None:
+    """Answer without any content."""
     headers = [(b"content-type", b"text/plain"), (b"content-length", b"0")]
-    headers += [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+    named = {**HEADERS, **(more or {})}
+    headers += [(name.encode(), value.encode()) for name, value in named.items()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,13 @@ __all__ = ["AnswerFile", "NotStoredError", "answer_file_of"]
 
 # Changed when a file of an older version could not be understood.
 FORMAT = 1
-TABLES = """
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE answer (
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT""",
+    """CREATE TABLE IF NOT EXISTS answer (
     place INTEGER PRIMARY KEY, given INTEGER NOT NULL, a INTEGER NOT NULL, b INTEGER NOT NULL,
     name_a TEXT NOT NULL, name_b TEXT NOT NULL, answer TEXT NOT NULL, time REAL NOT NULL
-) STRICT;
-"""
+) STRICT""",
+)
 # Whether it was given, the two rows, and the answer.
 Line = tuple[bool, int, int, str]
 
@@ -59,23 +59,41 @@ class AnswerFile:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.path = answer_file_of(out)
-        self.is_new = not self.path.exists()
-        if self.is_new and out.exists():
-            raise GuidedValueError(
-                f"{out} exists, but {self.path.name} does not: it holds pairs from elsewhere.",
-                "Name another file to write, and pass these as pairs to go on from.",
-                "out",
-            )
+        self._is_ours = not self.path.exists()  # made here, so that it can be taken away again
+        if self._is_ours:
+            self._check_no_pairs("does not")
         self._stored: list[Line] = []
         self._connection = _connect(self.path)
         try:
-            if self.is_new:
-                self._connection.executescript(f"BEGIN; {TABLES} COMMIT;")
-                self._set({"format": str(FORMAT)})
+            # Also a file that was being made when the process ended.
+            if self._is_empty():
+                self._check_no_pairs("holds no answers")
+                with _transaction(self._connection):
+                    for statement in TABLES:
+                        self._connection.execute(statement)
+                    self._set({"format": str(FORMAT)})
             self._check()
         except BaseException:
-            self._connection.close()
+            self.discard()
             raise
+
+    def _check_no_pairs(self, why: str) -> None:
+        if self.out.exists():
+            raise GuidedValueError(
+                f"{self.out} exists, but {self.path.name} {why}: it holds pairs from elsewhere.",
+                "Name another file to write, and pass these as pairs to go on from.",
+                "out",
+            )
+
+    def _is_empty(self) -> bool:
+        """Tell whether there is nothing in the file, or only our tables without any line."""
+        sql = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        names = {name for (name,) in self._connection.execute(sql)}
+        if not names <= {"about", "answer"}:
+            return False
+        return not any(
+            self._connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchone() for name in names
+        )
 
     def _check(self) -> None:
         """Refuse a file that is not ours, and a CSV file that somebody else has written since."""
@@ -166,6 +184,15 @@ class AnswerFile:
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
+
+    def discard(self) -> None:
+        """Let go of the file, and take it away if it was made here and nothing was stored."""
+        is_stored = True
+        with suppress(sqlite3.Error):
+            is_stored = not self._is_empty() and self.state() is not None
+        self.close()
+        if self._is_ours and not is_stored:
+            self.path.unlink(missing_ok=True)
 
 
 def _lines(state: dict[str, Any]) -> list[Line]:

@@ -14,11 +14,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from linkselect.asking import Answer
 from linkselect.asking.answers import ANSWERS
 from linkselect.labelling.answers import NotStoredError
 from linkselect.labelling.drawing import png
 from linkselect.labelling.labelling import Labelling, Outcome
-from linkselect.labelling.pages import Pages, note_of, static_file
+from linkselect.labelling.pages import Pages, note_of, note_of_undone, static_file
 from linkselect.labelling.pictures import TYPES
 
 __all__ = ["make_app"]
@@ -135,25 +136,38 @@ class Site:
         if outcome.contradiction is not None:
             return self._contradiction(outcome, is_change=True)
         note = "removed" if said is None else "changed"
-        page = "answers" if form.get("from") == "answers" else "./"
-        return _back_to(page, form, note="same" if outcome.kind == "same" else note)
+        note = "same" if outcome.kind == "same" else note
+        if form.get("from") != "answers":
+            return _back_to("./", form, note=note)
+        start = {"start": form["start"]} if form.get("start", "").isdecimal() else {}
+        return _back_to("answers", form, note=note, **start)
 
     def resolve(self, form: Form) -> Response:
         """Change an earlier answer, so that another one fits."""
         earlier = self._rows(form, "earlier_a", "earlier_b")
-        first = self.labelling.change(earlier, _said(form, "earlier"))
+        said = _said(form, "earlier")
+        first = self.labelling.change(earlier, said)
         if first.contradiction is not None:
             return self._contradiction(first, is_change=True)
-        return self.change(form) if form.get("is_change") == "yes" else self.answer(form)
+        is_change = form.get("is_change") == "yes"
+        then = self.labelling.change if is_change else self.labelling.answer
+        second = then(self._rows(form), _said(form))
+        if second.contradiction is not None:
+            ids = self.labelling.samples.ids
+            saved = Answer((ids[earlier[0]], ids[earlier[1]]), said)
+            return self._contradiction(second, is_change, saved if first.kind == "saved" else None)
+        is_changed = is_change and second.kind == "saved"
+        return _back_to("./", form, note="changed" if is_changed else note_of(second))
 
     def undo(self, form: Form) -> Response:
         """Take back the last answer."""
-        last = self.labelling.undo()
-        return _back_to("./", form, note="nothing" if last is None else "undone")
+        return _back_to("./", form, note=note_of_undone(self.labelling.undo()))
 
-    def _contradiction(self, outcome: Outcome, is_change: bool) -> Response:
+    def _contradiction(
+        self, outcome: Outcome, is_change: bool, saved: Answer | None = None
+    ) -> Response:
         assert outcome.contradiction is not None
-        return _page(self.pages.contradiction(outcome.contradiction, is_change))
+        return _page(self.pages.contradiction(outcome.contradiction, is_change, saved))
 
     def _rows(self, form: Form, *fields: str) -> tuple[int, int]:
         n_samples = len(self.labelling.samples.ids)
@@ -191,7 +205,7 @@ class Site:
 
     def finish(self, request: Request) -> Response:
         """Show the report, or that it is being made."""
-        page = self.pages.finish()
+        page = self.pages.finish(dict(request.query_params))
         return _page(page, x_busy="yes" if 'data-again="finish"' in page else "no")
 
     def report(self, request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -9,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse, save_npz
 
-__all__ = ["Background", "Found", "Links"]
+__all__ = ["Background", "Found", "Links", "key_of"]
 
 Links = tuple[list[tuple[int, int]], list[tuple[int, int]]]
 
@@ -25,6 +27,18 @@ Links = tuple[list[tuple[int, int]], list[tuple[int, int]]]
 NICER = 10
 # The held-out estimate and the change of the best features come with every tenth answer.
 EVERY = 10
+
+
+def key_of(links: Links) -> str:
+    """Return what tells links apart from other ones, in whatever order they were answered.
+
+    Examples
+    --------
+    >>> key_of(([(0, 1)], [(2, 3)])) == key_of(([(1, 0)], [(2, 3)]))
+    True
+    """
+    plain = [sorted(sorted(pair) for pair in some) for some in links]
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -43,10 +57,14 @@ class Found:
         `estimate`, `reason`, `n_kept`, `n_best` and `n_answers` of the last check.
     report : bytes or None
         The report, once it was asked for and made.
-    report_answers : int
-        How many answers the report knows.
+    report_key : str
+        The `key_of` the links that the report knows.
     trouble : str or None
-        Why the last task failed.
+        Why the last ranking failed.
+    report_trouble : str or None
+        Why the last report failed.
+    report_trouble_key : str
+        The `key_of` the links of the report that failed.
     """
 
     best: tuple[int, ...] = ()
@@ -54,8 +72,10 @@ class Found:
     n_rows: int = 0
     checked: dict[str, Any] | None = None
     report: bytes | None = None
-    report_answers: int = -1
+    report_key: str = ""
     trouble: str | None = None
+    report_trouble: str | None = None
+    report_trouble_key: str = ""
 
 
 class Background:
@@ -79,6 +99,7 @@ class Background:
         self._wanted: list[dict[str, Any]] = []
         self._running: dict[str, Any] | None = None
         self._closed = False
+        self._overtaken = False  # the process was killed, so that a report comes first
         self._number = 0
         self._process: subprocess.Popen[str] | None = None
         self._folder: Path | None = None
@@ -107,31 +128,35 @@ class Background:
             "n_best": self._n_best,
         }
         with self._changed:
-            # A newer ranking takes the place of one that waits, but a check is not left out.
-            waiting = [one for one in self._wanted if one["what"] == "report" or one["validate"]]
-            if task["validate"]:
-                waiting = [one for one in waiting if one["what"] == "report"]
-            self._want([*waiting, task])
+            self._want([*_still_wanted(self._wanted, task), task])
 
-    def write_report(self, n_answers: int, links: Links, call: str) -> None:
-        """Ask for the report that so many answers give; what else is wanted can wait."""
+    def write_report(self, links: Links, call: str, *, again: bool = False) -> str:
+        """Ask for the report that links give, unless it is there or has failed; return their key.
+
+        What else is wanted waits until the report is there. With `again`, a report that has failed
+        is made again.
+        """
         must, cannot = links
-        task = {
-            "what": "report",
-            "n_answers": n_answers,
-            "must": must,
-            "cannot": cannot,
-            "call": call,
-        }
+        key = key_of(links)
+        task = {"what": "report", "key": key, "must": must, "cannot": cannot, "call": call}
         with self._changed:
+            if again and self.found.report_trouble_key == key:
+                self.found = replace(self.found, report_trouble=None, report_trouble_key="")
             running = self._running
-            if self.found.report_answers == n_answers:
-                return
-            if running and (running["what"], running["n_answers"]) == ("report", n_answers):
-                return
-            self._want([task, *(one for one in self._wanted if one["what"] != "report")])
-            if running and self._process is not None:
+            # One that was killed is underway no more.
+            making = [] if running is None or self._overtaken else [running]
+            underway = [one.get("key") for one in (*making, *self._wanted[:1])]
+            if key in (self.found.report_key, self.found.report_trouble_key, *underway):
+                return key
+            waiting = [one for one in self._wanted if one["what"] != "report"]
+            if running and self._process is not None and not self._overtaken:
+                self._overtaken = True
                 self._process.kill()
+                newest = waiting[-1:] or [running]
+                if running["what"] != "report" and running in _still_wanted([running], newest[0]):
+                    waiting = [running, *waiting]
+            self._want([task, *waiting])
+            return key
 
     def _want(self, tasks: list[dict[str, Any]]) -> None:
         self._wanted = tasks
@@ -173,46 +198,49 @@ class Background:
     def _do(self, task: dict[str, Any]) -> None:
         process = self._started()
         assert process.stdin is not None
-        assert process.stdout is not None
-        try:
+        # A process that has ended is noticed below.
+        with suppress(BrokenPipeError):
             process.stdin.write(json.dumps(task) + "\n")
             process.stdin.flush()
-        except BrokenPipeError:
-            self._end_process()
-            return
-        for line in process.stdout:
-            found = json.loads(line)
+        for found in _said(process):
             if found.get("number") != task["number"]:
                 continue
             if found.get("done"):
                 return
             self._note(task, found)
         # It ended: somebody wanted a report first, or there was not enough memory.
-        self._end_process()
         with self._changed:
-            overtaken = any(one["what"] == "report" for one in self._wanted) or self._closed
-        if not overtaken:
+            expected = self._overtaken or self._closed
+        self._end_process()
+        if not expected:
             self._note(task, {"error": "the computation ended early; is there enough memory?"})
 
     def _note(self, task: dict[str, Any], found: dict[str, Any]) -> None:
         """Keep what was found."""
-        n_answers = task["n_answers"]
         with self._changed:
-            now = replace(self.found, trouble=found.get("error"))
-            if "best" in found:
-                best = tuple(found["best"])
-                now = replace(now, best=best, n_answers=n_answers, n_rows=found["n_rows"])
-            if "n_kept" in found or "estimate" in found:
-                same = now.checked is not None and now.checked["n_answers"] == n_answers
-                known = now.checked if same else {"estimate": None, "reason": None, "n_kept": None}
-                now = replace(now, checked={**(known or {}), **found, "n_answers": n_answers})
-            if "report" in found:
-                assert self._folder is not None
-                page = (self._folder / found["report"]).read_bytes()
-                now = replace(now, report=page, report_answers=n_answers)
-            self.found = now
+            if task["what"] == "report":
+                self.found = self._with_report(task["key"], found)
+            else:
+                self.found = _with_ranking(self.found, task["n_answers"], found)
+
+    def _with_report(self, key: str, found: dict[str, Any]) -> Found:
+        if "report" not in found:
+            return replace(self.found, report_trouble=found["error"], report_trouble_key=key)
+        assert self._folder is not None
+        page = (self._folder / found["report"]).read_bytes()
+        return replace(
+            self.found,
+            report=page,
+            report_key=key,
+            report_trouble=None,
+            report_trouble_key="",
+        )
 
     def _started(self) -> subprocess.Popen[str]:
+        with self._changed:
+            is_killed = self._overtaken
+        if is_killed:
+            self._end_process()
         if self._process is None or self._process.poll() is not None:
             folder = self._written()
             command = [sys.executable, "-m", "linkselect.labelling.worker", str(folder)]
@@ -255,7 +283,38 @@ class Background:
                 if stream is not None:
                     stream.close()
             self._process.wait()
-            self._process = None
+            with self._changed:
+                self._process, self._overtaken = None, False
+
+
+def _still_wanted(tasks: list[dict[str, Any]], newer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Leave out rankings that a newer one makes useless; a check only a newer check does."""
+    return [
+        one
+        for one in tasks
+        if one is newer or one["what"] == "report" or (one["validate"] and not newer["validate"])
+    ]
+
+
+def _with_ranking(before: Found, n_answers: int, found: dict[str, Any]) -> Found:
+    """Add what a ranking and its check found."""
+    now = replace(before, trouble=found.get("error"))
+    if "best" in found:
+        best = tuple(found["best"])
+        now = replace(now, best=best, n_answers=n_answers, n_rows=found["n_rows"])
+    if "n_kept" in found or "estimate" in found:
+        same = now.checked is not None and now.checked["n_answers"] == n_answers
+        known = now.checked if same else {"estimate": None, "reason": None, "n_kept": None}
+        now = replace(now, checked={**(known or {}), **found, "n_answers": n_answers})
+    return now
+
+
+def _said(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+    """Yield what the other process says, until it ends."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        with suppress(json.JSONDecodeError):  # half a line of a process that was killed
+            yield json.loads(line)
 
 
 def _environment() -> dict[str, str]:

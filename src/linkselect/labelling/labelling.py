@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -63,6 +64,14 @@ class Outcome:
     kind: Literal["saved", "same", "meanwhile", "contradiction"]
     answer: str | None = None
     contradiction: Contradiction | None = None
+
+
+class Undone(NamedTuple):
+    """An answer that was taken back."""
+
+    pair: tuple[Hashable, Hashable]
+    is_asked: bool  # whether it is the next question again
+    is_given: bool  # whether it had changed a given pair, which is as it was again
 
 
 class Shown(NamedTuple):
@@ -128,6 +137,7 @@ class Labelling:
         self.repeat = repeat
         self.n_best = number_of_best(len(samples.names))
         self._lock = threading.RLock()
+        self._is_writing = False
         self._shown: dict[str, Shown] = {}
         self._ranked: tuple[Any, Ranked | None] = (None, None)
         # Also on going on: the CSV file may be one answer behind, and pairs may have been given.
@@ -160,7 +170,7 @@ class Labelling:
 
     def answer(self, rows: tuple[int, int], said: Said) -> Outcome:
         """Take an answer about two rows; it is on the disk when this returns."""
-        with self._lock:
+        with self.writing():
             pair = self._pair(rows)
             self._no_longer_shown(pair)
             before = self._answer_to(pair)
@@ -171,12 +181,11 @@ class Labelling:
             contradiction = self.queries.answer(pair, said)
             if contradiction is not None:
                 return Outcome("contradiction", contradiction=contradiction)
-            self._store_or(lambda: self.queries.change(pair, before))
             return Outcome("saved", said)
 
     def change(self, rows: tuple[int, int], said: Said | None) -> Outcome:
         """Give an earlier answer another value, or take it back if it is None."""
-        with self._lock:
+        with self.writing():
             pair = self._pair(rows)
             before = self._answer_to(pair)
             if before is None or before == said:
@@ -184,18 +193,43 @@ class Labelling:
             contradiction = self.queries.change(pair, said)
             if contradiction is not None:
                 return Outcome("contradiction", contradiction=contradiction)
-            restore = self.queries.answer if said is None else self.queries.change
-            self._store_or(lambda: restore(pair, before))
             return Outcome("saved", said)
 
-    def undo(self) -> Answer | None:
-        """Take back the last answer, and return it; None if there is none."""
-        with self._lock:
+    def undo(self) -> Undone | None:
+        """Take back the last answer; None if there is none."""
+        with self.writing():
             last = self.queries.undo()
-            if last is not None:
-                self._no_longer_shown(last.pair)
-                self._store_or(lambda: self.queries.answer(last.pair, last.answer))
-            return last
+            if last is None:
+                return None
+            self._no_longer_shown(last.pair)
+            following = self.queries.next_pair()
+            return Undone(
+                last.pair,
+                is_asked=following is not None and {*following} == {*last.pair},
+                is_given=any({*one.pair} == {*last.pair} for one in self.queries.given),
+            )
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write the answers if they change; if that fails, they are again as they were."""
+        with self._lock:
+            if self._is_writing:  # the outer one writes
+                yield
+                return
+            self._is_writing = True
+            before = self.queries.snapshot()
+            try:
+                yield
+                is_changed = self.queries.snapshot() != before
+                if is_changed:
+                    self._store()
+            except BaseException:
+                self.queries.put_back(before)
+                raise
+            finally:
+                self._is_writing = False
+            if is_changed:
+                self._follow()
 
     def _answer_to(self, pair: tuple[Hashable, Hashable]) -> Said | None:
         wanted = frozenset(pair)
@@ -203,15 +237,6 @@ class Labelling:
             if frozenset(one.pair) == wanted:
                 return one.answer
         return None
-
-    def _store_or(self, take_back: Any) -> None:
-        """Write the answers; if that fails, they are again what they were before."""
-        try:
-            self._store()
-        except BaseException:
-            take_back()
-            raise
-        self._follow()
 
     def _store(self) -> None:
         if self.file is not None:
@@ -258,15 +283,19 @@ class Labelling:
             return Found(), False
         return self.background.found, self.background.busy
 
-    def ask_for_report(self) -> bool:
-        """Let the background write the report; False if there is too little for one."""
+    def ask_for_report(self, *, again: bool = False) -> str | None:
+        """Let the background write the report of the answers as they are now.
+
+        Returns
+        -------
+        str or None
+            The key that `Found.report_key` will have; None if there is too little for a report.
+        """
         with self._lock:
-            history = self.queries.history
-            links = self._links(history)
+            links = self._links(self.queries.history)
             if self.background is None or not all(links):
-                return False
-            self.background.write_report(len(history), links, self.repeat)
-            return True
+                return None
+            return self.background.write_report(links, self.repeat, again=again)
 
     # -- all answers -------------------------------------------------------------------------------
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import atexit
 import html
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkselect.asking import PairQueries
+from linkselect.asking import Answer, Contradiction, PairQueries
+from linkselect.asking.answers import Said
 from linkselect.checks import index_of
-from linkselect.labelling.labelling import is_large
+from linkselect.labelling.labelling import Labelling, is_large
 from linkselect.labelling.opening import Ask, begin, check_installed
 from linkselect.labelling.pictures import pictures_in_folder
 from linkselect.labelling.samples import Samples
+from linkselect.messages import GuidedValueError, many
 from linkselect.pairs import Pairs, check_ids
 
 if TYPE_CHECKING:
@@ -42,11 +45,31 @@ class OpenQueries(PairQueries):
 
     address: str
     _server: Server
+    _labelling: Labelling | None = None
+
+    def answer(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
+        """Record an answer as `PairQueries` does, and write it to `out` as the page does."""
+        with self._writing():
+            return super().answer(pair, answer)
+
+    def change(self, pair: Sequence[Hashable], answer: Said | None) -> Contradiction | None:
+        """Change an answer as `PairQueries` does, and write that to `out` as the page does."""
+        with self._writing():
+            return super().change(pair, answer)
+
+    def undo(self) -> Answer | None:
+        """Take back an answer as `PairQueries` does, and write that to `out` as the page does."""
+        with self._writing():
+            return super().undo()
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._labelling is None else self._labelling.writing()
 
     def close(self) -> None:
-        """End the page. The answers stay."""
+        """End the page. The answers stay; further ones by code are not written to `out`."""
         atexit.unregister(self.close)
         self._server.close()
+        self._labelling = None
 
     def _repr_html_(self) -> str:
         counts = ", ".join(f"{number} {answer}" for answer, number in self.counts.items())
@@ -138,9 +161,12 @@ def open(  # noqa: A001
         _names(X, feature_names, n_features),
         image_shape,
         curve,
-        None if texts is None else [str(text) for text in texts],
+        None if texts is None else _one_each(texts, n_samples, "texts", "text", "sample"),
         None if images is None else pictures_in_folder(Path(images), ids),
-        {str(name): list(map(str, column)) for name, column in (show or {}).items()},
+        {
+            str(name): _one_each(column, n_samples, "show", f"value of {name!r}", "sample")
+            for name, column in (show or {}).items()
+        },
     )
     given = None if found is None else ids
     ask = Ask(
@@ -152,11 +178,7 @@ def open(  # noqa: A001
         strategy,
         random_state,
         source=f"{n_samples:,} samples, {n_features:,} features",
-        repeat=REPEAT.format(
-            selector="ConstraintScore" if is_large(values) else "ConsensusSelector",
-            seed="" if is_large(values) else "random_state=0",
-            ids="" if given is None else ", sample_ids=sample_ids",
-        ),
+        repeat=_repeat(is_large(values), sample_ids is not None),
         kind=OpenQueries,
     )
     return _opened(ask, height)
@@ -172,16 +194,37 @@ def _opened(ask: Ask, height: int) -> OpenQueries:
     queries = labelling.queries
     assert isinstance(queries, OpenQueries)
     queries.address, queries._server = server.address, server
+    queries._labelling = labelling
     atexit.register(queries.close)
     _show(server.address, height)
     return queries
 
 
+def _repeat(quick: bool, with_ids: bool) -> str:
+    return REPEAT.format(
+        selector="ConstraintScore" if quick else "ConsensusSelector",
+        seed="" if quick else "random_state=0",
+        ids=", sample_ids=sample_ids" if with_ids else "",
+    )
+
+
 def _names(X: Any, given: Sequence[str] | None, n_features: int) -> list[str]:
     if given is not None:
-        return list(map(str, given))
+        return _one_each(given, n_features, "feature_names", "name", "feature")
     columns = getattr(X, "columns", None)
     return [f"x{i}" for i in range(n_features)] if columns is None else list(map(str, columns))
+
+
+def _one_each(given: Iterable[Any], number: int, parameter: str, what: str, of: str) -> list[str]:
+    """Return texts, if there is one for each sample or feature."""
+    texts = list(map(str, given))
+    if len(texts) != number:
+        raise GuidedValueError(
+            f"{parameter} has {many(len(texts), what)}, but there are {many(number, of)}.",
+            f"Pass one {what} for each {of}, in the order of X.",
+            parameter,
+        )
+    return texts
 
 
 def _show(address: str, height: int) -> None:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from linkselect.asking import PairQueries
 from linkselect.labelling.answers import AnswerFile
 from linkselect.labelling.background import Background
 from linkselect.labelling.labelling import Labelling, is_large, number_of_best
+from linkselect.labelling.pictures import lacking
 from linkselect.labelling.samples import Samples
 from linkselect.messages import GuidedValueError, many
 from linkselect.pairs import Pairs
@@ -80,6 +83,8 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
     try:
         queries, notes = _queries(ask, None if file is None else file.state())
         samples = ask.samples
+        if samples.pictures is not None:
+            notes += filter(None, [lacking(samples.pictures, len(samples.ids))])
         plain_ids = all(type(sample) in (int, str) for sample in samples.ids)
         about = {
             "names": list(map(str, samples.names)),
@@ -94,7 +99,7 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
         return Labelling(queries, X, samples, file, background, ask.repeat), notes
     except BaseException:
         if file is not None:
-            file.close()
+            file.discard()
         raise
 
 
@@ -114,6 +119,11 @@ def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[
             "out",
         ) from error
     notes = [f"Going on after {many(len(queries.history), 'answer')} in {ask.out}."]
+    is_seed = isinstance(ask.random_state, int | np.integer)
+    if ask.strategy != queries.strategy or (is_seed and ask.random_state != queries.seed):
+        notes.append(
+            f"It goes on as it was begun: strategy {queries.strategy}, seed {queries.seed}."
+        )
     known = queries.pairs
     if ask.pairs is not None and not (
         set(map(frozenset, ask.pairs.must)) <= set(map(frozenset, known.must))

@@ -11,7 +11,7 @@ import numpy as np
 
 from linkselect.asking import Answer, Contradiction
 from linkselect.labelling.drawing import CURVE_SIZE
-from linkselect.labelling.labelling import Labelling, Outcome, Ranked, is_large
+from linkselect.labelling.labelling import Labelling, Outcome, Ranked, Undone, is_large
 from linkselect.labelling.sentences import change_sentence, held_out_sentence
 from linkselect.messages import many
 
@@ -33,6 +33,9 @@ NOTES = {
     "unsure": "Saved: unsure. This pair will not be asked again.",
     "same": "That answer was there already.",
     "undone": "The last answer is taken back; here is its question again.",
+    "undone-only": "The last answer is taken back. Its question does not come next.",
+    "undone-given": "The last answer is taken back: it had changed a pair that was there before, "
+    "which is again as it was.",
     "nothing": "There is no answer to take back.",
     "changed": "The answer is changed.",
     "removed": "The answer is taken back.",
@@ -48,6 +51,22 @@ def note_of(outcome: Outcome) -> str:
     if outcome.kind == "meanwhile":
         return f"meanwhile-{outcome.answer}"
     return outcome.answer or "same" if outcome.kind == "saved" else "same"
+
+
+def note_of_undone(undone: Undone | None) -> str:
+    """Return the name of the note on what was taken back."""
+    if undone is None:
+        return "nothing"
+    if undone.is_given:
+        return "undone-given"
+    return "undone" if undone.is_asked else "undone-only"
+
+
+def _start(given: str, n_lines: int) -> int:
+    """Return where the lines of a page start, by what an address says."""
+    wanted = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
+    last = max(0, n_lines - 1) // ANSWERS_SHOWN
+    return min(wanted // ANSWERS_SHOWN, last) * ANSWERS_SHOWN
 
 
 def static_file(name: str) -> tuple[str, bytes] | None:
@@ -186,8 +205,10 @@ class Pages:
 
     # -- a contradiction ------------------------------------------------------------------------
 
-    def contradiction(self, found: Contradiction, earlier_is_changed: bool) -> str:
-        """Show which earlier answers do not allow one, and the ways out."""
+    def contradiction(
+        self, found: Contradiction, earlier_is_changed: bool, saved: Answer | None = None
+    ) -> str:
+        """Show which earlier answers do not allow one, what was saved before, and the ways out."""
         row_of = self.labelling.samples.row_of
         a, b = (row_of[sample] for sample in found.pair)
         opposite = "alike" if found.answer == "different" else "different"
@@ -201,14 +222,17 @@ class Pages:
             apart=[str(sample) for sample in found.conflict.cannot],
             earlier=[self._line(one) for one in found.earlier],
             is_change=earlier_is_changed,
+            saved=None if saved is None else self._line(saved),
         )
 
     def _line(self, one: Answer) -> dict[str, Any]:
-        row_of = self.labelling.samples.row_of
-        a, b = (row_of[sample] for sample in one.pair)
+        samples = self.labelling.samples
+        a, b = (samples.row_of[sample] for sample in one.pair)
         return {
             "a": a,
             "b": b,
+            "kind_a": samples.kind_of(a),
+            "kind_b": samples.kind_of(b),
             "id_a": str(one.pair[0]),
             "id_b": str(one.pair[1]),
             "answer": one.answer,
@@ -217,23 +241,26 @@ class Pages:
     # -- all answers, and the end --------------------------------------------------------------
 
     def answers(self, options: Mapping[str, str]) -> str:
-        """List all answers, suspects first."""
+        """List all answers, suspects first, a number of them at a time."""
         listed = self.labelling.all_answers()
+        start = _start(options.get("start", ""), len(listed))
         lines = [
             {
                 **self._line(one),
                 "given": given,
                 "suspect": suspicion is not None and suspicion > 0,
             }
-            for one, given, suspicion in listed[:ANSWERS_SHOWN]
+            for one, given, suspicion in listed[start : start + ANSWERS_SHOWN]
         ]
         return self._render(
             "answers.html",
             note=NOTES.get(options.get("note", "")),
             kind=self.labelling.samples.kind,
             lines=lines,
-            n_more=len(listed) - len(lines),
-            n_suspects=sum(line["suspect"] for line in lines),
+            start=start,
+            n_all=len(listed),
+            n_shown=ANSWERS_SHOWN,
+            n_suspects=sum(bool(suspicion and suspicion > 0) for _, _, suspicion in listed),
         )
 
     def pair(self, rows: tuple[int, int]) -> str:
@@ -254,17 +281,17 @@ class Pages:
             suspect=suspicion is not None and suspicion > 0,
         )
 
-    def finish(self) -> str:
+    def finish(self, options: Mapping[str, str]) -> str:
         """Show the report, or that it is being made."""
-        enough = self.labelling.ask_for_report()
-        found, busy = self.labelling.found()
-        n_answers = len(self.labelling.queries.history)
+        key = self.labelling.ask_for_report(again=options.get("again") == "yes")
+        found, _ = self.labelling.found()
+        failed = key is not None and found.report_trouble_key == key
         return self._render(
             "finish.html",
-            enough=enough,
-            ready=enough and found.report_answers == n_answers,
-            busy=busy,
-            trouble=found.trouble,
+            enough=key is not None,
+            ready=key is not None and found.report_key == key,
+            report_key=key,
+            trouble=found.report_trouble if failed else None,
             is_large=is_large(self.labelling.X),
             repeat=self.labelling.repeat,
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from linkselect.messages import GuidedValueError, many
 
-__all__ = ["TYPES", "named_pictures", "pictures_in_folder"]
+__all__ = ["TYPES", "lacking", "named_pictures", "pictures_in_folder"]
 
 # Formats that browsers draw and that cannot hold script; SVG can.
 TYPES = {

@@ -74,6 +74,11 @@ class Samples:
             return "pixels"
         return "curve" if self.curve else "values"
 
+    def kind_of(self, row: int) -> Kind:
+        """How one sample is shown; one without a picture by its name alone."""
+        without = self.pictures is not None and row not in self.pictures
+        return "values" if without else self.kind
+
     @cached_property
     def row_of(self) -> dict[Hashable, int]:
         """The row of each sample."""

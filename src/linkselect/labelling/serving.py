@@ -48,8 +48,9 @@ class Server:
         self.port = int(self._socket.getsockname()[1])
         token = new_token()
         self.address = f"http://{HOST}:{self.port}/{token}/"
+        self._guard = Guard(make_app(labelling, source), token, self.port, framed_by)
         config = uvicorn.Config(
-            Guard(make_app(labelling, source), token, self.port, framed_by),
+            self._guard,
             log_config=None,
             access_log=False,  # addresses hold the token
             server_header=False,
@@ -62,6 +63,10 @@ class Server:
         # Instead of joining the thread: Ctrl-C in `join` makes Python take it for ended.
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+
+    def address_once(self) -> str:
+        """Return another address of the page that works once, to start a browser with."""
+        return f"http://{HOST}:{self.port}{self._guard.ticket()}"
 
     def _run(self) -> None:
         try:

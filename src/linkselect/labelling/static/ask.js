@@ -6,6 +6,7 @@
   const alarm = document.getElementById("alarm");
   const SLOW = 2000;
   const LOST = "The page does not answer any more. Is linkselect ask still running? The last answer was not saved.";
+  const FAILED = "That did not work, because of a fault in linkselect. Try again; if it stays, start linkselect ask again: earlier answers are saved.";
   // Two windows ask different questions.
   const headers = { "x-window": String(Math.random()) };
   let busy = false;
@@ -48,6 +49,8 @@
       const response = await fetch(address, { ...options, headers });
       if (response.status === 404 || response.status === 421) throw new Error(LOST);
       const text = await response.text();
+      // Not a page of ours: the question stays, to be answered again.
+      if (!response.ok && !text.includes('id="content"')) { complain(FAILED); return; }
       complain("");
       take(text, response.url);
       if (remember) window.history.pushState(null, "", response.url);
@@ -124,6 +127,7 @@
       const response = await fetch(what);
       const text = await response.text();
       if (!waiting.isConnected) return;
+      if (!response.ok) { complain(FAILED); again(); return; }
       if (what === "insight") {
         // A part of a page that was rendered with all names escaped.
         const part = new DOMParser().parseFromString(text, "text/html");
