@@ -85,8 +85,9 @@ def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
     if len(faint):
         name = f"feature {faint[0]}" if names is None else f"feature {names[faint[0]]!r}"
         raise GuidedValueError(
-            f"X has {many(len(faint), 'feature')} that vary by less than {FAINT:g}, first of all "
-            f"{name}: the squares of so small differences underflow to 0.",
+            f"{many(len(faint), 'feature')} of X {'varies' if len(faint) == 1 else 'vary'} by less "
+            f"than {FAINT:g}{', first of all ' if len(faint) > 1 else ': '}{name}. The squares of "
+            "so small differences underflow to 0.",
             "Use larger units, for example by sklearn.preprocessing.MinMaxScaler().",
             "X",
         )
