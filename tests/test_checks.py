@@ -1,5 +1,7 @@
 """Checks of samples, labels and frames."""
 
+from datetime import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -124,4 +126,36 @@ def test_numbers_in_a_column_of_objects_are_numbers():
     assert ls.VarianceScore().fit(frame).n_features_in_ == 2
     frame.loc[0, "a"] = None
     with pytest.raises(ValueError, match="contains NaN"):
+        ls.VarianceScore().fit(frame)
+
+
+DAYS = [datetime(2020, 1, day) for day in (1, 2, 5, 9)]
+DATED = {
+    "age": [41, 52, 38, 60],
+    "day": DAYS,
+    "stay": [day - DAYS[0] for day in DAYS],
+}
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_dates_are_named(library):
+    words = r"2 columns without numbers: 'day' \(such as '2020-01-01 00:00:00'\), 'stay' .*dt.days"
+    with pytest.raises(ValueError, match=words):
+        ls.VarianceScore().fit(library.DataFrame(DATED))
+    with pytest.raises(ValueError, match="2 columns without numbers: 'sex' .*, 'day'"):
+        ls.VarianceScore().fit(library.DataFrame({"sex": COLUMNS["sex"], "day": DAYS}))
+    with pytest.raises(ValueError, match="1 column without numbers: 'day'"):
+        ls.VarianceScore().fit(library.DataFrame({"day": DAYS}))
+
+
+def test_an_array_of_dates_is_refused():
+    with pytest.raises(TypeError, match="dates"):
+        ls.VarianceScore().fit(np.array(DAYS, dtype="datetime64[D]").reshape(2, 2))
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_columns_with_gaps_are_named(library):
+    frame = library.DataFrame({"a": [1.0, None, 2.0], "b": [1.0, 2.0, 3.0], "c": [None, None, 1.0]})
+    words = r"^Input X contains NaN\. Missing in 2 columns: 'a' \(1 value\), 'c' \(2 values\)\."
+    with pytest.raises(ValueError, match=words):
         ls.VarianceScore().fit(frame)
