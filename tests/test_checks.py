@@ -159,3 +159,9 @@ def test_columns_with_gaps_are_named(library):
     words = r"^Input X contains NaN\. Missing in 2 columns: 'a' \(1 value\), 'c' \(2 values\)\."
     with pytest.raises(ValueError, match=words):
         ls.VarianceScore().fit(frame)
+
+
+@pytest.mark.parametrize("selector", [ls.VarianceScore(), ls.ConstraintScore(), ls.FisherScore()])
+def test_pairs_in_the_place_of_labels(selector):
+    with pytest.raises(TypeError, match=r"begins with \(0, 1\).*pairs=Pairs\(must=\[\(0, 1\)"):
+        selector.fit(np.eye(4), [(0, 1), (2, 3)])
