@@ -15,7 +15,9 @@ from reports import paired_summary, strange_summary, wine
 mpl = pytest.importorskip("matplotlib")
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
 
+from linkselect.plot.number import spread_numbers  # noqa: E402
 from linkselect.plot.paper import paper_style, save_figure  # noqa: E402
 
 
@@ -93,7 +95,24 @@ def test_the_curve_marks_the_number():
     curve = ranking_figure(found).axes[1]
     assert curve.get_xscale() == "log"
     assert [text.get_text() for text in curve.texts] == ["5 kept"]
+    assert "5" in [text.get_text() for text in curve.get_xticklabels()]
     assert 5 in np.ravel([line.get_xdata() for line in curve.lines if len(line.get_xdata()) == 2])
+
+
+@pytest.mark.parametrize(
+    ("counts", "kept", "ticks"),
+    [
+        ([1, 2, 3, 5, 6], 5, [1, 2, 3, 5, 6]),
+        ([1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300], 15, [1, 5, 15, 100, 300]),
+        ([1, 2, 3], 3, [1, 2, 3]),
+        ([1, 2, 3], 7, [1, 2, 3]),
+        ([4], 4, [4]),
+    ],
+)
+def test_the_number_kept_has_a_tick(counts, kept, ticks):
+    ax = Figure().add_subplot()
+    spread_numbers(ax, counts, kept)
+    assert ax.get_xticks().tolist() == ticks
 
 
 @pytest.mark.parametrize("width", ["single", "double"])
