@@ -1,5 +1,7 @@
 """Checks of samples, labels and frames."""
 
+from datetime import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -29,7 +31,7 @@ def test_differences_that_underflow_are_refused():
             ValueError, match=r"30 features.*'mean radius'.*underflow.*MinMaxScaler"
         ):
             selector.fit(X * 1e-162, y)
-        with pytest.raises(ValueError, match=r"1 feature that.*feature 3: the squares"):
+        with pytest.raises(ValueError, match=r"^1 feature of X varies by.*: feature 3\. The"):
             selector.fit(X.to_numpy() * np.where(np.arange(30) == 3, 1e-162, 1.0), y)
     # What squares nothing works at any scale.
     for selector in (ls.ReliefF(), ls.MRMR(5), ls.FCBF()):
@@ -59,9 +61,9 @@ def test_numbers_keep_their_type(dtype):
 def test_the_first_faint_feature_is_named():
     X = np.column_stack([np.arange(3.0), 1e-200 * np.arange(3.0), 1e-300 * np.arange(3.0)])
     check_spread(X[:, :1])
-    with pytest.raises(ValueError, match="2 features that vary by less than .* feature 1: "):
+    with pytest.raises(ValueError, match=r"2 features of X vary by less than .* feature 1\. "):
         check_spread(X)
-    with pytest.raises(ValueError, match="feature 'b': "):
+    with pytest.raises(ValueError, match=r"feature 'b'\. "):
         check_spread(X, np.array(["a", "b", "c"], dtype=object))
 
 
@@ -125,3 +127,41 @@ def test_numbers_in_a_column_of_objects_are_numbers():
     frame.loc[0, "a"] = None
     with pytest.raises(ValueError, match="contains NaN"):
         ls.VarianceScore().fit(frame)
+
+
+DAYS = [datetime(2020, 1, day) for day in (1, 2, 5, 9)]
+DATED = {
+    "age": [41, 52, 38, 60],
+    "day": DAYS,
+    "stay": [day - DAYS[0] for day in DAYS],
+}
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_dates_are_named(library):
+    words = r"2 columns without numbers: 'day' \(such as '2020-01-01 00:00:00'\), 'stay' .*dt.days"
+    with pytest.raises(ValueError, match=words):
+        ls.VarianceScore().fit(library.DataFrame(DATED))
+    with pytest.raises(ValueError, match="2 columns without numbers: 'sex' .*, 'day'"):
+        ls.VarianceScore().fit(library.DataFrame({"sex": COLUMNS["sex"], "day": DAYS}))
+    with pytest.raises(ValueError, match="1 column without numbers: 'day'"):
+        ls.VarianceScore().fit(library.DataFrame({"day": DAYS}))
+
+
+def test_an_array_of_dates_is_refused():
+    with pytest.raises(TypeError, match="dates"):
+        ls.VarianceScore().fit(np.array(DAYS, dtype="datetime64[D]").reshape(2, 2))
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_columns_with_gaps_are_named(library):
+    frame = library.DataFrame({"a": [1.0, None, 2.0], "b": [1.0, 2.0, 3.0], "c": [None, None, 1.0]})
+    words = r"^Input X contains NaN\. Missing in 2 columns: 'a' \(1 value\), 'c' \(2 values\)\."
+    with pytest.raises(ValueError, match=words):
+        ls.VarianceScore().fit(frame)
+
+
+@pytest.mark.parametrize("selector", [ls.VarianceScore(), ls.ConstraintScore(), ls.FisherScore()])
+def test_pairs_in_the_place_of_labels(selector):
+    with pytest.raises(TypeError, match=r"begins with \(0, 1\).*pairs=Pairs\(must=\[\(0, 1\)"):
+        selector.fit(np.eye(4), [(0, 1), (2, 3)])

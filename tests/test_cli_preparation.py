@@ -110,8 +110,11 @@ def test_scaling_changes_what_scale_decides(tmp_path, capsys):
     assert found["standard"]["large"] == pytest.approx(found["standard"]["small"])
 
 
-def test_a_range_that_cannot_be_scaled(tmp_path, capsys):
+def test_a_huge_range_is_scaled_but_not_filled_as_it_is(tmp_path, capsys):
     path = tmp_path / "t.csv"
-    path.write_text("x,y\n-1e308,1\n1e308,2\n5,3\n")
-    assert run(["rank", str(path), "--method", "variance"]) == 1
+    path.write_text("x,y\n-1e308,1\n1e308,2\n,3\n1.5e308,4\n1.5e308,4\n")
+    call = ["rank", str(path), "--method", "variance", "--impute", "mean", "--no-validate"]
+    assert run(call) == 0
+    assert "scaled to [0, 1]" in capsys.readouterr().out
+    assert run([*call, "--scale", "none"]) == 1
     assert "1.8e308" in capsys.readouterr().err

@@ -323,7 +323,7 @@ def test_numbers_in_a_frame_stay_numbers():
 
 
 def test_frames_that_hold_no_pairs_are_refused():
-    with pytest.raises(ValueError, match=r"columns a, b and link, but this one has \['x'\]"):
+    with pytest.raises(ValueError, match=r"columns a, b and link, but this one has x"):
         Pairs.from_frame(pd.DataFrame({"x": [1]}))
     with pytest.raises(ValueError, match=r"this is a list.*Pairs\(must="):
         Pairs.from_frame([(0, 3)])
@@ -333,3 +333,26 @@ def test_frames_that_hold_no_pairs_are_refused():
     lacking = pd.DataFrame(LINKS | {"b": ["p2", None, "p4"]})
     with pytest.raises(ValueError, match="missing sample id"):
         Pairs.from_frame(lacking)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_links_may_be_spelled_out(library, tmp_path):
+    spelled = ["Must-Link", "cannot_link", "MUST"]
+    expected = Pairs(must=[("p1", "p2"), ("p3", "p4")], cannot=[("p1", "p7")])
+    assert Pairs.from_frame(library.DataFrame(LINKS | {"link": spelled})) == expected
+    path = tmp_path / "pairs.csv"
+    path.write_text("a,b,link\np1,p2,must-link\np1,p7,Cannot-link\np3,p4,must\n")
+    assert Pairs.from_csv(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("links", "words"),
+    [
+        ([True, False, True], r"linked by True.*\.map\(\{True: 'must', False: 'cannot'\}\)"),
+        ([0, 1, 1], r"linked by 0.*\.map\(\{1: 'must', 0: 'cannot'\}\)"),
+        ([-1, 1, 1], r"linked by -1.*\.map\(\{1: 'must', -1: 'cannot'\}\)"),
+    ],
+)
+def test_numbers_for_links_are_not_guessed(links, words):
+    with pytest.raises(ValueError, match=words):
+        Pairs.from_frame(pd.DataFrame(LINKS | {"link": links}))

@@ -1,6 +1,7 @@
 """Figures for a paper: their size, their letters, and what they say."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,6 +14,10 @@ from reports import paired_summary, strange_summary, wine
 
 mpl = pytest.importorskip("matplotlib")
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from linkselect.plot.number import spread_numbers  # noqa: E402
 from linkselect.plot.paper import paper_style, save_figure  # noqa: E402
 
 
@@ -90,7 +95,24 @@ def test_the_curve_marks_the_number():
     curve = ranking_figure(found).axes[1]
     assert curve.get_xscale() == "log"
     assert [text.get_text() for text in curve.texts] == ["5 kept"]
+    assert "5" in [text.get_text() for text in curve.get_xticklabels()]
     assert 5 in np.ravel([line.get_xdata() for line in curve.lines if len(line.get_xdata()) == 2])
+
+
+@pytest.mark.parametrize(
+    ("counts", "kept", "ticks"),
+    [
+        ([1, 2, 3, 5, 6], 5, [1, 2, 3, 5, 6]),
+        ([1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300], 15, [1, 5, 15, 100, 300]),
+        ([1, 2, 3], 3, [1, 2, 3]),
+        ([1, 2, 3], 7, [1, 2, 3]),
+        ([4], 4, [4]),
+    ],
+)
+def test_the_number_kept_has_a_tick(counts, kept, ticks):
+    ax = Figure().add_subplot()
+    spread_numbers(ax, counts, kept)
+    assert ax.get_xticks().tolist() == ticks
 
 
 @pytest.mark.parametrize("width", ["single", "double"])
@@ -98,11 +120,71 @@ def test_a_comparison(width, tmp_path):
     found = wine_comparison()
     figure = comparison_figure(found, width)
     curves, agreement = figure.axes
-    names = [text.get_text() for text in curves.get_legend().get_texts()]
+    legend = curves.figure.legends[0]
+    names = [text.get_text() for text in legend.get_texts()]
     assert names == ["fisher", "laplacian", "$variance_2", "random choice"]
+    rows = [text.get_text() for text in agreement.get_yticklabels()]
+    assert rows == ["fisher  1", "laplacian  2", "$variance_2  3"]
+    assert [text.get_text() for text in agreement.get_xticklabels()] == ["1", "2", "3"]
     assert len(agreement.images) == 1
     save(figure, tmp_path, "pdf")
     # The legend stands below the curves, not over them.
-    figure.canvas.draw()
-    assert curves.get_legend().get_window_extent().y1 < curves.get_window_extent().y0
+    assert legend.get_window_extent().y1 < curves.get_window_extent().y0
     assert "mean over 2 runs" in comparison_caption(found)
+
+
+LONG_NAMES = (
+    "compensated_laplacian",
+    "SelectFromModel(estimator=LogisticRegression)",
+    "RFE(estimator=LogisticRegression)",
+    "W" * 40,
+    "nearest_neighbor_sfs",
+    "similarity_constraint",
+    "$" * 30,
+    "fisher",
+)
+
+
+@cache
+def comparison_of(n_methods):
+    X, y = wine()
+    methods = {name: VarianceScore() for name in LONG_NAMES[:n_methods]}
+    return compare(methods, X.to_numpy(), y.to_numpy(), n_splits=2, n_features=[1, 2, 13])
+
+
+def texts_of(figure):
+    """Every text that was drawn, and its box in inches."""
+    beyond = set()  # ticks outside the axes are not drawn
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True):
+            if not low <= place <= high:
+                beyond.add(label)
+    for text in figure.findobj(mpl.text.Text):
+        if text.get_text() and text.get_visible() and text not in beyond:
+            box = text.get_window_extent()
+            yield text.get_text(), np.array([box.x0, box.y0, box.x1, box.y1]) / figure.dpi
+
+
+@pytest.mark.parametrize("width", ["single", "double"])
+@pytest.mark.parametrize("n_methods", [1, 2, 8])
+def test_no_text_of_a_comparison_is_cut_off(width, n_methods):
+    figure = comparison_figure(comparison_of(n_methods), width)
+    figure.set_dpi(300)  # as it is written
+    with paper_style():
+        FigureCanvasAgg(figure).draw()
+    boxes = list(texts_of(figure))
+    assert sum(text.startswith("compensated_laplacian") for text, _ in boxes) == min(n_methods, 2)
+    for text, (left, low, right, high) in boxes:
+        assert left >= 0, text
+        assert low >= 0, text
+        assert right <= figure.get_figwidth(), text
+        assert high <= figure.get_figheight(), text
+    assert figure.get_figheight() < 9.5, "a page has no more room"
+    # The curves keep their width, whatever the names beside the heat map.
+    room = figure.get_figwidth() * (1 if width == "single" else 0.53)
+    assert figure.axes[0].get_window_extent().width / figure.dpi > 0.8 * room
+    # The caption stands below all else.
+    caption = figure._supxlabel.get_window_extent()
+    others = [legend for part in figure.subfigs for legend in part.legends]
+    assert all(legend.get_window_extent().y0 >= caption.y1 - 1 for legend in others)

@@ -232,3 +232,8 @@ def test_constant_features_are_reported_once(selector, wine):
     with pytest.warns(UserWarning, match="2 of 13 features are constant") as caught:
         clone(selector).fit(X, y)
     assert len(caught) == 1
+
+
+def test_a_number_in_the_place_of_the_members():
+    with pytest.raises(ValueError, match=r"Write ConsensusSelector\(n_features_to_select=2\)"):
+        ls.ConsensusSelector(2).fit(np.eye(4))

@@ -26,6 +26,8 @@ __all__ = ["check_labels", "check_samples", "check_spread", "index_of", "too_lar
 
 # How many columns an error names.
 NAMES_SHOWN = 5
+# How pandas and polars begin the types of dates and spans of time.
+TIMES = ("date", "time", "duration")
 
 
 # Sums of a thousand million squares of this are finite.
@@ -41,6 +43,8 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
     check_library(estimator, X)
     given = X
     try:
+        if _holds_times(given):
+            raise TypeError("X holds dates or spans of time, which are no numbers.")
         X = validate_data(
             estimator,
             X,
@@ -55,6 +59,7 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
             X = X.astype(np.float64)
     except (TypeError, ValueError) as error:
         _name_columns_without_numbers(given, error)
+        _name_columns_with_gaps(given, error)
         raise
     if issparse(X) and not (X.has_canonical_format and X.data.all()):
         # Entries that are stored twice would count twice, and stored zeros in another order.
@@ -85,6 +90,13 @@ def check_library(estimator: BaseEstimator, X: Any) -> None:
         )
 
 
+def _holds_times(X: Any) -> bool:
+    """Whether an array or a frame has dates or spans of time, which NumPy would count silently."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        return any(str(dtype).lower().startswith(TIMES) for dtype in X.dtypes)
+    return getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M")
+
+
 def _name_columns_without_numbers(X: Any, error: Exception) -> None:
     """Raise an error that names the columns of a frame that hold no numbers, if there are any."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
@@ -92,20 +104,44 @@ def _name_columns_without_numbers(X: Any, error: Exception) -> None:
     odd = [(name, value) for name in X.columns if (value := _no_number(X[name])) is not None]
     if not odd:
         return
-    shown = ", ".join(f"{name!r} (such as {value!r})" for name, value in odd[:NAMES_SHOWN])
-    more = f", and {len(odd) - NAMES_SHOWN} more" if len(odd) > NAMES_SHOWN else ""
+    shown = _listed([f"{name!r} (such as {str(value)!r})" for name, value in odd])
     raise GuidedValueError(
-        f"X has {many(len(odd), 'column')} without numbers: {shown}{more}.",
+        f"X has {many(len(odd), 'column')} without numbers: {shown}.",
         "Leave such columns out, or turn them into numbers: "
-        "sklearn.preprocessing.OneHotEncoder() makes a column of each category.",
+        "sklearn.preprocessing.OneHotEncoder() makes a column of each category, and "
+        "(date - date.min()).dt.days counts days.",
         "X",
     ) from error
 
 
+def _name_columns_with_gaps(X: Any, error: Exception) -> None:
+    """Add the columns of a frame that lack values to what scikit-learn says about NaN."""
+    if "contains NaN" not in str(error) or not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    lacking = [(name, n) for name in X.columns if (n := sum(map(is_missing, X[name])))]
+    if lacking:
+        shown = _listed([f"{name!r} ({many(n, 'value')})" for name, n in lacking])
+        first, *others = str(error).split("\n")
+        raise GuidedValueError(
+            f"{first} Missing in {many(len(lacking), 'column')}: {shown}.",
+            "\n".join(["Fill them, for example by sklearn.impute.SimpleImputer().", *others]),
+            "X",
+        ) from error
+
+
+def _listed(names: list[str]) -> str:
+    more = f", and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(names[:NAMES_SHOWN]) + more
+
+
 def _no_number(column: Any) -> Any:
     """Return the first value of a column that is no number; None if all are, or are missing."""
+    values = np.asarray(column)
+    if values.dtype.kind in "mM":
+        # NumPy would count nanoseconds, but dates do not go together with numbers.
+        return next((value for value in column if not is_missing(value)), values.dtype)
     try:
-        np.asarray(column, dtype=float)
+        values.astype(float)
     except (TypeError, ValueError):
         for value in column:
             try:
@@ -122,8 +158,9 @@ def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
     if len(faint):
         name = f"feature {faint[0]}" if names is None else f"feature {names[faint[0]]!r}"
         raise GuidedValueError(
-            f"X has {many(len(faint), 'feature')} that vary by less than {FAINT:g}, first of all "
-            f"{name}: the squares of so small differences underflow to 0.",
+            f"{many(len(faint), 'feature')} of X {'varies' if len(faint) == 1 else 'vary'} by less "
+            f"than {FAINT:g}{', first of all ' if len(faint) > 1 else ': '}{name}. The squares of "
+            "so small differences underflow to 0.",
             "Use larger units, for example by sklearn.preprocessing.MinMaxScaler().",
             "X",
         )

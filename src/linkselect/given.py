@@ -60,6 +60,12 @@ class Given:
                 "Pass pairs by name: .fit(X, pairs=pairs), or .fit(X, y, pairs=pairs).",
                 "y",
             )
+        if isinstance(y, list | tuple) and y and all(_is_pair(one) for one in y):
+            raise GuidedTypeError(
+                f"The second argument is y, one label per sample, but it begins with {y[0]!r}.",
+                f"Pass pairs by name: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",
+                "y",
+            )
         if sample_ids is not None:
             return cls(y, pairs, sample_ids)
         index = index_of(X)
@@ -99,3 +105,7 @@ class Given:
             )
         labels = self.labels()
         return nothing(n_samples) if labels is None else from_labels(labels, n_samples)
+
+
+def _is_pair(one: Any) -> bool:
+    return isinstance(one, tuple) and len(one) == 2

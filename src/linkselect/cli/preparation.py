@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linkselect.arrays import IntArray
 from linkselect.cli.errors import InputError, shown
 from linkselect.cli.tables import Table
+from linkselect.columns import FAINT, faint_columns
 from linkselect.messages import many
 
 __all__ = ["DEFAULT_PREPARATION", "Impute", "Preparation", "Scale", "settle_values"]
@@ -43,6 +44,10 @@ class Preparation:
         from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
         steps: list[Any] = []
+        if self.scale != "none":
+            from linkselect.cli.units import FitUnits
+
+            steps.append(FitUnits())
         if self.impute != "none":
             from sklearn.impute import SimpleImputer
 
@@ -74,6 +79,8 @@ def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparatio
     Returns the table without columns that have no value, what is to be done to the others, and
     what should be said.
     """
+    if prepare.scale == "none":
+        _refuse_faint(table)
     nothing_to_fill = replace(prepare, impute="none")
     if table.X.dtype.kind != "f":
         return table, nothing_to_fill, []
@@ -92,6 +99,18 @@ def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparatio
     if not n_missing.any():
         return table, nothing_to_fill, notes
     return table, prepare, [*notes, _about_missing(table, n_missing, prepare.impute)]
+
+
+def _refuse_faint(table: Table) -> None:
+    """Refuse what the library refuses, too, but by name; scaling changes such columns first."""
+    faint = faint_columns(table.X)
+    if len(faint):
+        varies = "varies" if len(faint) == 1 else "vary"
+        raise InputError(
+            f"{table.source}: {many(len(faint), 'feature')} {varies} by less than {FAINT:g} "
+            f"({_listed(table, faint)}), and the squares of so small differences underflow to 0. "
+            "Scale the features by --scale minmax, or leave columns out by --drop."
+        )
 
 
 def _about_empty(table: Table, empty: IntArray) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -19,6 +20,9 @@ __all__ = ["IdType", "read_csv", "read_frame", "read_json", "write_csv", "write_
 IdType = Callable[[str], Hashable]
 Links = Sequence[Pair]
 
+# must, must-link, must_link and must link, and the like.
+SPELLED = re.compile(r"^(must|cannot)[-_ ]?link(?:ed)?$")
+
 NAME_OTHERWISE_IN_CSV = (
     "Name samples all by whole numbers or all by text without spaces around it, or use "
     "to_json. For text that looks like numbers pass id_type=str to to_csv and from_csv."
@@ -31,7 +35,11 @@ def read_frame(frame: Any) -> tuple[list[Pair], list[Pair]]:
     columns = list(getattr(frame, "columns", ()))
     missing = [name for name in ("a", "b", "link") if name not in columns]
     if missing:
-        what = f"this one has {columns}" if columns else f"this is a {type(frame).__name__}"
+        what = (
+            f"this one has {', '.join(map(str, columns))}"
+            if columns
+            else f"this is a {type(frame).__name__}"
+        )
         raise GuidedValueError(
             f"A frame of pairs has the columns a, b and link, but {what}.",
             'Rename them: frame.rename(columns={"first": "a", "second": "b"}). For tuples write '
@@ -40,15 +48,31 @@ def read_frame(frame: Any) -> tuple[list[Pair], list[Pair]]:
         )
     links: dict[str, list[Pair]] = {"must": [], "cannot": []}
     for place, (a, b, link) in enumerate(zip(frame["a"], frame["b"], frame["link"], strict=True)):
-        kind = str(link).strip().lower()
+        kind = _kind_of(link)
         if kind not in links:
             raise GuidedValueError(
                 f"Row {place} of the frame says that {a!r} and {b!r} are linked by {link!r}.",
-                "The column link holds must or cannot.",
+                f"The column link holds must or cannot.{_as_words(link)}",
                 "frame",
             )
         links[kind].append((a, b))
     return links["must"], links["cannot"]
+
+
+def _kind_of(link: Any) -> str:
+    """Return must or cannot for any spelling, such as Must-Link; other text as it is."""
+    return SPELLED.sub(r"\1", str(link).strip().lower())
+
+
+def _as_words(link: Any) -> str:
+    """Say how to write numbers or truth values, whose meaning is not ours to guess, as words."""
+    if isinstance(link, bool):
+        words = "{True: 'must', False: 'cannot'}"
+    elif link in (1, 0, -1):
+        words = f"{{1: 'must', {0 if link == 0 else -1}: 'cannot'}}"
+    else:
+        return ""
+    return f' If that is so, write them as words: frame["link"] = frame["link"].map({words}).'
 
 
 def read_csv(path: str | PathLike[str], id_type: IdType | None) -> tuple[list[Pair], list[Pair]]:
@@ -117,12 +141,13 @@ def _read_lines(lines: Iterable[str], name: str) -> dict[str, list[tuple[str, st
             )
         for row in reader:
             a, b, link = ((row[column] or "").strip() for column in ("a", "b", "link"))
-            if link.lower() not in links or not a or not b or None in row:
+            kind = _kind_of(link)
+            if kind not in links or not a or not b or None in row:
                 raise ValueError(
                     f"{name}, line {reader.line_num}: {row['a']},{row['b']},{row['link']} "
                     "is not a pair. A line has two ids and then must or cannot, no more."
                 )
-            links[link.lower()].append((a, b))
+            links[kind].append((a, b))
     except csv.Error as error:
         raise ValueError(f"{name}, line {reader.reader.line_num}: {error}.") from error
     return links

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,17 +21,28 @@ from linkselect.plot.style import (
     make_plain,
     mean_and_spread,
     short_name,
+    text_width,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["agreement", "curves", "draw_agreement", "legend_below"]
+__all__ = [
+    "agreement",
+    "curves",
+    "draw_agreement",
+    "legend_below",
+    "legend_columns",
+    "legend_under",
+]
 
 MARKERS_PER_LINE = 9
 # More methods than this have their legend beside the picture, or no numbers in the cells.
 MOST_IN_LEGEND = 5
 MOST_NUMBERED = 16
+# Of the line beside a name, in letters.
+HANDLE_LENGTH = 3.2
 
 
 def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
@@ -71,7 +82,12 @@ def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
     beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     where: dict[str, Any] = beside if len(curves) > MOST_IN_LEGEND else {"loc": "best"}
     legend = ax.legend(
-        lines, ["method"] * len(lines), frameon=False, handlelength=3.2, fontsize="small", **where
+        lines,
+        ["method"] * len(lines),
+        frameon=False,
+        handlelength=HANDLE_LENGTH,
+        fontsize="small",
+        **where,
     )
     make_plain(legend.get_texts(), [short_name(name) for name in curves])
     ax.set_xlabel("number of features", color=INK)
@@ -81,24 +97,50 @@ def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
     return ax
 
 
-def legend_below(ax: Axes, n_columns: int = 1) -> None:
+def legend_below(ax: Axes) -> None:
     """Move the legend of curves below them, if there is no room beside or inside."""
-    before = ax.get_legend()
-    if before is None:
-        return
-    names = [text.get_text() for text in before.get_texts()]
-    handles: Any = before.legend_handles
+    handles, names = _legend_of(ax)
     legend = ax.legend(
         handles,
         ["method"] * len(names),
         loc="upper center",
         bbox_to_anchor=(0.5, -0.22),
-        ncols=n_columns,
         frameon=False,
-        handlelength=3.2,
+        handlelength=HANDLE_LENGTH,
         fontsize="small",
     )
     make_plain(legend.get_texts(), names)
+
+
+def legend_columns(names: Iterable[str], inches: float, size: float) -> int:
+    """Say in how many columns, 3 at most, names stand in a legend of this width."""
+    # Beside a name stand its line and the gap to the next column.
+    widest = max(text_width(short_name(name), size) for name in names)
+    each = widest + (HANDLE_LENGTH + 3.2) * size / 72
+    return int(np.clip(inches // each, 1, 3))
+
+
+def legend_under(part: Figure | SubFigure, ax: Axes, n_columns: int, size: float) -> None:
+    """Give the legend of curves to a figure with constrained layout, which makes room for it."""
+    handles, names = _legend_of(ax)
+    ax.get_legend().remove()  # type: ignore[union-attr]
+    legend = part.legend(
+        handles,
+        ["method"] * len(names),
+        loc="outside lower center",
+        ncols=n_columns,
+        frameon=False,
+        handlelength=HANDLE_LENGTH,
+        fontsize=size,
+        borderpad=0.1,
+    )
+    make_plain(legend.get_texts(), names)
+
+
+def _legend_of(ax: Axes) -> tuple[Any, list[str]]:
+    legend = ax.get_legend()
+    assert legend is not None
+    return legend.legend_handles, [text.get_text() for text in legend.get_texts()]
 
 
 def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:

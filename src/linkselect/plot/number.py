@@ -51,7 +51,7 @@ def draw_number(
     _name_selected(ax, x, n_selected)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.1 * (high - low))  # room for the number
-    spread_numbers(ax, counts)
+    spread_numbers(ax, counts, n_selected)
     ax.set_xlabel("number of features", color=INK)
     ax.set_ylabel(measure, color=INK)
     calm(ax, "y")
@@ -83,12 +83,22 @@ def draw_ranked_scores(
     calm(ax, "y")
 
 
-def spread_numbers(ax: Axes, counts: Sequence[int]) -> None:
+def spread_numbers(ax: Axes, counts: Sequence[int], n_selected: int | None = None) -> None:
     """Let the axis of numbers of features grow by factors, as the numbers do."""
     ax.set_xscale("log")
     ticks = number_ticks(counts)
+    if n_selected is not None and counts[0] <= n_selected <= counts[-1]:
+        ticks = _with_tick(ticks, n_selected)
     ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     ax.minorticks_off()
+
+
+def _with_tick(ticks: list[int], wanted: int) -> list[int]:
+    """Add a tick, and leave out those that it would be written over."""
+    # As a share of the axis; wider numbers need more of it.
+    room = (0.08 + 0.02 * len(f"{ticks[-1]:,}")) * np.log(ticks[-1] / ticks[0])
+    others = [tick for tick in ticks if abs(np.log(tick / wanted)) >= room and tick != wanted]
+    return sorted([*others, wanted])
 
 
 def _name_selected(ax: Axes, x: FloatArray, n_selected: int) -> None:

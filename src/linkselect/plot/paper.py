@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from linkselect.plot.style import INK
+from linkselect.plot.style import INK, text_width
 
 if TYPE_CHECKING:
     import os
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["INCHES", "Width", "add_caption", "letter", "paper_style", "save_figure"]
+__all__ = ["INCHES", "LETTERS", "Width", "add_caption", "letter", "paper_style", "save_figure"]
 
 Width = Literal["single", "double"]
 # One column and both columns of a journal, in inches.
@@ -69,8 +69,13 @@ def add_caption(figure: Figure, text: str) -> None:
     """Write what a figure shows below it, in lines as wide as the figure."""
     import textwrap
 
+    room = 0.98 * figure.get_figwidth() - 0.02
     # A letter of 6.5 points is about 0.049 inches wide.
-    lines = textwrap.wrap(text, max(20, int(figure.get_figwidth() / 0.049)))
+    n_letters = int(room / 0.047)
+    lines = textwrap.wrap(text, n_letters)
+    while n_letters > 20 and text_width(max(lines, key=len), 6.5) > room:
+        n_letters -= 1
+        lines = textwrap.wrap(text, n_letters)
     caption = figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=6.5, color=INK)
     caption.set_parse_math(False)
 

@@ -23,9 +23,11 @@ __all__ = [
     "STRESS",
     "axes_or_new",
     "calm",
+    "fitting_name",
     "make_plain",
     "mean_and_spread",
     "short_name",
+    "text_width",
 ]
 
 INK, MUTED, FAINT = "#24292f", "#656d76", "#c9d1d9"
@@ -78,6 +80,24 @@ def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
         return text
     head = longest // 2
     return f"{text[:head]}…{text[head + 1 - longest :]}"
+
+
+def text_width(text: str, size: float) -> float:
+    """Return how wide a text of this size in points is, in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(dpi=300)
+    written = figure.text(0, 0, text, fontsize=size, **PLAIN_TEXT)
+    return float(written.get_window_extent().width / figure.dpi)
+
+
+def fitting_name(name: Any, inches: float, size: float, longest: int = LONGEST_NAME) -> str:
+    """Shorten a name until it is no wider than that: letters differ in width, and so do scripts."""
+    shortened = short_name(name, longest)
+    while longest > 3 and text_width(shortened, size) > inches:
+        longest = min(longest, len(shortened)) - 1
+        shortened = short_name(name, longest)
+    return shortened
 
 
 def make_plain(texts: Iterable[Text], names: Iterable[str]) -> None:

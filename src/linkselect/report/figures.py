@@ -8,16 +8,17 @@ import numpy as np
 
 from linkselect.plot.dots import draw_scores
 from linkselect.plot.features import draw_path
-from linkselect.plot.methods import curves, draw_agreement, legend_below
+from linkselect.plot.methods import curves, draw_agreement, legend_columns, legend_under
 from linkselect.plot.number import draw_number
-from linkselect.plot.paper import INCHES, Width, add_caption, letter, paper_style
+from linkselect.plot.paper import INCHES, LETTERS, Width, add_caption, letter, paper_style
+from linkselect.plot.style import fitting_name, make_plain, text_width
 from linkselect.report.comparison import spread_if_wide
 from linkselect.report.report_pictures import numbers
 from linkselect.report.schema import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
     from linkselect.evaluation.measure import Measure
     from linkselect.evaluation.result import Comparison
@@ -27,6 +28,12 @@ __all__ = ["comparison_caption", "comparison_figure", "figure_caption", "ranking
 MOST_FEATURES = 20
 INCHES_PER_FEATURE = 0.155
 LONGEST_NAME = {"single": 18, "double": 24}
+# The part of both columns that the curves of a comparison take; the heat map has the rest.
+CURVES_SHARE = 0.53
+# Names beside the heat map are no wider, in inches.
+LABEL_ROOM = 1.45
+# In points: of the legend, and of the smallest numbers that can be read.
+LEGEND_LETTERS, SMALLEST_LETTERS = 6.7, 4.5
 
 
 def figure_caption(summary: Summary) -> str:
@@ -128,17 +135,74 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
     -------
     matplotlib Figure
     """
-    second = len(found.methods) > 1
-    side = 1.1 + 0.24 * len(found.methods)
+    # matplotlib is loaded here only, so that its absence is explained.
     with paper_style():
-        axes = _panels(width, 2.4 + 0.09 * len(found.methods), side if second else 0.0)
-        _draw_measure(axes[0], found.measures[0])
-        if second:
-            correlation, overlap = np.array(found.spearman), np.array(found.overlap)
-            draw_agreement(axes[1], list(found.methods), correlation, overlap, found.top)
-            axes[1].set_xlabel("")  # the caption says it
-        _finish(axes, comparison_caption(found))
-    return _figure_of(axes[0])
+        from matplotlib.figure import Figure
+
+        names = list(found.methods)
+        curves_room = INCHES[width] * (1.0 if width == "single" else CURVES_SHARE)
+        drawn_names = list(found.measures[0].curves)
+        n_columns = legend_columns(drawn_names, curves_room - 0.1, LEGEND_LETTERS)
+        first = 2.2 + 0.14 * -(-len(drawn_names) // n_columns)
+        if len(names) == 1:
+            figure = Figure(figsize=(INCHES[width], first + 0.3), layout="constrained")
+            # A part of its own, so that the caption stands below the legend.
+            part = figure.add_subfigure(figure.add_gridspec()[0])
+            _draw_measure(part, part.add_subplot(), found.measures[0], n_columns)
+            add_caption(figure, comparison_caption(found))
+            return figure
+        other_room = INCHES[width] - (0.0 if width == "single" else curves_room)
+        labels = [
+            f"{fitting_name(name, LABEL_ROOM, LETTERS, 24)}  {place + 1}"
+            for place, name in enumerate(names)
+        ]
+        cell = _cell(labels, other_room)
+        figure, parts = _parts(width, first, cell * len(names) + 0.5)
+        axes = [part.add_subplot() for part in parts]
+        _draw_measure(parts[0], axes[0], found.measures[0], n_columns)
+        _draw_agreement(axes[1], found, labels, cell)
+        for ax, text in zip(axes, "ab", strict=True):
+            letter(ax, text)
+        add_caption(figure, comparison_caption(found))
+    return figure
+
+
+def _cell(labels: list[str], inches: float) -> float:
+    """Return the side of a cell of the heat map that leaves room for the names."""
+    widest = max(text_width(label, LETTERS) for label in labels)
+    return min(0.42, (inches - widest - 0.45) / len(labels))
+
+
+def _parts(width: Width, first: float, second: float) -> tuple[Figure, list[SubFigure]]:
+    """Make two parts that are laid out apart: long names in one do not narrow the other."""
+    from matplotlib.figure import Figure
+
+    if width == "single":
+        size = (INCHES[width], first + second + 0.6)
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.add_gridspec(2, 1, height_ratios=[first, second])
+        return figure, [figure.add_subfigure(grid[place]) for place in range(2)]
+    figure = Figure(figsize=(INCHES[width], max(first, second, 2.4) + 0.4), layout="constrained")
+    grid = figure.add_gridspec(1, 2, width_ratios=[CURVES_SHARE, 1 - CURVES_SHARE])
+    return figure, [figure.add_subfigure(grid[place]) for place in range(2)]
+
+
+def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float) -> None:
+    """Draw the heat map with numbers in place of the names below it, which would lie slanted."""
+    n_methods = len(labels)
+    draw_agreement(ax, labels, np.array(found.spearman), np.array(found.overlap), found.top)
+    columns = [str(place + 1) for place in range(n_methods)]  # as at the end of each label
+    ax.set_xticks(range(n_methods), columns, rotation=0, ha="center", rotation_mode="default")
+    ax.set_yticks(range(n_methods), labels)
+    make_plain(ax.get_yticklabels(), labels)
+    ax.set_xlabel("")  # the caption says it
+    # Beside its names and below its letter: the layout makes room as if it filled its place.
+    ax.set_anchor("NW")
+    size = min(LETTERS, cell * 72 / 2.7)  # as wide as "-0.12"
+    for text in list(ax.texts):
+        text.set_fontsize(size)
+        if size < SMALLEST_LETTERS:
+            text.remove()
 
 
 def comparison_caption(found: Comparison) -> str:
@@ -152,14 +216,15 @@ def comparison_caption(found: Comparison) -> str:
     if len(found.methods) > 1:
         text += (
             f" Agreement of the rankings: above the diagonal the share of the best {found.top} "
-            "features in common, below it Spearman's rank correlation."
+            "features in common, below it Spearman's rank correlation; columns are numbered as "
+            "rows."
         )
     return text
 
 
-def _draw_measure(ax: Axes, measure: Measure) -> None:
+def _draw_measure(part: Figure | SubFigure, ax: Axes, measure: Measure, n_columns: int) -> None:
     curves(measure.curves, ax=ax)
-    legend_below(ax, 2)
+    legend_under(part, ax, n_columns, LEGEND_LETTERS)
     spread_if_wide(ax, measure)
     ax.set_ylabel("test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -184,6 +185,17 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         """
         self._set_params("estimators", **params)
         return self
+
+    def _validate_params(self) -> None:
+        # Other selectors take the number first.
+        if isinstance(self.estimators, Real):
+            raise GuidedValueError(
+                f"estimators={self.estimators!r} is a number, but the first argument is the "
+                "members.",
+                f"Write ConsensusSelector(n_features_to_select={self.estimators!r}).",
+                "estimators",
+            )
+        super()._validate_params()
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return 3 if isinstance(self.estimators, str) else len(self.estimators)
