@@ -22,3 +22,17 @@ def test_values_whose_squares_overflow_are_refused(sparsity, exponent):
     X = np.random.default_rng(0).normal(size=(20, 5)) * 10.0**exponent
     with pytest.raises(ValueError, match="so large that their squares overflow.*Scale the feat"):
         ls.SCGS(sparsity=sparsity).fit(X, np.arange(20) % 3 - 1)
+
+
+def test_features_of_weight_0_are_ordered_by_their_gradient():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 200))
+    y = np.arange(60) % 2
+    X[:, 150:160] += 1.5 * y[:, None]
+    found = ls.SCGS(10, sparsity=0.8, pair_weight=0.0, graph_weight=0.0).fit(X, y)
+    idle = found.order_[found.scores_[found.order_] == 0]
+    assert len(idle) > 190
+    slopes = np.linalg.norm(X.T @ (X @ found.coef_ - np.eye(2)[y]), axis=1)
+    assert (np.diff(slopes[idle]) <= 1e-9).all()
+    # By index none of them would be among the first ten features of weight 0.
+    assert sum(feature in range(150, 160) for feature in found.order_[:10]) >= 7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -11,12 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from linkselect import search
-from linkselect.arrays import BoolArray, Matrix
+from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.blocks import one_blas_thread
+from linkselect.columns import with_equal_twins
 from linkselect.graphs import nearest_edges
 from linkselect.messages import warn_user
 from linkselect.selectors.parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS
-from linkselect.selectors.ranking import Ranking
+from linkselect.selectors.ranking import Ranking, best_first
 from linkselect.selectors.selector import PairSelector, Track
 from linkselect.supervision import OnConflict, Supervision
 
@@ -75,6 +77,14 @@ class SCGS(PairSelector):
         optimum, 1 is no better than zero weights. A warning says if it exceeds `tol`.
     n_iter_ : int
         How many steps were taken.
+
+    Notes
+    -----
+    Most weights are 0, and the paper does not say how to rank these features. Here they follow by
+    the norm of their row of the gradient of all but the penalty, at the optimum, the largest
+    first: the first of them is the one that would get a weight next if the penalty fell. Equal
+    ones follow by their index. `scores_` holds the norms of the weights, so all of these have the
+    score 0.
 
     See Also
     --------
@@ -153,4 +163,16 @@ class SCGS(PairSelector):
             "violation_": found.violation,
             "n_iter_": found.n_iter,
         }
-        return self._by_score(X, np.linalg.norm(found.weights, axis=1), constant, fitted)
+        ranking = self._by_score(X, np.linalg.norm(found.weights, axis=1), constant, fitted)
+        # Copies of a feature have the same slope up to rounding, which must not order them.
+        slopes = with_equal_twins(X, found.slopes)
+        return replace(ranking, order=_idle_by_slope(ranking, slopes))
+
+
+def _idle_by_slope(ranking: Ranking, slopes: FloatArray) -> IntArray:
+    """Order the features of weight 0 by their slope, the steepest first; ties by index."""
+    order = ranking.order.copy()
+    places = np.flatnonzero(ranking.scores[order] == 0)
+    idle = order[places]
+    order[places] = idle[best_first(slopes[idle], greater_is_better=True)]
+    return order
