@@ -83,8 +83,8 @@ def rank(
         CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight.
     method
         How to rank; `linkselect methods` lists them. Without it: fisher for labels,
-        consensus_selector for pairs, scgs for some labels, laplacian for none. One of another
-        library: package.module:Class.
+        consensus_selector for pairs, scgs(fit_intercept=true) for some labels, laplacian for none.
+        One of another library: package.module:Class.
     n_features
         How many features to keep: a number, a fraction such as 0.1, or auto. That is the method's
         own optimum if it has one; with labels the smallest number within 1 point of the best

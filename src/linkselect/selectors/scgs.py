@@ -36,9 +36,10 @@ class SCGS(PairSelector):
     is better. theta keeps the problem convex. From bare pairs, samples that must-links join take
     the place of a class.
 
-    There is no intercept, and weights depend on units: standardise the features first
-    (`StandardScaler`). A constant feature acts as an intercept and is not ranked. Not for data
-    that do not fit in memory: X is held dense in float64.
+    Weights depend on units: standardise the features first (`StandardScaler`). As published there
+    is no intercept, and features far from 0 take its place, also features that tell no class;
+    `fit_intercept` avoids that. A constant feature acts as an intercept and is not ranked. Not for
+    data that do not fit in memory: X is held dense in float64.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ class SCGS(PairSelector):
     n_neighbors : int, default=5
         Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
         other.
+    fit_intercept : bool, default=False
+        Whether the regression has an intercept, without a penalty. False is the published method.
     tol : float, default=1e-4
         The violation of the conditions for the optimum at which to stop.
     max_iter : int, default=20000
@@ -111,6 +114,7 @@ class SCGS(PairSelector):
         "pair_weight": AT_LEAST_0,
         "graph_weight": AT_LEAST_0,
         "n_neighbors": NEIGHBORS,
+        "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": AT_LEAST_1,
     }
@@ -123,6 +127,7 @@ class SCGS(PairSelector):
         pair_weight: float = 1.0,
         graph_weight: float = 1.0,
         n_neighbors: int = 5,
+        fit_intercept: bool = False,
         tol: float = 1e-4,
         max_iter: int = 20_000,
         on_conflict: OnConflict = "raise",
@@ -133,6 +138,7 @@ class SCGS(PairSelector):
         self.pair_weight = pair_weight
         self.graph_weight = graph_weight
         self.n_neighbors = n_neighbors
+        self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
         self.on_conflict = on_conflict
@@ -143,6 +149,10 @@ class SCGS(PairSelector):
     ) -> Ranking:
         near = nearest_edges(X, self.n_neighbors, self.n_jobs).reweigh(1.0)
         dense = np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="C")
+        if self.fit_intercept:
+            # With the labelled samples around 0 the best intercept is the mean of Y, whatever W is;
+            # the other terms see differences of samples only.
+            dense -= dense[~known.unlabelled].mean(axis=0)
         options = (self.sparsity, self.pair_weight, self.graph_weight, self.tol, self.max_iter)
         # One BLAS thread, since the order of its sums depends on how many it has.
         with one_blas_thread():
