@@ -341,7 +341,7 @@ def _as_text(summary: Summary, choice: Choice, data: Table, links: Any) -> str:
             zip(ranking["rank"], ranking["feature"], ranking["score"], strict=True), n_shown
         )
     ]
-    lines.append(text_table(["rank", "feature", "score"], rows, left=[1]))
+    lines.append(text_table(["rank", "feature", "score"], rows, left=[1], widest=60))
     if n_selected > n_shown:
         lines.append(f"  ... and {n_selected - n_shown:,} more.")
     if summary["validation"] is not None:
@@ -357,7 +357,7 @@ def _known_text(data: Table, links: Any) -> str:
     text = ""
     if data.labels is not None:
         classes = data.classes
-        text += f", {len(classes)} classes ({', '.join(classes[:4])}"
+        text += f", {many(len(classes), 'class')} ({', '.join(classes[:4])}"
         text += ", ...)" if len(classes) > 4 else ")"
         n_unlabelled = sum(label is None for label in data.labels)
         text += f", {n_unlabelled:,} rows unlabelled" if n_unlabelled else ""

@@ -210,8 +210,7 @@ class LabelFolds(HeldOut):
         labelled = np.flatnonzero(codes >= 0)
         sizes = np.bincount(codes[labelled]) if len(labelled) else np.zeros(1, dtype=np.intp)
         if np.count_nonzero(sizes) < 2 or sizes.max() < 2 or len(sizes) > len(labelled) / 2:
-            n_classes = np.count_nonzero(sizes)
-            classes = "1 class" if n_classes == 1 else f"{n_classes:,} classes"
+            classes = many(int(np.count_nonzero(sizes)), "class")
             raise GuidedValueError(
                 f"y has {many(len(labelled), 'label')} of {classes}, but holding some out needs "
                 "two classes, with two rows each on average."
