@@ -463,6 +463,14 @@ def scgs(problem, known, selector):
                 f"violation {violation / norms.max():.3g}, said {fitted.violation_:.3g}"
             )
         constant = X.max(axis=0) == X.min(axis=0)
+        idle = [f for f in fitted.order_ if fitted.scores_[f] == 0]
+        steepness = np.linalg.norm(gradient, axis=1)
+        slack = rounding + 1e-9 * norms.max()
+        for i, one in enumerate(idle):
+            for other in idle[i + 1 :]:
+                same = (X[:, one] == X[:, other]).all()
+                if steepness[one] < steepness[other] - slack or (same and one > other):
+                    raise MismatchError(f"feature {one} of weight 0 comes before {other}")
         return largest_error(fitted.scores_, np.where(constant, np.nan, lengths))
 
     return Reference(error_of)

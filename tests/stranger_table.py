@@ -8,17 +8,19 @@ SHIFT = 1.2
 N_INFORMATIVE = 15
 
 
-def make_stranger(n_rows=200, n_genes=3000, seed=0, labelled=0.5, missing=0.01):
+def make_stranger(n_rows=200, n_genes=3000, seed=0, labelled=0.5, missing=0.01, one_sided=False):
     """Return the header, the rows as text, and the names of the genes that tell the classes apart.
 
     Two classes; the informative genes of one are shifted by 1.2 standard deviations, half of them
-    up and half down. Genes have scales of their own, as measurements have.
+    up and half down, or all of them up. Genes have scales of their own, as measurements have.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_genes))
     y = rng.permutation(np.arange(n_rows) % 2)
     informative = np.sort(rng.choice(n_genes, N_INFORMATIVE, replace=False))
     direction = np.where(np.arange(N_INFORMATIVE) % 2, 1.0, -1.0)
+    if one_sided:
+        direction[:] = 1.0
     X[:, informative] += SHIFT * direction * y[:, None]
     X = X * rng.lognormal(sigma=1.0, size=n_genes) + rng.normal(scale=5, size=n_genes)
     cells = np.char.mod("%.5g", X).astype(object)

@@ -238,7 +238,18 @@ def test_encoded(tmp_path):
     assert turned.startswith("turned into numbers: 'when' as days since 1970, 'smokes' as 1 and 0")
     # Is 01/02 the first of February? No value tells.
     assert table.left_out == ("who", "odd")
-    assert "dates one clear order of day and month, such as 2024-12-31" in left
+    assert "'odd' (dates, of which it is unclear whether day or month comes first)" in left
+    assert "Dates are used if they are written as 2024-12-31." in left
+
+
+def test_text_of_too_many_values_is_not_encoded(tmp_path):
+    rows = "".join(f"{i},{i % 12},c{i % 12},{'no' if i % 2 else 'yes'}\n" for i in range(48))
+    table = read_table(
+        text(f"x,z,many,class\n{rows}")(tmp_path), Reading(label="class", encode=True)
+    )
+    assert table.left_out == ("many",)
+    assert "'many' (text of 12 values; 2 to 10 can be encoded)." in table.notes[0]
+    assert "--encode" not in table.notes[0]
 
 
 def test_a_table_that_looks_transposed(tmp_path):

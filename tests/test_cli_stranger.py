@@ -28,6 +28,15 @@ def test_informative_genes_come_first(ranked, stranger):
     assert len(first & set(stranger[1])) >= 8
 
 
+@pytest.mark.parametrize("one_sided", [True, False])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_informative_genes_come_first_in_other_tables(one_sided, seed, tmp_path, capsys):
+    path, informative = write_stranger(tmp_path, seed=seed, one_sided=one_sided)
+    assert run(["rank", str(path), "--label", "class", "--no-validate", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(set(found["ranking"]["feature"][:20]) & set(informative)) >= 8
+
+
 def test_what_was_left_out_and_filled_is_said(ranked):
     left, labels, empty, filled = ranked["notes"][:4]
     assert left.startswith("left out 6 columns that hold no numbers: 'patient', 'comment' (a diff")

@@ -224,3 +224,27 @@ def test_the_way_out_is_that_of_the_command_line():
     with pytest.raises(InputError) as scaling, explained({}):
         raise GuidedValueError("X is too large.", "Use StandardScaler().", "X")
     assert str(scaling.value).startswith("X is too large. Scale the features by --scale")
+
+
+@pytest.mark.parametrize(("other", "options"), [("NA", []), ("-1", ["--unlabelled=-1"])])
+def test_one_class_alone_is_refused(other, options, tmp_path, capsys):
+    path = tmp_path / "one.csv"
+    rows = "".join(f"{i % 7},{i % 5},{'1' if i % 2 else other}\n" for i in range(30))
+    path.write_text(f"x,z,class\n{rows}")
+    assert run(["rank", str(path), "--label", "class", *options]) == 1
+    said = capsys.readouterr().err
+    assert "only one class is labelled, '1'; 15 rows count as unlabelled" in said
+    assert "Did NA, -1 or an empty cell mean a class?" in said
+
+
+def test_names_stay_in_their_line(tmp_path, capsys):
+    path = tmp_path / "names.csv"
+    rows = "".join(f"{i % 7},{i % 5},{i % 3},{'ab'[i % 2]}\n" for i in range(30))
+    path.write_text(f'"two\nlines",abc\u202edef,{"n" * 80},class\n{rows}', encoding="utf-8")
+    call = ["rank", str(path), "--label", "class", "--no-validate", "--n-features", "3"]
+    assert run(call) == 0
+    said = capsys.readouterr().out
+    assert "\u202e" not in said
+    assert "abc\\u202edef" in said
+    assert "two\\nlines" in said
+    assert f" {'n' * 57}...  " in said

@@ -1,5 +1,7 @@
 """How many features to keep."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -144,10 +146,48 @@ def test_folds_are_not_ranked_again_by_validate():
     selector = FisherScore(7).fit(X, y)
     found = choose_number(selector, X, y)
     with_them = validate(selector, X, y, rankings=found.rankings)
-    assert with_them == validate(selector, X, y)
+    without = validate(selector, X, y)
+    # The estimate is that of all deals instead of one; nothing else differs.
+    assert replace(with_them, estimate=without.estimate) == without
+    assert with_them.estimate.n_folds == without.estimate.n_folds
 
 
 def test_a_selector_that_is_not_fitted():
     X, y = informative(n_samples=40, n_features=60)
     with pytest.raises(NotFittedError):
         choose_number(FisherScore(), X, y)
+
+
+class _SomeTied(VarianceScore):
+    """Gives all but the best six features the score 0, and orders these by their column."""
+
+    def _score(self, X, known):
+        scores = super()._score(X, known)
+        return np.where(scores >= np.sort(scores)[-6], scores, 0.0)
+
+
+def test_the_accuracy_is_that_of_the_features_a_score_tells_apart():
+    X, y = informative(n_samples=80, n_features=60, n_informative=30)
+    X[:, 30:36] *= 100  # these know nothing, and all others have the score 0
+    found = choose_number(_SomeTied().fit(X, y), X, y)
+    assert found.curve.n_features.tolist() == [1, 2, 3, 5, 6]
+    assert found.n_features <= 6
+    assert all(len(order) == 6 for order in found.rankings.orders)
+    at = float(found.curve.mean[found.curve.n_features == found.n_features][0])
+    assert f"{at:.1%} with {found.n_features} features" in found.reason
+    # Beyond these the order is one of columns, which a permutation changes.
+    columns = np.random.default_rng(0).permutation(60)
+    other = choose_number(_SomeTied().fit(X[:, columns], y), X[:, columns], y)
+    np.testing.assert_allclose(other.curve.mean, found.curve.mean)
+
+
+def test_the_estimate_is_the_point_of_the_curve():
+    X, y = informative(n_samples=80, n_features=60)
+    selector = FisherScore().fit(X, y)
+    found = choose_number(selector, X, y)
+    selector.set_params(n_features_to_select=found.n_features).fit(X, y)
+    estimate = validate(selector, X, y, rankings=found.rankings).estimate
+    at = found.curve.mean[found.curve.n_features == found.n_features]
+    np.testing.assert_allclose(estimate.value, at)
+    assert len(found.rankings.orders) == 3 * estimate.n_folds
+    assert "of at least 5 features" in found.reason

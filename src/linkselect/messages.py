@@ -89,5 +89,8 @@ def many(number: int, noun: str) -> str:
     --------
     >>> many(1, "row"), many(1200, "row")
     ('1 row', '1,200 rows')
+    >>> many(2, "class")
+    '2 classes'
     """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"

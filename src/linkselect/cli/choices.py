@@ -215,11 +215,12 @@ def _from_module(name: str) -> Any:
 def default_method(labelled: str, pairs: bool) -> str:
     """Choose a method by what is known: pairs, labels of "all", "some" or "no" rows.
 
-    From pairs and from some labels it is what was ahead on average in docs/pairs_alone.md.
+    From pairs and from some labels it is what was ahead on average in docs/pairs_alone.md. The
+    intercept is for features in [0, 1], the default of the command line: they are far from 0.
     """
     if pairs:
         return "consensus_selector"
-    return {"all": "fisher", "some": "scgs", "no": "laplacian"}[labelled]
+    return {"all": "fisher", "some": "scgs(fit_intercept=true)", "no": "laplacian"}[labelled]
 
 
 def make_selector(

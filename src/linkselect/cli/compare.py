@@ -96,7 +96,7 @@ def compare(
     /,
     *,
     read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
-    methods: str | None = None,
+    methods: Annotated[str | None, Parameter(name=("--methods", "--method"))] = None,
     n_features: str | None = None,
     top: int | None = None,
     pairs: Path | None = None,

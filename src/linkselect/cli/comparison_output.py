@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkselect.cli.output import text_table, to_json, write_columns, write_safely
+from linkselect.messages import many
 
 if TYPE_CHECKING:
     from linkselect.cli.tables import Table
@@ -22,7 +23,7 @@ _TITLES = {
 
 def as_text(found: Comparison, record: dict[str, Any]) -> str:
     """Write a comparison for a terminal."""
-    n_classes = f", {len(record['classes'])} classes" if record["classes"] else ""
+    n_classes = f", {many(len(record['classes']), 'class')}" if record["classes"] else ""
     head = (
         f"{record['source']}: {found.n_samples:,} rows, {found.n_features:,} features{n_classes}. "
         f"{record['preparation']}"

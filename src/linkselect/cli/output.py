@@ -29,7 +29,8 @@ __all__ = [
     "write_safely",
 ]
 
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+# Also characters that turn the direction of writing, which could show a name as another one.
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
 PAGE_FILES = (".html", ".htm")
 FIGURE_FILES = (".pdf", ".svg", ".png")
@@ -123,8 +124,16 @@ def _visible(found: re.Match[str]) -> str:
     return repr(found[0])[1:-1]
 
 
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
+def text_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: Sequence[int],
+    widest: int | None = None,
+) -> str:
     """Align columns of text: those in `left` to the left, numbers to the right.
+
+    A cell is one line: control characters in it are made visible. Longer ones than `widest` are
+    cut.
 
     Examples
     --------
@@ -133,6 +142,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Seque
        1  width
        2  height
     """
+    rows = [[_one_line(cell, widest) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     lines = (
         "  ".join(
@@ -142,6 +152,11 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Seque
         for row in [header, *rows]
     )
     return "\n".join(lines)
+
+
+def _one_line(cell: str, widest: int | None) -> str:
+    text = _CONTROL.sub(_visible, cell).replace("\n", "\\n")
+    return text if widest is None or len(text) <= widest else f"{text[: widest - 3]}..."
 
 
 def to_json(value: Any) -> str:

@@ -83,8 +83,8 @@ def rank(
         CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight.
     method
         How to rank; `linkselect methods` lists them. Without it: fisher for labels,
-        consensus_selector for pairs, scgs for some labels, laplacian for none. One of another
-        library: package.module:Class.
+        consensus_selector for pairs, scgs(fit_intercept=true) for some labels, laplacian for none.
+        One of another library: package.module:Class.
     n_features
         How many features to keep: a number, a fraction such as 0.1, or auto. That is the method's
         own optimum if it has one; with labels the smallest number within 1 point of the best
@@ -341,7 +341,7 @@ def _as_text(summary: Summary, choice: Choice, data: Table, links: Any) -> str:
             zip(ranking["rank"], ranking["feature"], ranking["score"], strict=True), n_shown
         )
     ]
-    lines.append(text_table(["rank", "feature", "score"], rows, left=[1]))
+    lines.append(text_table(["rank", "feature", "score"], rows, left=[1], widest=60))
     if n_selected > n_shown:
         lines.append(f"  ... and {n_selected - n_shown:,} more.")
     if summary["validation"] is not None:
@@ -357,7 +357,7 @@ def _known_text(data: Table, links: Any) -> str:
     text = ""
     if data.labels is not None:
         classes = data.classes
-        text += f", {len(classes)} classes ({', '.join(classes[:4])}"
+        text += f", {many(len(classes), 'class')} ({', '.join(classes[:4])}"
         text += ", ...)" if len(classes) > 4 else ")"
         n_unlabelled = sum(label is None for label in data.labels)
         text += f", {n_unlabelled:,} rows unlabelled" if n_unlabelled else ""

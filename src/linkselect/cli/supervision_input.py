@@ -13,6 +13,7 @@ from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables import Table
 from linkselect.cli.tables.limits import Budget
 from linkselect.cli.tables.table import value_text
+from linkselect.messages import many
 
 if TYPE_CHECKING:
     from linkselect.pairs import Pairs
@@ -80,6 +81,8 @@ def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | No
     """
     if "labels" in method.needs:
         _check_labels(name, table)
+    if method.sees == "pairs" and method.needs and table.labels is not None and pairs is None:
+        _check_classes(name, table)
     if method.sees == "pairs" and method.needs and table.labels is None and pairs is None:
         raise UsageError(
             f"{name} needs pairs or labels. Give --pairs FILE, or --label COLUMN; "
@@ -128,11 +131,24 @@ def _check_labels(name: str, table: Table) -> None:
             f"{name} needs the class of each row. Name the column by --label COLUMN, or "
             "choose a method that needs no labels, such as laplacian."
         )
-    if len(table.classes) < 2:
+    _check_classes(name, table)
+
+
+def _check_classes(name: str, table: Table) -> None:
+    if len(table.classes) != 1:
+        return
+    only = shown(table.classes[0])
+    labels = () if table.labels is None else table.labels
+    n_unlabelled = sum(label is None for label in labels)
+    if not n_unlabelled:
         raise InputError(
-            f"{table.source}: every row has the label {shown(table.classes[0])}, but {name} "
-            "compares classes."
+            f"{table.source}: every row has the label {only}, but {name} compares classes."
         )
+    raise InputError(
+        f"{table.source}: only one class is labelled, {only}; {many(n_unlabelled, 'row')} count as "
+        f"unlabelled, and {name} compares classes. Did NA, -1 or an empty cell mean a class? Then "
+        "write another word for it, such as no, or leave --unlabelled and --missing out."
+    )
 
 
 def read_pairs(path: Path, by_id: bool | None) -> Pairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from linkselect.arrays import IntArray
 from linkselect.evaluation.curves import Curve
 from linkselect.evaluation.held_out import Estimate, LabelFolds, PairFolds, Track, class_codes
+from linkselect.evaluation.inputs import order_of
 from linkselect.given import Given
 from linkselect.messages import GuidedError
 from linkselect.selectors.method import describe
@@ -41,10 +43,9 @@ class FoldRankings:
         return self.held_out.curves(self.orders, counts)
 
     def estimate(self, n_selected: int, seed: int) -> Estimate:
-        """Measure a number of features, each pair or row held out once."""
+        """Measure a number of features on all folds, as `curve` does."""
         rng = np.random.RandomState(seed)
-        once = self.orders[: self.held_out.n_folds]
-        measured = self.held_out.estimate(once, n_selected, self.n_features, rng)
+        measured = self.held_out.estimate(self.orders, n_selected, self.n_features, rng)
         return self.held_out.summary(**measured)
 
 
@@ -76,11 +77,18 @@ def deal_out(
 
 
 def rank_by(
-    held_out: PairFolds | LabelFolds, selector: Any, n_features: int, track: Track = iter
+    held_out: PairFolds | LabelFolds,
+    selector: Any,
+    n_features: int,
+    track: Track = iter,
+    read: Callable[[Any], IntArray] = order_of,
 ) -> tuple[FoldRankings | None, str | None]:
-    """Rank the features by what each fold leaves; or say what the method lacks in one of them."""
+    """Rank the features by what each fold leaves; or say what the method lacks in one of them.
+
+    `read` takes the order of the features, or of the best of them, from a fitted selector.
+    """
     try:
-        orders = held_out.orders(selector, track)
+        orders = held_out.orders(selector, track, read)
     except ValueError as error:
         return None, _problem(error)
     return FoldRankings(held_out, tuple(orders), n_features), None

@@ -82,8 +82,8 @@ class HeldOut:
     n_folds: int
     """How many folds hold out everything once; further ones repeat that."""
 
-    def order(self, selector: Any, fold: Fold) -> IntArray:
-        """Rank the features by what a fold leaves."""
+    def fit(self, selector: Any, fold: Fold) -> Any:
+        """Fit a selector to what a fold leaves."""
         raise NotImplementedError
 
     def worth(self, features: IntArray, fold: Fold) -> tuple[float, float]:
@@ -94,11 +94,13 @@ class HeldOut:
         """Measure the first features of an order on what a fold holds out, for each count."""
         raise NotImplementedError
 
-    def orders(self, selector: Any, track: Track) -> list[IntArray]:
+    def orders(
+        self, selector: Any, track: Track, read: Callable[[Any], IntArray] = order_of
+    ) -> list[IntArray]:
         """Rank the features by what each fold leaves."""
 
         def work(fold: Fold) -> IntArray:
-            return self.order(clone(selector), fold)
+            return read(self.fit(clone(selector), fold))
 
         found: list[IntArray] = []
         for part in track(slices(len(self.folds), FOLDS_PER_STEP)):
@@ -108,10 +110,14 @@ class HeldOut:
         return found
 
     def curves(self, orders: Sequence[IntArray], counts: IntArray) -> Curve:
-        """Measure every fold at several numbers of features; `orders` has one for each fold."""
+        """Measure every fold at several numbers of features; `orders` has one for each fold.
+
+        If an order has fewer features than a number, all of them are measured.
+        """
 
         def work(fold: int) -> FloatArray:
-            return self.curve(orders[fold], self.folds[fold], counts)
+            some, places = np.unique(np.minimum(counts, len(orders[fold])), return_inverse=True)
+            return self.curve(orders[fold], self.folds[fold], some)[places]
 
         return Curve(counts, np.array(map_threads(work, range(len(orders)))))
 
@@ -122,7 +128,10 @@ class HeldOut:
         n_features: int,
         rng: np.random.RandomState,
     ) -> dict[str, Any]:
-        """Measure the best features of the first folds, all features, and some at random."""
+        """Measure the best features by each fold, all features, and some at random.
+
+        Repeats hold out the same rows again, so the standard error is that of holding out once.
+        """
         everything = np.arange(n_features)
         wanted = [
             [best[:n_selected], everything, *_at_random(n_features, n_selected, rng)]
@@ -135,10 +144,10 @@ class HeldOut:
         values = np.array(map_threads(work, range(len(orders))))
         return {
             "value": float(values[:, 0, 0].mean()),
-            "standard_error": float(np.sqrt(np.mean(values[:, 0, 1] ** 2) / len(values))),
+            "standard_error": float(np.sqrt(np.mean(values[:, 0, 1] ** 2) / self.n_folds)),
             "all_features": float(values[:, 1, 0].mean()),
             "random_features": float(values[:, 2:, 0].mean()),
-            "n_folds": len(values),
+            "n_folds": self.n_folds,
         }
 
 
@@ -162,10 +171,10 @@ class PairFolds(HeldOut):
         self.n_folds = len(self.folds)
         self.n_held_out = held.n_must + held.n_cannot
 
-    def order(self, selector: Any, fold: Fold) -> IntArray:
-        """Rank by all samples and the pairs that are left."""
+    def fit(self, selector: Any, fold: Fold) -> Any:
+        """Fit to all samples and the pairs that are left."""
         given = Given(pairs=fold[0], sample_ids=self._ids)
-        return order_of(selector.fit(self._X, **arguments_of(given, selector)))
+        return selector.fit(self._X, **arguments_of(given, selector))
 
     def worth(self, features: IntArray, fold: Fold) -> tuple[float, float]:
         """Compare the distances of held-out must-links and cannot-links."""
@@ -201,8 +210,7 @@ class LabelFolds(HeldOut):
         labelled = np.flatnonzero(codes >= 0)
         sizes = np.bincount(codes[labelled]) if len(labelled) else np.zeros(1, dtype=np.intp)
         if np.count_nonzero(sizes) < 2 or sizes.max() < 2 or len(sizes) > len(labelled) / 2:
-            n_classes = np.count_nonzero(sizes)
-            classes = "1 class" if n_classes == 1 else f"{n_classes:,} classes"
+            classes = many(int(np.count_nonzero(sizes)), "class")
             raise GuidedValueError(
                 f"y has {many(len(labelled), 'label')} of {classes}, but holding some out needs "
                 "two classes, with two rows each on average."
@@ -222,12 +230,12 @@ class LabelFolds(HeldOut):
                 places = list(splitter.split(known, known))
             self.folds += [(labelled[train], labelled[test]) for train, test in places]
 
-    def order(self, selector: Any, fold: Fold) -> IntArray:
-        """Rank by all rows but those held out."""
+    def fit(self, selector: Any, fold: Fold) -> Any:
+        """Fit to all rows but those held out."""
         rows = np.setdiff1d(np.arange(len(self._codes)), fold[1])
         if describe(selector).sees == "labels":
             rows = rows[self._codes[rows] >= 0]
-        return order_of(selector.fit(self._X[rows], self._codes[rows]))
+        return selector.fit(self._X[rows], self._codes[rows])
 
     def worth(self, features: IntArray, fold: Fold) -> tuple[float, float]:
         """Classify the held-out rows by their nearest labelled row."""

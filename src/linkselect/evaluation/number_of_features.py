@@ -21,7 +21,7 @@ from linkselect.evaluation.fold_rankings import (
     with_number,
 )
 from linkselect.evaluation.held_out import Track, class_codes
-from linkselect.evaluation.inputs import check_matrix, read_given, reproducible
+from linkselect.evaluation.inputs import check_matrix, order_of, read_given, reproducible
 from linkselect.given import Given
 from linkselect.messages import many
 from linkselect.pairs import Pairs
@@ -115,7 +115,8 @@ def choose_number(
        It is half of the features, at most 300.
 
     Rules 2 and 3 keep no feature that shares the worst score with others, as most features do in
-    sparse methods.
+    sparse methods. In a fold with fewer other features, accuracies end at these: with more it is
+    that of all of them.
 
     Parameters
     ----------
@@ -170,39 +171,58 @@ def choose_number(
         warnings.simplefilter("ignore")  # the fit has warned already
         given = read_given(selector, X, y, pairs, sample_ids)
     folds = _Folds(reproducible(selector, random_state), values, given, random_state, track)
-    found = _without_worthless(selector, _without_own(folds, n_features, n_labelled))
+    found = _without_own(folds, selector, n_features, n_labelled)
     if number is None:
         return found
     doubt = f" The method's own optimum, {number:,} of {n_features:,}, tells too little."
     return replace(found, reason=found.reason + doubt)
 
 
-def _without_own(folds: _Folds, n_features: int, n_labelled: int) -> NumberOfFeatures:
+def _without_own(
+    folds: _Folds, selector: Any, n_features: int, n_labelled: int
+) -> NumberOfFeatures:
     """Choose by held-out accuracy, or else take the plain number."""
     kind = held_out_kind(folds.selector, folds.given)
     if kind == "labels" and n_labelled >= FEWEST_LABELLED:
-        return _by_accuracy(folds, n_features)
-    if kind == "labels":
-        return _plain(n_features, f"{many(n_labelled, 'label')} are too few to choose by accuracy")
-    if kind == "pairs":
-        return _by_pairs(folds, n_features)
-    return _plain(n_features, "without labels no number can be shown to be better")
+        found = _by_accuracy(folds, n_features, len(scored_order(selector)))
+    elif kind == "labels":
+        why = f"{many(n_labelled, 'label')} are too few to choose by accuracy"
+        found = _plain(n_features, why)
+    elif kind == "pairs":
+        found = _by_pairs(folds, n_features)
+    else:
+        found = _plain(n_features, "without labels no number can be shown to be better")
+    return _without_worthless(selector, found)
+
+
+def scored_order(fitted: Any) -> IntArray:
+    """Return the features, best first, without those that share the worst score with others.
+
+    Sparse methods give most features the score 0, and a curve over such features in whatever order
+    would say nothing about the score. If that leaves less than two, all are returned.
+    """
+    order = order_of(fitted)
+    if describe(fitted).searches or not hasattr(fitted, "scores_"):
+        return order
+    scores = np.asarray(fitted.scores_, dtype=float)[order]
+    scores = scores[~np.isnan(scores)]
+    n_better = int(np.count_nonzero(scores != scores[-1])) if scores.size else 0
+    return order if n_better < 2 or n_better == len(scores) - 1 else order[:n_better]
 
 
 def _without_worthless(selector: Any, found: NumberOfFeatures) -> NumberOfFeatures:
-    """Keep no feature that shares the worst score with others: nothing tells them apart.
+    """Say where the features end that a score tells apart, and keep no more than these."""
+    scored = scored_order(selector)
+    if len(scored) == len(selector.order_) or len(scored) > found.n_features:
+        return found
+    how = "More do not count" if len(scored) == found.n_features else f"Cut to {len(scored):,}"
+    why = f" {how}: all others have the score {_worst(selector):g}."
+    return replace(found, n_features=len(scored), reason=found.reason + why)
 
-    Sparse methods give most features the score 0. If that leaves less than two, it is no reason.
-    """
-    if describe(selector).searches or not hasattr(selector, "scores_"):
-        return found
+
+def _worst(selector: Any) -> float:
     scores = np.asarray(selector.scores_, dtype=float)[np.asarray(selector.order_)]
-    scores = scores[~np.isnan(scores)]
-    n_better = int(np.count_nonzero(scores != scores[-1])) if scores.size else 0
-    if not 2 <= n_better < found.n_features or n_better == len(scores) - 1:
-        return found
-    why = f" Cut to {n_better:,}: all others have the score {scores[-1]:g}."
-    return replace(found, n_features=n_better, reason=found.reason + why)
+    return float(scores[~np.isnan(scores)][-1])
 
 
 def _best_point(selector: Any, n_labelled: int) -> int:
@@ -248,26 +268,28 @@ class _Folds:
         held_out, reason = deal_out(copy, self.X, self.given, n_folds, self.seed, n_repeats)
         if held_out is None:
             return None, reason
-        return rank_by(held_out, copy, n_features, self.track)
+        return rank_by(held_out, copy, n_features, self.track, scored_order)
 
 
-def _counts(n_features: int) -> IntArray:
-    last = largest_number(n_features)
+def _counts(n_features: int, most: int = MOST) -> IntArray:
+    last = min(largest_number(n_features), most)
     return np.array([*(step for step in STEPS if step < last), last])
 
 
-def _by_accuracy(folds: _Folds, n_features: int) -> NumberOfFeatures:
+def _by_accuracy(folds: _Folds, n_features: int, n_scored: int) -> NumberOfFeatures:
+    """Choose among numbers up to that of the features that a score tells apart."""
     rankings, reason = folds.rank()
     if rankings is None:
         return _plain(n_features, f"there is no held-out accuracy, since {reason}")
-    curve = rankings.curve(_counts(n_features))
+    curve = rankings.curve(_counts(n_features, n_scored))
     number = _smallest_near_best(curve)
     accuracy = curve.mean
     best = float(accuracy[curve.n_features >= _fewest(curve)].max())
     reached = float(accuracy[curve.n_features == number][0])
     text = (
-        f"The smallest number within 1 point of the best held-out 1-NN accuracy: {reached:.1%} "
-        f"with {many(number, 'feature')}, at best {best:.1%}."
+        f"The smallest number of at least {many(_fewest(curve), 'feature')} within 1 point of the "
+        f"best held-out 1-NN accuracy: {reached:.1%} with {many(number, 'feature')}, at best "
+        f"{best:.1%}."
     )
     return NumberOfFeatures(number, "held-out accuracy", text, "1-NN accuracy", curve, rankings)
 

@@ -133,7 +133,8 @@ def validate(
     track : callable, default=iter
         Wraps the list of steps, to show progress.
     rankings : FoldRankings, optional
-        What `choose_number` ranked on its folds, which are then not fitted again.
+        What `choose_number` ranked on its folds, which are then not fitted again. If it dealt out
+        the folds several times, the estimate is the mean over all of them.
 
     Returns
     -------

@@ -57,7 +57,10 @@ class MethodSummary(TypedDict):
 
 
 class DataSummary(TypedDict):
-    """The data as the selector got them; `constant` names the first of the constant features."""
+    """The data as the selector got them; `constant` names the first of the constant features.
+
+    Only `n_missing` counts in the data before missing values were filled.
+    """
 
     n_samples: int
     n_features: int

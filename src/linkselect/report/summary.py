@@ -140,7 +140,7 @@ def summarize(
     values = X if values is None else values
     ids = _ids(X, sample_ids)
     used_y, used_pairs = _used(selector, y, pairs)
-    data = _describe_data(selector, X, preparation)
+    data = _describe_data(selector, X, values, preparation)
     supervision = describe_supervision(selector, used_y, used_pairs, ids)
     ranking = _describe_ranking(selector)
     if notes is None:
@@ -247,11 +247,11 @@ def _describe_method(selector: Any) -> MethodSummary:
     }
 
 
-def _describe_data(selector: Any, X: Any, preparation: str | None) -> DataSummary:
+def _describe_data(selector: Any, X: Any, unprepared: Any, preparation: str | None) -> DataSummary:
     names = [plain_text(name) for name in _check_feature_names_in(selector)]
     values: Any = X if issparse(X) else np.asarray(X)
-    stored = values.data if issparse(values) else values
-    n_missing = int(np.isnan(stored).sum()) if stored.dtype.kind == "f" else 0
+    before = unprepared.data if issparse(unprepared) else np.asarray(unprepared)
+    n_missing = int(np.isnan(before).sum()) if before.dtype.kind == "f" else 0
     constant = np.flatnonzero(constant_columns(values.tocsc() if issparse(values) else values))
     return {
         "n_samples": _n_samples(X),
@@ -387,7 +387,11 @@ def _notes(
             supervision["kind"] != "none" and supervision["coverage"] < LITTLE_COVERAGE,
             f"Only {supervision['coverage']:.1%} of the samples have a label or a pair.",
         ),
-        (data["n_missing"] > 0, f"The data lack {many(data['n_missing'], 'value')}."),
+        # What was done about them is said where the preparation is described.
+        (
+            data["n_missing"] > 0 and data["preparation"] is None,
+            f"The data lack {many(data['n_missing'], 'value')}.",
+        ),
         (
             data["n_constant"] > 0,
             f"The data hold {many(data['n_constant'], 'constant feature')}, the same in every "

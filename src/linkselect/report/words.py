@@ -16,6 +16,9 @@ __all__ = ["comparison_sentence", "method_line", "plain_sentence", "title"]
 def title(summary: Summary) -> str:
     """Say in a few words what the page is about."""
     n_selected = many(summary["method"]["n_selected"], "feature")
+    found = summary["validation"]
+    if found is not None and found["better_than_chance"] is False:
+        return f"{n_selected} selected, not shown to be better than chance"
     return f"{n_selected} {_purpose(summary)}"
 
 
@@ -51,15 +54,20 @@ def plain_sentence(summary: Summary) -> str:
         return (
             f"Of {many(n_all, 'measured feature')} {those} were chosen. In them, two samples that "
             f"you called unlike are farther apart than two that you called alike {right} times of "
-            f"100, tested on pairs that had no part in the choice; chance would give "
+            f"100, tested on pairs that had no part in ranking the features; chance would give "
             f"{chance}{doubt}."
         )
     return (
         f"Of {many(n_all, 'measured feature')} {those} were chosen. Someone who knows nothing else "
         f"about a new sample would name its class rightly {right} times of 100, as tested on "
-        f"samples that had no part in the choice; always naming the largest class gives "
-        f"{chance}{doubt}."
+        f"samples that had no part in ranking the features{_number_from_them(summary)}; always "
+        f"naming the largest class gives {chance}{doubt}."
     )
+
+
+def _number_from_them(summary: Summary) -> str:
+    chosen = summary["number_of_features"]["rule"] == "held-out accuracy"
+    return ", only in choosing how many to keep" if chosen else ""
 
 
 def _of_100(share: float) -> int:
@@ -72,7 +80,7 @@ def method_line(summary: Summary) -> str:
     by = {
         "pairs": f"from {many(known.get('must', 0), 'must-link')} and "
         f"{many(known.get('cannot', 0), 'cannot-link')}",
-        "labels": f"from the labels of {known.get('n_classes', 0)} classes",
+        "labels": f"from the labels of {many(known.get('n_classes', 0), 'class')}",
         "partial labels": f"from {many(known['n_samples'], 'labelled sample')}",
         "none": "without labels or pairs",
     }[known["kind"]]

@@ -44,6 +44,9 @@ class SparseRegression(NamedTuple):
         weights: 0 is the exact optimum, 1 is no better than zero weights.
     n_iter : int
         How many proximal steps were taken in all.
+    slopes : ndarray of shape (n_features,)
+        The norm of each row of the gradient of all but the penalty, at these weights. If the
+        penalty fell, the feature of weight 0 with the largest one would enter next.
     """
 
     weights: FloatArray
@@ -51,6 +54,7 @@ class SparseRegression(NamedTuple):
     penalty: float
     violation: float
     n_iter: int
+    slopes: FloatArray
 
 
 # BLAS overflows silently; what follows from that, `inf - inf` or `0 * inf`, is looked for below.
@@ -126,7 +130,8 @@ def scgs(
     violation = row_violations(weights, gradient, penalty).max(initial=0.0)
     violation /= max(largest_gradient, np.finfo(float).tiny)
     _check_finite(violation, "the gradient")
-    return SparseRegression(weights, theta, penalty, float(violation), n_iter)
+    slopes = row_norms(gradient)
+    return SparseRegression(weights, theta, penalty, float(violation), n_iter, slopes)
 
 
 def _check_finite(values: FloatArray | float, name: str) -> None:

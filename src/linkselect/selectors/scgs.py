@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -11,12 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from linkselect import search
-from linkselect.arrays import BoolArray, Matrix
+from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.blocks import one_blas_thread
+from linkselect.columns import with_equal_twins
 from linkselect.graphs import nearest_edges
 from linkselect.messages import warn_user
 from linkselect.selectors.parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS
-from linkselect.selectors.ranking import Ranking
+from linkselect.selectors.ranking import Ranking, best_first
 from linkselect.selectors.selector import PairSelector, Track
 from linkselect.supervision import OnConflict, Supervision
 
@@ -34,9 +36,10 @@ class SCGS(PairSelector):
     is better. theta keeps the problem convex. From bare pairs, samples that must-links join take
     the place of a class.
 
-    There is no intercept, and weights depend on units: standardise the features first
-    (`StandardScaler`). A constant feature acts as an intercept and is not ranked. Not for data
-    that do not fit in memory: X is held dense in float64.
+    Weights depend on units: standardise the features first (`StandardScaler`). As published there
+    is no intercept, and features far from 0 take its place, also features that tell no class;
+    `fit_intercept` avoids that. A constant feature acts as an intercept and is not ranked. Not for
+    data that do not fit in memory: X is held dense in float64.
 
     Parameters
     ----------
@@ -51,6 +54,8 @@ class SCGS(PairSelector):
     n_neighbors : int, default=5
         Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
         other.
+    fit_intercept : bool, default=False
+        Whether the regression has an intercept, without a penalty. False is the published method.
     tol : float, default=1e-4
         The violation of the conditions for the optimum at which to stop.
     max_iter : int, default=20000
@@ -75,6 +80,14 @@ class SCGS(PairSelector):
         optimum, 1 is no better than zero weights. A warning says if it exceeds `tol`.
     n_iter_ : int
         How many steps were taken.
+
+    Notes
+    -----
+    Most weights are 0, and the paper does not say how to rank these features. Here they follow by
+    the norm of their row of the gradient of all but the penalty, at the optimum, the largest
+    first: the first of them is the one that would get a weight next if the penalty fell. Equal
+    ones follow by their index. `scores_` holds the norms of the weights, so all of these have the
+    score 0.
 
     See Also
     --------
@@ -101,6 +114,7 @@ class SCGS(PairSelector):
         "pair_weight": AT_LEAST_0,
         "graph_weight": AT_LEAST_0,
         "n_neighbors": NEIGHBORS,
+        "fit_intercept": ["boolean"],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": AT_LEAST_1,
     }
@@ -113,6 +127,7 @@ class SCGS(PairSelector):
         pair_weight: float = 1.0,
         graph_weight: float = 1.0,
         n_neighbors: int = 5,
+        fit_intercept: bool = False,
         tol: float = 1e-4,
         max_iter: int = 20_000,
         on_conflict: OnConflict = "raise",
@@ -123,6 +138,7 @@ class SCGS(PairSelector):
         self.pair_weight = pair_weight
         self.graph_weight = graph_weight
         self.n_neighbors = n_neighbors
+        self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
         self.on_conflict = on_conflict
@@ -133,6 +149,10 @@ class SCGS(PairSelector):
     ) -> Ranking:
         near = nearest_edges(X, self.n_neighbors, self.n_jobs).reweigh(1.0)
         dense = np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="C")
+        if self.fit_intercept:
+            # With the labelled samples around 0 the best intercept is the mean of Y, whatever W is;
+            # the other terms see differences of samples only.
+            dense -= dense[~known.unlabelled].mean(axis=0)
         options = (self.sparsity, self.pair_weight, self.graph_weight, self.tol, self.max_iter)
         # One BLAS thread, since the order of its sums depends on how many it has.
         with one_blas_thread():
@@ -153,4 +173,16 @@ class SCGS(PairSelector):
             "violation_": found.violation,
             "n_iter_": found.n_iter,
         }
-        return self._by_score(X, np.linalg.norm(found.weights, axis=1), constant, fitted)
+        ranking = self._by_score(X, np.linalg.norm(found.weights, axis=1), constant, fitted)
+        # Copies of a feature have the same slope up to rounding, which must not order them.
+        slopes = with_equal_twins(X, found.slopes)
+        return replace(ranking, order=_idle_by_slope(ranking, slopes))
+
+
+def _idle_by_slope(ranking: Ranking, slopes: FloatArray) -> IntArray:
+    """Order the features of weight 0 by their slope, the steepest first; ties by index."""
+    order = ranking.order.copy()
+    places = np.flatnonzero(ranking.scores[order] == 0)
+    idle = order[places]
+    order[places] = idle[best_first(slopes[idle], greater_is_better=True)]
+    return order

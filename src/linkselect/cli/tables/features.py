@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import BoolArray, FloatArray
 from linkselect.cli.errors import InputError, shown
-from linkselect.cli.tables.kinds import Kind, TextColumn, encode, kind_of, note_on
+from linkselect.cli.tables.kinds import Kind, TextColumn, encode, kind_of, note_on, why_not_encoded
 from linkselect.cli.tables.labels import make_labels
 from linkselect.cli.tables.limits import Budget
 from linkselect.cli.tables.table import (
@@ -166,9 +166,8 @@ def assemble(
 ) -> Table:
     """Put a table together; columns without numbers are left out or encoded, and that is said."""
     parts, blank = _without_blank_rows(parts)
-    said = [*notes, *blank]
     parts, more = _without_index(parts, names, source)
-    said += more
+    said = [*notes, *blank, *more]
     texts = [TextColumn(names[place], place, values) for place, values in parts.texts.items()]
     kinds: dict[str, Kind] = {
         one.name: kind_of(one, source, how.decimal, parts.first_row) for one in texts
@@ -192,6 +191,9 @@ def assemble(
     )
     features = (*(names[place] for place in parts.places), *added)
     left_out = tuple(name for name in other if name not in encoded)
+    about_texts = note_on(
+        other, encoded, how.id_column is not None, _why_not(texts, kinds) if how.encode else None
+    )
     _check_some_left(features, left_out, source)
     blocks = [parts.numbers] if not added else [parts.numbers, *added.values()]
     return Table(
@@ -200,9 +202,13 @@ def assemble(
         labels,
         None if parts.ids is None else make_ids(parts.ids, names[roles.ids or 0], source),
         source,
-        (*said, *note_on(other, encoded, how.id_column is not None), *hints, *about_labels),
+        (*said, *about_texts, *hints, *about_labels),
         left_out,
     )
+
+
+def _why_not(texts: Sequence[TextColumn], kinds: dict[str, Kind]) -> dict[str, str]:
+    return {column.name: why_not_encoded(column, kinds[column.name]) for column in texts}
 
 
 def _check_some_left(features: Sequence[str], left_out: Sequence[str], source: str) -> None:

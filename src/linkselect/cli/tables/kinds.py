@@ -15,6 +15,7 @@ import numpy as np
 
 from linkselect.arrays import FloatArray
 from linkselect.cli.errors import InputError, shown
+from linkselect.messages import many
 
 __all__ = [
     "NUMBER",
@@ -24,6 +25,7 @@ __all__ = [
     "encode",
     "kind_of",
     "note_on",
+    "why_not_encoded",
 ]
 
 NUMBER = re.compile(
@@ -229,6 +231,21 @@ def encode(column: TextColumn, kind: Kind) -> dict[str, FloatArray]:
     return {}
 
 
+def why_not_encoded(column: TextColumn, kind: Kind) -> str:
+    """Say why `encode` cannot turn a column into numbers; empty if its kind says it.
+
+    Examples
+    --------
+    >>> why_not_encoded(TextColumn("when", 0, ["07/05/2020", "01/02/2020"]), "dates")
+    'dates, of which it is unclear whether day or month comes first'
+    """
+    if kind == "dates":
+        return "dates, of which it is unclear whether day or month comes first"
+    if kind == "text":
+        return f"text of {many(len(set(column.known)), 'value')}; 2 to {MOST_VALUES} can be encoded"
+    return ""
+
+
 def _by_value(column: TextColumn, number: Callable[[str], float]) -> FloatArray:
     known = {value: float(number(value)) for value in set(column.known)}
     return np.array([np.nan if value is None else known[value] for value in column.values])
@@ -242,7 +259,10 @@ def _all_same(values: list[FloatArray]) -> bool:
 
 
 def note_on(
-    kinds: dict[str, Kind], encoded: dict[str, list[str]], has_ids: bool = False
+    kinds: dict[str, Kind],
+    encoded: dict[str, list[str]],
+    has_ids: bool = False,
+    why_not: dict[str, str] | None = None,
 ) -> list[str]:
     """Say in one note what was left out, and in one what was encoded.
 
@@ -254,6 +274,8 @@ def note_on(
         The columns that each of these became; empty without --encode.
     has_ids : bool
         Whether another column holds the ids.
+    why_not : dict of str to str, optional
+        With --encode, why columns could not be encoded.
     """
     left = {name: kind for name, kind in kinds.items() if name not in encoded}
     notes = []
@@ -261,9 +283,9 @@ def note_on(
         became = [_became(name, kinds[name], new) for name, new in encoded.items()]
         notes.append(f"turned into numbers: {_listed(became)}.")
     if left:
-        way = _way_to_use(left, bool(encoded), has_ids)
+        way = _way_to_use(left, why_not is not None, has_ids)
         some = "1 column that holds" if len(left) == 1 else f"{len(left)} columns that hold"
-        notes.append(f"left out {some} no numbers: {_by_kind(left)}. {way}".rstrip())
+        notes.append(f"left out {some} no numbers: {_by_kind(left, why_not or {})}. {way}".rstrip())
     return notes
 
 
@@ -275,11 +297,8 @@ def _way_to_use(left: dict[str, Kind], tried: bool, has_ids: bool) -> str:
             "--encode uses dates and yes or no as numbers, and text of up to "
             f"{MOST_VALUES} values as one column for each value."
         )
-    elif kinds & {"text", "dates"}:
-        ways.append(
-            f"Text needs 2 to {MOST_VALUES} different values, and dates one clear order of day "
-            "and month, such as 2024-12-31."
-        )
+    elif "dates" in kinds:
+        ways.append("Dates are used if they are written as 2024-12-31.")
     if "numbers with a unit" in kinds:
         ways.append("Numbers are used if they stand without their unit.")
     if _ONE_EACH in kinds and not has_ids:
@@ -288,14 +307,13 @@ def _way_to_use(left: dict[str, Kind], tried: bool, has_ids: bool) -> str:
     return " ".join(ways)
 
 
-def _by_kind(left: dict[str, Kind]) -> str:
-    groups: dict[Kind, list[str]] = {}
+def _by_kind(left: dict[str, Kind], why_not: dict[str, str]) -> str:
+    groups: dict[str, list[str]] = {}
+    words: dict[str, str] = {"other": "lists or bytes"}
     for name, kind in left.items():
-        groups.setdefault(kind, []).append(shown(name))
-    words = {"other": "lists or bytes"}
-    return "; ".join(
-        f"{_listed(names)} ({words.get(kind, kind)})" for kind, names in groups.items()
-    )
+        about = why_not.get(name) or words.get(kind, kind)
+        groups.setdefault(about, []).append(shown(name))
+    return "; ".join(f"{_listed(names)} ({about})" for about, names in groups.items())
 
 
 def _listed(names: Sequence[str]) -> str:
