@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
 from linkselect.cli.errors import InputError, shown
+from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables import Table
-from linkselect.columns import FAINT, faint_columns
 from linkselect.messages import many
 
 __all__ = ["DEFAULT_PREPARATION", "Impute", "Preparation", "Scale", "settle_values"]
@@ -103,6 +103,8 @@ def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparatio
 
 def _refuse_faint(table: Table) -> None:
     """Refuse what the library refuses, too, but by name; scaling changes such columns first."""
+    with without_pandas():
+        from linkselect.columns import FAINT, faint_columns
     faint = faint_columns(table.X)
     if len(faint):
         varies = "varies" if len(faint) == 1 else "vary"

@@ -81,6 +81,10 @@ class SCGS(PairSelector):
     n_iter_ : int
         How many steps were taken.
 
+    See Also
+    --------
+    SimilarityConstraintScore : Subsets without a regression.
+
     Notes
     -----
     Most weights are 0, and the paper does not say how to rank these features. Here they follow by
@@ -88,10 +92,6 @@ class SCGS(PairSelector):
     first: the first of them is the one that would get a weight next if the penalty fell. Equal
     ones follow by their index. `scores_` holds the norms of the weights, so all of these have the
     score 0.
-
-    See Also
-    --------
-    SimilarityConstraintScore : Subsets without a regression.
 
     Examples
     --------
