@@ -76,7 +76,8 @@ def oldest_versions():
     used = re.findall(r"\w+", re.search(r"\[(.*)\]", extras["all"][0])[1])
     listed = [*project["dependencies"], *(each for name in used for each in extras[name])]
     listed += [each for each in extras["test"] if each.startswith("polars")]
-    return [lowest(each) for each in listed]
+    # An extra may hold another one, whose packages are in the list anyway.
+    return [lowest(each) for each in listed if not each.startswith("linkselect")]
 
 
 def lowest(requirement):
