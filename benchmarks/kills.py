@@ -30,7 +30,7 @@ import numpy as np  # noqa: E402
 
 from fuzz import judge, run_apart  # noqa: E402
 from linkselect.files import written_whole  # noqa: E402
-from mutated_files import _flip, _number  # noqa: E402
+from mutated_files import flip_bits, overwrite_a_number  # noqa: E402
 
 STATE = Path(__file__).with_suffix(".jsonl")
 PAGE = ROOT / "docs" / "reliability.md"
@@ -157,7 +157,7 @@ class Kills:
                     f"UPDATE OR IGNORE results SET {update} WHERE rowid % 7 = ?", (seed % 7,)
                 )
         else:
-            change = _flip if rng.random() < 0.5 else _number
+            change = flip_bits if rng.random() < 0.5 else overwrite_a_number
             content = bytearray(store.read_bytes())
             if rng.random() < 0.2:
                 content = content[: int(rng.integers(len(content)))]

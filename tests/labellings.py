@@ -6,22 +6,12 @@ import shutil
 import httpx
 import numpy as np
 
+from browsers import BROWSERS
 from linkselect.labelling.opening import Ask, begin
 from linkselect.labelling.samples import Samples
 from linkselect.labelling.serving import Server
 
 N_SAMPLES = 60
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-BROWSER_FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 def grouped(n_samples=N_SAMPLES, n_features=9, seed=0):

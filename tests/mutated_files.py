@@ -160,11 +160,11 @@ def _change_header(content, rng):
 def _change(content, rng):
     if not content:
         return bytes(rng.choice(BITS))
-    change = rng.choice([_flip, _cut, _insert, _repeat, _remove, _number, _swap])
+    change = rng.choice([flip_bits, _cut, _insert, _repeat, _remove, overwrite_a_number, _swap])
     return change(bytearray(content), rng)
 
 
-def _flip(content, rng):
+def flip_bits(content, rng):
     for place in rng.integers(len(content), size=int(rng.integers(1, 9))):
         content[place] ^= 1 << int(rng.integers(8))
     return bytes(content)
@@ -190,7 +190,7 @@ def _remove(content, rng):
     return bytes(content[:start] + content[min(end, start + 40) :])
 
 
-def _number(content, rng):
+def overwrite_a_number(content, rng):
     """Write a number that means too much, or nothing, over some bytes."""
     number = NUMBERS[int(rng.integers(len(NUMBERS)))]
     size = int(rng.choice([2, 4, 8]))

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labellings import BROWSER_FLAGS, BROWSERS, begun, browser_program, client_of, grouped, served
+from browsers import BROWSERS, FLAGS
+from labellings import begun, browser_program, client_of, grouped, served
 from linkselect import Pairs, labelling
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -35,7 +36,7 @@ def chromium():
     if program is None:
         pytest.skip(f"needs a browser: none of {', '.join(BROWSERS)} is installed")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=BROWSER_FLAGS)
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
         yield browser
         browser.close()
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from browsers import BROWSERS, FLAGS
 from linkselect import ConstraintScore, FisherScore, Pairs, VarianceScore, compare
 from linkselect.evaluation import choose_number, validate
 from linkselect.report import summarize, write_comparison, write_report
@@ -16,17 +17,6 @@ from linkselect.report import summarize, write_comparison, write_report
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 pytest.importorskip("jinja2")
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 N_FEATURES = 12_000
 STRANGE_NAMES = [
     "<script>document.title = 'broken'</script>",

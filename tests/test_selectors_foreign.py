@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from linkselect import FisherScore, compare
-from linkselect.selectors.foreign import Ranked, with_number
+from linkselect.selectors.foreign import Ranked, ranked_with
 from linkselect.selectors.method import describe
 
 MODEL = LogisticRegression(max_iter=1000)
@@ -74,9 +74,9 @@ def test_coefficients_rank_what_a_model_keeps(wine):
 
 def test_ours_are_only_copied(wine):
     ours = FisherScore()
-    assert isinstance(with_number(ours, 2), FisherScore)
-    assert with_number(ours, 2).n_features_to_select == 2
-    assert isinstance(with_number(SelectKBest(), 2), Ranked)
+    assert isinstance(ranked_with(ours, 2), FisherScore)
+    assert ranked_with(ours, 2).n_features_to_select == 2
+    assert isinstance(ranked_with(SelectKBest(), 2), Ranked)
     assert describe(Ranked(SelectKBest())).sees == "labels"
 
 
@@ -105,7 +105,7 @@ def test_unlabelled_rows_are_no_class_for_them(wine):
     found = compare(methods, noise, some, n_splits=2, n_features=[2])
     labelled = some >= 0
     for name in ("k best", "model"):
-        alone = with_number(methods[name], 2).fit(X[labelled], y[labelled])
+        alone = ranked_with(methods[name], 2).fit(X[labelled], y[labelled])
         assert found.rankings[name] == tuple(alone.order_)
 
 

@@ -34,7 +34,7 @@ from linkselect.evaluation.statistics import paired_differences, stability_of_be
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels
-from linkselect.selectors.foreign import with_number
+from linkselect.selectors.foreign import ranked_with
 from linkselect.selectors.method import describe
 
 __all__ = ["compare"]
@@ -159,7 +159,7 @@ def compare(
     codes = np.full(n_samples, -1) if y is None else encode_labels(y)[0]
     check_consistent_length(samples, codes)
     sized = {
-        name: with_number(reproducible(one, random_state), int(counts[-1]))
+        name: ranked_with(reproducible(one, random_state), int(counts[-1]))
         for name, one in selectors.items()
     }
     task = Task(samples, codes, pairs, ids, counts, prepare, classifier)

@@ -13,7 +13,7 @@ from linkselect.selectors.ranking import Ranking, best_first, count_features
 from linkselect.selectors.selector import RankingSelector, Track
 from linkselect.selectors.wrapper import Wrapper, arguments_of
 
-__all__ = ["Ranked", "with_number"]
+__all__ = ["Ranked", "ranked_with"]
 
 
 class Ranked(Wrapper):
@@ -79,7 +79,7 @@ class Ranked(Wrapper):
         return Ranking(scores, order, n_selected, {"estimator_": inner})
 
 
-def with_number(selector: Any, n_features: int) -> Any:
+def ranked_with(selector: Any, n_features: int) -> Any:
     """Copy a selector so that it keeps that many features; one of another library is ranked."""
     if hasattr(selector, "sees"):
         return clone(selector).set_params(n_features_to_select=n_features)
