@@ -37,34 +37,45 @@ class Edges:
         The two ends of each edge.
     weights : ndarray of float
         The weight of each edge.
+    counts : ndarray of float, optional
+        How many edges of a larger graph each edge stands for, if they were sampled. Default: 1.
     """
 
     n_samples: int
     left: IntArray
     right: IntArray
     weights: FloatArray
+    counts: FloatArray | None = None
+
+    @property
+    def totals(self) -> FloatArray:
+        """The weight of all edges that each edge stands for."""
+        return self.weights if self.counts is None else self.weights * self.counts
 
     @property
     def degrees(self) -> FloatArray:
         """The sum of weights at each node."""
         ends = np.concatenate([self.left, self.right])
-        weights = np.concatenate([self.weights, self.weights])
-        return sum_by(ends, weights, self.n_samples)
+        totals = self.totals
+        return sum_by(ends, np.concatenate([totals, totals]), self.n_samples)
 
     def keep(self, chosen: Any) -> Edges:
         """Return the chosen edges only."""
-        return Edges(self.n_samples, self.left[chosen], self.right[chosen], self.weights[chosen])
+        counts = None if self.counts is None else self.counts[chosen]
+        left, right = self.left[chosen], self.right[chosen]
+        return Edges(self.n_samples, left, right, self.weights[chosen], counts)
 
     def reweigh(self, weights: FloatArray | float) -> Edges:
         """Return the same edges with other weights."""
         filled = np.broadcast_to(np.asarray(weights, dtype=np.float64), self.left.shape)
-        return Edges(self.n_samples, self.left, self.right, filled)
+        return Edges(self.n_samples, self.left, self.right, filled, self.counts)
 
     def to_csr(self) -> csr_array:
         """Return the symmetric weight matrix."""
         rows = np.concatenate([self.left, self.right])
         columns = np.concatenate([self.right, self.left])
-        data = np.concatenate([self.weights, self.weights])
+        totals = self.totals
+        data = np.concatenate([totals, totals])
         return csr_array((data, (rows, columns)), shape=(self.n_samples, self.n_samples))
 
 

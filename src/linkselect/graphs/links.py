@@ -102,7 +102,7 @@ def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
         near.n_samples,
         np.concatenate([free.left, links[:, 0]]),
         np.concatenate([free.right, links[:, 1]]),
-        np.concatenate([free.weights, np.ones(len(links))]),
+        np.concatenate([free.totals, np.ones(len(links))]),
     )
 
 

@@ -21,7 +21,15 @@ from linkselect.graphs.kinds import Edges
 from linkselect.graphs.products import Products
 from linkselect.messages import GuidedValueError
 
-__all__ = ["Bounds", "ball_edges", "even_parts", "join_edges", "nearest", "nearest_edges"]
+__all__ = [
+    "Bounds",
+    "ball_edges",
+    "check_n_neighbors",
+    "even_parts",
+    "join_edges",
+    "nearest",
+    "nearest_edges",
+]
 
 Found = tuple[IntArray, IntArray, FloatArray]
 
@@ -48,7 +56,12 @@ def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edg
     Edges
         Each edge once; its weight is the squared distance.
     """
-    n_samples = X.shape[0]
+    check_n_neighbors(n_neighbors, X.shape[0])
+    return join_edges(X.shape[0], *nearest(X, n_neighbors, n_jobs=n_jobs))
+
+
+def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
+    """Refuse more neighbours than there are other samples."""
     if n_neighbors >= n_samples:
         raise GuidedValueError(
             f"n_neighbors={n_neighbors}, but X has {n_samples} samples, so a sample has only "
@@ -56,7 +69,6 @@ def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edg
             f"Choose n_neighbors from 1 to {n_samples - 1}.",
             "n_neighbors",
         )
-    return join_edges(n_samples, *nearest(X, n_neighbors, n_jobs=n_jobs))
 
 
 def join_edges(n_samples: int, left: IntArray, right: IntArray, distances: FloatArray) -> Edges:
