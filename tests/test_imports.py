@@ -24,10 +24,14 @@ FLOW = [
     "resampling",
     "devices",
     "blocks",
+    "stored",
+    "moments",
+    "survey",
     "solvers",
     "compiled",
     "graphs",
     "device_forms",
+    "stored_forms",
     "forms",
     "columns",
     "callbacks",
@@ -125,5 +129,6 @@ def modules_after(statement):
 
 def test_importing_the_library_loads_no_more_than_scikit_learn_does():
     optional = {"pandas", "polars", "numba", "matplotlib", "rich", "cyclopts", "pyarrow"}
+    optional |= {"dask", "distributed", "zarr"}
     own = modules_after("import linkselect") - modules_after("import sklearn.feature_selection")
     assert own & optional == set()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from linkselect.evaluation import compare as compare
     from linkselect.pairs import Pairs as Pairs
     from linkselect.selectors import *  # noqa: F403
+    from linkselect.stored import open_stored as open_stored
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ _HOMES = {
     "TraceRatio": "selectors",
     "VarianceScore": "selectors",
     "compare": "evaluation",
+    "open_stored": "stored",
 }
 
 __all__ = list(_HOMES)

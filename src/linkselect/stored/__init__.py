@@ -1,0 +1,24 @@
+"""Samples outside memory: memory maps, Zarr arrays, Parquet files and dask arrays."""
+
+from linkselect.stored.kinds import SLAB_BYTES, WIDE_SAMPLES, Part, Stored
+from linkselect.stored.opening import MEMORY_MAP_LIMIT, find_stored, open_stored
+from linkselect.stored.running import (
+    TakenRows,
+    map_parts,
+    reduce_parts,
+    reporting,
+)
+
+__all__ = [
+    "MEMORY_MAP_LIMIT",
+    "SLAB_BYTES",
+    "WIDE_SAMPLES",
+    "Part",
+    "Stored",
+    "TakenRows",
+    "find_stored",
+    "map_parts",
+    "open_stored",
+    "reduce_parts",
+    "reporting",
+]

@@ -1,0 +1,220 @@
+"""Dask clients: which one is active, and how work on parts becomes their tasks.
+
+No values are sent to workers beforehand (`client.scatter`): when a worker dies, what was sent is
+lost for good, while the result of a task is computed again.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from linkselect.blocks import one_blas_thread
+from linkselect.messages import GuidedError, many
+from linkselect.stored.merging import FAN_IN, merge_group
+
+if TYPE_CHECKING:
+    from linkselect.stored.kinds import Stored
+
+__all__ = ["WORKERS_GONE", "Job", "active_client", "run_job"]
+
+# Seconds without any worker until we give up: a cluster may be starting again.
+WORKERS_GONE = 60.0
+POLL_SECONDS = 0.5
+
+
+def _as_it_is(result: Any) -> Any:
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A function for some parts of stored samples, and how its results are merged.
+
+    Attributes
+    ----------
+    samples : Stored
+        The samples.
+    numbers : list of int
+        The numbers of the parts.
+    function, merge, finish : callable
+        What is done to a part, to a list of results, and to the last one.
+    inputs : list of tuple
+        What the function gets besides the part, one tuple for each number.
+    what : str
+        The name of the tasks.
+    shared : Job or None
+        Its result is what every call of the function gets last.
+    """
+
+    samples: Stored
+    numbers: list[int]
+    function: Callable[..., Any]
+    merge: Callable[[list[Any]], Any]
+    inputs: list[Any]
+    what: str
+    finish: Callable[[Any], Any] = _as_it_is
+    shared: Job | None = None
+
+
+def active_client() -> Any | None:
+    """Return the Dask client that is active, if there is one that can be waited for here.
+
+    Inside a task there is none: a task that waits for other tasks holds up its worker.
+    """
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        distributed.get_worker()
+    except ValueError:
+        pass
+    else:
+        return None
+    try:
+        client = distributed.Client.current()
+    except ValueError:
+        return None
+    return client if client.status == "running" and not client.asynchronous else None
+
+
+def run_job(client: Any, job: Job, report: Callable[[int, int, str], None] | None) -> Any:
+    """Let the workers of a client do a job, and wait for it."""
+    leaves, top = task_tree(job)
+    *open_leaves, last = client.compute([*leaves, top])
+    total = len(open_leaves)
+    if report is not None:
+        report(0, total, job.what)
+    seen = time.monotonic()
+    try:
+        while not ended(last):
+            open_leaves = release_ended(open_leaves)
+            if report is not None:
+                report(total - len(open_leaves), total, job.what)
+            seen = time.monotonic() if client.nthreads() else seen
+            if time.monotonic() - seen > WORKERS_GONE:
+                raise no_workers(client)
+        if report is not None and last.status == "finished":
+            report(total, total, job.what)
+        return result_of(last, client, job)
+    finally:
+        client.cancel([last, *open_leaves])
+
+
+def ended(future: Any) -> bool:
+    """Wait a little for a task, and say whether it has ended."""
+    from distributed import wait
+
+    try:
+        wait(future, timeout=POLL_SECONDS)
+    except TimeoutError:
+        return False
+    return True
+
+
+def release_ended(futures: list[Any]) -> list[Any]:
+    """Return the tasks that still run; results of the others may leave memory once merged."""
+    still_open = []
+    for future in futures:
+        if future.done():
+            future.release()
+        else:
+            still_open.append(future)
+    return still_open
+
+
+def result_of(future: Any, client: Any, job: Job) -> Any:
+    """Return the result of a task that has ended, or its error in words that help."""
+    from distributed import CancelledError, KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise workers_killed(client, job) from error
+    except CancelledError as error:
+        raise GuidedError(
+            "The Dask scheduler went away, or somebody cancelled the tasks of this fit.",
+            "Start the cluster again, connect a new client, and fit again.",
+        ) from error
+
+
+def task_tree(job: Job) -> tuple[list[Any], Any]:
+    """Return the tasks of a job: one for every part, and the one that merges the last results."""
+    from dask import delayed
+
+    token = uuid.uuid4().hex
+    name = f"linkselect-{job.what.replace(' ', '-')}"
+    shared = () if job.shared is None else (task_tree(job.shared)[1],)
+    # One task for what all tasks need, so that each of them stays small.
+    common = delayed(
+        Common(job.samples.without_blocks(), job.function, job.merge),
+        name=f"{name}-common-{token}",
+        traverse=False,
+    )
+    parts = job.samples.parts
+    leaf, merging = delayed(run_part, pure=False), delayed(run_merge, pure=False)
+    leaves = []
+    for place, number in enumerate(job.numbers):
+        blocks = job.samples.source.blocks(parts[number].rows, parts[number].columns)
+        key = (f"{name}-{token}", place)
+        inputs = delayed(job.inputs[place], name=f"{name}-input-{token}-{place}", traverse=False)
+        leaves.append(leaf(common, number, inputs, shared, blocks, dask_key_name=key))
+    level, results = 0, leaves
+    while len(results) > 1:
+        level += 1
+        results = [
+            merging(
+                common,
+                results[start : start + FAN_IN],
+                dask_key_name=(f"{name}-merge-{token}", level, start),
+            )
+            for start in range(0, len(results), FAN_IN)
+        ]
+    finish = delayed(job.finish, pure=False, name=f"{name}-finish-{token}")
+    return leaves, finish(results[0], dask_key_name=f"{name}-result-{token}")
+
+
+@dataclass(frozen=True, eq=False)
+class Common:
+    """What all tasks of a job need."""
+
+    samples: Stored
+    function: Callable[..., Any]
+    merge: Callable[[list[Any]], Any]
+
+
+def run_part(common: Common, number: int, inputs: Any, shared: Any, blocks: Any) -> Any:
+    """Do one part, in a worker."""
+    samples = common.samples if blocks is None else common.samples.with_blocks(number, blocks)
+    with one_blas_thread():
+        return common.function(samples.parts[number], *inputs, *shared)
+
+
+def run_merge(common: Common, results: list[Any]) -> Any:
+    """Merge some results, in a worker."""
+    return merge_group(common.merge, results)
+
+
+def no_workers(client: Any) -> GuidedError:
+    """Return the error for a cluster without workers."""
+    return GuidedError(
+        f"No Dask worker has been there for {WORKERS_GONE:.0f} s "
+        f"(scheduler {client.scheduler.address}). Nothing was fitted.",
+        "Start workers and fit again, or close the client to use the threads of this process.",
+    )
+
+
+def workers_killed(client: Any, job: Job) -> GuidedError:
+    """Return the error for a part that ended every worker that tried it."""
+    part_bytes = job.samples.part_bytes()
+    return GuidedError(
+        f"Dask workers died again and again at a part of {job.samples.label}. Most often their "
+        f"memory is too small: a part takes {part_bytes / 2**20:,.0f} MiB, and working on it "
+        f"several times that. {many(len(job.samples.parts), 'part')} were to be read; nothing "
+        "was fitted.",
+        "Give every worker more memory or fewer threads, or store the samples in smaller chunks.",
+    )

@@ -1,0 +1,216 @@
+"""Memory maps and .npy files, read by file reads.
+
+Pages of a map count as resident as long as the system likes; what is read into an array does not.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.arrays import IntArray
+from linkselect.blocks import slices
+from linkselect.messages import GuidedTypeError, GuidedValueError
+from linkselect.stored.kinds import Columns, Source, numeric_type
+from linkselect.stored.states import FileState, two_dimensional
+
+__all__ = ["MapSource", "NpySource", "open_npy", "source_of_map"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the values lie in a file: lines, each of them in one piece.
+
+    Attributes
+    ----------
+    start : int
+        The place of the first value, in bytes.
+    stride : int
+        From one line to the next, in bytes.
+    dtype : dtype
+        As in the file.
+    lines_are_rows : bool
+        Whether a line is a sample (C order) or a column (Fortran order).
+    """
+
+    start: int
+    stride: int
+    dtype: np.dtype[Any]
+    lines_are_rows: bool
+
+
+class NpySource(Source):
+    """Values at regular places of one file."""
+
+    def __init__(self, path: str, shape: tuple[int, int], layout: Layout, label: str) -> None:
+        self.label = label
+        self.shape = shape
+        self.dtype = numeric_type(layout.dtype, label)
+        self.layout = layout
+        self.state = FileState.of(path, label)
+
+    def check_unchanged(self, rows: slice) -> None:
+        self.state.check_unchanged()
+
+    def width_read(self, width: int) -> int:
+        # Whole samples are read, even for few columns: a call per sample costs more.
+        return self.shape[1] if self.layout.lines_are_rows else width
+
+    def read(
+        self, rows: slice, columns: Columns, height: int
+    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        with self.state.opened() as file:
+            for piece in slices(rows.stop - rows.start, height):
+                found = slice(rows.start + piece.start, rows.start + piece.stop)
+                yield found, self._matrix(file, found, columns)
+
+    def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
+        if not self.layout.lines_are_rows:
+            return super().pick(wanted, rows, columns, height)
+        within = columns if isinstance(columns, slice) else slice(0, self.shape[1])
+        with self.state.opened() as file:
+            values = self._lines(file, wanted, within)
+        self.state.check_unchanged()
+        return self._finished(values if isinstance(columns, slice) else values[:, columns])
+
+    def _matrix(self, file: BinaryIO, rows: slice, columns: Columns) -> NDArray[Any]:
+        """Read some rows and columns."""
+        if not self.layout.lines_are_rows:
+            lines = (
+                np.arange(columns.start, columns.stop) if isinstance(columns, slice) else columns
+            )
+            return self._finished(self._lines(file, lines, rows).T)
+        lines = np.arange(rows.start, rows.stop)
+        if isinstance(columns, slice):
+            return self._finished(self._lines(file, lines, columns))
+        return self._finished(self._lines(file, lines, slice(0, self.shape[1]))[:, columns])
+
+    def _lines(self, file: BinaryIO, lines: IntArray, within: slice) -> NDArray[Any]:
+        """Read a stretch of some lines: at once if there is nothing in between."""
+        layout = self.layout
+        length = within.stop - within.start
+        values = np.empty((len(lines), length), layout.dtype)
+        first = layout.start + within.start * layout.dtype.itemsize
+        is_one_stretch = layout.stride == length * layout.dtype.itemsize
+        if is_one_stretch and len(lines) and lines[-1] - lines[0] == len(lines) - 1:
+            self._fill(file, values, first + int(lines[0]) * layout.stride)
+            return values
+        for line, target in zip(lines.tolist(), values, strict=True):
+            self._fill(file, target, first + line * layout.stride)
+        return values
+
+    def _fill(self, file: BinaryIO, values: NDArray[Any], place: int) -> None:
+        """Read from a place of the file until the array is full."""
+        # Types such as bool have no buffer of their own that a file could write to.
+        target = memoryview(values.reshape(-1).view(np.uint8))
+        file.seek(place)
+        while len(target):
+            count = file.readinto(target)  # type: ignore[attr-defined]
+            if not count:
+                self.state.check_unchanged()
+                raise too_short(self.label)
+            target = target[count:]
+
+    def _finished(self, values: NDArray[Any]) -> NDArray[Any]:
+        return np.ascontiguousarray(values, dtype=self.dtype)
+
+
+class MapSource(Source):
+    """A memory map whose values do not lie at regular places of a file that can be found."""
+
+    def __init__(self, values: np.memmap[Any, Any], label: str) -> None:
+        self.label = label
+        self.shape = two_dimensional(values.shape, label)
+        self.dtype = numeric_type(values.dtype, label)
+        self.values = values
+
+    def __reduce__(self) -> Any:
+        # Pickled, it would take all of its values along.
+        raise GuidedTypeError(
+            f"{self.label} is a view that no other process can open.",
+            "Pass the map itself, or the path of its file.",
+            "X",
+        )
+
+    def check_unchanged(self, rows: slice) -> None:
+        pass
+
+    def read(
+        self, rows: slice, columns: Columns, height: int
+    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        for piece in slices(rows.stop - rows.start, height):
+            found = slice(rows.start + piece.start, rows.start + piece.stop)
+            yield found, np.array(self.values[found, columns], dtype=self.dtype, order="C")
+
+
+def too_short(label: str) -> GuidedValueError:
+    """Return the error for a file that ends before its last value."""
+    return GuidedValueError(
+        f"{label} is damaged: it ends before its last value.", "Write it again.", "X"
+    )
+
+
+def open_npy(path: Path) -> Source:
+    """Open a .npy file."""
+    label = path.name
+    FileState.of(str(path), label)
+    try:
+        values = np.load(path, mmap_mode="r")
+    except (ValueError, EOFError, OSError) as error:
+        raise GuidedValueError(
+            f"{label} cannot be opened as a .npy file: {error}.", "Write it again.", "X"
+        ) from error
+    return source_of_map(values, label)
+
+
+def source_of_map(values: np.memmap[Any, Any], label: str | None = None) -> Source:
+    """Find out where the values of a memory map lie in its file."""
+    path = values.filename
+    if label is None:
+        label = f"the memory map {Path(path).name}" if path is not None else "the memory map"
+    shape = two_dimensional(values.shape, label)
+    layout = layout_of(values)
+    # Changes to a copy-on-write map are in no file.
+    if path is not None and layout is not None and values.mode != "c" and os.path.exists(path):
+        source = NpySource(os.fspath(path), shape, layout, label)
+        if holds(source, values):
+            return source
+    return MapSource(values, label)
+
+
+def layout_of(values: np.memmap[Any, Any]) -> Layout | None:
+    """Return the places of a map's values in its file, or None if they have no such order.
+
+    A view of a map says where the whole map starts: its own place is found by its address.
+    """
+    memory = getattr(values, "_mmap", None)
+    rows, columns = values.strides
+    if memory is None or values.dtype.itemsize not in (rows, columns):
+        return None
+    lines_are_rows = columns == values.dtype.itemsize
+    map_start = values.offset - values.offset % mmap.ALLOCATIONGRANULARITY
+    inside = values.ctypes.data - np.frombuffer(memory, np.uint8).ctypes.data
+    stride = rows if lines_are_rows else columns
+    return Layout(map_start + inside, stride, values.dtype, lines_are_rows)
+
+
+def holds(source: NpySource, values: np.memmap[Any, Any]) -> bool:
+    """Whether the file still is the one that was mapped: compare the first and the last sample."""
+    n_samples, n_features = source.shape
+    if not n_samples or not n_features:
+        return True
+    for row in {0, n_samples - 1}:
+        try:
+            ((_, read),) = source.read(slice(row, row + 1), slice(0, n_features), 1)
+        except GuidedValueError:
+            return False
+        if read.tobytes() != np.asarray(values[row], source.dtype).tobytes():
+            return False
+    return True

@@ -1,0 +1,162 @@
+"""Zarr arrays, read by lines of chunks."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.arrays import IntArray
+from linkselect.blocks import slices
+from linkselect.messages import GuidedTypeError, GuidedValueError, warn_user
+from linkselect.stored.kinds import Columns, Source, numeric_type
+from linkselect.stored.states import changed, missing, two_dimensional
+
+__all__ = ["ZarrSource", "is_zarr_folder", "open_zarr"]
+
+# Chunks are decoded whole. Up to this size a line of them is held, and handed on piece by piece.
+LINE_BYTES = 128 * 2**20
+# Beyond so many files, looking at each of them costs too much.
+MANY_FILES = 100_000
+
+
+class ZarrSource(Source):
+    """A Zarr array of two dimensions."""
+
+    def __init__(self, array: Any, label: str) -> None:
+        self.label = label
+        self.array = array
+        self.shape = two_dimensional(array.shape, label)
+        self.dtype = numeric_type(np.dtype(array.dtype), label)
+        self.chunks: tuple[int, int] = array.chunks
+        self.states = {name: state_of(path) for name, path in self._files(0, self.shape[0])}
+        self._warn_of_tall_chunks()
+
+    def row_edges(self) -> IntArray:
+        return edges(self.shape[0], self.chunks[0])
+
+    def column_edges(self) -> IntArray:
+        return edges(self.shape[1], self.chunks[1])
+
+    def check_unchanged(self, rows: slice) -> None:
+        if not self.states:
+            return
+        for name, path in self._files(rows.start, rows.stop):
+            state = state_of(path)
+            if state != self.states[name]:
+                if state is None:
+                    raise missing(self.label, path)
+                raise changed(f"{self.label}, file {name},")
+
+    def read(
+        self, rows: slice, columns: Columns, height: int
+    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        for line in slices(rows.stop - rows.start, self._height_decoded(columns, height)):
+            start, stop = rows.start + line.start, rows.start + line.stop
+            values = self._decoded(slice(start, stop), columns)
+            for piece in slices(stop - start, height):
+                yield slice(start + piece.start, start + piece.stop), values[piece]
+
+    def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
+        found = []
+        edge = self.row_edges()
+        # One line of chunks at a time: all that are touched would be decoded at once.
+        for line in np.split(wanted, np.searchsorted(wanted, edge[1:-1])):
+            if len(line):
+                found.append(self._decoded(line, columns))
+        self.check_unchanged(rows)
+        return np.concatenate(found)
+
+    def _decoded(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
+        try:
+            values = self.array.get_orthogonal_selection((rows, columns))
+        except Exception as error:
+            first, last = (rows.start, rows.stop) if isinstance(rows, slice) else rows[[0, -1]]
+            self.check_unchanged(slice(int(first), int(last)))
+            raise GuidedValueError(
+                f"{self.label} cannot be read in rows {first:,} to {last:,}: {error}",
+                "A chunk is damaged. Write it again.",
+                "X",
+            ) from error
+        return np.ascontiguousarray(values, dtype=self.dtype)
+
+    def _height_decoded(self, columns: Columns, height: int) -> int:
+        """Return how many rows are decoded at once: whole chunks if they are not too large."""
+        width = columns.stop - columns.start if isinstance(columns, slice) else len(columns)
+        chunk = self.chunks[0]
+        line_bytes = chunk * width * self.dtype.itemsize
+        if line_bytes > LINE_BYTES:
+            return height
+        return chunk * max(height // chunk, 1)
+
+    def _files(self, first: int, last: int) -> Iterator[tuple[str, str]]:
+        """Yield the files that hold some rows, if there are not too many."""
+        root = getattr(self.array.store, "root", None)
+        stored = self.array.shards or self.chunks
+        grid = [-(-length // size) for length, size in zip(self.shape, stored, strict=True)]
+        if not isinstance(root, Path) or grid[0] * grid[1] > MANY_FILES:
+            return
+        lines = range(first // stored[0], -(-last // stored[0]))
+        folder = root / self.array.path if self.array.path else root
+        for place in itertools.product(lines, range(grid[1])):
+            name = self.array.metadata.encode_chunk_key(place)
+            yield name, os.path.join(folder, name)
+
+    def _warn_of_tall_chunks(self) -> None:
+        line_bytes = self.chunks[0] * self.shape[1] * self.dtype.itemsize
+        is_wide = self.shape[0] < self.shape[1]
+        if line_bytes > 4 * LINE_BYTES and not is_wide:
+            warn_user(
+                f"The chunks of {self.label} are tall: {self.chunks[0]:,} rows of all columns "
+                f"take {line_bytes / 2**30:.1f} GiB, so that each chunk is decoded many times.",
+                way_out="Store it with chunks of fewer rows and more columns.",
+            )
+
+
+def edges(total: int, size: int) -> IntArray:
+    """Return where pieces of `size` begin, and the end."""
+    return np.append(np.arange(0, total, size), total)
+
+
+def state_of(path: str) -> tuple[int, int] | None:
+    """Return the size of a file and the time of its last change; None if there is no file.
+
+    Zarr leaves out chunks whose values all are the fill value.
+    """
+    try:
+        state = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return state.st_size, state.st_mtime_ns
+
+
+def is_zarr_folder(path: Path) -> bool:
+    """Whether a folder holds a Zarr array or group."""
+    return any((path / name).is_file() for name in ("zarr.json", ".zarray", ".zgroup"))
+
+
+def open_zarr(path: Path) -> Source:
+    """Open a Zarr array by its path."""
+    import zarr
+
+    if not path.exists():
+        raise missing(path.name, str(path))
+    try:
+        node = zarr.open(str(path), mode="r")
+    except Exception as error:
+        raise GuidedValueError(
+            f"{path.name} cannot be opened as a Zarr array: {error}", parameter="X"
+        ) from error
+    if isinstance(node, zarr.Group):
+        names = ", ".join(sorted(name for name, _ in node.arrays())) or "none"
+        raise GuidedTypeError(
+            f"{path.name} is a group of Zarr arrays ({names}).",
+            f"Pass one of them, such as open_stored('{path.name}/NAME').",
+            "X",
+        )
+    return ZarrSource(node, path.name)
