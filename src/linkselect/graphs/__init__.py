@@ -13,13 +13,23 @@ from linkselect.graphs.links import (
     reward_graph,
 )
 from linkselect.graphs.neighbors import ball_edges, nearest, nearest_edges
+from linkselect.graphs.proposed import proposed_edges
 from linkselect.graphs.reconstruction import reconstruction_weights
+from linkselect.graphs.sampled import (
+    Queries,
+    SampledEdges,
+    draw_queries,
+    sampled_edges,
+    standard_errors,
+)
 
 __all__ = [
     "Edges",
     "Graph",
     "Groups",
     "Kernel",
+    "Queries",
+    "SampledEdges",
     "affinity_graph",
     "auto_sigma",
     "ball_edges",
@@ -28,13 +38,17 @@ __all__ = [
     "compensated_graph",
     "constrained_graph",
     "degrees",
+    "draw_queries",
     "gaussian_edges",
     "kernel_graph",
     "lsdf_graph",
     "must_graph",
     "nearest",
     "nearest_edges",
+    "proposed_edges",
     "reconstruction_weights",
     "resolve_sigma",
     "reward_graph",
+    "sampled_edges",
+    "standard_errors",
 ]

@@ -15,28 +15,33 @@ from scipy.sparse import issparse
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import map_threads
 from linkselect.devices import device_of
-from linkselect.graphs import device_distances
+from linkselect.graphs import device_distances, stored_neighbors
+from linkselect.graphs.candidates import (
+    MANY_CANDIDATES,
+    Found,
+    first_reach,
+    keep_nearest,
+    place_in_run,
+    possible,
+)
 from linkselect.graphs.distances import pair_distances, products, row_tiles
 from linkselect.graphs.kinds import Edges
 from linkselect.graphs.products import Products
 from linkselect.messages import GuidedValueError
+from linkselect.survey import Surveyed
 
 __all__ = [
     "Bounds",
     "ball_edges",
     "check_n_neighbors",
+    "closest",
     "even_parts",
     "join_edges",
     "nearest",
     "nearest_edges",
 ]
 
-Found = tuple[IntArray, IntArray, FloatArray]
-
-# A tile that leaves more candidates per row than this is done again in float64.
-MANY_CANDIDATES = 64
 MUTUAL_TILE_SIZE = 1 << 21
-GROUPS_PER_NEIGHBOR = 16
 
 
 def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edges:
@@ -114,12 +119,14 @@ def nearest(
     """
     if (here := device_of(X)) is not None:
         return device_distances.nearest(here, X, n_neighbors, queries, pool, rows)
+    if isinstance(X, Surveyed):
+        return stored_neighbors.nearest(X, n_neighbors, queries, n_jobs)
     X = X.tocsr() if issparse(X) else X
     rough = products(X, n_jobs=n_jobs) if rows is None else rows
     if queries is None and pool is None:
         candidates = _mutual_candidates(rough, n_neighbors, n_jobs)
         if candidates is not None:
-            return _closest(X, *candidates, n_neighbors, n_jobs)
+            return closest(X, *candidates, n_neighbors, n_jobs)
     everything = np.arange(X.shape[0])
     queries = everything if queries is None else queries
     pool = everything if pool is None else np.sort(pool)
@@ -128,7 +135,7 @@ def nearest(
 
     def search(rows: Products, part: slice, most: float) -> Found | None:
         candidates = _candidates(rows, queries[part], pool, n_neighbors, most)
-        return None if candidates is None else _closest(X, *candidates, n_neighbors, n_jobs=1)
+        return None if candidates is None else closest(X, *candidates, n_neighbors, n_jobs=1)
 
     tiles = row_tiles(len(queries), len(pool))
     found = map_threads(lambda part: search(rough, part, MANY_CANDIDATES), tiles, n_jobs)
@@ -160,15 +167,9 @@ class Bounds:
     def start(self, part: slice, tile: NDArray[Any]) -> None:
         """Give some samples a first reach, from a tile of their bounds among themselves.
 
-        The smallest entries of groups of columns are found much faster than those of a row, and
-        the n-th of them is hardly larger. `add` drops it again: n entries of the row are as small.
+        `add` drops it again: n entries of the row are as small.
         """
-        n_rows, n_columns = tile.shape
-        n_groups = min(n_columns, GROUPS_PER_NEIGHBOR * self.smallest.shape[1])
-        size = n_columns // n_groups
-        grouped = tile[:, : size * n_groups].reshape(n_rows, size, n_groups).min(axis=1)
-        last = self.smallest.shape[1] - 1
-        self.smallest[part, -1] = np.partition(grouped, last, axis=1)[:, last]
+        self.smallest[part, -1] = first_reach(tile, self.smallest.shape[1])
 
     def add(self, samples: IntArray, bounds: FloatArray) -> None:
         """Choose again, with some more bounds; `samples` is sorted."""
@@ -176,7 +177,7 @@ class Bounds:
         width = self.smallest.shape[1]
         rivals = np.full((len(chosen), width + counts.max(initial=0)), np.inf)
         rivals[:, :width] = self.smallest[chosen]
-        rivals[np.repeat(np.arange(len(chosen)), counts), width + _place_in_run(samples)] = bounds
+        rivals[np.repeat(np.arange(len(chosen)), counts), width + place_in_run(samples)] = bounds
         rivals.sort(axis=1)
         self.smallest[chosen] = rivals[:, :width]
 
@@ -257,28 +258,18 @@ def _candidates(
     """
     reference = rows if len(pool) == len(rows.norms) else rows.take(pool)
     tile = rows.distances(queries, reference)
-    errors = reference.errors.astype(tile.dtype)
-    if len(pool) <= n_neighbors:
-        possible = np.ones(tile.shape, dtype=bool)
-    else:
-        tile += errors
-        place = np.minimum(np.searchsorted(pool, queries), len(pool) - 1)
-        itself = np.flatnonzero(pool[place] == queries)
-        tile[itself, place[itself]] = np.inf
-        # The tile now holds upper bounds, so the n-th smallest of a row bounds its n-th nearest.
-        # Whatever is farther by its lower bound is out.
-        reach = np.partition(tile, n_neighbors - 1, axis=1)[:, n_neighbors - 1]
-        reach = reach + 2 * rows.errors[queries]
-        tile -= 2 * errors
-        possible = tile <= reach[:, None].astype(tile.dtype)
-        if np.count_nonzero(possible) > most * n_neighbors * len(queries):
-            return None
-    row, column = np.divmod(np.flatnonzero(possible), len(pool))
+    place = np.minimum(np.searchsorted(pool, queries), len(pool) - 1)
+    itself = np.flatnonzero(pool[place] == queries)
+    tile[itself, place[itself]] = np.inf
+    open_pairs = possible(tile, rows.errors[queries], reference.errors, n_neighbors)
+    if np.count_nonzero(open_pairs) > most * n_neighbors * len(queries):
+        return None
+    row, column = np.divmod(np.flatnonzero(open_pairs), len(pool))
     left, right = queries[row], pool[column]
     return left[left != right], right[left != right]
 
 
-def _closest(
+def closest(
     X: Matrix, left: IntArray, right: IntArray, n_neighbors: int, n_jobs: int | None
 ) -> Found:
     """Keep the nearest of each query's candidates; `left` comes in runs of one query."""
@@ -287,21 +278,13 @@ def _closest(
     number, place = np.unique(number, return_inverse=True)
     distances = pair_distances(X, number // X.shape[0], number % X.shape[0], n_jobs)[place]
     query = np.cumsum(np.diff(left, prepend=left[:1]) != 0)
-    by_query = np.lexsort((right, distances, query))
-    kept = by_query[_place_in_run(query[by_query]) < n_neighbors]
+    kept = keep_nearest(query, right, distances, n_neighbors)
     return left[kept], right[kept], distances[kept]
 
 
 def _joined(found: list[Found]) -> Found:
     left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
     return left, right, distances
-
-
-def _place_in_run(values: IntArray) -> IntArray:
-    """Count within each run of equal values: 0, 1, 2, ..."""
-    starts = np.flatnonzero(np.diff(values, prepend=-1))
-    lengths = np.diff(np.append(starts, len(values)))
-    return np.arange(len(values)) - np.repeat(starts, lengths)
 
 
 def ball_edges(X: Matrix, radius: float, n_jobs: int | None = None) -> Edges:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
-from linkselect.graphs import nearest_edges, resolve_sigma
-from linkselect.selectors.parameters import AT_LEAST_0, NEIGHBORS, SIGMA
+from linkselect.graphs import Edges, resolve_sigma
+from linkselect.selectors.neighbor_graph import GraphSelector
+from linkselect.selectors.parameters import AT_LEAST_0, SIGMA
 from linkselect.selectors.selector import PairSelector
 from linkselect.supervision import OnConflict, Supervision
 
 __all__ = ["CompensatedLaplacianScore"]
 
 
-class CompensatedLaplacianScore(PairSelector):
+class CompensatedLaplacianScore(GraphSelector, PairSelector):
     """Rank features by a Laplacian Score compensated by pairs and classes (CCLS).
 
     The score of a feature f is `2 Q(f; W) / (total + between - within)`; smaller is better. W
@@ -44,11 +46,25 @@ class CompensatedLaplacianScore(PairSelector):
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
+    max_queries : int, optional
+        Find the neighbours of that many samples only, drawn at random, and estimate the scores
+        from them. Those with a label or in a pair come first if they are at most half of that.
+        Default: all samples; 20,000, with a warning, if X is outside memory.
+    neighbors_transformer : transformer, optional
+        Proposes neighbours, of which the nearest are taken: any of scikit-learn's kind, such as
+        `KNeighborsTransformer` or pynndescent's. It should propose twice `n_neighbors`.
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
         that cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    standard_errors_ : ndarray of shape (n_features,)
+        The standard error of each score; only if samples were drawn.
 
     See Also
     --------
@@ -66,14 +82,13 @@ class CompensatedLaplacianScore(PairSelector):
 
     _undefined = "total plus between minus within scatter is not positive"
     needs = ("a pair or a label",)
-    _stays_on_device = True
     references = ("yang2016", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GraphSelector._parameter_constraints,
         **PairSelector._parameter_constraints,
         "gamma": [Interval(Real, 0, 1, closed="both")],
         "compensation": AT_LEAST_0,
-        "n_neighbors": NEIGHBORS,
         "sigma": SIGMA,
     }
 
@@ -85,6 +100,9 @@ class CompensatedLaplacianScore(PairSelector):
         compensation: float = 0.5,
         n_neighbors: int = 5,
         sigma: float | Literal["auto"] = 1.0,
+        max_queries: int | None = None,
+        neighbors_transformer: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         on_conflict: OnConflict = "raise",
         n_jobs: int | None = None,
     ) -> None:
@@ -93,12 +111,16 @@ class CompensatedLaplacianScore(PairSelector):
         self.compensation = compensation
         self.n_neighbors = n_neighbors
         self.sigma = sigma
+        self.max_queries = max_queries
+        self.neighbors_transformer = neighbors_transformer
+        self.random_state = random_state
         self.on_conflict = on_conflict
         self.n_jobs = n_jobs
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
-        near = nearest_edges(X, self.n_neighbors, self.n_jobs)
-        sigma = resolve_sigma(self.sigma, X, self.n_jobs)
+    def _width(self, X: Matrix) -> float:
+        return resolve_sigma(self.sigma, X, self.n_jobs)
+
+    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.compensated_laplacian(
             X, near, known, sigma, self.gamma, self.compensation, self.n_jobs
         )

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
-from linkselect.graphs import nearest_edges, resolve_sigma
-from linkselect.selectors.parameters import NEIGHBORS, SIGMA
+from linkselect.graphs import Edges, resolve_sigma
+from linkselect.messages import GuidedValueError, many
+from linkselect.selectors.neighbor_graph import GraphSelector
+from linkselect.selectors.parameters import SIGMA
 from linkselect.selectors.selector import PairSelector
+from linkselect.stored import Stored
 from linkselect.supervision import OnConflict, Supervision
 
 __all__ = ["ConstrainedLaplacianScore"]
 
+# Of stored data, from labels.
+MOST_LABELLED = 10_000
 
-class ConstrainedLaplacianScore(PairSelector):
+
+class ConstrainedLaplacianScore(GraphSelector, PairSelector):
     """Rank features by a Laplacian Score that takes pairs into account (CLS).
 
     The score divides how a feature varies between samples that should be alike by how it varies
@@ -40,11 +47,25 @@ class ConstrainedLaplacianScore(PairSelector):
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
+    max_queries : int, optional
+        Find the neighbours of that many samples only, drawn at random, and estimate the scores
+        from them. All with a label or in a pair are among them and may be half of them at most.
+        Default: all samples; 20,000, with a warning, if X is outside memory.
+    neighbors_transformer : transformer, optional
+        Proposes neighbours, of which the nearest are taken: any of scikit-learn's kind, such as
+        `KNeighborsTransformer` or pynndescent's. It should propose twice `n_neighbors`.
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
         that cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    standard_errors_ : ndarray of shape (n_features,)
+        The standard error of each score; only if samples were drawn.
 
     See Also
     --------
@@ -61,13 +82,13 @@ class ConstrainedLaplacianScore(PairSelector):
     array([2, 3, 0, 1])
     """
 
-    _stays_on_device = True
+    _asks_all_known = True
     references = ("benabdeslem2011", "benabdeslem2014", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GraphSelector._parameter_constraints,
         **PairSelector._parameter_constraints,
         "variant": [StrOptions({"2011", "2014"})],
-        "n_neighbors": NEIGHBORS,
         "sigma": SIGMA,
     }
 
@@ -78,6 +99,9 @@ class ConstrainedLaplacianScore(PairSelector):
         variant: Literal["2011", "2014"] = "2011",
         n_neighbors: int = 5,
         sigma: float | Literal["auto"] = 1.0,
+        max_queries: int | None = None,
+        neighbors_transformer: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         on_conflict: OnConflict = "raise",
         n_jobs: int | None = None,
     ) -> None:
@@ -85,10 +109,27 @@ class ConstrainedLaplacianScore(PairSelector):
         self.variant = variant
         self.n_neighbors = n_neighbors
         self.sigma = sigma
+        self.max_queries = max_queries
+        self.neighbors_transformer = neighbors_transformer
+        self.random_state = random_state
         self.on_conflict = on_conflict
         self.n_jobs = n_jobs
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
-        near = nearest_edges(X, self.n_neighbors, self.n_jobs)
-        sigma = resolve_sigma(self.sigma, X, self.n_jobs)
+    def _width(self, X: Matrix) -> float:
+        return resolve_sigma(self.sigma, X, self.n_jobs)
+
+    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.constrained_laplacian(X, near, known, sigma, self.variant, self.n_jobs)
+
+    def _check_search(self, X: Matrix, known: Supervision) -> None:
+        super()._check_search(X, known)
+        n_labelled = int(np.count_nonzero(~known.unlabelled))
+        if isinstance(X, Stored) and known.must is None and n_labelled > MOST_LABELLED:
+            raise GuidedValueError(
+                f"{many(n_labelled, 'sample')} have a label. Every two of one class are compared, "
+                f"which takes time by the square of their number, and X is outside memory: "
+                f"{MOST_LABELLED:,} are the most.",
+                "Keep the labels of fewer samples (-1 for the others), or use "
+                "CompensatedLaplacianScore or LSDF, which take any number.",
+                "y",
+            )

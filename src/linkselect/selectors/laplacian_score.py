@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
+from linkselect.graphs import Edges
 from linkselect.selectors.neighbor_graph import NeighborGraphSelector
 from linkselect.supervision import Supervision
 
@@ -36,8 +39,21 @@ class LaplacianScore(NeighborGraphSelector):
     radius : float, optional
         If given, samples are neighbours if they are at most this far apart, and
         `n_neighbors` is not used.
+    max_queries : int, optional
+        Find the neighbours of that many samples only, drawn at random, and estimate the scores
+        from them. Default: all samples; 20,000, with a warning, if X is outside memory.
+    neighbors_transformer : transformer, optional
+        Proposes neighbours, of which the nearest are taken: any of scikit-learn's kind, such as
+        `KNeighborsTransformer` or pynndescent's. It should propose twice `n_neighbors`.
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    standard_errors_ : ndarray of shape (n_features,)
+        The standard error of each score; only if samples were drawn.
 
     See Also
     --------
@@ -63,6 +79,9 @@ class LaplacianScore(NeighborGraphSelector):
         sigma: float | Literal["auto"] = "auto",
         weights: Literal["gaussian", "binary"] = "gaussian",
         radius: float | None = None,
+        max_queries: int | None = None,
+        neighbors_transformer: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -70,7 +89,10 @@ class LaplacianScore(NeighborGraphSelector):
         self.sigma = sigma
         self.weights = weights
         self.radius = radius
+        self.max_queries = max_queries
+        self.neighbors_transformer = neighbors_transformer
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
-        return scores.laplacian(X, self._graph(X), self.n_jobs)
+    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
+        return scores.laplacian(X, self._weighted(near, sigma), self.n_jobs)

@@ -6,45 +6,185 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from linkselect.arrays import Matrix
-from linkselect.graphs import Edges, ball_edges, gaussian_edges, nearest_edges, resolve_sigma
-from linkselect.messages import GuidedValueError
-from linkselect.selectors.parameters import NEIGHBORS, SIGMA
-from linkselect.selectors.selector import RankingSelector
+from linkselect.arrays import BoolArray, FloatArray, Matrix
+from linkselect.blocks import take_rows
+from linkselect.graphs import (
+    Edges,
+    Queries,
+    ball_edges,
+    draw_queries,
+    gaussian_edges,
+    nearest_edges,
+    proposed_edges,
+    resolve_sigma,
+    sampled_edges,
+    standard_errors,
+)
+from linkselect.graphs.neighbors import check_n_neighbors
+from linkselect.messages import GuidedValueError, many, warn_user
+from linkselect.selectors.parameters import AT_LEAST_1, NEIGHBORS, NEIGHBORS_TRANSFORMER, SIGMA
+from linkselect.selectors.ranking import Ranking
+from linkselect.selectors.selector import RankingSelector, Track
+from linkselect.stored import Stored
+from linkselect.supervision import Supervision, restrict
 
-__all__ = ["find_neighbors"]
+__all__ = ["GraphSelector", "NeighborGraphSelector", "find_neighbors"]
+
+# So many samples of stored data are drawn if nothing else is said.
+QUERIES_OF_STORED = 20_000
 
 
-class NeighborGraphSelector(RankingSelector):
-    """A selector over the graph of nearest neighbours."""
+class GraphSelector(RankingSelector):
+    """A selector over nearest neighbours: of all samples, of some, or of those proposed."""
 
     _stays_on_device = True
+    # Whether every sample with a label or in a pair must be asked for its neighbours.
+    _asks_all_known: ClassVar[bool] = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RankingSelector._parameter_constraints,
+        "n_neighbors": NEIGHBORS,
+        "max_queries": [None, *AT_LEAST_1],
+        "neighbors_transformer": NEIGHBORS_TRANSFORMER,
+        "random_state": ["random_state"],
+    }
+
+    n_neighbors: int
+    radius: float | None = None
+    max_queries: int | None
+    neighbors_transformer: Any
+    random_state: int | np.random.RandomState | None
+    n_jobs: int | None
+
+    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
+        """Score the features from edges between neighbours, weighted by squared distance."""
+        raise NotImplementedError(f"{type(self).__name__} has no _score_graph.")
+
+    def _width(self, X: Matrix) -> float:
+        """Return the width of the Gaussian; 0 for a method without one."""
+        return 0.0
+
+    def _needs_graph(self, known: Supervision) -> bool:
+        """Whether any edge between neighbours counts."""
+        return True
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        return self._estimate(X, known)[0]
+
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
+        scores, fitted = self._estimate(X, known)
+        return self._by_score(X, scores, constant, fitted)
+
+    def _estimate(self, X: Matrix, known: Supervision) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Score the features; if samples were drawn, say also how exact that is."""
+        self._check_search(X, known)
+        queries = self._queries(X, known) if self._needs_graph(known) else None
+        if queries is None:
+            near = self._all_neighbors(X, known)
+            return self._score_graph(X, near, known, self._width(X)), {}
+        found = sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
+        sigma = self._width(X)
+        labelled = np.flatnonzero(~known.unlabelled)
+        if len(labelled) == len(queries.always):
+            # No other sample has a say: what is left is a small problem in memory.
+            rows = np.union1d(found.rows, labelled)
+            X, known, found = take_rows(X, rows), restrict(known, rows), found.among(rows)
+
+        def score(near: Edges) -> FloatArray:
+            return self._score_graph(X, near, known, sigma)
+
+        return score(found.counted()), {"standard_errors_": standard_errors(score, found)}
+
+    def _all_neighbors(self, X: Matrix, known: Supervision) -> Edges:
+        if not self._needs_graph(known):
+            check_n_neighbors(self.n_neighbors, X.shape[0])
+            nobody = np.empty(0, dtype=np.intp)
+            return Edges(X.shape[0], nobody, nobody, np.empty(0))
+        if self.neighbors_transformer is not None:
+            proposals = clone(self.neighbors_transformer).fit_transform(X)
+            return proposed_edges(X, proposals, self.n_neighbors, self.n_jobs)
+        return find_neighbors(X, self.n_neighbors, self.radius, self.n_jobs)
+
+    def _queries(self, X: Matrix, known: Supervision) -> Queries | None:
+        """Draw the samples that are asked for their neighbours; None for all."""
+        n_samples, n_queries = X.shape[0], self.max_queries
+        if n_queries is None and isinstance(X, Stored) and n_samples > QUERIES_OF_STORED:
+            n_queries = QUERIES_OF_STORED
+            warn_user(
+                f"X has {many(n_samples, 'sample')} outside memory, so neighbours are searched for "
+                f"{n_queries:,} of them only; scores are estimates (see standard_errors_).",
+                way_out=f"Pass max_queries={n_queries} to choose that, or a larger number for "
+                "smaller errors.",
+                settings={"max_queries": str(n_queries)},
+            )
+        if n_queries is None or n_queries >= n_samples:
+            return None
+        n_known = int(np.count_nonzero(~known.unlabelled))
+        if self._asks_all_known and 2 * n_known > n_queries:
+            raise GuidedValueError(
+                f"max_queries={n_queries}, but {many(n_known, 'sample')} of {n_samples:,} have a "
+                f"label or are in a pair. {type(self).__name__} needs the neighbours of all these, "
+                "and as many others at least.",
+                f"Pass max_queries={2 * n_known} or more, or fewer labels.",
+                "max_queries",
+            )
+        # A seed, since NumPy's generators draw from a billion samples without listing them.
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return draw_queries(~known.unlabelled, n_queries, np.random.default_rng(seed))
+
+    def _check_search(self, X: Matrix, known: Supervision) -> None:
+        """Refuse ways of finding neighbours that exclude each other."""
+        given = [
+            name
+            for name in ("neighbors_transformer", "radius", "max_queries")
+            if getattr(self, name) is not None
+        ]
+        if len(given) > 1:
+            raise GuidedValueError(
+                f"{' and '.join(given)} are given, but each is another way to find neighbours.",
+                f"Pass only one of them, such as {given[0]}.",
+                given[1],
+            )
+        if isinstance(X, Stored) and given and given != ["max_queries"]:
+            raise GuidedValueError(
+                f"{given[0]} works on samples in memory only, and X is outside.",
+                f"Pass {given[0]}=None; max_queries says how many samples are asked for their "
+                "n_neighbors nearest.",
+                given[0],
+            )
+
+
+class NeighborGraphSelector(GraphSelector):
+    """A selector over the graph of nearest neighbours alone."""
+
     _undefined = (
         "they do not change between the samples that still have a neighbour; if sigma is narrow, "
         "the weights of the others have vanished, and a larger sigma helps"
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RankingSelector._parameter_constraints,
-        "n_neighbors": NEIGHBORS,
+        **GraphSelector._parameter_constraints,
         "sigma": SIGMA,
         "weights": [StrOptions({"gaussian", "binary"})],
         "radius": [None, Interval(Real, 0, None, closed="neither")],
     }
 
-    n_neighbors: int
     sigma: float | Literal["auto"]
     weights: Literal["gaussian", "binary"]
-    radius: float | None
-    n_jobs: int | None
 
-    def _graph(self, X: Matrix) -> Edges:
-        near = find_neighbors(X, self.n_neighbors, self.radius, self.n_jobs)
+    def _width(self, X: Matrix) -> float:
         if self.weights == "binary":
-            return near.reweigh(1.0)
-        return gaussian_edges(near, resolve_sigma(self.sigma, X, self.n_jobs))
+            return 0.0
+        return resolve_sigma(self.sigma, X, self.n_jobs)
+
+    def _weighted(self, near: Edges, sigma: float) -> Edges:
+        return near.reweigh(1.0) if self.weights == "binary" else gaussian_edges(near, sigma)
 
 
 def find_neighbors(X: Matrix, n_neighbors: int, radius: float | None, n_jobs: int | None) -> Edges:

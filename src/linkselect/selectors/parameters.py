@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-__all__ = ["AT_LEAST_0", "AT_LEAST_1", "NEIGHBORS", "NUMBER_OF_FEATURES", "SHARE", "SIGMA"]
+__all__ = [
+    "AT_LEAST_0",
+    "AT_LEAST_1",
+    "NEIGHBORS",
+    "NEIGHBORS_TRANSFORMER",
+    "NUMBER_OF_FEATURES",
+    "SHARE",
+    "SIGMA",
+]
 
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
 AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
 NEIGHBORS = AT_LEAST_1
+NEIGHBORS_TRANSFORMER = [None, HasMethods(["fit_transform"])]
 NUMBER_OF_FEATURES = [StrOptions({"auto"}), *AT_LEAST_1, Interval(Real, 0, 1, closed="right")]
 SHARE = [Interval(Real, 0, 1, closed="right")]
 SIGMA = [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from sklearn.utils._param_validation import Options
 
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
+from linkselect.graphs import Edges
 from linkselect.selectors.neighbor_graph import NeighborGraphSelector
 from linkselect.supervision import Supervision
 
@@ -44,8 +46,21 @@ class SpectralScore(NeighborGraphSelector):
     radius : float, optional
         If given, samples are neighbours if they are at most this far apart, and
         `n_neighbors` is not used.
+    max_queries : int, optional
+        Find the neighbours of that many samples only, drawn at random, and estimate the scores
+        from them. Default: all samples; 20,000, with a warning, if X is outside memory.
+    neighbors_transformer : transformer, optional
+        Proposes neighbours, of which the nearest are taken: any of scikit-learn's kind, such as
+        `KNeighborsTransformer` or pynndescent's. It should propose twice `n_neighbors`.
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    standard_errors_ : ndarray of shape (n_features,)
+        The standard error of each score; only if samples were drawn.
 
     See Also
     --------
@@ -76,6 +91,9 @@ class SpectralScore(NeighborGraphSelector):
         sigma: float | Literal["auto"] = "auto",
         weights: Literal["gaussian", "binary"] = "gaussian",
         radius: float | None = None,
+        max_queries: int | None = None,
+        neighbors_transformer: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -84,6 +102,9 @@ class SpectralScore(NeighborGraphSelector):
         self.sigma = sigma
         self.weights = weights
         self.radius = radius
+        self.max_queries = max_queries
+        self.neighbors_transformer = neighbors_transformer
+        self.random_state = random_state
         self.n_jobs = n_jobs
 
     @property
@@ -91,5 +112,5 @@ class SpectralScore(NeighborGraphSelector):
         """Whether a larger value of `scores_` is better; depends on the instance: in style 3."""
         return self.style == 3
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
-        return scores.spectral(X, self._graph(X), self.style, self.n_jobs)
+    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
+        return scores.spectral(X, self._weighted(near, sigma), self.style, self.n_jobs)

@@ -1,0 +1,197 @@
+"""The neighbours of some samples, as an estimate of the graph of all.
+
+An end of an edge finds it if the other end is among its nearest. An edge is in the graph if one
+of its ends finds it, and is seen here if such an end is asked. Some samples are always asked. Of
+the N others n are drawn, every set of n with the same chance. So an edge is seen
+
+- for sure, if an end that finds it is always asked,
+- with probability `n / N`, if one end finds it,
+- with probability `1 - (N - n) (N - n - 1) / (N (N - 1))`, if both ends find it: it is missed if
+  both are among the N - n that were not drawn.
+
+An edge that is seen stands for 1 / probability edges (Horvitz & Thompson, 1952). Over all draws any
+sum over edges, each with its count, is then on average the sum over the whole graph. Whether the
+other end finds an edge, too, takes the neighbours of that end: a second search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect.devices import to_numpy
+from linkselect.graphs.kinds import Edges
+from linkselect.graphs.neighbors import check_n_neighbors, nearest
+
+__all__ = ["Queries", "SampledEdges", "draw_queries", "sampled_edges", "standard_errors"]
+
+# Standard errors come from leaving out one of so many groups of the samples drawn.
+N_GROUPS = 10
+NOT_ASKED, ALWAYS_ASKED = -2, -1
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Name the samples whose neighbours are searched.
+
+    Attributes
+    ----------
+    always : ndarray of int
+        Rows that are asked whatever is drawn.
+    drawn : ndarray of int
+        Rows drawn from all others, in random order.
+    """
+
+    always: IntArray
+    drawn: IntArray
+
+
+def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Generator) -> Queries:
+    """Draw samples to be asked; the marked ones come first if they are at most half of them."""
+    always = np.flatnonzero(first)
+    if 2 * len(always) > max_queries:
+        always = always[:0]
+    others = np.setdiff1d(np.arange(len(first)), always, assume_unique=True)
+    return Queries(always, generator.choice(others, max_queries - len(always), replace=False))
+
+
+@dataclass(frozen=True)
+class SampledEdges:
+    """List the edges that some samples found, each once.
+
+    Attributes
+    ----------
+    edges : Edges
+        Weighted by the squared distance.
+    finds : ndarray of bool of shape (n_edges, 2)
+        Whether the left end has the right one among its nearest, and the other way round.
+    group : ndarray of int of shape (n_samples,)
+        The group of a sample that was drawn, from 0; -1 if it was always asked, -2 if not at all.
+    n_others : int
+        Of how many samples some were drawn.
+    """
+
+    edges: Edges
+    finds: BoolArray
+    group: IntArray
+    n_others: int
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups of samples drawn."""
+        return int(self.group.max()) + 1
+
+    @property
+    def n_drawn(self) -> int:
+        """The number of samples drawn."""
+        return int(np.count_nonzero(self.group >= 0))
+
+    @property
+    def rows(self) -> IntArray:
+        """The samples with an edge, in order."""
+        return np.union1d(self.edges.left, self.edges.right)
+
+    def among(self, rows: IntArray) -> SampledEdges:
+        """Number samples by their place among sorted rows, which have all ends and queries."""
+        left, right = (np.searchsorted(rows, end) for end in (self.edges.left, self.edges.right))
+        edges = replace(self.edges, n_samples=len(rows), left=left, right=right)
+        return replace(self, edges=edges, group=self.group[rows])
+
+    def counted(self, without: int | None = None) -> Edges:
+        """Say how many edges of the whole graph each edge stands for.
+
+        With `without`, as if the samples of that group had not been drawn.
+        """
+        group = self.group[np.column_stack([self.edges.left, self.edges.right])]
+        drawn = group >= 0 if without is None else (group >= 0) & (group != without)
+        certain = (self.finds & (group == ALWAYS_ASKED)).any(axis=1)
+        seen = certain | (self.finds & drawn).any(axis=1)
+        n_drawn = self.n_drawn - (0 if without is None else np.count_nonzero(self.group == without))
+        by_one, by_two = _chances(int(n_drawn), self.n_others)
+        chance = np.where(certain, 1.0, np.where(self.finds.all(axis=1), by_two, by_one))
+        return replace(self.edges, counts=1.0 / chance).keep(seen)
+
+
+def _chances(n_drawn: int, n_others: int) -> tuple[float, float]:
+    """Return how likely an edge is seen that one end finds, and one that both ends find."""
+    left_out = n_others - n_drawn
+    both_missed = left_out * (left_out - 1) / (n_others * max(n_others - 1, 1))
+    return n_drawn / n_others, 1.0 - both_missed
+
+
+def sampled_edges(
+    X: Matrix, n_neighbors: int, queries: Queries, n_jobs: int | None = None
+) -> SampledEdges:
+    """Search the neighbours of some samples among all, and who of these finds them in turn.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        Anything that `nearest` searches.
+    n_neighbors : int
+        How many nearest samples, itself left out; ties go to the lower row number.
+    queries : Queries
+        The samples whose neighbours are searched.
+    n_jobs : int, optional
+        The number of threads.
+    """
+    n_samples = X.shape[0]
+    check_n_neighbors(n_neighbors, n_samples)
+    group = np.full(n_samples, NOT_ASKED)
+    group[queries.always] = ALWAYS_ASKED
+    # They come in random order, so that every so-manieth is a random group.
+    group[queries.drawn] = np.arange(len(queries.drawn)) % N_GROUPS
+    asked = np.flatnonzero(group != NOT_ASKED)
+    left, right, distances = nearest(X, n_neighbors, queries=asked, n_jobs=n_jobs)
+    found_only = np.setdiff1d(right, asked)
+    back = nearest(X, n_neighbors, queries=found_only, n_jobs=n_jobs)
+
+    number, first = np.unique(_number(left, right, n_samples), return_index=True)
+    low, high = number // n_samples, number % n_samples
+    finds = np.zeros((len(number), 2), dtype=bool)
+    for finder, other in ((left, right), back[:2]):
+        mine = _number(finder, other, n_samples)
+        place = np.minimum(np.searchsorted(number, mine), len(number) - 1)
+        # What only a sample that was not asked finds is not seen.
+        seen = number[place] == mine
+        finds[place[seen], (finder > other)[seen].astype(np.intp)] = True
+    edges = Edges(n_samples, low, high, distances[first])
+    return SampledEdges(edges, finds, group, n_samples - len(queries.always))
+
+
+def _number(left: IntArray, right: IntArray, n_samples: int) -> IntArray:
+    """Number the edges, whichever end comes first."""
+    return np.minimum(left, right) * n_samples + np.maximum(left, right)
+
+
+def standard_errors(score: Callable[[Edges], Any], found: SampledEdges) -> FloatArray:
+    """Estimate how far scores from a draw are from those of the whole graph.
+
+    The jackknife: scores are computed again without each group of the samples drawn, and what
+    they vary says how much the draw matters. Since n of the N samples were drawn without
+    replacement, the variance has the factor `1 - n / N`, and there is no error if n is N.
+
+    Parameters
+    ----------
+    score : callable
+        Returns one number per feature from counted edges.
+    found : SampledEdges
+        What was found for the draw.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        NaN if fewer than two samples were drawn, or without a score.
+    """
+    n_groups = found.n_groups
+    if n_groups < 2:
+        return np.full_like(to_numpy(score(found.counted())), np.nan)
+    again = np.array([to_numpy(score(found.counted(without=group))) for group in range(n_groups)])
+    with np.errstate(invalid="ignore"):
+        apart = np.square(again - again.mean(axis=0)).sum(axis=0)
+    share_left_out = 1.0 - found.n_drawn / found.n_others
+    return np.sqrt(apart * (n_groups - 1) / n_groups * share_left_out)

@@ -1,0 +1,287 @@
+"""Sampled queries against the graph of all samples, and proposals against the exact search."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
+
+import linkselect as ls
+from linkselect import graphs
+from linkselect.forms import degree_form, laplacian_form
+from linkselect.graphs import Queries
+
+UNSUPERVISED = [ls.LaplacianScore(), ls.LaplacianScore(weights="binary"), ls.SpectralScore(style=1)]
+FROM_LABELS = [
+    ls.LSDF(),
+    ls.ConstrainedLaplacianScore(sigma=5.0),
+    ls.ConstrainedLaplacianScore(variant="2014", sigma=5.0),
+    ls.CompensatedLaplacianScore(sigma=5.0),
+]
+GRAPH_SELECTORS = [*UNSUPERVISED, *FROM_LABELS]
+every_graph_selector = pytest.mark.parametrize("selector", GRAPH_SELECTORS, ids=repr)
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).normal(size=(300, 6)) * [1, 2, 3, 1, 1, 5]
+
+
+@pytest.fixture
+def y():
+    return np.where(np.arange(300) < 30, np.arange(300) % 2, -1)
+
+
+def queries(always, drawn):
+    return Queries(np.array(always, dtype=np.intp), np.array(drawn, dtype=np.intp))
+
+
+def sums(X, near):
+    """Return what scores are made of: the form over edges, degrees, and their form."""
+    near = graphs.gaussian_edges(near, 1.5)
+    degrees = near.degrees
+    return np.concatenate(
+        [laplacian_form(X, near), degrees, degree_form(X, degrees, centred=False)]
+    )
+
+
+@pytest.mark.parametrize("always", [[], [2, 7]])
+@pytest.mark.parametrize("n_drawn", [1, 2, 5])
+def test_over_all_draws_the_sums_are_on_average_those_of_the_graph(always, n_drawn):
+    X = np.random.default_rng(1).normal(size=(9, 3))
+    others = np.setdiff1d(np.arange(9), always)
+    found = [
+        sums(X, graphs.sampled_edges(X, 2, queries(always, drawn)).counted())
+        for drawn in combinations(others, n_drawn)
+    ]
+    assert_allclose(np.mean(found, axis=0), sums(X, graphs.nearest_edges(X, 2)), rtol=1e-12)
+    assert np.std(found, axis=0).max() > 0
+
+
+def test_counts_by_hand():
+    # On a line 0 finds 1, 1 finds 0, 2 finds 1, 3 finds 2.
+    X = np.array([[0.0], [1.0], [3.0], [6.0]])
+
+    def counts(always, drawn):
+        near = graphs.sampled_edges(X, 1, queries(always, drawn)).counted()
+        return {
+            (int(i), int(j)): c for i, j, c in zip(near.left, near.right, near.counts, strict=True)
+        }
+
+    # 0-1 is missed if two of the other three are drawn: by two samples, one time in six.
+    assert counts([], [0, 2]) == pytest.approx({(0, 1): 6 / 5, (1, 2): 2.0})
+    # 1 does not find 2, so that 1-2 is seen if 2 is drawn, although 1 is always asked.
+    assert counts([1], [2]) == pytest.approx({(0, 1): 1.0, (1, 2): 3.0})
+    assert counts([2], [3]) == pytest.approx({(1, 2): 1.0, (2, 3): 3.0})
+    assert counts([0], [3, 1, 2]) == {(0, 1): 1.0, (1, 2): 1.0, (2, 3): 1.0}
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+def test_all_samples_drawn_are_the_exact_graph(X, store):
+    near = graphs.nearest_edges(store(X), 4)
+    found = graphs.sampled_edges(store(X), 4, queries([5, 6], np.r_[0:5, 7:300])).counted()
+    for name in ("left", "right", "weights"):
+        assert_array_equal(getattr(found, name), getattr(near, name))
+    assert_array_equal(found.counts, 1.0)
+
+
+def test_edges_that_only_others_find_are_not_seen(X):
+    whole = graphs.nearest(X, 3)
+    of_five = set(
+        zip(*(end[np.isin(whole[0], range(5))].tolist() for end in whole[:2]), strict=True)
+    )
+    seen = graphs.sampled_edges(X, 3, queries([], range(5))).edges
+    ends = set(zip(seen.left.tolist(), seen.right.tolist(), strict=True))
+    assert ends == {tuple(sorted(pair)) for pair in of_five}
+
+
+def test_counts_pass_through_every_graph_made_of_neighbours(X, y):
+    near = graphs.sampled_edges(X, 4, queries(range(30), range(100, 150))).counted()
+    known = ls.supervision.from_labels(y, 300)
+    for graph in [
+        graphs.gaussian_edges(near, 5.0),
+        near.reweigh(2.0),
+        near.keep(near.left < 200),
+        graphs.lsdf_graph(near, known, 1.0)[0],
+        graphs.constrained_graph(X, near, known, 5.0)[0],
+        graphs.reward_graph(X, near, known, 5.0)[0],
+        graphs.compensated_graph(near, known, 5.0, 0.5, 0.5)[0],
+    ]:
+        assert graph.counts.max() == 270 / 50
+        plain = graphs.Edges(graph.n_samples, graph.left, graph.right, graph.totals)
+        assert_array_equal(graph.degrees, plain.degrees)
+        assert_array_equal(graph.to_csr().toarray(), plain.to_csr().toarray())
+        for data in (X, sparse.csr_array(X)):
+            assert_array_equal(laplacian_form(data, graph), laplacian_form(data, plain))
+
+
+def test_labelled_samples_come_first_unless_they_are_most():
+    first = np.arange(40) < 6
+    found = graphs.draw_queries(first, 12, np.random.default_rng(0))
+    assert_array_equal(found.always, np.arange(6))
+    assert len(set(found.drawn)) == 6
+    assert not first[found.drawn].any()
+    found = graphs.draw_queries(first, 11, np.random.default_rng(0))
+    assert len(found.always) == 0
+    assert len(set(found.drawn)) == 11
+
+
+@every_graph_selector
+def test_as_many_queries_as_samples_change_nothing(selector, X, y):
+    exact = clone(selector).fit(X, y)
+    found = clone(selector).set_params(max_queries=300).fit(X, y)
+    assert_array_equal(found.scores_, exact.scores_)
+    assert not hasattr(found, "standard_errors_")
+
+
+@every_graph_selector
+def test_scores_are_near_the_exact_ones_for_any_kind_of_x(selector, X, y):
+    exact = clone(selector).fit(X, y).scores_
+    some = clone(selector).set_params(max_queries=240, random_state=3)
+    found = clone(some).fit(X, y)
+    assert not np.array_equal(found.scores_, exact)
+    assert (np.abs(found.scores_ - exact) < 6 * found.standard_errors_).all()
+    again = clone(some).fit(sparse.csr_array(X), y)
+    assert_allclose(again.scores_, found.scores_, rtol=1e-10)
+    assert_allclose(again.standard_errors_, found.standard_errors_, rtol=1e-6)
+    assert_array_equal(clone(some).fit(X, y).scores_, found.scores_)
+    assert not np.array_equal(some.set_params(random_state=4).fit(X, y).scores_, found.scores_)
+
+
+@every_graph_selector
+def test_standard_errors_say_how_scores_vary_between_draws(selector):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:500, [10, 11, 12, 19, 20, 21]], np.where(np.arange(500) < 20, y[:500], -1)
+    fits = [
+        clone(selector).set_params(max_queries=150, random_state=seed, n_jobs=1).fit(X, y)
+        for seed in range(25)
+    ]
+    spread = np.std([fit.scores_ for fit in fits], axis=0, ddof=1)
+    stated = np.mean([fit.standard_errors_ for fit in fits], axis=0)
+    assert 0.7 < np.median(stated / spread) < 1.4
+    # No bias beyond what the draws leave open.
+    exact = clone(selector).fit(X, y).scores_
+    mean = np.mean([fit.scores_ for fit in fits], axis=0)
+    assert (np.abs(mean - exact) < 5 * spread / np.sqrt(25) + 0.02 * np.abs(exact)).all()
+
+
+def test_from_pairs_and_when_most_samples_are_labelled(X):
+    pairs = ls.Pairs(must=[(0, 3), (5, 8)], cannot=[(0, 5), (3, 299)])
+    labels = np.arange(300) % 3
+    for selector in FROM_LABELS:
+        exact = clone(selector).fit(X, pairs=pairs).scores_
+        some = clone(selector).set_params(max_queries=250, random_state=0)
+        assert_allclose(some.fit(X, pairs=pairs).scores_, exact, rtol=0.2)
+        if isinstance(selector, ls.ConstrainedLaplacianScore):
+            with pytest.raises(ValueError, match=r"300 samples of 300 have a label.*600 or more"):
+                some.fit(X, labels)
+        else:
+            assert_allclose(
+                some.fit(X, labels).scores_, clone(selector).fit(X, labels).scores_, 0.2
+            )
+
+
+def test_without_unlabelled_samples_lsdf_searches_nothing(X, monkeypatch):
+    labels = np.arange(300) % 3
+    expected = ls.scores.lsdf(
+        X, graphs.nearest_edges(X, 5), ls.supervision.from_labels(labels, 300), 100.0
+    )
+    monkeypatch.setattr(graphs.neighbors, "nearest", None)
+    assert_array_equal(ls.LSDF().fit(X, labels).scores_, expected)
+    with pytest.raises(ValueError, match="n_neighbors=300"):
+        ls.LSDF(n_neighbors=300).fit(X, labels)
+
+
+def test_one_query_has_no_standard_error(X):
+    found = ls.LaplacianScore(max_queries=1, random_state=0).fit(X)
+    assert np.isfinite(found.scores_).all()
+    assert np.isnan(found.standard_errors_).all()
+
+
+# -- proposals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+@every_graph_selector
+def test_proposals_of_scikit_learn_give_the_exact_graph(selector, X, y, store):
+    proposing = KNeighborsTransformer(n_neighbors=10)
+    found = clone(selector).set_params(neighbors_transformer=proposing).fit(store(X), y)
+    assert_array_equal(found.scores_, clone(selector).fit(store(X), y).scores_)
+    assert not hasattr(proposing, "n_features_in_")
+    found.set_params(neighbors_transformer__n_neighbors=3)
+    assert proposing.n_neighbors == 3
+
+
+def test_proposals_are_decided_again():
+    # In float32 the rows are alike, and their proposals come in the order of the rows.
+    X = 1e8 + np.array([[0.0], [3.0], [1.0], [7.0]])
+    proposals = sparse.csr_array(np.ones((4, 4)))
+    found, exact = graphs.proposed_edges(X, proposals, 1), graphs.nearest_edges(X, 1)
+    for name in ("left", "right", "weights"):
+        assert_array_equal(getattr(found, name), getattr(exact, name))
+
+
+class Proposing(TransformerMixin, BaseEstimator):
+    """Propose what it was given."""
+
+    def __init__(self, proposals=None):
+        self.proposals = proposals
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return self.proposals
+
+
+def test_stored_zeros_and_repeated_proposals_count(X):
+    left, right = graphs.nearest(X, 8)[:2]
+    twice = np.r_[left, left], np.r_[right, right]
+    proposals = sparse.coo_array((np.zeros(len(twice[0])), twice), shape=(300, 300))
+    found = ls.LaplacianScore(neighbors_transformer=Proposing(proposals)).fit(X)
+    assert_array_equal(found.scores_, ls.LaplacianScore().fit(X).scores_)
+
+
+def test_too_few_proposals_are_announced(X):
+    few = KNeighborsTransformer(n_neighbors=4)
+    with pytest.warns(UserWarning, match=r"fewer than n_neighbors=5 other samples for 300 of 300"):
+        found = ls.LaplacianScore(neighbors_transformer=few).fit(X)
+    assert_array_equal(found.scores_, ls.LaplacianScore(n_neighbors=4).fit(X).scores_)
+    some = RadiusNeighborsTransformer(radius=4.0)
+    with pytest.warns(UserWarning, match=r"Let the transformer propose more"):
+        ls.LaplacianScore(neighbors_transformer=some).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("proposals", "message"),
+    [
+        (np.ones((300, 300)), "returned ndarray, not a SciPy sparse matrix of shape"),
+        (sparse.csr_array((300, 6)), r"shape \(300, 6\), not"),
+    ],
+)
+def test_what_is_no_proposal_is_refused(X, proposals, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        ls.LaplacianScore(neighbors_transformer=Proposing(proposals)).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_queries": 0}, "'max_queries' parameter"),
+        ({"max_queries": 2.5}, "'max_queries' parameter"),
+        ({"neighbors_transformer": "faiss"}, "'neighbors_transformer' parameter"),
+        ({"max_queries": 9, "radius": 1.0}, "radius and max_queries are given"),
+        (
+            {"max_queries": 9, "neighbors_transformer": KNeighborsTransformer()},
+            "neighbors_transformer and max_queries are given",
+        ),
+        ({"max_queries": 9, "n_neighbors": 300}, "n_neighbors=300"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(X, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        ls.LaplacianScore(**parameters).fit(X)
