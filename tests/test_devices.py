@@ -22,7 +22,7 @@ import linkselect as ls
 from estimators import SELECTORS, WRAPPERS
 from linkselect import devices, search
 from linkselect.devices import Device, add_by_index, device_of, k_smallest, set_by_index, to_numpy
-from linkselect.forms import laplacian_form, moments
+from linkselect.forms import laplacian_form
 from linkselect.graphs import (
     Groups,
     auto_sigma,
@@ -33,6 +33,7 @@ from linkselect.graphs import (
     nearest_edges,
 )
 from linkselect.graphs.distances import products
+from linkselect.moments import moments
 
 ON_DEVICE = [each for each in SELECTORS if get_tags(each).array_api_support]
 ON_CPU = [each for each in [*SELECTORS, *WRAPPERS] if not get_tags(each).array_api_support]

@@ -14,6 +14,7 @@ from fitting import STORAGE
 from linkselect import blocks, forms, graphs
 from linkselect.forms import laplacian_product
 from linkselect.graphs import Groups, cannot_graph, must_graph, nearest_edges
+from linkselect.moments import moments
 from linkselect.supervision import from_labels, from_pairs
 from problems import labels, partly_labelled, samples
 
@@ -124,10 +125,10 @@ def test_a_sample_far_away_costs_the_others_no_digits(store):
     X = np.column_stack([f, np.full(40, 0.1), np.concatenate([[0.0], f[1:]])])
     X[0, :2] = 1e12
     codes = np.array([0] + [1] * 39)
-    found = forms.moments(store(X), codes)
+    found = moments(store(X), codes)
     assert_allclose(found.scatter[1], 39 * X[1:].var(axis=0), rtol=1e-12, atol=1e-30)
     assert found.scatter[1, 1] == 0
-    weightless = forms.moments(store(X), np.zeros(40, dtype=int), (codes == 1).astype(float))
+    weightless = moments(store(X), np.zeros(40, dtype=int), (codes == 1).astype(float))
     assert_allclose(weightless.scatter[0], 39 * X[1:].var(axis=0), rtol=1e-12, atol=1e-30)
     assert_allclose(weightless.means_minus(0.0)[0], X[1:].mean(axis=0), rtol=1e-13)
 
@@ -144,7 +145,7 @@ def test_sparse_column_with_nearly_all_weight_stored():
 def test_sparse_classes_that_are_constant_have_no_scatter():
     X = np.zeros((100, 4))
     X[:50] = [0.1, 0.7, 1e8, 3.3]
-    found = forms.moments(sparse.csc_array(X), np.repeat([0, 1], 50))
+    found = moments(sparse.csc_array(X), np.repeat([0, 1], 50))
     assert_array_equal(found.scatter, 0)
 
 

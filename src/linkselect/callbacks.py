@@ -5,7 +5,7 @@ The one place that knows how versions of scikit-learn differ in this.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -13,7 +13,9 @@ import sklearn
 
 from linkselect.messages import GuidedTypeError
 
-__all__ = ["HAS_CALLBACKS", "CallbackSupportMixin", "with_callbacks"]
+__all__ = ["HAS_CALLBACKS", "CallbackSupportMixin", "tracked", "with_callbacks"]
+
+Step = TypeVar("Step")
 
 HAS_CALLBACKS = find_spec("sklearn.callback") is not None
 
@@ -45,7 +47,7 @@ if TYPE_CHECKING or not HAS_CALLBACKS:
                 )
             return self
 
-        def _init_callback_context(self, max_subtasks: int = 0) -> Any:
+        def _init_callback_context(self, max_subtasks: int | None = 0) -> Any:
             return _Unheard()
 
     def with_callbacks(method: Method) -> Method:
@@ -54,3 +56,13 @@ if TYPE_CHECKING or not HAS_CALLBACKS:
 
 else:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+
+def tracked(estimator: Any, task: Any, steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield the steps of a long loop and report each to the callbacks, which may end it."""
+    for step in steps:
+        part = task.subcontext(task_name="step")
+        part.call_on_fit_task_begin(estimator=estimator)
+        yield step
+        if part.call_on_fit_task_end(estimator=estimator):
+            return

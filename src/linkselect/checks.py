@@ -21,6 +21,7 @@ from linkselect.columns import FAINT, faint_columns
 from linkselect.devices import device_of
 from linkselect.messages import GuidedTypeError, GuidedValueError, many
 from linkselect.pairs import is_missing
+from linkselect.stored import Stored, find_stored
 
 __all__ = ["check_labels", "check_samples", "check_spread", "index_of", "too_large"]
 
@@ -32,6 +33,11 @@ TIMES = ("date", "time", "duration")
 
 # Sums of a thousand million squares of this are finite.
 LARGEST_ON_DEVICE = 1e149
+INSTEAD_OF_PARTS = (
+    "Fit a sample of the rows: linkselect.open_stored(X).take(rows) reads them into memory. Or use "
+    "a method that reads parts, such as ConstraintScore, FisherScore or LaplacianScore; the guide "
+    "to large data lists them."
+)
 TO_THE_CPU = "Convert it: X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy."
 
 
@@ -40,6 +46,8 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
 
     With scikit-learn's `array_api_dispatch` on, an array of another library stays as it is.
     """
+    if (stored := find_stored(X)) is not None:
+        return check_stored(estimator, stored)
     check_library(estimator, X)
     given = X
     try:
@@ -66,6 +74,29 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
+    return X
+
+
+def check_stored(estimator: BaseEstimator, X: Stored) -> Stored:
+    """Refuse stored samples if the estimator needs them in memory; they are not read yet."""
+    name = type(estimator).__name__
+    if not getattr(estimator, "_reads_parts", False):
+        raise GuidedTypeError(
+            f"{name} needs all samples in memory, but X is {X.label}, which is read part by part.",
+            getattr(estimator, "_instead_of_parts", INSTEAD_OF_PARTS),
+            "X",
+        )
+    if X.shape[0] < 2:
+        raise GuidedValueError(
+            f"Found array with {many(X.shape[0], 'sample')} (shape={X.shape}) while a minimum of 2 "
+            f"is required by {name}."
+        )
+    found: Any = estimator
+    found.n_features_in_ = X.shape[1]
+    if X.names is not None:
+        found.feature_names_in_ = np.asarray(X.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del found.feature_names_in_
     return X
 
 

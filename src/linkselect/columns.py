@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ from linkselect import devices
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.blocks import BLOCK_SIZE, slices
 from linkselect.devices import Device, device_of, to_numpy
+from linkselect.stored import Part
+from linkselect.stored.running import map_parts
+from linkselect.survey import Surveyed
 
 __all__ = ["FAINT", "constant_columns", "faint_columns", "with_equal_twins"]
 
@@ -24,6 +29,8 @@ TWIN_ROUNDING = 1e-9
 
 def constant_columns(X: Matrix) -> BoolArray:
     """Tell which features have one value only, by comparing the values themselves."""
+    if isinstance(X, Surveyed):
+        return X.low == X.high
     if (here := device_of(X)) is not None:
         parts = [
             here.xp.all(X[:, columns] == X[:1, columns], axis=0) for columns in _wide_slices(X)
@@ -49,6 +56,8 @@ def with_equal_twins(X: Matrix, scores: FloatArray) -> FloatArray:
     """
     if (here := device_of(X)) is not None:
         return _with_equal_twins_on_device(here, X, scores)
+    if isinstance(X, Surveyed):
+        return _with_equal_stored_twins(X, scores)
     by_score = np.argsort(scores, kind="stable")
     ordered = scores[by_score]
     with np.errstate(invalid="ignore"):
@@ -91,6 +100,38 @@ def _with_equal_twins_on_device(here: Device, X: Any, scores: Any) -> Any:
     return here.put(settled)
 
 
+def _with_equal_stored_twins(X: Surveyed, scores: FloatArray) -> FloatArray:
+    """Compare features with near scores and the same extremes, by what their parts boil down to."""
+    order = np.lexsort((X.high, X.low, scores))
+    ordered = scores[order]
+    with np.errstate(invalid="ignore"):
+        near = np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:])
+    near &= (np.diff(X.low[order]) == 0) & (np.diff(X.high[order]) == 0)
+    some = np.sort(np.union1d(order[1:][near], order[:-1][near]))
+    if not len(some):
+        return scores
+    digests = map_parts(X.data.choose(some), _digests)
+    by_columns = X.data.choose(some).by_columns
+    contents = [
+        b"".join(one) for one in (chain(*digests) if by_columns else zip(*digests, strict=True))
+    ]
+    settled, first = scores.copy(), dict[bytes, int]()
+    for feature, content in zip(some, contents, strict=True):
+        settled[feature] = scores[first.setdefault(content, feature)]
+    return settled
+
+
+def _digests(part: Part) -> list[list[bytes]]:
+    """Boil every column of a part down to a few bytes, which are equal for equal columns."""
+    found: list[list[bytes]] = [[] for _ in range(part.columns.start, part.columns.stop)]
+    for _, slab in part.slabs():
+        # Adding 0 turns -0.0 into 0.0, which it equals.
+        columns = np.ascontiguousarray(slab.T) + 0
+        for place, column in enumerate(columns):
+            found[place].append(blake2b(column.data, digest_size=16).digest())
+    return found
+
+
 def _wide_slices(X: Any) -> list[slice]:
     return slices(X.shape[1], max(devices.BLOCK_SIZE // max(X.shape[0], 1), 16))
 
@@ -120,6 +161,10 @@ def faint_columns(X: Matrix) -> IntArray:
         return np.flatnonzero(to_numpy((extent > 0) & (extent < FAINT)))
     if X.dtype.kind != "f" or X.dtype.itemsize < 8:
         return np.empty(0, dtype=np.intp)  # narrow types hold no such numbers
+    if isinstance(X, Surveyed):
+        with np.errstate(over="ignore"):
+            extent = X.high - X.low
+        return np.flatnonzero((extent > 0) & (extent < FAINT))
     if issparse(X):
         stored = np.abs(X.data)
         if not ((stored > 0) & (stored < 1.0)).any():

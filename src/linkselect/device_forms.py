@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from linkselect.arrays import FloatArray, IntArray
-from linkselect.blocks import slices, sum_by
-from linkselect.devices import BLOCK_SIZE, Device, add_by_index, to_numpy
+from linkselect.blocks import slices
+from linkselect.devices import BLOCK_SIZE, Device, to_numpy
 from linkselect.graphs.device_kernels import kernel_tiles, tile_weights
 from linkselect.graphs.kinds import Edges, Kernel
 
-__all__ = ["edge_form", "heaviest_of_groups", "kernel_form", "moments"]
+__all__ = ["edge_form", "kernel_form"]
 
 
 def edge_form(here: Device, X: Any, graph: Edges) -> Any:
     """Compute the sum over edges of `w_ij (f_i - f_j)^2`, for every feature."""
     xp = here.xp
-    left, right, weights = here.put(graph.left), here.put(graph.right), here.put(graph.weights)
+    left, right, weights = here.put(graph.left), here.put(graph.right), here.put(graph.totals)
     n_features = X.shape[1]
     parts = []
     for columns in slices(n_features, BLOCK_SIZE // 16):
@@ -33,58 +33,6 @@ def edge_form(here: Device, X: Any, graph: Edges) -> Any:
             total = total + weights[chunk] @ (difference * difference)
         parts.append(total)
     return parts[0] if len(parts) == 1 else xp.concat(parts)
-
-
-def heaviest_of_groups(codes: IntArray, weights: FloatArray, n_groups: int) -> IntArray:
-    """Return the heaviest sample of each group, the first of equally heavy ones.
-
-    Each group counts from it. A light one may be far from the mean, and rounding the heavy ones'
-    distance to it could exceed all scatter there is.
-    """
-    if n_groups == 1:
-        return np.array([weights.argmax()])
-    light_first = np.arange(len(codes))[::-1]
-    if (weights != weights[0]).any():
-        light_first = light_first[np.argsort(weights[::-1], kind="stable")]
-    heaviest = np.zeros(n_groups, dtype=np.intp)
-    heaviest[codes[light_first]] = light_first
-    return heaviest
-
-
-def moments(
-    here: Device, block: Any, codes: IntArray, weights: FloatArray | None
-) -> tuple[Any, Any, Any, Any]:
-    """Return mass, scatter, origin and offset of `Moments`."""
-    xp = here.xp
-    weights = np.ones(len(codes)) if weights is None else weights
-    n_groups = int(codes.max(initial=0)) + 1
-    # Samples without weight have no say, not even as an origin.
-    rows = np.flatnonzero((codes >= 0) & (weights > 0))
-    if len(rows) < len(codes):
-        block = xp.take(block, here.put(rows), axis=0)
-        codes, weights = codes[rows], weights[rows]
-    if not len(rows):
-        empty = here.zeros(n_groups, block.shape[1])
-        return here.zeros(n_groups), empty, empty, empty
-    origin = xp.take(block, here.put(heaviest_of_groups(codes, weights, n_groups)), axis=0)
-    mass = here.put(sum_by(codes, weights, n_groups))
-    per_group = xp.where(mass > 0, mass, xp.ones_like(mass))[:, None]
-    group, weight = here.put(codes), here.put(weights)
-
-    def of_samples(values: Any) -> Any:
-        return values if n_groups == 1 else xp.take(values, group, axis=0)
-
-    def mean(values: Any) -> Any:
-        return add_by_index(here, group, weight, values, n_groups) / per_group
-
-    deviation = block - of_samples(origin)
-    offset = mean(deviation)
-    deviation -= of_samples(offset)
-    # What rounding left in the mean shows beside a small scatter; it is taken out again.
-    slip = mean(deviation)
-    deviation *= deviation
-    scatter = mass[:, None] * (mean(deviation) - slip * slip)
-    return mass, xp.where(scatter > 0, scatter, xp.zeros_like(scatter)), origin, offset + slip
 
 
 def kernel_form(here: Device, X: Any, graph: Kernel, cancellation: float) -> Any:

@@ -13,8 +13,8 @@ from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import column_block, column_slices, slices
 from linkselect.checks import check_samples, check_spread
 from linkselect.columns import constant_columns
-from linkselect.forms import moments
 from linkselect.messages import GuidedValueError
+from linkselect.moments import moments
 
 __all__ = ["Progress", "Samples"]
 

@@ -14,8 +14,9 @@ from linkselect.arrays import FloatArray, IntArray
 from linkselect.asking.known import Known
 from linkselect.asking.samples import Samples
 from linkselect.blocks import column_slices
-from linkselect.forms import laplacian_form, moments
+from linkselect.forms import laplacian_form
 from linkselect.graphs.kinds import Edges
+from linkselect.moments import moments
 from linkselect.scores.ratios import ratio
 from linkselect.selectors.ranking import best_first
 

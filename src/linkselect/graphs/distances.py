@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,17 @@ from linkselect.blocks import map_threads, slices
 from linkselect.devices import device_of, to_numpy
 from linkselect.graphs import device_distances
 from linkselect.graphs.products import PRODUCT_WIDTH, Products, product_errors
+from linkselect.stored import Part, Stored
+from linkselect.stored.running import reduce_parts
 
-__all__ = ["Products", "pair_distances", "products", "row_tiles"]
+__all__ = [
+    "Products",
+    "pair_distances",
+    "prepared",
+    "product_length",
+    "products",
+    "row_tiles",
+]
 
 
 TILE_SIZE = 1 << 23
@@ -29,9 +39,19 @@ CHUNK_SIZE = 1 << 18
 
 
 def pair_distances(
-    X: Matrix, left: IntArray, right: IntArray, n_jobs: int | None = None
+    X: Matrix,
+    left: IntArray,
+    right: IntArray,
+    n_jobs: int | None = None,
+    *,
+    others: Matrix | None = None,
 ) -> FloatArray:
-    """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences in float64."""
+    """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences in float64.
+
+    The right ends are rows of X, or of `others`, which must be dense as X.
+    """
+    if isinstance(X, Stored):
+        return _stored_pair_distances(X, left, right, n_jobs)
     if (device := device_of(X)) is not None:
         ends = device.put(left), device.put(right)
         return to_numpy(device_distances.pair_distances(device, X, *ends))
@@ -42,7 +62,8 @@ def pair_distances(
         per_row = max(X.shape[1], 1)
     size = max(CHUNK_SIZE // per_row, 1)
     shape = (0, 0) if issparse(X) else (min(size, len(left)), X.shape[1])
-    here, there, apart = (_Scratch(shape, kind) for kind in (X.dtype, X.dtype, np.float64))
+    Y = X if others is None else others
+    here, there, apart = (_Scratch(shape, kind) for kind in (X.dtype, Y.dtype, np.float64))
 
     def work(chunk: slice) -> FloatArray:
         if issparse(X):
@@ -51,12 +72,29 @@ def pair_distances(
         n_pairs = chunk.stop - chunk.start
         # Without a mode, NumPy would go through one more copy.
         own = np.take(X, left[chunk], axis=0, out=here.array[:n_pairs], mode="clip")
-        other = np.take(X, right[chunk], axis=0, out=there.array[:n_pairs], mode="clip")
+        other = np.take(Y, right[chunk], axis=0, out=there.array[:n_pairs], mode="clip")
         squares = np.subtract(own, other, out=apart.array[:n_pairs], dtype=np.float64)
         squares *= squares
         return squares.sum(axis=1)
 
     return np.concatenate([np.empty(0), *map_threads(work, slices(len(left), size), n_jobs)])
+
+
+def _stored_pair_distances(
+    X: Stored, left: IntArray, right: IntArray, n_jobs: int | None
+) -> FloatArray:
+    if X.by_columns:
+        work = partial(_pair_distances_of_part, left=left, right=right)
+        found: FloatArray = reduce_parts(X, work, partial(np.sum, axis=0), n_jobs=n_jobs)
+        return found
+    rows, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+    places = np.split(ends, 2)
+    return pair_distances(X.take(rows), places[0], places[1], n_jobs)
+
+
+def _pair_distances_of_part(part: Part, *, left: IntArray, right: IntArray) -> FloatArray:
+    ((_, values),) = part.slabs()
+    return pair_distances(values, left, right, n_jobs=1)
 
 
 class _Scratch(threading.local):
@@ -79,11 +117,15 @@ def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Produ
         norms = np.asarray(rows.power(2).sum(axis=1)).ravel()
         longest = int(np.diff(rows.indptr).max(initial=1))
         return Products(rows, norms, 1.0, product_errors(norms, longest, np.float64))
-    chunks = slices(X.shape[0], max(CHUNK_SIZE // max(X.shape[1], 1), 1))
-    mean, largest = _centre(X, chunks, n_jobs)
+    mean, largest = _centre(X, _chunks(X), n_jobs)
+    return prepared(X, mean, largest or 1.0, dtype, n_jobs)
+
+
+def prepared(X: Matrix, mean: FloatArray, scale: float, dtype: Any, n_jobs: int | None) -> Products:
+    """Prepare the rows of a dense X for distances, given the centre and a bound of the rest."""
+    chunks = _chunks(X)
     rows = np.empty(X.shape, dtype=dtype)
     norms = np.empty(X.shape[0])
-    scale = largest or 1.0
     scratch = _Scratch((len(X[chunks[0]]), X.shape[1]), np.float64)
 
     def work(chunk: slice) -> None:
@@ -94,9 +136,16 @@ def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Produ
         norms[chunk] = np.square(rows[chunk], out=block, dtype=np.float64).sum(axis=1)
 
     map_threads(work, chunks, n_jobs)
-    n_parts = -(-X.shape[1] // PRODUCT_WIDTH)
-    length = min(X.shape[1], PRODUCT_WIDTH) + n_parts
-    return Products(rows, norms, scale, product_errors(norms, length, dtype))
+    return Products(rows, norms, scale, product_errors(norms, product_length(X.shape[1]), dtype))
+
+
+def product_length(n_features: int) -> int:
+    """Return how many roundings a product over so many columns goes through."""
+    return min(n_features, PRODUCT_WIDTH) + -(-n_features // PRODUCT_WIDTH)
+
+
+def _chunks(X: Matrix) -> list[slice]:
+    return slices(X.shape[0], max(CHUNK_SIZE // max(X.shape[1], 1), 1))
 
 
 def _centre(X: Matrix, chunks: list[slice], n_jobs: int | None) -> tuple[FloatArray, float]:

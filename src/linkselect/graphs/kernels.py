@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import map_threads, slices, take_rows
 from linkselect.devices import device_of
-from linkselect.graphs import device_distances, device_kernels
+from linkselect.graphs import device_distances, device_kernels, stored_neighbors
 from linkselect.graphs.distances import pair_distances, products, row_tiles
 from linkselect.graphs.kinds import EXPONENT_ERROR, VANISHED, Edges, Kernel
 from linkselect.graphs.neighbors import nearest
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import members_of
+from linkselect.stored import Stored
+from linkselect.survey import Surveyed
 
 __all__ = [
     "auto_sigma",
@@ -55,31 +58,54 @@ def auto_sigma(X: Matrix, n_jobs: int | None = None) -> float:
     Above 2,000 samples the median runs over 2,000 of them, drawn with a fixed seed. Where
     more than half of the distances are 0, it is the median of the others.
     """
+    chosen = np.arange(X.shape[0])
     if X.shape[0] > SIGMA_ROWS:
         chosen = np.sort(np.random.default_rng(0).choice(X.shape[0], SIGMA_ROWS, replace=False))
-        X = take_rows(X, chosen)
-    median = _median_distance(X, n_jobs)
+        if not (isinstance(X, Stored) and X.by_columns):
+            X = X.take(chosen) if isinstance(X, Stored) else take_rows(X, chosen)
+            chosen = np.arange(SIGMA_ROWS)
+    median = _median_distance(X, chosen, n_jobs)
     if median == 0.0:
-        distances = pair_distances(X, *np.triu_indices(X.shape[0], k=1), n_jobs)
+        left, right = (chosen[ends] for ends in np.triu_indices(len(chosen), k=1))
+        distances = pair_distances(X, left, right, n_jobs)
         positive = distances[distances > 0]
         median = float(np.median(positive)) if positive.size else 1.0
     return float(np.sqrt(median / 2.0))
 
 
-def _median_distance(X: Matrix, n_jobs: int | None) -> float:
-    """Find the median squared distance between samples, to the last digit.
+def _median_distance(X: Matrix, chosen: IntArray, n_jobs: int | None) -> float:
+    """Find the median squared distance between the chosen samples, to the last digit.
 
     Products in float32 tell which distances are near the median; only these are computed.
     """
     if (here := device_of(X)) is not None:
         return device_distances.median_distance(here, X)
-    n_samples = X.shape[0]
-    rows = products(X, n_jobs=n_jobs)
     # All pairs i < j in one line: those of row i start at starts[i].
-    sizes = np.arange(n_samples - 1, -1, -1)
+    sizes = np.arange(len(chosen) - 1, -1, -1)
     starts = np.cumsum(sizes) - sizes
-    rough = np.empty(n_samples * (n_samples - 1) // 2, dtype=rows.rows.dtype)
+    if isinstance(X, Surveyed):
+        tile, errors = stored_neighbors.rough_distances(X, n_jobs)
+        rough = tile[np.ix_(chosen, chosen)][np.triu_indices(len(chosen), k=1)]
+    else:
+        rough, errors = _rough_distances(X, starts, sizes, n_jobs)
+    middle = np.array([(len(rough) - 1) // 2, len(rough) // 2])
+    low, high = np.partition(rough, middle)[middle]
+    # Errors of at most `error` move the middle by at most `error`, and the others as much.
+    error = 2 * errors.max()
+    near = np.flatnonzero((rough >= low - 2 * error) & (rough <= high + 2 * error))
+    n_below = np.count_nonzero(rough < low - 2 * error)
+    left = np.searchsorted(starts, near, side="right") - 1
+    right = near - starts[left] + left + 1
+    exact = pair_distances(X, chosen[left], chosen[right], n_jobs)
+    return float(np.mean(np.sort(exact)[middle - n_below]))
 
+
+def _rough_distances(
+    X: Matrix, starts: IntArray, sizes: IntArray, n_jobs: int | None
+) -> tuple[NDArray[Any], FloatArray]:
+    """Compute distances in float32, those of row i from `starts[i]` on, and their errors."""
+    rows = products(X, n_jobs=n_jobs)
+    rough = np.empty(sizes.sum(), dtype=rows.rows.dtype)
     own = rows.norms.astype(rough.dtype)
 
     def work(part: slice) -> None:
@@ -88,16 +114,8 @@ def _median_distance(X: Matrix, n_jobs: int | None) -> float:
             line = tile[row - part.start, row - part.start + 1 :]
             rough[starts[row] : starts[row] + sizes[row]] = line + own[row]
 
-    map_threads(work, slices(n_samples, 256), n_jobs)
-    middle = np.array([(len(rough) - 1) // 2, len(rough) // 2])
-    low, high = np.partition(rough, middle)[middle]
-    # Errors of at most `error` move the middle by at most `error`, and the others as much.
-    error = 2 * rows.errors.max()
-    near = np.flatnonzero((rough >= low - 2 * error) & (rough <= high + 2 * error))
-    n_below = np.count_nonzero(rough < low - 2 * error)
-    left = np.searchsorted(starts, near, side="right") - 1
-    exact = pair_distances(X, left, near - starts[left] + left + 1, n_jobs)
-    return float(np.mean(np.sort(exact)[middle - n_below]))
+    map_threads(work, slices(X.shape[0], 256), n_jobs)
+    return rough, rows.errors
 
 
 def gaussian_edges(near: Edges, sigma: float) -> Edges:

@@ -8,9 +8,8 @@ import numpy as np
 
 from linkselect.arrays import FloatArray, Matrix
 from linkselect.bibliography import cites
-from linkselect.blocks import blockwise
 from linkselect.devices import device_of, namespace_of
-from linkselect.forms import degree_form, laplacian_form, moments
+from linkselect.forms import degree_form, from_moments, laplacian_form
 from linkselect.graphs.kernels import gaussian_edges
 from linkselect.graphs.kinds import Edges, Graph, degrees
 from linkselect.graphs.links import (
@@ -21,6 +20,7 @@ from linkselect.graphs.links import (
     must_graph,
     reward_graph,
 )
+from linkselect.moments import Moments
 from linkselect.scores.ratios import ratio
 from linkselect.scores.unsupervised import laplacian
 from linkselect.supervision import Supervision
@@ -142,11 +142,11 @@ def weighted_compensated_laplacian(
     """Compute the ratio of C7 from its graph and the weight of each sample in the total scatter."""
     total = degree_form(X, weights, n_jobs=n_jobs)
 
-    def between_minus_within(block: Matrix) -> FloatArray:
-        parts = moments(block, known.classes)
+    def between_minus_within(parts: Moments) -> FloatArray:
         return parts.between() - parts.within()
 
-    denominator = total + blockwise(between_minus_within, X, n_jobs=n_jobs)
+    classes = (known.classes, None)
+    denominator = total + from_moments(between_minus_within, X, classes, n_jobs=n_jobs)
     score = ratio(2.0 * laplacian_form(X, alike, n_jobs), denominator)
     xp = namespace_of(score)
     return xp.where(denominator > 0, score, xp.full_like(score, np.nan))
@@ -161,9 +161,8 @@ def _free_spread(
         here = device_of(X)
         return np.zeros(X.shape[1]) if here is None else here.zeros(X.shape[1])
 
-    def work(block: Matrix) -> FloatArray:
-        parts = moments(block, labelled, weights)
+    def spread(parts: Moments) -> FloatArray:
         from_overall = parts.means_minus_group(parts.together(), 0)[0, :]
         return parts.scatter[0, :] + parts.mass[0] * from_overall**2
 
-    return blockwise(work, X, n_jobs=n_jobs)
+    return from_moments(spread, X, (labelled, weights), n_jobs=n_jobs)

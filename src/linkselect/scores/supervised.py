@@ -6,9 +6,9 @@ from typing import Literal
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.bibliography import cites
-from linkselect.blocks import blockwise
-from linkselect.forms import laplacian_form, moments
+from linkselect.forms import from_moments, laplacian_form
 from linkselect.graphs.kinds import Edges
+from linkselect.moments import Moments
 from linkselect.scores.ratios import ratio
 
 __all__ = ["fisher", "fisher_markov", "frll"]
@@ -18,11 +18,10 @@ __all__ = ["fisher", "fisher_markov", "frll"]
 def fisher(X: Matrix, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
     """Compare the scatter of class means with the scatter inside classes; larger is better."""
 
-    def work(block: Matrix) -> FloatArray:
-        parts = moments(block, classes)
+    def score(parts: Moments) -> FloatArray:
         return ratio(parts.between(), parts.within())
 
-    return blockwise(work, X, n_jobs=n_jobs)
+    return from_moments(score, X, (classes, None), n_jobs=n_jobs)
 
 
 @cites("cheng2011")
@@ -36,12 +35,11 @@ def fisher_markov(
     so it cancels, and what is left are variances, which a large mean does not disturb.
     """
 
-    def work(block: Matrix) -> FloatArray:
-        parts = moments(block, classes)
+    def score(parts: Moments) -> FloatArray:
         between, within = parts.between(), parts.within()
         return (between - gamma * (between + within)) / len(classes)
 
-    return blockwise(work, X, n_jobs=n_jobs)
+    return from_moments(score, X, (classes, None), n_jobs=n_jobs)
 
 
 @cites("pan2013")

@@ -17,7 +17,7 @@ from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.bibliography import cites
 from linkselect.blocks import blockwise
 from linkselect.devices import namespace_of, to_numpy
-from linkselect.forms import moments
+from linkselect.moments import moments
 
 __all__ = ["TraceRatioOptimum", "best_trace_ratio", "between_and_within", "trace_ratio_path"]
 

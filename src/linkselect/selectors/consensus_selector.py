@@ -23,12 +23,12 @@ from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.selectors.compensated_laplacian_score import CompensatedLaplacianScore
 from linkselect.selectors.constraint_score import ConstraintScore
 from linkselect.selectors.laplacian_score import LaplacianScore
-from linkselect.selectors.method import Need, Sees, describe
+from linkselect.selectors.method import Need, Sees, describe, missing_needs
 from linkselect.selectors.mrmr import MRMR
 from linkselect.selectors.ranking import Ranking
 from linkselect.selectors.redundancy import Redundancy
 from linkselect.selectors.scgs import SCGS
-from linkselect.selectors.selector import RankingSelector, Track, missing_needs
+from linkselect.selectors.selector import RankingSelector, Track
 from linkselect.selectors.similarity_constraint_score import SimilarityConstraintScore
 from linkselect.selectors.sparsity_score import SparsityScore
 from linkselect.selectors.wrapper import arguments_of, read_once

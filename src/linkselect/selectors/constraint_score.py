@@ -16,7 +16,8 @@ from linkselect.scores.ratios import ratio
 from linkselect.selectors.method import Need
 from linkselect.selectors.parameters import AT_LEAST_0
 from linkselect.selectors.selector import PairSelector
-from linkselect.supervision import OnConflict, Supervision
+from linkselect.stored import Stored
+from linkselect.supervision import OnConflict, Supervision, restrict
 
 __all__ = ["ConstraintScore"]
 
@@ -62,6 +63,7 @@ class ConstraintScore(PairSelector):
     """
 
     _stays_on_device = True
+    _reads_parts = True
     references = ("zhang2008",)
     _undefined = "they have the same value at both ends of every pair"
 
@@ -98,6 +100,10 @@ class ConstraintScore(PairSelector):
         return ("a pair or a label",)
 
     def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        if isinstance(X, Stored) and not X.by_columns and known.must is not None:
+            # Only rows in pairs count; they are read once for both kinds of pairs.
+            rows = np.flatnonzero(~known.unlabelled)
+            X, known = X.take(rows), restrict(known, rows)
         if self.criterion == "ratio":
             return scores.constraint_ratio(X, known, self.n_jobs)
         return scores.constraint_difference(X, known, self.weight, self.n_jobs)

@@ -49,6 +49,7 @@ class FisherMarkov(LabelSelector):
 
     greater_is_better = True
     _stays_on_device = True
+    _reads_parts = True
     references = ("cheng2011",)
     _constant_is_undefined = False
 

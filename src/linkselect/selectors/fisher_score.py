@@ -43,6 +43,7 @@ class FisherScore(LabelSelector):
 
     greater_is_better = True
     _stays_on_device = True
+    _reads_parts = True
     references = ("duda2001",)
     _infinite = "no class has two samples that differ in them"
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sklearn.utils import get_tags
 
-__all__ = ["Method", "Need", "Sees", "describe"]
+from linkselect.supervision import Supervision
+
+__all__ = ["Method", "Need", "Sees", "describe", "missing_needs"]
 
 Sees = Literal["nothing", "labels", "some labels", "pairs"]
 Need = Literal["labels", "a must-link", "a cannot-link", "two groups", "a pair or a label"]
@@ -83,3 +86,15 @@ def _required(selector: type) -> dict[str, None]:
     """Return None for every parameter without a default: the selector that a wrapper needs."""
     parameters = inspect.signature(selector).parameters.values()
     return {one.name: None for one in parameters if one.default is inspect.Parameter.empty}
+
+
+def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:
+    """List what a method cannot work without and what is not known."""
+    present: dict[Need, bool] = {
+        "labels": not known.unlabelled.any(),
+        "a must-link": known.has_must,
+        "a cannot-link": known.has_cannot,
+        "two groups": known.n_groups > 1,
+        "a pair or a label": not known.unlabelled.all(),
+    }
+    return [need for need in needs if not present[need]]

@@ -27,14 +27,14 @@ from sklearn.utils.validation import (
 from linkselect import supervision
 from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.bibliography import with_attributes, with_references
-from linkselect.callbacks import CallbackSupportMixin, with_callbacks
+from linkselect.callbacks import CallbackSupportMixin, tracked, with_callbacks
 from linkselect.checks import check_samples, check_spread, too_large
 from linkselect.columns import constant_columns, with_equal_twins
 from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_numpy
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels, is_missing
-from linkselect.selectors.method import Need, Sees
+from linkselect.selectors.method import Need, Sees, missing_needs
 from linkselect.selectors.parameters import NUMBER_OF_FEATURES
 from linkselect.selectors.placement import check_placement, out_of_memory, with_zeros
 from linkselect.selectors.ranking import (
@@ -45,9 +45,11 @@ from linkselect.selectors.ranking import (
     ranking_frame,
     ranking_view,
 )
+from linkselect.selectors.storage import chosen_columns, parts_reported, read_once
+from linkselect.stored import Stored, find_stored
 from linkselect.supervision import OnConflict, Supervision
 
-__all__ = ["LabelSelector", "PairSelector", "RankingSelector", "Track", "missing_needs"]
+__all__ = ["LabelSelector", "PairSelector", "RankingSelector", "Track"]
 
 Step = TypeVar("Step")
 Track = Callable[[Iterable[Step]], Iterator[Step]]
@@ -111,6 +113,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _infinite: ClassVar[str] = "the denominator of the score is 0"
     # Whether it works on arrays of other libraries, such as torch, without moving them.
     _stays_on_device: ClassVar[bool] = False
+    # Whether it reads stored samples part by part.
+    _reads_parts: ClassVar[bool] = False
     # Whether differences of a feature are squared, which tiny ones do not survive.
     _squares_differences: ClassVar[bool] = True
 
@@ -185,7 +189,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars; many selectors
-            also take torch and cupy arrays under scikit-learn's `array_api_dispatch`.
+            also take torch and cupy arrays under scikit-learn's `array_api_dispatch`, and some
+            read large memory maps, Zarr arrays, Parquet files and dask arrays part by part.
         y : array-like of shape (n_samples,), optional
             Labels, for methods that use them.
         pairs : Pairs, optional
@@ -205,14 +210,11 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             given = Given.read(X, y, pairs, sample_ids)
             X, y = self._check_data(X, y)
             self._check_count(X.shape[1])
-            if self._squares_differences:
-                check_spread(X, getattr(self, "feature_names_in_", None))
             known = self._know(replace(given, y=y), X.shape[0])
-            task = self._init_callback_context(max_subtasks=self._n_steps(*X.shape))
+            n_steps = None if isinstance(X, Stored) else self._n_steps(*X.shape)
+            task = self._init_callback_context(max_subtasks=n_steps)
             task.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            constant = constant_columns(X)
-            with np.errstate(over="raise"):
-                found = self._rank(X, known, constant, partial(_track, self, task))
+            found, constant = self._ranked(X, known, task)
             self._warn(found.scores, constant)
             self.__dict__.update(found.attributes(device_of(X)))
             task.call_on_fit_task_end(estimator=self, X=X, y=y)
@@ -226,6 +228,16 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 raise out_of_memory(error) from error
             raise
         return self
+
+    def _ranked(self, X: Matrix, known: Any, task: Any) -> tuple[Ranking, BoolArray]:
+        """Rank the features, and tell which are constant."""
+        with parts_reported(self, task), np.errstate(over="raise"):
+            if isinstance(X, Stored):
+                X = read_once(X, known, getattr(self, "n_jobs", None))
+            if self._squares_differences:
+                check_spread(X, getattr(self, "feature_names_in_", None))
+            constant = constant_columns(X)
+            return self._rank(X, known, constant, partial(tracked, self, task)), constant
 
     def _restore(self, before: dict[str, Any]) -> None:
         for name in _fitted_attributes(self):
@@ -272,6 +284,22 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
         return to_numpy(self.support_)
+
+    def transform(self, X: Any) -> Any:
+        """Reduce X to the selected features; of stored samples without reading them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, as in `fit`.
+
+        Returns
+        -------
+        X_selected : array-like of shape (n_samples, n_features_)
+            A dask array of a dask array; a `Stored` of other stored samples.
+        """
+        stored = find_stored(X)
+        return super().transform(X) if stored is None else chosen_columns(self, X, stored)
 
     def _transform(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -411,28 +439,6 @@ _HOW_TO_SUPERVISE = (
     "with at least two classes, two samples in one of them, and -1 for unlabelled samples. "
     "In cross-validation, give more pairs or use larger folds."
 )
-
-
-def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:
-    """List what a method cannot work without and what is not known."""
-    present: dict[Need, bool] = {
-        "labels": not known.unlabelled.any(),
-        "a must-link": known.has_must,
-        "a cannot-link": known.has_cannot,
-        "two groups": known.n_groups > 1,
-        "a pair or a label": not known.unlabelled.all(),
-    }
-    return [need for need in needs if not present[need]]
-
-
-def _track(estimator: RankingSelector, task: Any, steps: Iterable[Step]) -> Iterator[Step]:
-    """Yield the steps of a long loop and report each to the callbacks, which may end it."""
-    for step in steps:
-        part = task.subcontext(task_name="step")
-        part.call_on_fit_task_begin(estimator=estimator)
-        yield step
-        if part.call_on_fit_task_end(estimator=estimator):
-            return
 
 
 def _fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:

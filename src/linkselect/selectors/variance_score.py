@@ -42,6 +42,7 @@ class VarianceScore(RankingSelector):
 
     greater_is_better = True
     _stays_on_device = True
+    _reads_parts = True
     references = ("duda2001",)
     _constant_is_undefined = False
 

@@ -1,0 +1,231 @@
+"""Nearest neighbours among stored samples.
+
+Samples that are stored by rows are searched part by part: products in float32 propose, differences
+in float64 decide, and of what the parts find the nearest are kept. Samples that are stored by
+columns are few: products are added up over the parts of the columns, and so are the differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.arrays import FloatArray, IntArray
+from linkselect.blocks import slices
+from linkselect.graphs.candidates import MANY_CANDIDATES, Found, keep_nearest, possible
+from linkselect.graphs.distances import pair_distances, prepared, product_length
+from linkselect.graphs.products import PRODUCT_WIDTH, Products, product_errors
+from linkselect.stored import Part
+from linkselect.stored.running import TakenRows, reduce_parts
+from linkselect.survey import Surveyed
+
+__all__ = ["nearest", "rough_distances"]
+
+# The queries that all parts are compared with at a time, as they are stored.
+QUERY_BYTES = 128 * 2**20
+# Entries of a tile of queries against the samples of a slab.
+TILE_SIZE = 1 << 22
+
+# The numbers of the nearest samples of each query and their squared distances, from near to far;
+# a query that has fewer ends with -1 and infinity.
+Lists = tuple[IntArray, FloatArray]
+
+
+def nearest(
+    X: Surveyed, n_neighbors: int, queries: IntArray | None, n_jobs: int | None = None
+) -> Found:
+    """Find the nearest of all samples for each query, itself left out; see `neighbors.nearest`."""
+    queries = np.arange(X.shape[0]) if queries is None else queries
+    if X.by_columns:
+        return _nearest_by_columns(X, n_neighbors, queries, n_jobs)
+    centre, scale = _centre(X)
+    work = partial(_nearest_in_part, centre=centre, scale=scale, n_neighbors=n_neighbors)
+    size = max(QUERY_BYTES // (X.shape[1] * X.dtype.itemsize), 1)
+    found = []
+    for batch in slices(len(queries), size):
+        some = queries[batch]
+        lists = reduce_parts(
+            X,
+            partial(work, queries=some),
+            partial(_nearest_of_all, n_neighbors=n_neighbors),
+            shared=TakenRows(some),
+            n_jobs=n_jobs,
+        )
+        found.append(_listed(some, *lists))
+    left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
+    return left, right, distances
+
+
+def _centre(X: Surveyed) -> tuple[FloatArray, float]:
+    """Return the mean of all samples, and a bound of what is left without it."""
+    assert X.moments is not None
+    mean = X.moments.together().means_minus(0.0)[0]
+    largest = float(np.maximum(X.high - mean, mean - X.low).max())
+    return mean, 2.0 * largest or 1.0
+
+
+def _listed(queries: IntArray, rows: IntArray, distances: FloatArray) -> Found:
+    present = rows >= 0
+    left = np.repeat(queries, np.count_nonzero(present, axis=1))
+    return left, rows[present], distances[present]
+
+
+# -- samples stored by rows -------------------------------------------------------------------
+
+
+def _nearest_in_part(
+    part: Part,
+    query_rows: NDArray[Any],
+    *,
+    queries: IntArray,
+    centre: FloatArray,
+    scale: float,
+    n_neighbors: int,
+) -> Lists:
+    """Find the nearest samples of one part, for each query."""
+    found = [_no_neighbors(len(queries), n_neighbors)]
+    for rows, slab in part.slabs():
+        search = partial(_nearest_in_slab, slab, rows.start, centre, scale, n_neighbors)
+        found.append(search(query_rows, queries))
+        found = [_nearest_of_all(found, n_neighbors=n_neighbors)]
+    return found[0]
+
+
+def _nearest_in_slab(
+    slab: NDArray[Any],
+    start: int,
+    centre: FloatArray,
+    scale: float,
+    n_neighbors: int,
+    query_rows: NDArray[Any],
+    queries: IntArray,
+) -> Lists:
+    # Half of the digits do for nearly all samples; the others are prepared if they are needed.
+    pool = cache(lambda dtype: prepared(slab, centre, scale, dtype, 1))
+    found = []
+    for some in slices(len(queries), max(TILE_SIZE // len(slab), 1)):
+        own, itself = query_rows[some], queries[some] - start
+        row, column = _candidates(own, itself, pool, centre, n_neighbors)
+        distances = pair_distances(own, row, column, 1, others=slab)
+        found.append(_in_lists(len(own), n_neighbors, row, column, distances))
+    numbers, distances = (np.concatenate(side) for side in zip(*found, strict=True))
+    return np.where(numbers >= 0, numbers + start, -1), distances
+
+
+def _candidates(
+    own: NDArray[Any],
+    itself: IntArray,
+    pool: Callable[[Any], Products],
+    centre: FloatArray,
+    n_neighbors: int,
+) -> tuple[IntArray, IntArray]:
+    """List every query and sample that can be among its nearest; `itself` is its own number."""
+
+    def search(dtype: Any) -> tuple[IntArray, int]:
+        others = pool(dtype)
+        mine = prepared(own, centre, others.scale, dtype, 1)
+        tile = mine.distances(slice(None), others)
+        n_others = tile.shape[1]
+        here = np.flatnonzero((itself >= 0) & (itself < n_others))
+        tile[here, itself[here]] = np.inf
+        return np.flatnonzero(possible(tile, mine.errors, others.errors, n_neighbors)), n_others
+
+    found, n_others = search(np.float32)
+    if len(found) > MANY_CANDIDATES * n_neighbors * len(own):
+        found, n_others = search(np.float64)
+    row, column = np.divmod(found, n_others)
+    other = column != itself[row]
+    return row[other], column[other]
+
+
+def _in_lists(
+    n_queries: int, n_neighbors: int, row: IntArray, column: IntArray, distances: FloatArray
+) -> Lists:
+    kept = keep_nearest(row, column, distances, n_neighbors)
+    numbers, nearest_distances = _no_neighbors(n_queries, n_neighbors)
+    counts = np.bincount(row[kept], minlength=n_queries)
+    place = np.arange(n_neighbors) < counts[:, None]
+    numbers[place], nearest_distances[place] = column[kept], distances[kept]
+    return numbers, nearest_distances
+
+
+def _no_neighbors(n_queries: int, n_neighbors: int) -> Lists:
+    shape = (n_queries, n_neighbors)
+    return np.full(shape, -1, dtype=np.intp), np.full(shape, np.inf)
+
+
+def _nearest_of_all(parts: Sequence[Lists], *, n_neighbors: int) -> Lists:
+    """Keep the nearest that any part has found; of equally near ones those of lower number."""
+    numbers, distances = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
+    order = np.lexsort((numbers, distances), axis=1)[:, :n_neighbors]
+    return np.take_along_axis(numbers, order, 1), np.take_along_axis(distances, order, 1)
+
+
+# -- samples stored by columns ------------------------------------------------------------------
+
+
+def _nearest_by_columns(
+    X: Surveyed, n_neighbors: int, queries: IntArray, n_jobs: int | None
+) -> Found:
+    tile, errors = rough_distances(X, n_jobs)
+    tile = tile[queries]
+    tile[np.arange(len(queries)), queries] = np.inf
+    row, right = np.divmod(
+        np.flatnonzero(possible(tile, errors[queries], errors, n_neighbors)), X.shape[0]
+    )
+    other = right != queries[row]
+    row, right = row[other], right[other]
+    # Two samples that are candidates of each other need one distance.
+    low, high = np.minimum(queries[row], right), np.maximum(queries[row], right)
+    pairs, place = np.unique(low * X.shape[0] + high, return_inverse=True)
+    distances = pair_distances(X, pairs // X.shape[0], pairs % X.shape[0], n_jobs)[place]
+    kept = keep_nearest(row, right, distances, n_neighbors)
+    return queries[row[kept]], right[kept], distances[kept]
+
+
+def rough_distances(X: Surveyed, n_jobs: int | None = None) -> tuple[NDArray[Any], FloatArray]:
+    """Compute all squared distances between few samples, up to errors and a common factor.
+
+    The distance between i and j is wrong by at most `errors[i] + errors[j]`. The products are
+    computed once for all who ask.
+    """
+    if "products" not in X.kept:
+        spread = float((X.high - X.low).max())
+        work = partial(_products_of_part, scale=2.0 * spread or 1.0)
+        X.kept["products"] = reduce_parts(X, work, _added, n_jobs=n_jobs)
+    product, norms = X.kept["products"]
+    # Parts may end within a product, and are added up in the end.
+    length = product_length(X.shape[1]) + 2 * len(X.parts)
+    errors = product_errors(norms, length, np.float32)
+    tile = -2 * product
+    own = norms.astype(tile.dtype)
+    tile += own
+    tile += own[:, None]
+    return tile, errors
+
+
+def _products_of_part(part: Part, *, scale: float) -> tuple[NDArray[Any], FloatArray]:
+    ((_, values),) = part.slabs()
+    n_samples, n_columns = values.shape
+    product = np.zeros((n_samples, n_samples), np.float32)
+    norms = np.zeros(n_samples)
+    for columns in slices(n_columns, PRODUCT_WIDTH):
+        block = values[:, columns] - values[0, columns].astype(np.float64)
+        block -= block.mean(axis=0)
+        block /= scale
+        rounded = block.astype(np.float32)
+        product += rounded @ rounded.T
+        norms += np.square(rounded, dtype=np.float64).sum(axis=1)
+    return product, norms
+
+
+def _added(parts: Sequence[tuple[NDArray[Any], FloatArray]]) -> tuple[NDArray[Any], FloatArray]:
+    product, norms = parts[0][0].copy(), parts[0][1].copy()
+    for more, others in parts[1:]:
+        product += more
+        norms += others
+    return product, norms

@@ -1,0 +1,77 @@
+"""What a selector does with stored samples: survey them, report the parts, choose columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from linkselect.arrays import IntArray
+from linkselect.messages import GuidedValueError
+from linkselect.stored import Stored
+from linkselect.stored.running import reporting
+from linkselect.supervision import Supervision
+from linkselect.survey import Surveyed, survey
+
+__all__ = ["chosen_columns", "parts_reported", "read_once"]
+
+# With more classes than this, their moments would take as much memory as the samples.
+MANY_CLASSES = 1000
+
+
+def read_once(X: Stored, known: Any, n_jobs: int | None) -> Surveyed:
+    """Check that all stored samples are finite; what scores begin with comes along."""
+    return survey(X, _classes(known, X.shape[0]), n_jobs)
+
+
+def _classes(known: Any, n_samples: int) -> IntArray:
+    """Return the classes whose moments a score may ask for; of bare pairs it asks for the rows."""
+    from_labels = isinstance(known, Supervision) and known.must is None
+    if from_labels and known.classes.max(initial=-1) < MANY_CLASSES:
+        return known.classes
+    return np.full(n_samples, -1, dtype=np.intp)
+
+
+@contextmanager
+def parts_reported(estimator: Any, task: Any) -> Iterator[None]:
+    """Report every part that was read to the callbacks of a fit."""
+    reading = task
+
+    def report(done: int, total: int, what: str) -> None:
+        nonlocal reading
+        if not done:
+            reading = task.subcontext(task_name=what, max_subtasks=total)
+            reading.call_on_fit_task_begin(estimator=estimator)
+            return
+        part = reading.subcontext(task_name="part")
+        part.call_on_fit_task_begin(estimator=estimator)
+        part.call_on_fit_task_end(estimator=estimator)
+        if done == total:
+            reading.call_on_fit_task_end(estimator=estimator)
+
+    token = reporting.set(report)
+    try:
+        yield
+    finally:
+        reporting.reset(token)
+
+
+def chosen_columns(selector: Any, X: Any, stored: Stored) -> Any:
+    """Return the selected columns of stored samples without reading anything.
+
+    A dask array stays one; everything else becomes a `Stored`.
+    """
+    check_is_fitted(selector)
+    if stored.shape[1] != selector.n_features_in_:
+        raise GuidedValueError(
+            f"X has {stored.shape[1]} features, but {type(selector).__name__} is expecting "
+            f"{selector.n_features_in_} features as input.",
+            "Pass the columns that it was fitted to.",
+            "X",
+        )
+    columns = np.flatnonzero(selector.get_support())
+    is_dask = type(X).__module__.split(".")[0] == "dask"
+    return X[:, columns] if is_dask else stored.choose(columns)

@@ -1,0 +1,59 @@
+"""The sums of `forms` over stored samples: by parts of columns, or merged over parts of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from linkselect.arrays import FloatArray, IntArray
+from linkselect.moments import Moments, merged
+from linkselect.stored import Part, Stored
+from linkselect.stored.running import map_parts, reduce_parts
+from linkselect.survey import Surveyed, moments_of_part
+
+__all__ = ["by_column_parts", "moments_of_rows"]
+
+
+def by_column_parts(
+    function: Callable[[Any], FloatArray], X: Stored, n_jobs: int | None = None
+) -> FloatArray:
+    """Apply a function to parts of the columns with all rows, and join what it returns."""
+    return np.concatenate(map_parts(X, partial(_on_values, function), n_jobs=n_jobs), axis=-1)
+
+
+def _on_values(function: Callable[[Any], FloatArray], part: Part) -> FloatArray:
+    ((_, values),) = part.slabs()
+    with np.errstate(over="raise"):
+        return function(values)
+
+
+def moments_of_rows(
+    X: Stored, codes: IntArray, weights: FloatArray | None, n_jobs: int | None = None
+) -> Moments:
+    """Compute the moments of groups over all features of samples that are stored by rows.
+
+    What the survey has told is not computed again.
+    """
+    if (
+        isinstance(X, Surveyed)
+        and X.moments is not None
+        and (weights is None or _all_ones(weights))
+    ):
+        if np.array_equal(codes, X.codes):
+            return X.moments.of_groups(slice(1, None))
+        if not codes.any():
+            return X.moments.together()
+    work = partial(moments_of_part, n_groups=int(codes.max(initial=0)) + 1)
+
+    def of_part(part: Part) -> tuple[IntArray, FloatArray | None]:
+        return codes[part.rows], None if weights is None else weights[part.rows]
+
+    found: Moments = reduce_parts(X, work, merged, per_part=of_part, n_jobs=n_jobs)
+    return found
+
+
+def _all_ones(weights: FloatArray) -> bool:
+    return bool((weights == 1.0).all())

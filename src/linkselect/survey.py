@@ -1,0 +1,189 @@
+"""What one pass over stored samples tells of them: that all are finite, extremes and moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.arrays import FloatArray, IntArray
+from linkselect.blocks import column_block, column_slices
+from linkselect.messages import GuidedValueError
+from linkselect.moments import Moments, joined, merged, moments
+from linkselect.stored import Part, Stored
+from linkselect.stored.running import map_parts, reduce_parts
+
+__all__ = ["Surveyed", "moments_of_part", "survey"]
+
+
+class Surveyed(Stored):
+    """Stored samples together with what one pass over them has told.
+
+    Attributes
+    ----------
+    data : Stored
+        The samples.
+    low, high : ndarray of shape (n_features,)
+        The least and the largest value of each feature.
+    codes : ndarray of shape (n_samples,)
+        The class of each sample, -1 for none.
+    moments : Moments or None
+        Of the samples without a class and of each class; None if X is read by columns.
+    kept : dict
+        What was computed from the samples once and is needed again.
+    """
+
+    def __init__(
+        self,
+        data: Stored,
+        low: FloatArray,
+        high: FloatArray,
+        codes: IntArray,
+        moments: Moments | None,
+    ) -> None:
+        super().__init__(data.source, data.columns, data.steps)
+        self.data, self.low, self.high = data, low, high
+        self.codes, self.moments = codes, moments
+        self.kept: dict[str, Any] = {}
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the samples."""
+        return self.data.parts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # To another process it travels without what the survey has told, which may be large.
+        return _as_it_is, (self.data,)
+
+
+def _as_it_is(data: Stored) -> Stored:
+    return data
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a part of the samples tells."""
+
+    low: FloatArray
+    high: FloatArray
+    moments: Moments | None
+
+
+class _NotFiniteError(ValueError):
+    """A value is missing or infinite; its arguments are row, column and value."""
+
+
+def survey(X: Stored, codes: IntArray, n_jobs: int | None = None) -> Surveyed:
+    """Read stored samples once, refuse what is not finite, and collect what scores begin with.
+
+    Parameters
+    ----------
+    X : Stored
+        The samples. If they were surveyed with the same classes, they are not read again.
+    codes : ndarray of shape (n_samples,)
+        The class of each sample, -1 for none.
+    n_jobs : int, optional
+        The number of threads, if no Dask client is active.
+    """
+    if isinstance(X, Surveyed):
+        if np.array_equal(X.codes, codes):
+            return X
+        X = X.data
+    try:
+        told = _read_by_columns(X, n_jobs) if X.by_columns else _read_by_rows(X, codes, n_jobs)
+    except _NotFiniteError as error:
+        raise _not_finite(X, *error.args) from None
+    return Surveyed(X, told.low, told.high, codes, told.moments)
+
+
+def _read_by_columns(X: Stored, n_jobs: int | None) -> _Told:
+    parts = map_parts(X, _extremes_of_part, n_jobs=n_jobs)
+    low, high = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return _Told(low, high, None)
+
+
+def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None) -> _Told:
+    groups = codes + 1
+    work = partial(_tell_of_part, n_groups=int(groups.max(initial=0)) + 1)
+    told: _Told = reduce_parts(
+        X, work, _all_told, per_part=lambda part: (groups[part.rows],), n_jobs=n_jobs
+    )
+    return told
+
+
+def _extremes_of_part(part: Part) -> tuple[FloatArray, FloatArray]:
+    ((rows, slab),) = part.slabs()
+    return _extremes(slab, rows.start, part.columns.start)
+
+
+def _tell_of_part(part: Part, groups: IntArray, *, n_groups: int) -> _Told:
+    found = [
+        _Told(*_extremes(slab, rows.start, 0), _moments(slab, groups[own], None, n_groups))
+        for rows, own, slab in _placed(part)
+    ]
+    return _all_told(found)
+
+
+def moments_of_part(
+    part: Part, codes: IntArray, weights: FloatArray | None, *, n_groups: int
+) -> Moments:
+    """Compute the moments of groups over one part of the rows."""
+    weight = np.ones(len(codes)) if weights is None else weights
+    return merged(
+        [_moments(slab, codes[own], weight[own], n_groups) for _, own, slab in _placed(part)]
+    )
+
+
+def _placed(part: Part) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
+    """Yield the rows of each slab, their place in the part, and the slab."""
+    for rows, slab in part.slabs():
+        start = rows.start - part.rows.start
+        yield rows, slice(start, start + len(slab)), slab
+
+
+def _moments(
+    slab: NDArray[Any], codes: IntArray, weights: FloatArray | None, n_groups: int
+) -> Moments:
+    with np.errstate(over="raise"):
+        return joined(
+            [
+                moments(column_block(slab, columns), codes, weights, n_groups)
+                for columns in column_slices(slab)
+            ]
+        )
+
+
+def _all_told(parts: Sequence[_Told]) -> _Told:
+    return _Told(
+        np.min([part.low for part in parts], axis=0),
+        np.max([part.high for part in parts], axis=0),
+        merged([part.moments for part in parts if part.moments is not None]),
+    )
+
+
+def _extremes(slab: NDArray[Any], row: int, column: int) -> tuple[FloatArray, FloatArray]:
+    """Find the least and the largest value of each column, of a slab that begins at a place."""
+    low, high = slab.min(axis=0), slab.max(axis=0)
+    # Whatever is not finite shows in the extremes, since NaN takes part in every comparison.
+    odd = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))
+    if len(odd):
+        place = int(np.flatnonzero(~np.isfinite(slab[:, odd[0]]))[0])
+        raise _NotFiniteError(row + place, column + int(odd[0]), float(slab[place, odd[0]]))
+    return low.astype(np.float64), high.astype(np.float64)
+
+
+def _not_finite(X: Stored, row: int, column: int, value: float) -> GuidedValueError:
+    what = "NaN" if np.isnan(value) else "infinity"
+    return GuidedValueError(
+        f"Input X contains {what}: {X.label} has it in {X.name_column(column)}, row {row} (counted "
+        "from 0), and perhaps elsewhere.",
+        "Fill gaps or leave such rows or columns out before; "
+        "linkselect rank FILE --impute does so part by part."
+        if what == "NaN"
+        else "Leave such rows or columns out.",
+        "X",
+    )
