@@ -55,8 +55,10 @@ def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Genera
     always = np.flatnonzero(first)
     if 2 * len(always) > max_queries:
         always = always[:0]
-    others = np.setdiff1d(np.arange(len(first)), always, assume_unique=True)
-    return Queries(always, generator.choice(others, max_queries - len(always), replace=False))
+    # Numbers among the others become rows without a list of all others, who may be a billion.
+    number = generator.choice(len(first) - len(always), max_queries - len(always), replace=False)
+    others_before = always - np.arange(len(always))
+    return Queries(always, number + np.searchsorted(others_before, number, side="right"))
 
 
 @dataclass(frozen=True)
@@ -69,26 +71,19 @@ class SampledEdges:
         Weighted by the squared distance.
     finds : ndarray of bool of shape (n_edges, 2)
         Whether the left end has the right one among its nearest, and the other way round.
-    group : ndarray of int of shape (n_samples,)
-        The group of a sample that was drawn, from 0; -1 if it was always asked, -2 if not at all.
+    groups : ndarray of int of shape (n_edges, 2)
+        The group of each end that was drawn, from 0; -1 if it was always asked, -2 if not at all.
+    sizes : ndarray of int
+        How many samples of each group were drawn.
     n_others : int
-        Of how many samples some were drawn.
+        Of how many samples they were drawn.
     """
 
     edges: Edges
     finds: BoolArray
-    group: IntArray
+    groups: IntArray
+    sizes: IntArray
     n_others: int
-
-    @property
-    def n_groups(self) -> int:
-        """The number of groups of samples drawn."""
-        return int(self.group.max()) + 1
-
-    @property
-    def n_drawn(self) -> int:
-        """The number of samples drawn."""
-        return int(np.count_nonzero(self.group >= 0))
 
     @property
     def rows(self) -> IntArray:
@@ -96,22 +91,22 @@ class SampledEdges:
         return np.union1d(self.edges.left, self.edges.right)
 
     def among(self, rows: IntArray) -> SampledEdges:
-        """Number samples by their place among sorted rows, which have all ends and queries."""
+        """Number samples by their place among sorted rows, which have all ends of edges."""
         left, right = (np.searchsorted(rows, end) for end in (self.edges.left, self.edges.right))
-        edges = replace(self.edges, n_samples=len(rows), left=left, right=right)
-        return replace(self, edges=edges, group=self.group[rows])
+        return replace(self, edges=replace(self.edges, n_samples=len(rows), left=left, right=right))
 
     def counted(self, without: int | None = None) -> Edges:
         """Say how many edges of the whole graph each edge stands for.
 
         With `without`, as if the samples of that group had not been drawn.
         """
-        group = self.group[np.column_stack([self.edges.left, self.edges.right])]
-        drawn = group >= 0 if without is None else (group >= 0) & (group != without)
-        certain = (self.finds & (group == ALWAYS_ASKED)).any(axis=1)
+        counts = np.ones(len(self.sizes), dtype=bool)
+        if without is not None:
+            counts[without] = False
+        drawn = (self.groups >= 0) & counts[np.maximum(self.groups, 0)]
+        certain = (self.finds & (self.groups == ALWAYS_ASKED)).any(axis=1)
         seen = certain | (self.finds & drawn).any(axis=1)
-        n_drawn = self.n_drawn - (0 if without is None else np.count_nonzero(self.group == without))
-        by_one, by_two = _chances(int(n_drawn), self.n_others)
+        by_one, by_two = _chances(int(self.sizes[counts].sum()), self.n_others)
         chance = np.where(certain, 1.0, np.where(self.finds.all(axis=1), by_two, by_one))
         return replace(self.edges, counts=1.0 / chance).keep(seen)
 
@@ -141,26 +136,43 @@ def sampled_edges(
     """
     n_samples = X.shape[0]
     check_n_neighbors(n_neighbors, n_samples)
-    group = np.full(n_samples, NOT_ASKED)
-    group[queries.always] = ALWAYS_ASKED
-    # They come in random order, so that every so-manieth is a random group.
-    group[queries.drawn] = np.arange(len(queries.drawn)) % N_GROUPS
-    asked = np.flatnonzero(group != NOT_ASKED)
+    asked = np.sort(np.concatenate([queries.always, queries.drawn]))
     left, right, distances = nearest(X, n_neighbors, queries=asked, n_jobs=n_jobs)
-    found_only = np.setdiff1d(right, asked)
-    back = nearest(X, n_neighbors, queries=found_only, n_jobs=n_jobs)
-
+    others = np.setdiff1d(right, asked)
+    back = nearest(X, n_neighbors, queries=others, n_jobs=n_jobs)
     number, first = np.unique(_number(left, right, n_samples), return_index=True)
-    low, high = number // n_samples, number % n_samples
-    finds = np.zeros((len(number), 2), dtype=bool)
-    for finder, other in ((left, right), back[:2]):
-        mine = _number(finder, other, n_samples)
-        place = np.minimum(np.searchsorted(number, mine), len(number) - 1)
-        # What only a sample that was not asked finds is not seen.
-        seen = number[place] == mine
-        finds[place[seen], (finder > other)[seen].astype(np.intp)] = True
+    low, high = np.divmod(number, n_samples)
+    finds = _finds(number, left, right, n_samples) | _finds(number, *back[:2], n_samples)
+    groups = np.column_stack([_group_of(queries, end) for end in (low, high)])
     edges = Edges(n_samples, low, high, distances[first])
-    return SampledEdges(edges, finds, group, n_samples - len(queries.always))
+    return SampledEdges(
+        edges, finds, groups, np.bincount(_groups(queries)), n_samples - len(queries.always)
+    )
+
+
+def _finds(number: IntArray, finder: IntArray, other: IntArray, n_samples: int) -> BoolArray:
+    """Tell which end of numbered edges finds the other, by the nearest of some samples."""
+    finds = np.zeros((len(number), 2), dtype=bool)
+    mine = _number(finder, other, n_samples)
+    place = np.minimum(np.searchsorted(number, mine), len(number) - 1)
+    # What only a sample that was not asked finds is not seen.
+    seen = number[place] == mine
+    finds[place[seen], (finder > other)[seen].astype(np.intp)] = True
+    return finds
+
+
+def _groups(queries: Queries) -> IntArray:
+    """Deal the samples drawn into groups, which are random since the samples are in random order."""
+    return np.arange(len(queries.drawn)) % N_GROUPS
+
+
+def _group_of(queries: Queries, rows: IntArray) -> IntArray:
+    groups = np.where(np.isin(rows, queries.always), ALWAYS_ASKED, NOT_ASKED)
+    by_row = np.argsort(queries.drawn)
+    is_drawn = np.isin(rows, queries.drawn)
+    place = np.searchsorted(queries.drawn, rows[is_drawn], sorter=by_row)
+    groups[is_drawn] = _groups(queries)[by_row[place]]
+    return groups
 
 
 def _number(left: IntArray, right: IntArray, n_samples: int) -> IntArray:
@@ -187,11 +199,11 @@ def standard_errors(score: Callable[[Edges], Any], found: SampledEdges) -> Float
     ndarray of shape (n_features,)
         NaN if fewer than two samples were drawn, or without a score.
     """
-    n_groups = found.n_groups
+    n_groups = len(found.sizes)
     if n_groups < 2:
         return np.full_like(to_numpy(score(found.counted())), np.nan)
     again = np.array([to_numpy(score(found.counted(without=group))) for group in range(n_groups)])
     with np.errstate(invalid="ignore"):
         apart = np.square(again - again.mean(axis=0)).sum(axis=0)
-    share_left_out = 1.0 - found.n_drawn / found.n_others
+    share_left_out = 1.0 - found.sizes.sum() / found.n_others
     return np.sqrt(apart * (n_groups - 1) / n_groups * share_left_out)

@@ -1,0 +1,173 @@
+"""Compare rankings from the neighbours of drawn samples with those of the whole graph.
+
+Prints the tables of docs/guide/many_rows.md and with `--write` puts them there. Finished units are
+kept in a file, so the same command goes on where it was stopped:
+
+    python benchmarks/queries.py --write
+
+The neighbours of all samples are searched once; what a draw would find is looked up there. So the
+edges, scores and standard errors are those of `max_queries=`, at a small part of the time.
+"""
+
+import argparse
+import json
+import os
+import re
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from scipy.stats import spearmanr
+
+import linkselect as ls
+from linkselect.graphs import neighbors, sampled
+
+DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+PAGE = Path(__file__).parents[1] / "docs" / "guide" / "many_rows.md"
+STORE = Path(__file__).parent / "queries.json"
+
+METHODS = {
+    "Laplacian": ls.LaplacianScore(n_jobs=1),
+    "LSDF": ls.LSDF(n_jobs=1),
+    "CCLS": ls.CompensatedLaplacianScore(sigma="auto", n_jobs=1),
+}
+# Data, queries and how many draws of them.
+UNITS = [
+    ("USPS", 1000, 30),
+    ("USPS", 3000, 30),
+    ("MNIST", 1000, 30),
+    ("MNIST", 5000, 30),
+    ("MNIST", 20000, 5),
+]
+N_LABELLED = {"USPS": 200, "MNIST": 1000}
+N_BEST = 50
+N_NEIGHBORS = 5
+
+
+class Kept:
+    """The nearest samples of all, looked up instead of searched."""
+
+    def __init__(self, X):
+        right, distances = neighbors.nearest(X, N_NEIGHBORS, n_jobs=1)[1:]
+        self.right = right.reshape(len(X), N_NEIGHBORS)
+        self.distances = distances.reshape(self.right.shape)
+        self.n_searched = 0
+
+    def nearest(self, X, n_neighbors, *, queries=None, n_jobs=None):
+        if n_neighbors != N_NEIGHBORS:
+            raise ValueError(f"Only {N_NEIGHBORS} neighbours are kept.")
+        rows = np.arange(len(X)) if queries is None else queries
+        self.n_searched += len(rows)
+        return np.repeat(rows, n_neighbors), self.right[rows].ravel(), self.distances[rows].ravel()
+
+
+def read(name):
+    """Return samples, and labels of which most are -1."""
+    with np.load(DATA / f"{name.lower()}.npz") as file:
+        X, y = file["X"], file["y"]
+    labelled = np.random.default_rng(0).choice(len(y), N_LABELLED[name], replace=False)
+    known = np.full(len(y), -1)
+    known[labelled] = y[labelled]
+    return X, known
+
+
+def compare(selector, kept, X, y, n_queries, n_draws):
+    """Return how draws agree with the whole graph, and what their standard errors are worth."""
+    exact = selector.set_params(max_queries=None).fit(X, y)
+    scores, order = exact.scores_, exact.order_
+    defined = np.isfinite(scores)
+    found = []
+    for draw in range(n_draws):
+        kept.n_searched = 0
+        selector.set_params(max_queries=n_queries, random_state=draw).fit(X, y)
+        found.append((selector.scores_, selector.standard_errors_, selector.order_))
+    drawn, errors = (np.array(column)[:, defined] for column in list(zip(*found, strict=True))[:2])
+    scores = scores[defined]
+    best = set(order[:N_BEST])
+    return {
+        "rho": float(np.mean([spearmanr(one, scores).statistic for one in drawn])),
+        "best": float(np.mean([len(best & set(one[2][:N_BEST])) / N_BEST for one in found])),
+        "error": float(np.median(np.abs(drawn - scores) / np.abs(scores))),
+        "bias": float(np.median(np.abs(drawn.mean(axis=0) - scores) / np.abs(scores))),
+        "stated": float(np.median(errors.mean(axis=0) / drawn.std(axis=0, ddof=1))),
+        "within_two": float(np.mean(np.abs(drawn - scores) <= 2 * errors)),
+        "searched": kept.n_searched / len(X),
+    }
+
+
+def measure(quick):
+    """Yield the results of all units, each from the file if it is there."""
+    done = json.loads(STORE.read_text()) if STORE.exists() else {}
+    for name in N_LABELLED:
+        units = [unit for unit in UNITS if unit[0] == name and not (quick and name == "MNIST")]
+        missing = [
+            (unit, method) for unit in units for method in METHODS if f"{unit} {method}" not in done
+        ]
+        if missing:
+            X, y = read(name)
+            kept = Kept(X)
+            sampled.nearest = neighbors.nearest = kept.nearest
+        for unit, method in missing:
+            done[f"{unit} {method}"] = compare(METHODS[method], kept, X, y, *unit[1:])
+            STORE.write_text(json.dumps(done, indent=1))
+            print(unit, method, done[f"{unit} {method}"], flush=True)
+        # The next data are searched again.
+        sampled.nearest = neighbors.nearest = SEARCH
+        for unit in units:
+            yield unit, {method: done[f"{unit} {method}"] for method in METHODS}
+
+
+SEARCH = neighbors.nearest
+
+
+def agreement_table(results):
+    """Write how rankings agree."""
+    lines = [
+        "| data | queries | Laplacian | LSDF | CCLS | error of Laplacian, CCLS | rows searched |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (name, n_queries, _), found in results:
+        cells = [f"{one['rho']:.4f} / {one['best']:.2f}" for one in found.values()]
+        errors = ", ".join(f"{100 * found[one]['error']:.1f} %" for one in ("Laplacian", "CCLS"))
+        share = f"{100 * found['CCLS']['searched']:.0f} %"
+        lines.append(f"| {name} | {n_queries:,} | {' | '.join(cells)} | {errors} | {share} |")
+    return lines
+
+
+def errors_table(results):
+    """Write what standard errors are worth."""
+    lines = ["| data | queries | draws | Laplacian | LSDF | CCLS |", "|---|---|---|---|---|---|"]
+    for (name, n_queries, n_draws), found in results:
+        cells = [f"{one['stated']:.2f} / {one['within_two']:.2f}" for one in found.values()]
+        lines.append(f"| {name} | {n_queries:,} | {n_draws} | {' | '.join(cells)} |")
+    return lines
+
+
+def put(page, mark, lines):
+    """Replace what stands between two marks."""
+    pattern = rf"(<!-- measured: {mark} -->\n).*?(<!-- end -->)"
+    text = "\n".join(lines) + "\n"
+    new, count = re.subn(pattern, lambda found: found[1] + text + found[2], page, flags=re.DOTALL)
+    if count != 1:
+        raise ValueError(f"The page has {count} places marked {mark!r}.")
+    return new
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--write", action="store_true", help="put the tables into the page")
+    parser.add_argument("--quick", action="store_true", help="leave MNIST out")
+    options = parser.parse_args()
+    results = list(measure(options.quick))
+    tables = {"agreement": agreement_table(results), "errors": errors_table(results)}
+    print("\n\n".join("\n".join(lines) for lines in tables.values()))
+    if options.write:
+        page = PAGE.read_text(encoding="utf-8")
+        for mark, lines in tables.items():
+            page = put(page, mark, lines)
+        PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
