@@ -1,7 +1,7 @@
 """Samples outside memory: memory maps, Zarr arrays, Parquet files and dask arrays."""
 
 from linkselect.stored.kinds import SLAB_BYTES, WIDE_SAMPLES, Part, Stored
-from linkselect.stored.opening import MEMORY_MAP_LIMIT, find_stored, open_stored
+from linkselect.stored.opening import MEMORY_MAP_LIMIT, find_stored, open_stored, select_columns
 from linkselect.stored.running import (
     TakenRows,
     map_parts,
@@ -21,4 +21,5 @@ __all__ = [
     "open_stored",
     "reduce_parts",
     "reporting",
+    "select_columns",
 ]

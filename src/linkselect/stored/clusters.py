@@ -10,6 +10,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -100,19 +101,22 @@ def run_job(client: Any, job: Job, report: Callable[[int, int, str], None] | Non
                 raise no_workers(client)
         if report is not None and last.status == "finished":
             report(total, total, job.what)
-        return result_of(last, client, job)
+        return result_of(last, job)
     finally:
-        client.cancel([last, *open_leaves])
+        # What nobody waits for any more is dropped by the scheduler, running or not.
+        for future in (last, *open_leaves):
+            future.release()
 
 
 def ended(future: Any) -> bool:
     """Wait a little for a task, and say whether it has ended."""
-    from distributed import wait
+    from distributed import CancelledError, wait
 
-    try:
-        wait(future, timeout=POLL_SECONDS)
-    except TimeoutError:
-        return False
+    with suppress(CancelledError):
+        try:
+            wait(future, timeout=POLL_SECONDS)
+        except TimeoutError:
+            return False
     return True
 
 
@@ -127,14 +131,14 @@ def release_ended(futures: list[Any]) -> list[Any]:
     return still_open
 
 
-def result_of(future: Any, client: Any, job: Job) -> Any:
+def result_of(future: Any, job: Job) -> Any:
     """Return the result of a task that has ended, or its error in words that help."""
     from distributed import CancelledError, KilledWorker
 
     try:
         return future.result()
     except KilledWorker as error:
-        raise workers_killed(client, job) from error
+        raise workers_killed(job) from error
     except CancelledError as error:
         raise GuidedError(
             "The Dask scheduler went away, or somebody cancelled the tasks of this fit.",
@@ -159,7 +163,8 @@ def task_tree(job: Job) -> tuple[list[Any], Any]:
     leaf, merging = delayed(run_part, pure=False), delayed(run_merge, pure=False)
     leaves = []
     for place, number in enumerate(job.numbers):
-        blocks = job.samples.source.blocks(parts[number].rows, parts[number].columns)
+        columns = job.samples.columns_of(parts[number])
+        blocks = job.samples.source.blocks(parts[number].rows, columns)
         key = (f"{name}-{token}", place)
         inputs = delayed(job.inputs[place], name=f"{name}-input-{token}-{place}", traverse=False)
         leaves.append(leaf(common, number, inputs, shared, blocks, dask_key_name=key))
@@ -189,9 +194,9 @@ class Common:
 
 def run_part(common: Common, number: int, inputs: Any, shared: Any, blocks: Any) -> Any:
     """Do one part, in a worker."""
-    samples = common.samples if blocks is None else common.samples.with_blocks(number, blocks)
+    part = common.samples.part_given(number, blocks)
     with one_blas_thread():
-        return common.function(samples.parts[number], *inputs, *shared)
+        return common.function(part, *inputs, *shared)
 
 
 def run_merge(common: Common, results: list[Any]) -> Any:
@@ -208,9 +213,10 @@ def no_workers(client: Any) -> GuidedError:
     )
 
 
-def workers_killed(client: Any, job: Job) -> GuidedError:
+def workers_killed(job: Job) -> GuidedError:
     """Return the error for a part that ended every worker that tried it."""
-    part_bytes = job.samples.part_bytes()
+    samples = job.samples
+    part_bytes = max(samples.source.held_bytes(part) for part in samples.parts)
     return GuidedError(
         f"Dask workers died again and again at a part of {job.samples.label}. Most often their "
         f"memory is too small: a part takes {part_bytes / 2**20:,.0f} MiB, and working on it "

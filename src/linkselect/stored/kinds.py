@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,9 +96,21 @@ class Source(ABC):
                 found.append(values[wanted[first:last] - piece.start])
         return np.concatenate(found)
 
-    def blocks(self, rows: slice, columns: slice) -> Any:
+    def blocks(self, rows: slice, columns: Columns) -> Any:
         """Return what a cluster computes before it can read a part; None if there are files."""
         return None
+
+    def without_blocks(self) -> Source:
+        """Return what is sent to workers, to which the blocks of a part come on their own."""
+        return self
+
+    def given(self, blocks: Any) -> Source:
+        """Return a source that reads one part from its blocks."""
+        raise NotImplementedError
+
+    def held_bytes(self, part: Part) -> int:
+        """Return how much of a part is held at once."""
+        return SLAB_BYTES
 
     def column(self, name: str) -> NDArray[Any]:
         """Read one column by its name, whatever its type."""
@@ -131,7 +144,10 @@ class Part:
         X = self.samples
         columns, height = X.columns_of(self), X.slab_height(self)
         X.source.check_unchanged(self.rows)
-        for rows, values in X.source.read(self.rows, columns, height):
+        pieces = X.source.read(self.rows, columns, height)
+        if X.by_columns:
+            pieces = iter([(self.rows, np.concatenate([values for _, values in pieces]))])
+        for rows, values in pieces:
             # Before anyone complains about its values.
             X.source.check_unchanged(rows)
             yield rows, X.prepared(values, self.columns)
@@ -244,7 +260,7 @@ class Stored:
 
         Only parts that hold one of them are read.
         """
-        return cast("NDArray[Any]", take_stored_rows(self, np.asarray(rows, np.intp), n_jobs))
+        return take_stored_rows(self, np.asarray(rows, np.intp), n_jobs)
 
     def choose(self, columns: ArrayLike) -> Stored:
         """Return some of the columns, by number, without reading anything."""
@@ -263,12 +279,16 @@ class Stored:
         return Stored(self.source, self.columns, (*self.steps, step))
 
     def without_blocks(self) -> Stored:
-        """Return what is sent to a worker, to which the blocks of one part come on their own."""
-        return self
+        """Return what is sent to workers, to which the blocks of a part come on their own."""
+        return Stored(self.source.without_blocks(), self.columns, self.steps)
 
-    def part_bytes(self) -> int:
-        """Return the size of the largest part that must be held at once."""
-        return SLAB_BYTES
+    def part_given(self, number: int, blocks: Any) -> Part:
+        """Return a part that is read from its blocks, or from a file if they are None."""
+        if blocks is None:
+            return self.parts[number]
+        samples = copy(self)
+        samples.source = self.source.given(blocks)
+        return replace(self.parts[number], samples=samples)
 
     def check_unchanged(self) -> None:
         """Raise an error if a file is not what it was when it was opened."""
@@ -307,7 +327,7 @@ class Stored:
         return values
 
 
-def cut(total: int, size: int, edges: IntArray | None) -> Sequence[slice]:
+def cut(total: int, size: int, edges: IntArray | None) -> list[slice]:
     """Cut `range(total)` at some of the edges, so that pieces have at most `size` if they can."""
     if edges is None:
         return slices(total, size)
@@ -320,7 +340,7 @@ def cut(total: int, size: int, edges: IntArray | None) -> Sequence[slice]:
     return pieces
 
 
-def divide(pieces: Sequence[slice], size: int) -> list[slice]:
+def divide(pieces: list[slice], size: int) -> list[slice]:
     """Divide pieces that are far too large, though reading a part of a chunk decodes all of it."""
     divided = []
     for piece in pieces:

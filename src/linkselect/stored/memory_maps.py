@@ -57,21 +57,25 @@ class NpySource(Source):
         self.state = FileState.of(path, label)
 
     def check_unchanged(self, rows: slice) -> None:
+        """Raise an error if the file is not what it was."""
         self.state.check_unchanged()
 
     def width_read(self, width: int) -> int:
+        """Return how many columns are held to give some of them."""
         # Whole samples are read, even for few columns: a call per sample costs more.
         return self.shape[1] if self.layout.lines_are_rows else width
 
     def read(
         self, rows: slice, columns: Columns, height: int
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield the values of some columns."""
         with self.state.opened() as file:
             for piece in slices(rows.stop - rows.start, height):
                 found = slice(rows.start + piece.start, rows.start + piece.stop)
                 yield found, self._matrix(file, found, columns)
 
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
+        """Return some rows, which are sorted, by reading nothing else."""
         if not self.layout.lines_are_rows:
             return super().pick(wanted, rows, columns, height)
         within = columns if isinstance(columns, slice) else slice(0, self.shape[1])
@@ -109,7 +113,7 @@ class NpySource(Source):
     def _fill(self, file: BinaryIO, values: NDArray[Any], place: int) -> None:
         """Read from a place of the file until the array is full."""
         # Types such as bool have no buffer of their own that a file could write to.
-        target = memoryview(values.reshape(-1).view(np.uint8))
+        target = memoryview(values.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
         file.seek(place)
         while len(target):
             count = file.readinto(target)  # type: ignore[attr-defined]
@@ -140,11 +144,12 @@ class MapSource(Source):
         )
 
     def check_unchanged(self, rows: slice) -> None:
-        pass
+        """Find nothing: there is no file to look at."""
 
     def read(
         self, rows: slice, columns: Columns, height: int
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield the values of some columns."""
         for piece in slices(rows.stop - rows.start, height):
             found = slice(rows.start + piece.start, rows.start + piece.stop)
             yield found, np.array(self.values[found, columns], dtype=self.dtype, order="C")
@@ -178,7 +183,7 @@ def source_of_map(values: np.memmap[Any, Any], label: str | None = None) -> Sour
     shape = two_dimensional(values.shape, label)
     layout = layout_of(values)
     # Changes to a copy-on-write map are in no file.
-    if path is not None and layout is not None and values.mode != "c" and os.path.exists(path):
+    if path is not None and layout is not None and values.mode != "c" and Path(path).exists():
         source = NpySource(os.fspath(path), shape, layout, label)
         if holds(source, values):
             return source

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from linkselect.arrays import IntArray
 from linkselect.messages import GuidedTypeError, GuidedValueError
+from linkselect.stored.dask_arrays import DaskSource, refuse_frame
 from linkselect.stored.kinds import Source, Stored
 from linkselect.stored.memory_maps import open_npy, source_of_map
+from linkselect.stored.parquet_tables import ParquetSource, open_parquet
 from linkselect.stored.zarr_arrays import ZarrSource, is_zarr_folder, open_zarr
 
-__all__ = ["MEMORY_MAP_LIMIT", "find_stored", "open_stored"]
+__all__ = ["MEMORY_MAP_LIMIT", "find_stored", "open_stored", "select_columns"]
 
 # Smaller maps are arrays like any other: joblib hands them to its workers.
 MEMORY_MAP_LIMIT = 10**9
@@ -41,7 +44,7 @@ def find_stored(X: Any) -> Stored | None:
 def open_stored(
     source: Any,
     *,
-    columns: Sequence[str] | Sequence[int] | None = None,
+    columns: Sequence[str | int] | None = None,
     without: Iterable[str | int] = (),
 ) -> Stored:
     """Open samples that are stored outside memory, to be read part by part.
@@ -74,36 +77,68 @@ def open_stored(
     (<X.npy: 4 x 2, float64>, array([[ 9., 11.],
            [ 0.,  2.]]))
     """
-    if isinstance(source, Stored):
-        found: Stored | None = source
-    else:
-        opened = _source(source, columns=columns, without=without)
-        found = None if opened is None else Stored(opened)
-    if found is None:
+    left_out = list(without)
+    opened = source if isinstance(source, Stored) else _source(source, columns, left_out)
+    if opened is None:
         raise GuidedTypeError(
             f"{source!r:.200} is no stored data.",
             "Pass the path of a .npy file, of a Zarr array, or of a Parquet file or folder; or a "
             "memory map, a Zarr array, a dask array or a pyarrow dataset.",
             "X",
         )
-    if columns is None and not without:
+    found = opened if isinstance(opened, Stored) else Stored(opened)
+    has_chosen = isinstance(opened, ParquetSource)
+    if has_chosen or (columns is None and not left_out):
         return found
-    return found.choose(_chosen(found, columns, set(without)))
+    return found.choose(_chosen(found, columns, left_out))
+
+
+def select_columns(X: Any, columns: ArrayLike) -> Any:
+    """Return some columns of stored samples without reading them.
+
+    A dask array gives a dask array, everything else what `open_stored` gives.
+    """
+    if _is_a(X, "dask.array", "Array"):
+        return X[:, np.asarray(columns, np.intp)]
+    return open_stored(X).choose(columns)
 
 
 def _source(
-    X: Any,
-    columns: Sequence[str] | Sequence[int] | None = None,
-    without: Iterable[str | int] = (),
+    X: Any, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
 ) -> Source | None:
+    """Open what X is or names; columns are chosen here only if others could not be read."""
     if isinstance(X, str | os.PathLike):
-        return _source_of_path(Path(X))
+        return _source_of_path(Path(X), columns, without)
     if isinstance(X, np.memmap):
         return source_of_map(X) if X.ndim == 2 and X.nbytes > MEMORY_MAP_LIMIT else None
     # A value can only be of a type whose library was imported.
     if _is_a(X, "zarr", "Array"):
         return ZarrSource(X, f"the Zarr array {X.path or getattr(X.store, 'root', '')}".rstrip())
+    if _is_a(X, "dask.array", "Array"):
+        return DaskSource(X)
+    if _is_a(X, "dask.dataframe", "DataFrame"):
+        raise refuse_frame()
+    if _is_a(X, "pyarrow.dataset", "Dataset"):
+        return _source_of_dataset(X, columns, without)
+    if _is_a(X, "pyarrow.parquet", "ParquetFile"):
+        raise GuidedTypeError(
+            "An open ParquetFile does not say where its file is.", "Pass the path.", "X"
+        )
     return None
+
+
+def _source_of_dataset(
+    X: Any, columns: Sequence[str | int] | None, without: Sequence[str | int]
+) -> Source:
+    files = [Path(name) for name in getattr(X, "files", ())]
+    is_parquet = getattr(getattr(X, "format", None), "default_extname", "") == "parquet"
+    if not is_parquet or not files or not files[0].exists():
+        raise GuidedTypeError(
+            "A pyarrow dataset must consist of Parquet files on this machine's file system.",
+            "Pass the path of the files.",
+            "X",
+        )
+    return ParquetSource(files, "the dataset", columns, without)
 
 
 def _is_a(X: Any, module: str, name: str) -> bool:
@@ -111,16 +146,20 @@ def _is_a(X: Any, module: str, name: str) -> bool:
     return kind is not None and isinstance(X, kind)
 
 
-def _source_of_path(path: Path) -> Source | None:
+def _source_of_path(
+    path: Path, columns: Sequence[str | int] | None, without: Sequence[str | int]
+) -> Source | None:
     if path.suffix == ".npy":
         return open_npy(path)
     if path.suffix == ".zarr" or is_zarr_folder(path):
         return open_zarr(path)
+    if path.suffix == ".parquet" or path.is_dir():
+        return open_parquet(path, columns, without)
     return None
 
 
 def _chosen(
-    found: Stored, columns: Sequence[str] | Sequence[int] | None, without: set[str | int]
+    found: Stored, columns: Sequence[str | int] | None, without: Sequence[str | int]
 ) -> IntArray:
     """Return the numbers of the columns to use."""
     places: dict[str | int, int] = {place: place for place in range(found.shape[1])}

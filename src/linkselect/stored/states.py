@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from linkselect.messages import GuidedValueError
@@ -22,7 +22,8 @@ def changed(label: str) -> GuidedValueError:
 
 def missing(label: str, path: str) -> GuidedValueError:
     """Return the error for a file that is not there."""
-    named = label if os.path.basename(path) in label else f"{label}, file {os.path.basename(path)},"
+    name = Path(path).name
+    named = label if name in label else f"{label}, file {name},"
     return GuidedValueError(f"{named} is not there: {path}", parameter="X")
 
 
@@ -59,10 +60,10 @@ class FileState:
     def of(cls, path: str, label: str) -> FileState:
         """Look at a file."""
         try:
-            state = os.stat(path)
+            state = Path(path).stat()
         except FileNotFoundError:
             raise missing(label, path) from None
-        absolute = os.path.abspath(path)
+        absolute = str(Path(path).absolute())
         return cls(absolute, label, state.st_size, state.st_mtime_ns, state.st_ino)
 
     def check_unchanged(self) -> None:
@@ -73,6 +74,6 @@ class FileState:
     def opened(self) -> BinaryIO:
         """Open the file without a buffer."""
         try:
-            return cast("BinaryIO", open(self.path, "rb", buffering=0))
+            return cast("BinaryIO", Path(self.path).open("rb", buffering=0))
         except FileNotFoundError:
             raise missing(self.label, self.path) from None

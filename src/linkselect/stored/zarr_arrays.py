@@ -38,12 +38,15 @@ class ZarrSource(Source):
         self._warn_of_tall_chunks()
 
     def row_edges(self) -> IntArray:
+        """Return where chunks begin, and the end."""
         return edges(self.shape[0], self.chunks[0])
 
     def column_edges(self) -> IntArray:
+        """Return where chunks begin, and the end."""
         return edges(self.shape[1], self.chunks[1])
 
     def check_unchanged(self, rows: slice) -> None:
+        """Raise an error if a chunk with some of these rows is not what it was."""
         if not self.states:
             return
         for name, path in self._files(rows.start, rows.stop):
@@ -56,6 +59,7 @@ class ZarrSource(Source):
     def read(
         self, rows: slice, columns: Columns, height: int
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield the values of some columns; whole chunks are decoded once if they are not large."""
         for line in slices(rows.stop - rows.start, self._height_decoded(columns, height)):
             start, stop = rows.start + line.start, rows.start + line.stop
             values = self._decoded(slice(start, stop), columns)
@@ -63,12 +67,10 @@ class ZarrSource(Source):
                 yield slice(start + piece.start, start + piece.stop), values[piece]
 
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
-        found = []
-        edge = self.row_edges()
+        """Return some rows, which are sorted."""
         # One line of chunks at a time: all that are touched would be decoded at once.
-        for line in np.split(wanted, np.searchsorted(wanted, edge[1:-1])):
-            if len(line):
-                found.append(self._decoded(line, columns))
+        lines = np.split(wanted, np.searchsorted(wanted, self.row_edges()[1:-1]))
+        found = [self._decoded(line, columns) for line in lines if len(line)]
         self.check_unchanged(rows)
         return np.concatenate(found)
 
@@ -105,7 +107,7 @@ class ZarrSource(Source):
         folder = root / self.array.path if self.array.path else root
         for place in itertools.product(lines, range(grid[1])):
             name = self.array.metadata.encode_chunk_key(place)
-            yield name, os.path.join(folder, name)
+            yield name, f"{folder}{os.sep}{name}"
 
     def _warn_of_tall_chunks(self) -> None:
         line_bytes = self.chunks[0] * self.shape[1] * self.dtype.itemsize
@@ -129,7 +131,7 @@ def state_of(path: str) -> tuple[int, int] | None:
     Zarr leaves out chunks whose values all are the fill value.
     """
     try:
-        state = os.stat(path)
+        state = os.stat(path)  # noqa: PTH116 - called for every chunk
     except FileNotFoundError:
         return None
     return state.st_size, state.st_mtime_ns

@@ -1,0 +1,181 @@
+"""Dask arrays, read by lines of blocks; never rechunked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.arrays import IntArray
+from linkselect.blocks import slices
+from linkselect.messages import GuidedTypeError, GuidedValueError
+from linkselect.stored.kinds import Columns, Part, Source, numeric_type
+from linkselect.stored.states import two_dimensional
+
+__all__ = ["DaskSource", "refuse_frame"]
+
+Blocks = list[list[NDArray[Any]]]
+
+
+class DaskSource(Source):
+    """A dask array of two dimensions.
+
+    Without an active client, the thread that reads a part computes its blocks. With one, they are
+    tasks of the cluster, and `given` takes their results.
+    """
+
+    def __init__(self, array: Any) -> None:
+        self.label = "the dask array"
+        if np.isnan(array.shape).any():
+            raise GuidedValueError(
+                "The lengths of the chunks of the dask array are unknown.",
+                "Make it by to_dask_array(lengths=True) of a DataFrame, or call "
+                "compute_chunk_sizes() of the array.",
+                "X",
+            )
+        self.shape = two_dimensional(array.shape, self.label)
+        if type(array._meta) is not np.ndarray:
+            raise GuidedTypeError(
+                f"The blocks of the dask array are of {type(array._meta)}.",
+                "Turn them into NumPy arrays by map_blocks.",
+                "X",
+            )
+        self.dtype = numeric_type(array.dtype, self.label)
+        self.array = array
+        self.edges = [np.append(0, np.cumsum(lengths)).astype(np.intp) for lengths in array.chunks]
+        self.computed: Blocks | None = None
+
+    def row_edges(self) -> IntArray:
+        """Return where chunks begin, and the end."""
+        return self.edges[0]
+
+    def column_edges(self) -> IntArray:
+        """Return where chunks begin, and the end."""
+        return self.edges[1]
+
+    def check_unchanged(self, rows: slice) -> None:
+        """Find nothing: what the blocks are made of is known to nobody."""
+
+    def read(
+        self, rows: slice, columns: Columns, height: int
+    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield the values of some columns of whole lines of blocks."""
+        blocks = self._compute(rows, columns) if self.computed is None else self.computed
+        inside = slice(None) if self._must_cut(columns) else self._columns_inside(columns)
+        start = rows.start
+        for line in blocks:
+            self._check_line(line, rows)
+            for piece in slices(len(line[0]), height):
+                values = line[0] if len(line) == 1 else None
+                if values is None:
+                    values = np.concatenate([block[piece] for block in line], axis=1)
+                else:
+                    values = values[piece]
+                found = slice(start + piece.start, start + piece.stop)
+                # Blocks belong to the graph of the user: nobody may write to them.
+                yield found, np.array(values[:, inside], dtype=self.dtype, order="C")
+            start += len(line[0])
+
+    def blocks(self, rows: slice, columns: Columns) -> Any:
+        """Return the blocks of a part as delayed values, for a cluster."""
+        if self._must_cut(columns):
+            return self.array[rows, columns].to_delayed().tolist()
+        lines, needed = self._lines(rows), self._blocks_needed(columns)
+        return [[self._delayed[i, j] for j in needed] for i in lines]
+
+    def without_blocks(self) -> DaskSource:
+        """Return the same without the graph."""
+        light = copy(self)
+        for name in ("array", "_delayed", "_graph"):
+            light.__dict__.pop(name, None)
+        return light
+
+    def given(self, blocks: Blocks) -> DaskSource:
+        """Return a source that reads one part from its blocks."""
+        filled = copy(self)
+        filled.computed = blocks
+        return filled
+
+    def held_bytes(self, part: Part) -> int:
+        """Return how much of a part is held at once: all of its blocks."""
+        columns = part.samples.columns_of(part)
+        n_rows = part.rows.stop - part.rows.start
+        lengths = np.diff(self.edges[1])[self._blocks_needed(columns)]
+        return int(n_rows * lengths.sum() * self.dtype.itemsize)
+
+    def _compute(self, rows: slice, columns: Columns) -> Blocks:
+        """Compute the blocks of a part in this thread."""
+        import dask
+        from dask.optimization import cull
+
+        if self._must_cut(columns):
+            cut = self.array[rows, columns]
+            graph, grid = dict(dask.optimize(cut)[0].__dask_graph__()), cut.__dask_keys__()
+        else:
+            graph, keys = self._graph
+            needed = self._blocks_needed(columns)
+            grid = [[keys[i][j] for j in needed] for i in self._lines(rows)]
+        wanted = [key for line in grid for key in line]
+        values = iter(dask.get(cull(graph, wanted)[0], wanted))
+        return [[np.asarray(next(values)) for _ in line] for line in grid]
+
+    @cached_property
+    def _graph(self) -> tuple[dict[Any, Any], Any]:
+        """The optimized graph and the keys of all blocks: once for all parts."""
+        import dask
+
+        optimized = dask.optimize(self.array)[0]
+        return dict(optimized.__dask_graph__()), optimized.__dask_keys__()
+
+    @cached_property
+    def _delayed(self) -> NDArray[np.object_]:
+        return np.asarray(self.array.to_delayed(), dtype=object)
+
+    def _lines(self, rows: slice) -> range:
+        """Return the numbers of the lines of blocks that hold some rows."""
+        first, last = np.searchsorted(self.edges[0], (rows.start, rows.stop))
+        return range(int(first), int(last))
+
+    def _blocks_needed(self, columns: Columns) -> IntArray:
+        """Return the numbers of the blocks in a line that hold some columns."""
+        places = np.arange(self.shape[1])[columns]
+        return np.unique(np.searchsorted(self.edges[1], places, side="right") - 1)
+
+    def _must_cut(self, columns: Columns) -> bool:
+        """Whether a part has only a piece of a block, which dask may read on its own."""
+        if not isinstance(columns, slice):
+            return False
+        return not np.isin((columns.start, columns.stop), self.edges[1]).all()
+
+    def _columns_inside(self, columns: Columns) -> Columns:
+        """Return where some columns are in the blocks that hold them, joined."""
+        if isinstance(columns, slice):
+            return slice(None)
+        needed = self._blocks_needed(columns)
+        lengths = np.diff(self.edges[1])
+        starts = np.zeros(len(lengths), np.intp)
+        starts[needed] = np.cumsum(lengths[needed]) - lengths[needed]
+        block = np.searchsorted(self.edges[1], columns, side="right") - 1
+        return np.asarray(starts[block] + columns - self.edges[1][block], np.intp)
+
+    def _check_line(self, line: list[NDArray[Any]], rows: slice) -> None:
+        if any(block.ndim != 2 or len(block) != len(line[0]) for block in line):
+            shapes = ", ".join(str(block.shape) for block in line)
+            raise GuidedValueError(
+                f"Blocks of the dask array for rows {rows.start:,} to {rows.stop:,} have the "
+                f"shapes {shapes}, which are not those of its chunks.",
+                parameter="X",
+            )
+
+
+def refuse_frame() -> GuidedTypeError:
+    """Return the error for a dask DataFrame."""
+    return GuidedTypeError(
+        "A dask DataFrame does not know how many rows it has.",
+        "Pass frame.to_dask_array(lengths=True), or open its Parquet files by open_stored(path).",
+        "X",
+    )

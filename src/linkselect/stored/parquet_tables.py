@@ -1,0 +1,301 @@
+"""Parquet files and folders of them, read by row groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.arrays import IntArray
+from linkselect.messages import GuidedValueError
+from linkselect.stored.kinds import Columns, Source
+from linkselect.stored.parquet_columns import FileColumns, columns_of, joint_type, to_numbers
+from linkselect.stored.scratch import Scratch
+from linkselect.stored.states import FileState, missing
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+__all__ = ["ParquetSource", "open_parquet", "parquet_files"]
+
+# A reader keeps a page of every column, decoded, and its dictionary: measured, about twice the
+# size of the column in the row group, and not more than this.
+COLUMN_BYTES = 4 * 2**20
+# A row group that takes more than this is read by groups of columns and put down on the disk.
+READER_BYTES = 256 * 2**20
+GROUP_BYTES = 64 * 2**20
+ERRORS_OF_READING = (OSError, ValueError, ArithmeticError)
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows that a file holds together.
+
+    Attributes
+    ----------
+    file : int
+        The number of the file.
+    number : int
+        The number of the row group in its file.
+    rows : slice
+        Its rows, counted over all files.
+    """
+
+    file: int
+    number: int
+    rows: slice
+
+
+class ParquetSource(Source):
+    """The columns of one or several Parquet files.
+
+    Parameters
+    ----------
+    files : list of path
+        In the order of their rows.
+    label : str
+        What messages call them all.
+    columns : sequence of str or int, optional
+        The columns to use. Default: all but the index of a pandas table.
+    without : collection of str or int
+        The columns to leave out.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        label: str,
+        columns: Sequence[str | int] | None = None,
+        without: Sequence[str | int] = (),
+    ) -> None:
+        self.label = label
+        states = [FileState.of(str(path), path.name) for path in files]
+        with ThreadPoolExecutor(min(8, len(states))) as threads:
+            found: list[FileColumns] = list(threads.map(_look_into, states))
+        self.files = states
+        self.names = found[0].chosen(columns, without)
+        self.dtype = joint_type(self.names, found)
+        self.groups = list(_row_groups(found))
+        self.starts = np.array([group.rows.start for group in self.groups], np.intp)
+        n_samples = self.groups[-1].rows.stop if self.groups else 0
+        self.shape = (n_samples, len(self.names))
+
+    def row_edges(self) -> IntArray:
+        """Return the first row of every row group, and the end."""
+        return np.append(self.starts, self.shape[0])
+
+    def check_unchanged(self, rows: slice) -> None:
+        """Raise an error if a file with some of these rows is not what it was."""
+        for number in sorted({group.file for group in self._groups(rows)}):
+            self.files[number].check_unchanged()
+
+    def read(
+        self, rows: slice, columns: Columns, height: int
+    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield some columns of whole row groups, piece by piece."""
+        places = np.arange(len(self.names or ()))[columns]
+        used, inverse = np.unique(places, return_inverse=True)
+        is_in_order = np.array_equal(used, places)
+        for group in self._groups(rows):
+            start = group.rows.start
+            for values in self._values(group, used, height):
+                found = slice(start, start + values.shape[1])
+                matrix = values if is_in_order else values[inverse]
+                yield found, np.ascontiguousarray(matrix.T)
+                start = found.stop
+            if start != group.rows.stop:
+                raise self._damaged(group, used, "rows are missing")
+        _free_memory()
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Read one column whole, whatever its type."""
+        import pyarrow as pa
+
+        pieces = []
+        for state in self.files:
+            with _opened(state) as file:
+                if name not in file.schema_arrow.names:
+                    raise GuidedValueError(
+                        f"{state.label} has no column {name!r}.", parameter="columns"
+                    )
+                pieces += file.read(columns=[name], use_threads=False).column(0).chunks
+            state.check_unchanged()
+        joined = pa.chunked_array(pieces)
+        if pa.types.is_dictionary(joined.type):
+            joined = joined.cast(joined.type.value_type)
+        return np.asarray(joined.to_numpy())
+
+    def _groups(self, rows: slice) -> list[RowGroup]:
+        first = max(int(np.searchsorted(self.starts, rows.start, side="right")) - 1, 0)
+        last = int(np.searchsorted(self.starts, rows.stop, side="left"))
+        return self.groups[first:last]
+
+    def _values(self, group: RowGroup, used: IntArray, height: int) -> Iterator[NDArray[Any]]:
+        """Yield the columns of a row group, one in each line, `height` rows at a time at most."""
+        state = self.files[group.file]
+        try:
+            with _opened(state) as file:
+                cuts = column_groups(file, group.number, self._names(used))
+                if len(cuts) == 1:
+                    yield from self._streamed(file, group.number, used, height)
+                    return
+                n_rows = group.rows.stop - group.rows.start
+                with Scratch(n_rows, [cut.stop - cut.start for cut in cuts], self.dtype) as scratch:
+                    for place, cut in enumerate(cuts):
+                        # Few columns at a time, each piece as large as one of all columns.
+                        tall = max(height * len(used) // (8 * (cut.stop - cut.start)), 1)
+                        for piece in self._streamed(file, group.number, used[cut], tall):
+                            scratch.append(place, piece)
+                    _free_memory()
+                    yield from scratch.read(height)
+        except GuidedValueError:
+            raise
+        except ERRORS_OF_READING as error:
+            raise self._damaged(group, used, str(error)) from error
+
+    def _streamed(
+        self, file: pq.ParquetFile, number: int, used: IntArray, height: int
+    ) -> Iterator[NDArray[Any]]:
+        names = self._names(used)
+        # One column after the other: threads would decode many at once.
+        batches = file.iter_batches(height, row_groups=[number], columns=names, use_threads=False)
+        places: dict[str, int] = {}
+        for batch in batches:
+            places = places or {name: place for place, name in enumerate(batch.schema.names)}
+            values = np.empty((len(names), batch.num_rows), self.dtype)
+            for target, name in zip(values, names, strict=True):
+                to_numbers(batch.column(places[name]), target, name)
+            yield values
+
+    def _names(self, used: IntArray) -> list[str]:
+        names = self.names or []
+        return [names[place] for place in used]
+
+    def _damaged(self, group: RowGroup, used: IntArray, why: str) -> GuidedValueError:
+        """Return the error for a row group that cannot be read; it names the column."""
+        state = self.files[group.file]
+        state.check_unchanged()
+        reason = (why.splitlines() or ["it ends too early"])[0].rstrip(".")
+        for place in used:
+            name = self._names(np.array([place]))[0]
+            try:
+                with _opened(state) as file:
+                    for _ in self._streamed(file, group.number, np.array([place]), 1 << 16):
+                        pass
+            except ERRORS_OF_READING:
+                break
+        else:
+            name = ""
+        where = f", column '{name}'," if name else ""
+        return GuidedValueError(
+            f"{state.label}{where} cannot be read in row group {group.number}: {reason}.",
+            "Write the file again.",
+            "X",
+        )
+
+
+def column_groups(file: pq.ParquetFile, number: int, names: list[str]) -> list[slice]:
+    """Cut the columns of a row group so that reading each cut takes little memory.
+
+    Where all of them together take little, there is one cut.
+    """
+    group = file.metadata.row_group(number)
+    if 2 * group.total_byte_size <= READER_BYTES or len(names) * COLUMN_BYTES <= READER_BYTES:
+        return [slice(0, len(names))]
+    leaves = {group.column(j).path_in_schema: j for j in range(group.num_columns)}
+    sizes = [2 * group.column(leaves[name]).total_uncompressed_size for name in names]
+    sizes = [min(size, COLUMN_BYTES) for size in sizes]
+    if sum(sizes) <= READER_BYTES:
+        return [slice(0, len(names))]
+    cuts, start, total = [], 0, 0
+    for place, size in enumerate(sizes):
+        if total and total + size > GROUP_BYTES:
+            cuts.append(slice(start, place))
+            start, total = place, 0
+        total += size
+    return [*cuts, slice(start, len(names))]
+
+
+@lru_cache(maxsize=64)
+def _metadata(state: FileState) -> Any:
+    """Return what the end of a file says; with many columns that takes long to decode."""
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(state.path) as file:
+            return file.metadata
+    except FileNotFoundError:
+        raise missing(state.label, state.path) from None
+    except (OSError, ValueError) as error:
+        state.check_unchanged()
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise GuidedValueError(
+            f"{state.label} cannot be opened as a Parquet file: {reason}.",
+            "It may be damaged or incomplete. Write it again.",
+            "X",
+        ) from error
+
+
+def _opened(state: FileState) -> pq.ParquetFile:
+    """Open a file so that reading takes little memory."""
+    import pyarrow.parquet as pq
+
+    metadata = _metadata(state)
+    # Every column has a buffer of its own.
+    buffer_size = int(np.clip(GROUP_BYTES // max(metadata.num_columns, 1), 4096, 1 << 16))
+    try:
+        return pq.ParquetFile(
+            state.path, metadata=metadata, buffer_size=buffer_size, pre_buffer=False
+        )
+    except FileNotFoundError:
+        raise missing(state.label, state.path) from None
+
+
+def _look_into(state: FileState) -> FileColumns:
+    return columns_of(state.label, _metadata(state))
+
+
+def _row_groups(found: Sequence[FileColumns]) -> Iterator[RowGroup]:
+    start = 0
+    for number, file in enumerate(found):
+        for place, n_rows in enumerate(file.group_rows):
+            if n_rows:
+                yield RowGroup(number, place, slice(start, start + n_rows))
+            start += n_rows
+
+
+def _free_memory() -> None:
+    """Give back what Arrow keeps for its next use."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the Parquet files in a folder and the folders in it, sorted by name.
+
+    As other readers do, leave out what begins with a dot or an underscore.
+    """
+    return sorted(
+        path
+        for path in folder.rglob("*.parquet")
+        if path.is_file() and not any(part[0] in "._" for part in path.relative_to(folder).parts)
+    )
+
+
+def open_parquet(
+    path: Path, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
+) -> ParquetSource:
+    """Open a Parquet file, or all of a folder."""
+    if not path.exists():
+        raise missing(path.name, str(path))
+    files = parquet_files(path) if path.is_dir() else [path]
+    if not files:
+        raise GuidedValueError(f"The folder {path.name} holds no Parquet file.", parameter="X")
+    return ParquetSource(files, path.name, columns, without)
