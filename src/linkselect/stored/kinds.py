@@ -16,6 +16,7 @@ from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import slices
 from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.stored.running import take_stored_rows
+from linkselect.stored.steps import Filling, Scaling, Step
 
 __all__ = ["SLAB_BYTES", "WIDE_SAMPLES", "Columns", "Part", "Source", "Stored", "numeric_type"]
 
@@ -169,7 +170,7 @@ class Stored:
         What holds them.
     columns : array of int, optional
         The columns of the source to use, in this order. Default: all.
-    steps : tuple of (shift, scale)
+    steps : tuple of Step
         What is done to every column after reading, one after the other.
 
     Attributes
@@ -194,7 +195,7 @@ class Stored:
         self,
         source: Source,
         columns: IntArray | None = None,
-        steps: tuple[tuple[FloatArray, FloatArray], ...] = (),
+        steps: tuple[Step, ...] = (),
     ) -> None:
         self.source = source
         self.columns = columns
@@ -265,18 +266,22 @@ class Stored:
     def choose(self, columns: ArrayLike) -> Stored:
         """Return some of the columns, by number, without reading anything."""
         chosen = np.asarray(columns, np.intp)
-        steps = tuple((shift[chosen], scale[chosen]) for shift, scale in self.steps)
+        steps = tuple(step.choose(chosen) for step in self.steps)
         kept = chosen if self.columns is None else self.columns[chosen]
         return Stored(self.source, kept, steps)
 
     def scaled(self, shift: ArrayLike, scale: ArrayLike) -> Stored:
         """Return (x - shift) / scale in float64, per column, without reading anything."""
-        width = self.shape[1]
-        step = (
-            np.broadcast_to(np.asarray(shift, np.float64), width),
-            np.broadcast_to(np.asarray(scale, np.float64), width),
-        )
+        step = Scaling(self._for_columns(shift), self._for_columns(scale))
         return Stored(self.source, self.columns, (*self.steps, step))
+
+    def filled(self, values: ArrayLike) -> Stored:
+        """Return a number per column for every missing value, in float64; nothing is read."""
+        step = Filling(self._for_columns(values))
+        return Stored(self.source, self.columns, (*self.steps, step))
+
+    def _for_columns(self, values: ArrayLike) -> FloatArray:
+        return np.broadcast_to(np.asarray(values, np.float64), self.shape[1])
 
     def without_blocks(self) -> Stored:
         """Return what is sent to workers, to which the blocks of a part come on their own."""
@@ -317,13 +322,12 @@ class Stored:
         return max(SLAB_BYTES // (width * self.dtype.itemsize), 1)
 
     def prepared(self, values: NDArray[Any], columns: slice) -> NDArray[Any]:
-        """Do to values that were read what `scaled` asks for."""
+        """Do to values that were read what `scaled` and `filled` ask for."""
         if not self.steps:
             return values
         values = values.astype(np.float64)
-        for shift, scale in self.steps:
-            values -= shift[columns]
-            values /= scale[columns]
+        for step in self.steps:
+            step.choose(columns).apply(values)
         return values
 
 
