@@ -29,7 +29,6 @@ __all__ = [
     "row_block",
     "slices",
     "sum_by",
-    "take_rows",
 ]
 
 Item = TypeVar("Item")
@@ -136,13 +135,6 @@ def _blockwise_on_device(
             function(here.float64(block if needed is None else here.xp.take(block, needed, axis=0)))
         )
     return parts[0] if len(parts) == 1 else here.xp.concat(parts, axis=-1)
-
-
-def take_rows(X: Matrix, rows: IntArray) -> Matrix:
-    """Return some rows of X, as the kind of matrix that it is."""
-    if (here := device_of(X)) is not None:
-        return here.xp.take(X, here.put(rows), axis=0)
-    return (X.tocsr() if issparse(X) else X)[rows]
 
 
 def map_threads(

@@ -23,7 +23,15 @@ from linkselect.messages import GuidedTypeError, GuidedValueError, many
 from linkselect.pairs import is_missing
 from linkselect.stored import Stored, find_stored
 
-__all__ = ["check_labels", "check_samples", "check_spread", "index_of", "too_large"]
+__all__ = [
+    "TAKE_ROWS",
+    "check_labels",
+    "check_samples",
+    "check_spread",
+    "index_of",
+    "needs_memory",
+    "too_large",
+]
 
 # How many columns an error names.
 NAMES_SHOWN = 5
@@ -33,11 +41,7 @@ TIMES = ("date", "time", "duration")
 
 # Sums of a thousand million squares of this are finite.
 LARGEST_ON_DEVICE = 1e149
-INSTEAD_OF_PARTS = (
-    "Fit a sample of the rows: linkselect.open_stored(X).take(rows) reads them into memory. Or use "
-    "a method that reads parts, such as ConstraintScore, FisherScore or LaplacianScore; the guide "
-    "to large data lists them."
-)
+TAKE_ROWS = "Fit a sample of the rows: linkselect.open_stored(X).take(rows) reads them into memory."
 TO_THE_CPU = "Convert it: X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy."
 
 
@@ -81,11 +85,7 @@ def check_stored(estimator: BaseEstimator, X: Stored) -> Stored:
     """Refuse stored samples if the estimator needs them in memory; they are not read yet."""
     name = type(estimator).__name__
     if not getattr(estimator, "_reads_parts", False):
-        raise GuidedTypeError(
-            f"{name} needs all samples in memory, but X is {X.label}, which is read part by part.",
-            getattr(estimator, "_instead_of_parts", INSTEAD_OF_PARTS),
-            "X",
-        )
+        raise needs_memory(name, X, getattr(estimator, "_instead_of_parts", TAKE_ROWS))
     if X.shape[0] < 2:
         raise GuidedValueError(
             f"Found array with {many(X.shape[0], 'sample')} (shape={X.shape}) while a minimum of 2 "
@@ -98,6 +98,15 @@ def check_stored(estimator: BaseEstimator, X: Stored) -> Stored:
     elif hasattr(estimator, "feature_names_in_"):
         del found.feature_names_in_
     return X
+
+
+def needs_memory(who: str, X: Stored, way_out: str = TAKE_ROWS) -> GuidedTypeError:
+    """Explain that somebody does not read stored samples."""
+    return GuidedTypeError(
+        f"{who} needs all samples in memory, but X is {X.label}, which is read part by part.",
+        way_out,
+        "X",
+    )
 
 
 def check_library(estimator: BaseEstimator, X: Any) -> None:

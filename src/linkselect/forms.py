@@ -9,7 +9,6 @@ feature's offset does not matter.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -30,7 +29,7 @@ from linkselect.graphs.kernels import kernel_weights, tile_members
 from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
 from linkselect.moments import Moments, moments, weighted_sum
 from linkselect.stored import Stored
-from linkselect.stored_forms import by_column_parts, moments_of_rows
+from linkselect.stored_forms import by_column_parts, moments_of_rows, rows_by_columns
 
 __all__ = [
     "degree_form",
@@ -178,12 +177,6 @@ def reconstruction_form(X: Matrix, weights: csr_array, n_jobs: int | None = None
 def _edge_form(X: Matrix, graph: Edges, n_jobs: int | None) -> FloatArray:
     if (here := device_of(X)) is not None:
         return device_forms.edge_form(here, X, graph)
-    if isinstance(X, Stored):
-        rows, ends = np.unique(np.concatenate([graph.left, graph.right]), return_inverse=True)
-        left, right = np.split(ends, 2)
-        return _edge_form(
-            X.take(rows), replace(graph, n_samples=len(rows), left=left, right=right), n_jobs
-        )
     if issparse(X):
         return _sparse_edge_form(X, graph, n_jobs)
     rows, ends = np.unique(np.concatenate([graph.left, graph.right]), return_inverse=True)
@@ -199,6 +192,8 @@ def _edge_form(X: Matrix, graph: Edges, n_jobs: int | None) -> FloatArray:
             total += totals[chunk] @ difference
         return total
 
+    if isinstance(X, Stored):
+        return rows_by_columns(partial(blockwise, work, n_jobs=n_jobs), X, rows)
     return blockwise(work, X, rows=None if len(rows) == X.shape[0] else rows, n_jobs=n_jobs)
 
 

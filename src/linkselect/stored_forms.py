@@ -9,25 +9,40 @@ from typing import Any
 import numpy as np
 
 from linkselect.arrays import FloatArray, IntArray
+from linkselect.blocks import slices
 from linkselect.moments import Moments, merged
 from linkselect.stored import Part, Stored
 from linkselect.stored.running import map_parts, reduce_parts
 from linkselect.survey import Surveyed, moments_of_part
 
-__all__ = ["by_column_parts", "moments_of_rows"]
+__all__ = ["by_column_parts", "moments_of_rows", "rows_by_columns"]
+
+# Rows of stored samples that are held in memory at a time.
+HELD_BYTES = 256 * 2**20
 
 
 def by_column_parts(
     function: Callable[[Any], FloatArray], X: Stored, n_jobs: int | None = None
 ) -> FloatArray:
     """Apply a function to parts of the columns with all rows, and join what it returns."""
-    return np.concatenate(map_parts(X, partial(_on_values, function), n_jobs=n_jobs), axis=-1)
+    return np.concatenate(
+        map_parts(X, partial(_on_values, function), n_jobs=n_jobs, what="score"), axis=-1
+    )
 
 
 def _on_values(function: Callable[[Any], FloatArray], part: Part) -> FloatArray:
     ((_, values),) = part.slabs()
     with np.errstate(over="raise"):
         return function(values)
+
+
+def rows_by_columns(function: Callable[[Any], FloatArray], X: Stored, rows: IntArray) -> FloatArray:
+    """Apply a function to some rows of X, as many columns at a time as memory is set aside for."""
+    width = max(HELD_BYTES // max(len(rows) * X.dtype.itemsize, 1), 1)
+    if width >= X.shape[1]:
+        return function(X.take(rows))
+    chosen = (np.arange(columns.start, columns.stop) for columns in slices(X.shape[1], width))
+    return np.concatenate([function(X.choose(columns).take(rows)) for columns in chosen], axis=-1)
 
 
 def moments_of_rows(
@@ -51,7 +66,7 @@ def moments_of_rows(
     def of_part(part: Part) -> tuple[IntArray, FloatArray | None]:
         return codes[part.rows], None if weights is None else weights[part.rows]
 
-    found: Moments = reduce_parts(X, work, merged, per_part=of_part, n_jobs=n_jobs)
+    found: Moments = reduce_parts(X, work, merged, per_part=of_part, n_jobs=n_jobs, what="add up")
     return found
 
 

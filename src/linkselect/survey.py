@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import column_block, column_slices
@@ -54,6 +54,24 @@ class Surveyed(Stored):
     def parts(self) -> tuple[Part, ...]:
         """The parts of the samples."""
         return self.data.parts
+
+    @property
+    def nbytes(self) -> int:
+        """What the samples would take in memory."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def take(self, rows: ArrayLike, n_jobs: int | None = None) -> NDArray[Any]:
+        """Read some rows into memory, in the given order; those that are held are not read."""
+        wanted = np.asarray(rows, dtype=np.intp)
+        held, values = self.kept.get("rows", (np.empty(0, dtype=np.intp), None))
+        place = np.searchsorted(held, wanted)
+        if values is not None and np.array_equal(held[np.minimum(place, len(held) - 1)], wanted):
+            return values[place]
+        return super().take(wanted, n_jobs)
+
+    def hold(self, rows: IntArray, n_jobs: int | None = None) -> None:
+        """Keep some rows in memory, for all who will take them; they are sorted."""
+        self.kept["rows"] = rows, super().take(rows, n_jobs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # To another process it travels without what the survey has told, which may be large.
@@ -101,7 +119,7 @@ def survey(X: Stored, codes: IntArray, n_jobs: int | None = None) -> Surveyed:
 
 
 def _read_by_columns(X: Stored, n_jobs: int | None) -> _Told:
-    parts = map_parts(X, _extremes_of_part, n_jobs=n_jobs)
+    parts = map_parts(X, _extremes_of_part, n_jobs=n_jobs, what="read")
     low, high = (np.concatenate(side) for side in zip(*parts, strict=True))
     return _Told(low, high, None)
 
@@ -110,7 +128,12 @@ def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None) -> _Told:
     groups = codes + 1
     work = partial(_tell_of_part, n_groups=int(groups.max(initial=0)) + 1)
     told: _Told = reduce_parts(
-        X, work, _all_told, per_part=lambda part: (groups[part.rows],), n_jobs=n_jobs
+        X,
+        work,
+        _all_told,
+        per_part=lambda part: (groups[part.rows],),
+        n_jobs=n_jobs,
+        what="read",
     )
     return told
 

@@ -85,7 +85,9 @@ def _stored_pair_distances(
 ) -> FloatArray:
     if X.by_columns:
         work = partial(_pair_distances_of_part, left=left, right=right)
-        found: FloatArray = reduce_parts(X, work, partial(np.sum, axis=0), n_jobs=n_jobs)
+        found: FloatArray = reduce_parts(
+            X, work, partial(np.sum, axis=0), n_jobs=n_jobs, what="compare neighbours"
+        )
         return found
     rows, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
     places = np.split(ends, 2)

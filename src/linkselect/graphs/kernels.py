@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import map_threads, slices, take_rows
+from linkselect.blocks import map_threads, slices
 from linkselect.devices import device_of
 from linkselect.graphs import device_distances, device_kernels, stored_neighbors
 from linkselect.graphs.distances import pair_distances, products, row_tiles
@@ -20,6 +20,7 @@ from linkselect.graphs.neighbors import nearest
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import members_of
 from linkselect.stored import Stored
+from linkselect.stored.rows import take_rows
 from linkselect.survey import Surveyed
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "gaussian_edges",
     "kernel_graph",
     "kernel_weights",
+    "listed_kernel",
     "resolve_sigma",
     "tile_members",
 ]
@@ -61,9 +63,9 @@ def auto_sigma(X: Matrix, n_jobs: int | None = None) -> float:
     chosen = np.arange(X.shape[0])
     if X.shape[0] > SIGMA_ROWS:
         chosen = np.sort(np.random.default_rng(0).choice(X.shape[0], SIGMA_ROWS, replace=False))
-        if not (isinstance(X, Stored) and X.by_columns):
-            X = X.take(chosen) if isinstance(X, Stored) else take_rows(X, chosen)
-            chosen = np.arange(SIGMA_ROWS)
+    by_columns = isinstance(X, Stored) and X.by_columns
+    if not by_columns and (isinstance(X, Stored) or len(chosen) < X.shape[0]):
+        X, chosen = take_rows(X, chosen), np.arange(len(chosen))
     median = _median_distance(X, chosen, n_jobs)
     if median == 0.0:
         left, right = (chosen[ends] for ends in np.triu_indices(len(chosen), k=1))
@@ -169,6 +171,28 @@ def kernel_graph(
     if complete and not degrees.any():
         raise underflow_error(nearest(X, 1, n_jobs=n_jobs)[2].min(), sigma)
     return replace(bare, degrees=degrees + complete)
+
+
+def listed_kernel(
+    X: Surveyed, sigma: float, codes: IntArray, without: csr_array, n_jobs: int | None
+) -> Edges:
+    """Weigh all pairs inside groups by a Gaussian, of few samples that are stored by columns."""
+    inside = [np.triu_indices(len(members), k=1) for members in members_of(codes)]
+    ends = [
+        members[np.array(pair)] for members, pair in zip(members_of(codes), inside, strict=True)
+    ]
+    left, right = np.concatenate([np.empty((2, 0), dtype=np.intp), *ends], axis=1)
+    kept = np.asarray(without[left, right]).ravel() == 0
+    left, right = left[kept], right[kept]
+    tile, errors = stored_neighbors.rough_distances(X, n_jobs, np.float64)
+    scale = np.square(stored_neighbors.rough_scale(X))
+    distances = np.maximum(tile[left, right] * scale, 0.0)
+    # If products do not resolve the distance and the weight is not 0 anyway, differences do.
+    bound = (errors[left] + errors[right]) * scale
+    alive = distances - bound < 1500.0 * sigma * sigma
+    unsure = np.flatnonzero((bound > EXPONENT_ERROR * 2.0 * sigma * sigma) & alive)
+    distances[unsure] = pair_distances(X, left[unsure], right[unsure], n_jobs)
+    return Edges(X.shape[0], left, right, gaussian(distances, sigma))
 
 
 def _kernel_degrees(graph: Kernel, n_jobs: int | None) -> FloatArray:

@@ -6,11 +6,12 @@ import numpy as np
 
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.graphs.distances import pair_distances, products
-from linkselect.graphs.kernels import gaussian, gaussian_edges, kernel_graph
+from linkselect.graphs.kernels import gaussian, gaussian_edges, kernel_graph, listed_kernel
 from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
 from linkselect.graphs.neighbors import join_edges, nearest
 from linkselect.pairs import members_of
 from linkselect.supervision import Supervision
+from linkselect.survey import Surveyed
 
 __all__ = [
     "affinity_graph",
@@ -158,6 +159,8 @@ def _far_must(
         return ()
     if known.must is None:
         mask = near.reweigh(1.0).to_csr()
+        if isinstance(X, Surveyed):
+            return (listed_kernel(X, sigma, known.classes, mask, n_jobs),)
         return (kernel_graph(X, sigma, codes=known.classes, without=mask, n_jobs=n_jobs),)
     edges = np.column_stack([near.left, near.right])
     links = known.must[~_among(known.must, edges, near.n_samples)]

@@ -23,7 +23,7 @@ from linkselect.stored import Part
 from linkselect.stored.running import TakenRows, reduce_parts
 from linkselect.survey import Surveyed
 
-__all__ = ["nearest", "rough_distances"]
+__all__ = ["nearest", "rough_distances", "rough_scale"]
 
 # The queries that all parts are compared with at a time, as they are stored.
 QUERY_BYTES = 128 * 2**20
@@ -54,6 +54,7 @@ def nearest(
             partial(_nearest_of_all, n_neighbors=n_neighbors),
             shared=TakenRows(some),
             n_jobs=n_jobs,
+            what="search neighbours",
         )
         found.append(_listed(some, *lists))
     left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -187,37 +188,43 @@ def _nearest_by_columns(
     return queries[row[kept]], right[kept], distances[kept]
 
 
-def rough_distances(X: Surveyed, n_jobs: int | None = None) -> tuple[NDArray[Any], FloatArray]:
-    """Compute all squared distances between few samples, up to errors and a common factor.
+def rough_distances(
+    X: Surveyed, n_jobs: int | None = None, dtype: Any = np.float32
+) -> tuple[NDArray[Any], FloatArray]:
+    """Compute all squared distances between few samples, up to errors and the factor `scale^2`.
 
     The distance between i and j is wrong by at most `errors[i] + errors[j]`. The products are
     computed once for all who ask.
     """
-    if "products" not in X.kept:
-        spread = float((X.high - X.low).max())
-        work = partial(_products_of_part, scale=2.0 * spread or 1.0)
-        X.kept["products"] = reduce_parts(X, work, _added, n_jobs=n_jobs)
-    product, norms = X.kept["products"]
+    name = f"products in {np.dtype(dtype)}"
+    if name not in X.kept:
+        work = partial(_products_of_part, scale=rough_scale(X), dtype=dtype)
+        X.kept[name] = reduce_parts(X, work, _added, n_jobs=n_jobs, what="multiply samples")
+    product, norms = X.kept[name]
     # Parts may end within a product, and are added up in the end.
     length = product_length(X.shape[1]) + 2 * len(X.parts)
-    errors = product_errors(norms, length, np.float32)
     tile = -2 * product
     own = norms.astype(tile.dtype)
     tile += own
     tile += own[:, None]
-    return tile, errors
+    return tile, product_errors(norms, length, dtype)
 
 
-def _products_of_part(part: Part, *, scale: float) -> tuple[NDArray[Any], FloatArray]:
+def rough_scale(X: Surveyed) -> float:
+    """Return what samples are divided by before products are computed."""
+    return 2.0 * float((X.high - X.low).max()) or 1.0
+
+
+def _products_of_part(part: Part, *, scale: float, dtype: Any) -> tuple[NDArray[Any], FloatArray]:
     ((_, values),) = part.slabs()
     n_samples, n_columns = values.shape
-    product = np.zeros((n_samples, n_samples), np.float32)
+    product = np.zeros((n_samples, n_samples), dtype)
     norms = np.zeros(n_samples)
     for columns in slices(n_columns, PRODUCT_WIDTH):
         block = values[:, columns] - values[0, columns].astype(np.float64)
         block -= block.mean(axis=0)
         block /= scale
-        rounded = block.astype(np.float32)
+        rounded = block.astype(dtype)
         product += rounded @ rounded.T
         norms += np.square(rounded, dtype=np.float64).sum(axis=1)
     return product, norms

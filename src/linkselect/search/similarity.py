@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.bibliography import cites
-from linkselect.blocks import take_rows
+from linkselect.stored.rows import take_rows
 from linkselect.devices import device_of
 from linkselect.search.all_pairs import AllPairs
 from linkselect.search.criterion import SimilarityCriterion

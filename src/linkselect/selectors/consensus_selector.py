@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 
 from linkselect.arrays import BoolArray, FloatArray, Matrix
+from linkselect.checks import TAKE_ROWS
 from linkselect.given import Given
 from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.selectors.compensated_laplacian_score import CompensatedLaplacianScore
@@ -121,6 +122,10 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     _constant_is_undefined = False
     # Whether tiny differences are a problem is for the members to say.
     _squares_differences = False
+    _instead_of_parts = (
+        "Pass members that read parts, such as estimators=[('constraint', ConstraintScore()), "
+        f"('lsdf', LSDF())]; the guide to large data lists them. Or: {TAKE_ROWS}"
+    )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RankingSelector._parameter_constraints,
@@ -164,6 +169,13 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         members = self._checked_members()
         needs = [need for _, member in members for need in describe(member).needs]
         return tuple(dict.fromkeys(needs))
+
+    @property
+    def _reads_parts(self) -> bool:  # type: ignore[override]
+        """Whether all members do."""
+        if isinstance(self.estimators, str):
+            return False
+        return all(getattr(member, "_reads_parts", False) for _, member in self._checked_members())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, and if `deep` those of the members.

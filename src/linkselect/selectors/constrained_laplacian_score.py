@@ -11,11 +11,13 @@ from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
 from linkselect.graphs import Edges, resolve_sigma
 from linkselect.messages import GuidedValueError, many
-from linkselect.selectors.neighbor_graph import GraphSelector
+from linkselect.selectors.neighbor_graph import QUERIES_OF_STORED, GraphSelector
 from linkselect.selectors.parameters import SIGMA
 from linkselect.selectors.selector import PairSelector
 from linkselect.stored import Stored
+from linkselect.stored_forms import HELD_BYTES
 from linkselect.supervision import OnConflict, Supervision
+from linkselect.survey import Surveyed
 
 __all__ = ["ConstrainedLaplacianScore"]
 
@@ -132,4 +134,19 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
                 "Keep the labels of fewer samples (-1 for the others), or use "
                 "CompensatedLaplacianScore or LSDF, which take any number.",
                 "y",
+            )
+        exact = self.max_queries is None or self.max_queries >= X.shape[0]
+        if (
+            isinstance(X, Surveyed)
+            and not X.by_columns
+            and known.must is None
+            and exact
+            and X.nbytes > HELD_BYTES
+            and X.shape[0] <= QUERIES_OF_STORED
+        ):
+            raise GuidedValueError(
+                f"X takes {X.nbytes / 2**20:,.0f} MB, and ConstrainedLaplacianScore from labels "
+                "needs the samples in memory if it asks all of them for their neighbours.",
+                f"Pass max_queries={X.shape[0] // 2}, or np.asarray(X) if it fits into memory.",
+                "max_queries",
             )

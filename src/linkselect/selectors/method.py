@@ -11,10 +11,16 @@ from sklearn.utils import get_tags
 
 from linkselect.supervision import Supervision
 
-__all__ = ["Method", "Need", "Sees", "describe", "missing_needs"]
+__all__ = ["HOW_TO_SUPERVISE", "Method", "Need", "Sees", "describe", "missing_needs"]
 
 Sees = Literal["nothing", "labels", "some labels", "pairs"]
 Need = Literal["labels", "a must-link", "a cannot-link", "two groups", "a pair or a label"]
+
+HOW_TO_SUPERVISE = (
+    "Write {name}().fit(X, pairs=Pairs(must=[(0, 3)], cannot=[(0, 60)])), or {name}().fit(X, y) "
+    "with at least two classes, two samples in one of them, and -1 for unlabelled samples. "
+    "In cross-validation, give more pairs or use larger folds."
+)
 
 
 @dataclass(frozen=True)

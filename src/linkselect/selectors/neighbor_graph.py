@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkselect.arrays import BoolArray, FloatArray, Matrix
-from linkselect.blocks import take_rows
 from linkselect.graphs import (
     Edges,
     Queries,
@@ -30,7 +29,10 @@ from linkselect.selectors.parameters import AT_LEAST_1, NEIGHBORS, NEIGHBORS_TRA
 from linkselect.selectors.ranking import Ranking
 from linkselect.selectors.selector import RankingSelector, Track
 from linkselect.stored import Stored
+from linkselect.stored.rows import take_rows
+from linkselect.stored_forms import HELD_BYTES
 from linkselect.supervision import Supervision, restrict
+from linkselect.survey import Surveyed
 
 __all__ = ["GraphSelector", "NeighborGraphSelector", "find_neighbors"]
 
@@ -42,6 +44,9 @@ class GraphSelector(RankingSelector):
     """A selector over nearest neighbours: of all samples, of some, or of those proposed."""
 
     _stays_on_device = True
+    _reads_parts = True
+    # Why a feature that varies may have no score, also if no samples are drawn.
+    _why_undefined: ClassVar[str] = RankingSelector._undefined
     # Whether every sample with a label or in a pair must be asked for its neighbours.
     _asks_all_known: ClassVar[bool] = False
 
@@ -59,6 +64,15 @@ class GraphSelector(RankingSelector):
     neighbors_transformer: Any
     random_state: int | np.random.RandomState | None
     n_jobs: int | None
+
+    @property
+    def _undefined(self) -> str:  # type: ignore[override]
+        if self.max_queries is None:
+            return self._why_undefined
+        return (
+            f"{self._why_undefined}; or they do not vary among the samples drawn and their "
+            "neighbours, and a larger max_queries helps"
+        )
 
     def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         """Score the features from edges between neighbours, weighted by squared distance."""
@@ -86,8 +100,10 @@ class GraphSelector(RankingSelector):
         self._check_search(X, known)
         queries = self._queries(X, known) if self._needs_graph(known) else None
         if queries is None:
-            near = self._all_neighbors(X, known)
-            return self._score_graph(X, near, known, self._width(X)), {}
+            near, sigma = self._all_neighbors(X, known), self._width(X)
+            if isinstance(X, Surveyed) and not X.by_columns and X.nbytes <= HELD_BYTES:
+                X = take_rows(X, np.arange(X.shape[0]))
+            return self._score_graph(X, near, known, sigma), {}
         found = sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
         sigma = self._width(X)
         labelled = np.flatnonzero(~known.unlabelled)
@@ -95,6 +111,8 @@ class GraphSelector(RankingSelector):
             # No other sample has a say: what is left is a small problem in memory.
             rows = np.union1d(found.rows, labelled)
             X, known, found = take_rows(X, rows), restrict(known, rows), found.among(rows)
+        elif isinstance(X, Surveyed) and not X.by_columns:
+            X.hold(found.rows, self.n_jobs)
 
         def score(near: Edges) -> FloatArray:
             return self._score_graph(X, near, known, sigma)
@@ -163,7 +181,7 @@ class GraphSelector(RankingSelector):
 class NeighborGraphSelector(GraphSelector):
     """A selector over the graph of nearest neighbours alone."""
 
-    _undefined = (
+    _why_undefined = (
         "they do not change between the samples that still have a neighbour; if sigma is narrow, "
         "the weights of the others have vanished, and a larger sigma helps"
     )

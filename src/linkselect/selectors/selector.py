@@ -34,7 +34,7 @@ from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_num
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels, is_missing
-from linkselect.selectors.method import Need, Sees, missing_needs
+from linkselect.selectors.method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
 from linkselect.selectors.parameters import NUMBER_OF_FEATURES
 from linkselect.selectors.placement import check_placement, out_of_memory, with_zeros
 from linkselect.selectors.ranking import (
@@ -45,7 +45,12 @@ from linkselect.selectors.ranking import (
     ranking_frame,
     ranking_view,
 )
-from linkselect.selectors.storage import chosen_columns, parts_reported, read_once
+from linkselect.selectors.storage import (
+    INSTEAD_OF_PARTS,
+    chosen_columns,
+    parts_reported,
+    read_once,
+)
 from linkselect.stored import Stored, find_stored
 from linkselect.supervision import OnConflict, Supervision
 
@@ -113,8 +118,9 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _infinite: ClassVar[str] = "the denominator of the score is 0"
     # Whether it works on arrays of other libraries, such as torch, without moving them.
     _stays_on_device: ClassVar[bool] = False
-    # Whether it reads stored samples part by part.
+    # Whether it reads stored samples part by part, and what to do if not.
     _reads_parts: ClassVar[bool] = False
+    _instead_of_parts: ClassVar[str] = INSTEAD_OF_PARTS
     # Whether differences of a feature are squared, which tiny ones do not survive.
     _squares_differences: ClassVar[bool] = True
 
@@ -430,15 +436,8 @@ class PairSelector(RankingSelector):
                 found = f"{which} are one group"
         raise GuidedValueError(
             f"{name} needs {lacking}, but {found}.",
-            known.hint or _HOW_TO_SUPERVISE.format(name=name),
+            known.hint or HOW_TO_SUPERVISE.format(name=name),
         )
-
-
-_HOW_TO_SUPERVISE = (
-    "Write {name}().fit(X, pairs=Pairs(must=[(0, 3)], cannot=[(0, 60)])), or {name}().fit(X, y) "
-    "with at least two classes, two samples in one of them, and -1 for unlabelled samples. "
-    "In cross-validation, give more pairs or use larger folds."
-)
 
 
 def _fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:

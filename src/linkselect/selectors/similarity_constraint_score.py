@@ -123,6 +123,11 @@ class SimilarityConstraintScore(PairSelector):
     references = ("salmi2020",)
     _constant_is_undefined = False
 
+    _instead_of_parts = (
+        "Take the rows in pairs and a sample of the others into memory by "
+        "linkselect.open_stored(X).take(rows), and pass max_pairs= if these are still many."
+    )
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PairSelector._parameter_constraints,
         "mode": [StrOptions({"supervised", "semi-supervised"})],

@@ -10,14 +10,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linkselect.arrays import IntArray
+from linkselect.checks import TAKE_ROWS
+from linkselect.given import Given
 from linkselect.messages import GuidedValueError
 from linkselect.stored import Stored
 from linkselect.stored.running import reporting
 from linkselect.supervision import Supervision
 from linkselect.survey import Surveyed, survey
 
-__all__ = ["chosen_columns", "parts_reported", "read_once"]
+__all__ = ["INSTEAD_OF_PARTS", "chosen_columns", "parts_reported", "read_once"]
 
+INSTEAD_OF_PARTS = (
+    f"{TAKE_ROWS} Or use a method that reads parts, such as ConstraintScore, FisherScore or "
+    "LaplacianScore; the guide to large data lists them."
+)
 # With more classes than this, their moments would take as much memory as the samples.
 MANY_CLASSES = 1000
 
@@ -29,6 +35,8 @@ def read_once(X: Stored, known: Any, n_jobs: int | None) -> Surveyed:
 
 def _classes(known: Any, n_samples: int) -> IntArray:
     """Return the classes whose moments a score may ask for; of bare pairs it asks for the rows."""
+    if isinstance(known, Given):
+        known = known.supervision(n_samples, "drop")
     from_labels = isinstance(known, Supervision) and known.must is None
     if from_labels and known.classes.max(initial=-1) < MANY_CLASSES:
         return known.classes
