@@ -14,6 +14,7 @@ import linkselect as ls
 from linkselect import graphs
 from linkselect.forms import degree_form, laplacian_form
 from linkselect.graphs import Queries
+from linkselect.selectors import constrained_laplacian_score, neighbor_graph
 
 UNSUPERVISED = [ls.LaplacianScore(), ls.LaplacianScore(weights="binary"), ls.SpectralScore(style=1)]
 FROM_LABELS = [
@@ -152,10 +153,10 @@ def test_scores_are_near_the_exact_ones_for_any_kind_of_x(selector, X, y):
     assert not np.array_equal(some.set_params(random_state=4).fit(X, y).scores_, found.scores_)
 
 
-@every_graph_selector
+@pytest.mark.parametrize("selector", GRAPH_SELECTORS[::2], ids=repr)
 def test_standard_errors_say_how_scores_vary_between_draws(selector):
     X, y = load_digits(return_X_y=True)
-    X, y = X[:500, [10, 11, 12, 19, 20, 21]], np.where(np.arange(500) < 20, y[:500], -1)
+    X, y = X[:500, [10, 11, 12, 19, 20, 21]], np.where(np.arange(500) < 20, y[:500] % 2, -1)
     fits = [
         clone(selector).set_params(max_queries=150, random_state=seed, n_jobs=1).fit(X, y)
         for seed in range(25)
@@ -196,10 +197,61 @@ def test_without_unlabelled_samples_lsdf_searches_nothing(X, monkeypatch):
         ls.LSDF(n_neighbors=300).fit(X, labels)
 
 
+def test_a_feature_that_the_draw_does_not_see_is_announced(X):
+    X = np.column_stack([X, np.arange(300) == 299])
+    with pytest.warns(UserWarning, match=r"1 of 7 features vary, but.*a larger max_queries helps"):
+        found = ls.LaplacianScore(max_queries=5, random_state=0).fit(X)
+    assert found.order_[-1] == 6
+    assert np.isnan(found.standard_errors_[6])
+
+
 def test_one_query_has_no_standard_error(X):
     found = ls.LaplacianScore(max_queries=1, random_state=0).fit(X)
     assert np.isfinite(found.scores_).all()
     assert np.isnan(found.standard_errors_).all()
+
+
+# -- samples outside memory ---------------------------------------------------------------------
+
+
+@every_graph_selector
+@pytest.mark.parametrize("max_queries", [240, 40])
+def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    some = clone(selector).set_params(max_queries=max_queries, random_state=0)
+    if isinstance(selector, ls.ConstrainedLaplacianScore) and max_queries == 40:
+        with pytest.raises(ValueError, match=r"30 samples of 300 have a label.*=60 or more"):
+            some.fit(tmp_path / "X.npy", y)
+        return
+    expected = clone(some).fit(X, y)
+    found = some.fit(tmp_path / "X.npy", y)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
+    assert_allclose(found.standard_errors_, expected.standard_errors_, rtol=1e-6)
+
+
+def test_samples_outside_memory_are_drawn_if_they_are_many(X, tmp_path, monkeypatch):
+    monkeypatch.setattr(neighbor_graph, "QUERIES_OF_STORED", 100)
+    np.save(tmp_path / "X.npy", X)
+    with pytest.warns(UserWarning, match=r"300 samples outside memory, so .* 100 of them only"):
+        found = ls.LaplacianScore(random_state=0).fit(tmp_path / "X.npy")
+    expected = ls.LaplacianScore(random_state=0, max_queries=100).fit(X)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"radius": 1.0}, {"neighbors_transformer": KNeighborsTransformer()}]
+)
+def test_other_ways_to_find_neighbours_need_samples_in_memory(X, parameters, tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError, match="works on samples in memory only"):
+        ls.LaplacianScore(**parameters).fit(tmp_path / "X.npy")
+
+
+def test_very_many_labels_outside_memory_are_refused(X, y, tmp_path, monkeypatch):
+    monkeypatch.setattr(constrained_laplacian_score, "MOST_LABELLED", 20)
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError, match="30 samples have a label.*20 are the most.*any number"):
+        ls.ConstrainedLaplacianScore().fit(tmp_path / "X.npy", y)
 
 
 # -- proposals ----------------------------------------------------------------------------------

@@ -162,7 +162,7 @@ def _finds(number: IntArray, finder: IntArray, other: IntArray, n_samples: int) 
 
 
 def _groups(queries: Queries) -> IntArray:
-    """Deal the samples drawn into groups, which are random since the samples are in random order."""
+    """Deal the samples drawn into groups, at random since they come in random order."""
     return np.arange(len(queries.drawn)) % N_GROUPS
 
 

@@ -80,7 +80,7 @@ class CompensatedLaplacianScore(GraphSelector, PairSelector):
     array([2, 3, 0, 1])
     """
 
-    _undefined = "total plus between minus within scatter is not positive"
+    _why_undefined = "total plus between minus within scatter is not positive"
     needs = ("a pair or a label",)
     references = ("yang2016", "salmi2020")
 

@@ -71,7 +71,7 @@ class LSDF(GraphSelector, PairSelector):
     array([2, 3, 1, 0])
     """
 
-    _undefined = "they have the same value at both ends of every edge and cannot-link"
+    _why_undefined = "they have the same value at both ends of every edge and cannot-link"
     needs = ("a cannot-link",)
     references = ("zhao2008", "salmi2020")
 
