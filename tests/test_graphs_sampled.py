@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
 import linkselect as ls
 from linkselect import graphs
+from linkselect.devices import to_numpy
 from linkselect.forms import degree_form, laplacian_form
 from linkselect.graphs import Queries
 from linkselect.selectors import constrained_laplacian_score, neighbor_graph
@@ -209,6 +211,24 @@ def test_one_query_has_no_standard_error(X):
     found = ls.LaplacianScore(max_queries=1, random_state=0).fit(X)
     assert np.isfinite(found.scores_).all()
     assert np.isnan(found.standard_errors_).all()
+
+
+def test_samples_on_a_device_give_the_same(X, y):
+    strict = pytest.importorskip("array_api_strict")
+    for selector in (ls.LaplacianScore(), ls.CompensatedLaplacianScore(sigma=5.0)):
+        some = clone(selector).set_params(max_queries=100, random_state=0)
+        expected = clone(some).fit(X, y)
+        with config_context(array_api_dispatch=True):
+            some.fit(strict.asarray(X), strict.asarray(y))
+        for name in ("scores_", "standard_errors_"):
+            assert isinstance(getattr(some, name), type(strict.asarray(X)))
+            assert_allclose(to_numpy(getattr(some, name)), getattr(expected, name), rtol=1e-9)
+    proposing = ls.LaplacianScore(neighbors_transformer=KNeighborsTransformer())
+    with (
+        config_context(array_api_dispatch=True),
+        pytest.raises(ValueError, match="X is on a device"),
+    ):
+        proposing.fit(strict.asarray(X))
 
 
 # -- samples outside memory ---------------------------------------------------------------------

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkselect.arrays import BoolArray, FloatArray, Matrix
+from linkselect.devices import device_of
 from linkselect.graphs import (
     Edges,
     Queries,
@@ -175,6 +176,12 @@ class GraphSelector(RankingSelector):
                 f"Pass {given[0]}=None; max_queries says how many samples are asked for their "
                 "n_neighbors nearest.",
                 given[0],
+            )
+        if self.neighbors_transformer is not None and device_of(X) is not None:
+            raise GuidedValueError(
+                "neighbors_transformer works on NumPy and SciPy arrays, and X is on a device.",
+                "Pass neighbors_transformer=None: the exact search runs on the device.",
+                "neighbors_transformer",
             )
 
 
