@@ -110,11 +110,12 @@ def _with_equal_stored_twins(X: Surveyed, scores: FloatArray) -> FloatArray:
     some = np.sort(np.union1d(order[1:][near], order[:-1][near]))
     if not len(some):
         return scores
-    digests = map_parts(X.data.choose(some), _digests)
-    by_columns = X.data.choose(some).by_columns
-    contents = [
-        b"".join(one) for one in (chain(*digests) if by_columns else zip(*digests, strict=True))
-    ]
+    rivals = X.data.choose(some)
+    found = map_parts(rivals, _digests, what="compare features")
+    columns = (
+        chain(*found) if rivals.by_columns else map(chain.from_iterable, zip(*found, strict=True))
+    )
+    contents = [b"".join(digests) for digests in columns]
     settled, first = scores.copy(), dict[bytes, int]()
     for feature, content in zip(some, contents, strict=True):
         settled[feature] = scores[first.setdefault(content, feature)]

@@ -1,0 +1,276 @@
+"""Selectors on stored samples: the same scores as in memory, whatever the parts."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import linkselect as ls
+from estimators import SELECTORS, WRAPPERS
+from fitting import needs_callbacks
+from linkselect import evaluation
+from linkselect import survey as survey_module
+from linkselect.stored import kinds
+from linkselect.survey import Surveyed, survey
+
+N_SAMPLES, N_FEATURES = 90, 7
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(kinds, "SLAB_BYTES", 600)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def samples(rng):
+    classes = rng.integers(0, 3, N_SAMPLES)
+    X = rng.normal(size=(N_SAMPLES, N_FEATURES)) + np.outer(classes, np.linspace(0, 1, N_FEATURES))
+    return X, classes
+
+
+def stored(folder, X):
+    np.save(folder / "X.npy", X)
+    return ls.open_stored(folder / "X.npy")
+
+
+def some_labels(classes):
+    return np.where(np.arange(len(classes)) % 6 == 0, classes, -1)
+
+
+def told(selector, classes):
+    """What each kind of selector may be told."""
+    sees = selector.sees
+    if sees == "nothing":
+        return [{}]
+    if sees == "labels":
+        return [{"y": classes}]
+    few = some_labels(classes)
+    return [{"y": few}, {"pairs": ls.Pairs.from_labels(few)}]
+
+
+READ_PARTS = [each for each in SELECTORS if each._reads_parts]
+IN_MEMORY = [each for each in [*SELECTORS, *WRAPPERS] if not each._reads_parts]
+
+
+def test_which_selectors_read_parts():
+    assert {type(each).__name__ for each in READ_PARTS} == {
+        "VarianceScore",
+        "FisherScore",
+        "FisherMarkov",
+        "ConstraintScore",
+        "LaplacianScore",
+        "SpectralScore",
+        "LSDF",
+        "ConstrainedLaplacianScore",
+        "CompensatedLaplacianScore",
+    }
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("max_queries", [None, 60])
+@pytest.mark.parametrize("selector", READ_PARTS, ids=repr)
+@pytest.mark.usefixtures("small_parts")
+def test_the_same_scores_as_in_memory(selector, max_queries, offset, samples, tmp_path):
+    X, classes = samples
+    X = X + offset
+    on_disk = stored(tmp_path, X)
+    assert len(on_disk.parts) > 8
+    selector = clone(selector)
+    options = selector.get_params()
+    if max_queries is not None:
+        if "max_queries" not in options or options.get("radius") is not None:
+            pytest.skip("This method has no queries to draw.")
+        selector.set_params(max_queries=max_queries, random_state=0)
+    elif options.get("radius") is not None:
+        pytest.skip("A radius needs all samples in memory.")
+    for known in told(selector, classes):
+        here = clone(selector).fit(X, **known)
+        there = clone(selector).fit(on_disk, **known)
+        # Moments are merged in another order, and an offset of 1e8 leaves eight digits to X.
+        assert_allclose(there.scores_, here.scores_, rtol=1e-10)
+        assert_array_equal(there.order_, here.order_)
+        if max_queries is not None and hasattr(here, "standard_errors_"):
+            assert_allclose(there.standard_errors_, here.standard_errors_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("selector", READ_PARTS, ids=repr)
+def test_few_wide_samples_are_read_by_columns(selector, rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(kinds, "SLAB_BYTES", 24 * 40 * 8)
+    if selector.get_params().get("radius") is not None:
+        pytest.skip("A radius needs all samples in memory.")
+    classes = np.arange(24) // 6 % 2
+    X = 0.3 * rng.random((24, 350)) + 0.7 * classes[:, None]
+    on_disk = stored(tmp_path, X)
+    assert on_disk.by_columns
+    assert len(on_disk.parts) > 8
+    for known in told(selector, classes):
+        here, there = clone(selector).fit(X, **known), clone(selector).fit(on_disk, **known)
+        assert_allclose(there.scores_, here.scores_, rtol=1e-12)
+        assert_array_equal(there.order_, here.order_)
+
+
+@pytest.mark.parametrize("selector", IN_MEMORY, ids=repr)
+def test_others_say_that_they_need_memory(selector, samples, tmp_path):
+    X, classes = samples
+    with pytest.raises(TypeError, match=r"needs all samples in memory, but X is X\.npy") as caught:
+        clone(selector).fit(stored(tmp_path, X), classes)
+    assert "open_stored(X).take(rows)" in caught.value.way_out
+
+
+def test_what_cannot_be_measured_by_parts_says_so(samples, tmp_path):
+    X, classes = samples
+    pairs = ls.Pairs.from_labels(some_labels(classes))
+    with pytest.raises(TypeError, match="needs all samples in memory"):
+        evaluation.validate(ls.ConstraintScore(), stored(tmp_path, X), pairs=pairs)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, monkeypatch):
+    X, classes = samples
+    members = [
+        ("variance", ls.VarianceScore()),
+        ("fisher", ls.FisherScore()),
+        ("constraint", ls.ConstraintScore()),
+    ]
+    consensus = ls.ConsensusSelector(members)
+    here = clone(consensus).fit(X, classes).scores_
+    passes, read = [], survey_module._read_by_rows
+    monkeypatch.setattr(
+        survey_module, "_read_by_rows", lambda *all_: passes.append(1) or read(*all_)
+    )
+    there = clone(consensus).fit(stored(tmp_path, X), classes).scores_
+    assert_allclose(there, here)
+    # The variance asks for no classes, so it reads again.
+    assert len(passes) == 2
+
+
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (-np.inf, "infinity")])
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.usefixtures("small_parts")
+def test_what_is_not_finite_is_named(value, word, wide, samples, tmp_path):
+    X, classes = samples
+    X = np.hstack([X] * 20) if wide else X.copy()
+    selector = ls.FisherScore().fit(X, classes)
+    before = selector.scores_.copy()
+    X[80, 5] = value
+    where = f"contains {word}: X.npy has it in column 5, row 80"
+    with pytest.raises(ValueError, match=where):
+        selector.fit(stored(tmp_path, X), classes)
+    # What failed has changed nothing.
+    assert_array_equal(selector.scores_, before)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_constant_and_equal_features(samples, tmp_path):
+    X, classes = samples
+    X = np.column_stack([X, np.full(len(X), 3.0), X[:, 2], -X[:, 2], 0.0 * X[:, 0], -0.0 * X[:, 0]])
+    with pytest.warns(UserWarning, match="3 of 12 features are constant"):
+        found = ls.FisherScore().fit(stored(tmp_path, X), classes)
+    assert np.isnan(found.scores_[[7, 10, 11]]).all()
+    assert found.scores_[8] == found.scores_[2]
+    assert found.ranking_[2] + 1 == found.ranking_[8]
+
+
+def test_faint_and_huge_features_are_refused(samples, tmp_path):
+    X, classes = samples
+    faint = X.copy()
+    faint[:, 1] *= 1e-100
+    with pytest.raises(ValueError, match="varies by less than 1e-90: feature 1"):
+        ls.FisherScore().fit(stored(tmp_path, faint), classes)
+    with pytest.raises(ValueError, match="squares overflow"):
+        ls.FisherScore().fit(stored(tmp_path, X * 1e200), classes)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "?"])
+@pytest.mark.usefixtures("small_parts")
+def test_narrow_types(dtype, samples, tmp_path):
+    X, classes = samples
+    X = (20 * X).astype(dtype)
+    for selector in (ls.FisherScore(), ls.LaplacianScore(max_queries=50, random_state=0)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            here = clone(selector).fit(X, classes)
+            there = clone(selector).fit(stored(tmp_path, X), classes)
+        assert_allclose(there.scores_, here.scores_, rtol=1e-10)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_transform_reads_nothing(samples, tmp_path, monkeypatch):
+    X, classes = samples
+    on_disk = stored(tmp_path, X)
+    selector = ls.FisherScore(n_features_to_select=3).fit(on_disk, classes)
+    with monkeypatch.context() as patch:
+        patch.setattr("linkselect.stored.kinds.Part.slabs", _must_not_be_called)
+        small = selector.transform(on_disk)
+    assert small.shape == (N_SAMPLES, 3)
+    assert_array_equal(np.asarray(small), X[:, selector.get_support()])
+    # It goes into the next selector as it is.
+    ls.VarianceScore().fit(small)
+    with pytest.raises(ValueError, match="X has 3 features, but FisherScore is expecting 7"):
+        selector.transform(small)
+
+
+def _must_not_be_called(*_):
+    raise AssertionError
+
+
+def test_the_survey_merges_what_parts_tell(samples, tmp_path, small_parts):
+    X, classes = samples
+    codes = some_labels(classes)
+    found = survey(stored(tmp_path, X + 1e8), codes)
+    assert_array_equal(found.low, (X + 1e8).min(axis=0))
+    assert_array_equal(found.high, (X + 1e8).max(axis=0))
+    for code in (-1, 0, 1, 2):
+        own = (X + 1e8)[codes == code]
+        assert found.moments.mass[code + 1] == len(own)
+        assert_allclose(
+            found.moments.scatter[code + 1], ((own - own.mean(0)) ** 2).sum(0), rtol=1e-6
+        )
+    assert survey(found, codes) is found
+    assert survey(found, classes) is not found
+    assert isinstance(found, Surveyed)
+
+
+def test_the_default_number_of_queries_is_said(samples, tmp_path, monkeypatch):
+    X, _ = samples
+    monkeypatch.setattr("linkselect.selectors.neighbor_graph.QUERIES_OF_STORED", 40)
+    with pytest.warns(UserWarning, match="neighbours are searched for 40 of them only"):
+        found = ls.LaplacianScore(random_state=0).fit(stored(tmp_path, X))
+    assert found.standard_errors_.shape == (N_FEATURES,)
+
+
+@needs_callbacks
+def test_progress_is_reported_for_every_part(samples, tmp_path, small_parts):
+    X, _ = samples
+    on_disk, listener = stored(tmp_path, X), Listener()
+    ls.LaplacianScore(max_queries=30, random_state=0).set_callbacks(listener).fit(on_disk)
+    assert listener.ended.count("read") == 1
+    assert listener.ended.count("search neighbours") == 2
+    assert listener.ended.count("part") == 3 * len(on_disk.parts)
+
+
+class Listener:
+    """Note the tasks of a fit that end."""
+
+    def __init__(self):
+        self.ended = []
+
+    def setup(self, estimator, context):
+        """Prepare nothing."""
+
+    def on_fit_task_begin(self, estimator, context, **_):
+        """Wait for the end."""
+
+    def on_fit_task_end(self, estimator, context, **_):
+        self.ended.append(context.task_name)
+        return False
+
+    def teardown(self, estimator, context):
+        """Clear nothing away."""
