@@ -1,0 +1,92 @@
+"""Neighbours among stored samples: those that are found in memory, ties included."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import linkselect as ls
+from linkselect.graphs import auto_sigma, nearest, stored_neighbors
+from linkselect.graphs.distances import pair_distances
+from linkselect.stored import kinds
+from linkselect.survey import survey
+
+NOBODY = -1
+
+
+def _ties(rng, shape):
+    return rng.integers(0, 2, shape).astype(np.float32)
+
+
+def _copies(rng, shape):
+    return rng.normal(size=(7, shape[1]))[rng.integers(0, 7, shape[0])]
+
+
+def _far_from_the_origin(rng, shape):
+    return rng.normal(size=shape) + 1e9
+
+
+def _one_far_away(rng, shape):
+    X = rng.normal(size=shape)
+    X[3] *= 1e12
+    return X
+
+
+def _narrow(rng, shape):
+    return rng.integers(-128, 127, shape, dtype=np.int8, endpoint=True)
+
+
+def _constant(rng, shape):
+    return np.full(shape, 0.1)
+
+
+KINDS = [_ties, _copies, _far_from_the_origin, _one_far_away, _narrow, _constant]
+SHAPES = {"by rows": (150, 6), "by columns": (40, 90)}
+
+
+def surveyed(folder, X):
+    np.save(folder / "X.npy", X)
+    return survey(ls.open_stored(folder / "X.npy"), np.full(len(X), NOBODY))
+
+
+@pytest.fixture(params=SHAPES)
+def shape(request, monkeypatch):
+    monkeypatch.setattr(kinds, "SLAB_BYTES", 1000)
+    # Several batches of queries, several tiles of each.
+    monkeypatch.setattr(stored_neighbors, "QUERY_BYTES", 1500)
+    monkeypatch.setattr(stored_neighbors, "TILE_SIZE", 100)
+    return SHAPES[request.param]
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("n_neighbors", [1, 5, 39])
+def test_the_neighbours_of_memory(make, n_neighbors, shape, tmp_path):
+    rng = np.random.default_rng(0)
+    X = make(rng, shape)
+    queries = np.sort(rng.choice(len(X), len(X) // 2, replace=False))
+    there = nearest(surveyed(tmp_path, X), n_neighbors, queries=queries, n_jobs=2)
+    here = nearest(X, n_neighbors, queries=queries)
+    assert_array_equal(there[0], here[0])
+    assert_array_equal(there[1], here[1])
+    if shape == SHAPES["by rows"]:
+        assert_array_equal(there[2], here[2])
+    np.testing.assert_allclose(there[2], here[2], rtol=1e-14)
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_widths_and_distances(make, shape, tmp_path):
+    X = make(np.random.default_rng(1), shape)
+    stored = surveyed(tmp_path, X)
+    np.testing.assert_allclose(auto_sigma(stored), auto_sigma(X), rtol=1e-14)
+    left, right = np.triu_indices(len(X), k=1)
+    expected = pair_distances(X, left, right)
+    np.testing.assert_allclose(pair_distances(stored, left, right), expected, rtol=1e-14)
+
+
+def test_rows_that_are_held_are_not_read_again(tmp_path, monkeypatch):
+    X = np.random.default_rng(2).normal(size=(50, 3))
+    stored = surveyed(tmp_path, X)
+    stored.hold(np.array([2, 5, 40]))
+    monkeypatch.setattr(kinds.Part, "pick", None)
+    assert_array_equal(stored.take([40, 2, 2]), X[[40, 2, 2]])
+    with pytest.raises(TypeError):
+        stored.take([3])
