@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -143,7 +143,7 @@ def present_pairs(
     sample_ids: Iterable[Hashable] | None = None,
     *,
     ids_are_index: bool = False,
-) -> tuple[Pairs, dict[Hashable, int]]:
+) -> tuple[Pairs, Mapping[Hashable, int]]:
     """Return the pairs with both ends among the samples, and the row of each sample."""
     if not isinstance(pairs, Pairs):
         raise GuidedTypeError(
@@ -151,7 +151,7 @@ def present_pairs(
             "Write Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
         )
     if sample_ids is None:
-        row_of = _row_numbers(pairs, n_samples)
+        row_of: Mapping[Hashable, int] = _row_numbers(pairs, n_samples)
     else:
         ids = check_ids(sample_ids, n_samples)
         if ids_are_index:
@@ -174,7 +174,27 @@ def check_index(pairs: Pairs, index: tuple[Hashable, ...]) -> None:
         )
 
 
-def _row_numbers(pairs: Pairs, n_samples: int) -> dict[Hashable, int]:
+class _RowNumbers(Mapping[Hashable, int]):
+    """The rows by their numbers, without listing them: there may be a billion."""
+
+    def __init__(self, n_samples: int) -> None:
+        self.n_samples = n_samples
+
+    def __getitem__(self, sample: Hashable) -> int:
+        # As in a dictionary of numbers, 3.0 and True are found.
+        number = sample if isinstance(sample, int | float | np.integer | np.floating) else -1
+        if 0 <= number < self.n_samples and int(number) == number:
+            return int(number)
+        raise KeyError(sample)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(range(self.n_samples))
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+
+def _row_numbers(pairs: Pairs, n_samples: int) -> Mapping[Hashable, int]:
     if pairs.n_samples is None and get_config()["enable_metadata_routing"]:
         # Routed pairs may have come to a fold, whose rows have other numbers than those that were
         # meant, and nothing here could tell.
@@ -191,7 +211,7 @@ def _row_numbers(pairs: Pairs, n_samples: int) -> dict[Hashable, int]:
             "In cross-validation name samples by id: pass sample_ids=, or a pandas X whose index "
             "holds the ids.",
         )
-    row_of: dict[Hashable, int] = {row: row for row in range(n_samples)}
+    row_of = _RowNumbers(n_samples)
     for sample in pairs.ids:
         if sample not in row_of:
             pair = next(pair for pair in pairs.must + pairs.cannot if sample in pair)
@@ -203,7 +223,7 @@ def _row_numbers(pairs: Pairs, n_samples: int) -> dict[Hashable, int]:
     return row_of
 
 
-def _report_lost(pairs: Pairs, held: Pairs, row_of: dict[Hashable, int]) -> None:
+def _report_lost(pairs: Pairs, held: Pairs, row_of: Mapping[Hashable, int]) -> None:
     n_given = pairs.n_must + pairs.n_cannot
     n_lost = n_given - held.n_must - held.n_cannot
     if n_given == 0 or n_lost == 0:

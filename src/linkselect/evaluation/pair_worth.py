@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -150,7 +150,7 @@ def _check_count(name: str, value: Any) -> None:
 
 def pairs_among(
     X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None
-) -> tuple[Pairs, tuple[Hashable, ...], dict[Hashable, int]]:
+) -> tuple[Pairs, tuple[Hashable, ...], Mapping[Hashable, int]]:
     """Return the pairs among the samples, the id of each row, and the row of each id."""
     given = Given.read(X, sample_ids=sample_ids)
     held, row_of = present_pairs(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -332,7 +332,7 @@ class Pairs:
             self._cannot[kept[self._cannot].all(axis=1)],
         )
 
-    def rows(self, row_of: dict[Hashable, int]) -> tuple[IntArray, IntArray]:
+    def rows(self, row_of: Mapping[Hashable, int]) -> tuple[IntArray, IntArray]:
         """Return must and cannot as row numbers, without pairs that have an absent end."""
         lookup = np.array([row_of.get(sample, -1) for sample in self._ids], dtype=np.intp)
         must, cannot = lookup[self._must], lookup[self._cannot]
