@@ -18,10 +18,21 @@ from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.stored.running import take_stored_rows
 from linkselect.stored.steps import Filling, Scaling, Step
 
-__all__ = ["SLAB_BYTES", "WIDE_SAMPLES", "Columns", "Part", "Source", "Stored", "numeric_type"]
+__all__ = [
+    "PART_BYTES",
+    "SLAB_BYTES",
+    "WIDE_SAMPLES",
+    "Columns",
+    "Part",
+    "Source",
+    "Stored",
+    "numeric_type",
+]
 
-# A piece that is held at once. Small beside 1 GB also with a float64 copy and several threads.
-SLAB_BYTES = 64 * 2**20
+# A piece that is held at once, often two of them while the next one is read. Small beside 1 GB
+# also with a float64 copy and several threads.
+SLAB_BYTES = 32 * 2**20
+PART_BYTES = 64 * 2**20
 # Every part is a task: with more of them, the time goes into handing them out.
 MANY_PARTS = 4096
 # Up to so many samples, all distances between them fit into memory.
@@ -252,7 +263,7 @@ class Stored:
             cuts = divide(cut(n_features, size, edges), size)
             return tuple(Part(self, k, slice(0, n_samples), cols) for k, cols in enumerate(cuts))
         row_bytes = self.source.shape[1] * itemsize
-        part_bytes = max(SLAB_BYTES, n_samples * row_bytes // MANY_PARTS)
+        part_bytes = max(PART_BYTES, n_samples * row_bytes // MANY_PARTS)
         cuts = cut(n_samples, max(part_bytes // row_bytes, 1), self.source.row_edges())
         return tuple(Part(self, k, rows, slice(0, n_features)) for k, rows in enumerate(cuts))
 

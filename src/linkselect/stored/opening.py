@@ -153,7 +153,7 @@ def _source_of_path(
         return open_npy(path)
     if path.suffix == ".zarr" or is_zarr_folder(path):
         return open_zarr(path)
-    if path.suffix == ".parquet" or path.is_dir():
+    if path.suffix.lower() in (".parquet", ".pq") or path.is_dir():
         return open_parquet(path, columns, without)
     return None
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
-from linkselect.messages import GuidedValueError
+from linkselect.blocks import slices
+from linkselect.messages import GuidedError, GuidedValueError
 from linkselect.stored.kinds import Columns, Source
 from linkselect.stored.parquet_columns import FileColumns, columns_of, joint_type, to_numbers
 from linkselect.stored.scratch import Scratch
@@ -27,9 +28,15 @@ __all__ = ["ParquetSource", "open_parquet", "parquet_files"]
 # A reader keeps a page of every column, decoded, and its dictionary: measured, about twice the
 # size of the column in the row group, and not more than this.
 COLUMN_BYTES = 4 * 2**20
-# A row group that takes more than this is read by groups of columns and put down on the disk.
-READER_BYTES = 256 * 2**20
+# A row group of up to this size becomes a matrix. A larger one is read by rows if its readers take
+# less than that; else by groups of columns, which are put down on the disk.
+MATRIX_BYTES = 128 * 2**20
+READER_BYTES = 128 * 2**20
 GROUP_BYTES = 64 * 2**20
+# What comes from a reader at once. More would be held twice: by columns and by rows.
+BATCH_BYTES = 16 * 2**20
+# All buffers of a reader together; every column has its own.
+BUFFER_BYTES = 16 * 2**20
 ERRORS_OF_READING = (OSError, ValueError, ArithmeticError)
 
 
@@ -105,9 +112,8 @@ class ParquetSource(Source):
         for group in self._groups(rows):
             start = group.rows.start
             for values in self._values(group, used, height):
-                found = slice(start, start + values.shape[1])
-                matrix = values if is_in_order else values[inverse]
-                yield found, np.ascontiguousarray(matrix.T)
+                found = slice(start, start + len(values))
+                yield found, values if is_in_order else values[:, inverse]
                 start = found.stop
             if start != group.rows.stop:
                 raise self._damaged(group, used, "rows are missing")
@@ -137,32 +143,48 @@ class ParquetSource(Source):
         return self.groups[first:last]
 
     def _values(self, group: RowGroup, used: IntArray, height: int) -> Iterator[NDArray[Any]]:
-        """Yield the columns of a row group, one in each line, `height` rows at a time at most."""
-        state = self.files[group.file]
+        """Yield the columns of a row group, at most `height` rows at a time."""
+        state, n_rows = self.files[group.file], group.rows.stop - group.rows.start
         try:
             with _opened(state) as file:
+                if n_rows * len(used) * self.dtype.itemsize <= MATRIX_BYTES:
+                    matrix = self._matrix(file, group.number, used, n_rows)
+                    yield from (matrix[rows] for rows in slices(n_rows, height))
+                    return
                 cuts = column_groups(file, group.number, self._names(used))
                 if len(cuts) == 1:
-                    yield from self._streamed(file, group.number, used, height)
+                    batches = self._batches(file, group.number, used)
+                    yield from gathered(batches, n_rows, height, len(used), self.dtype)
                     return
-                n_rows = group.rows.stop - group.rows.start
                 with Scratch(n_rows, [cut.stop - cut.start for cut in cuts], self.dtype) as scratch:
                     for place, cut in enumerate(cuts):
-                        # Few columns at a time, each piece as large as one of all columns.
-                        tall = max(height * len(used) // (8 * (cut.stop - cut.start)), 1)
-                        for piece in self._streamed(file, group.number, used[cut], tall):
-                            scratch.append(place, piece)
+                        for batch in self._batches(file, group.number, used[cut]):
+                            scratch.append(place, batch)
                     _free_memory()
                     yield from scratch.read(height)
-        except GuidedValueError:
+        except GuidedError:
             raise
         except ERRORS_OF_READING as error:
             raise self._damaged(group, used, str(error)) from error
 
-    def _streamed(
-        self, file: pq.ParquetFile, number: int, used: IntArray, height: int
-    ) -> Iterator[NDArray[Any]]:
+    def _matrix(
+        self, file: pq.ParquetFile, number: int, used: IntArray, n_rows: int
+    ) -> NDArray[Any]:
+        """Read all rows of a row group, few columns at a time: a reader takes twice their size."""
+        matrix = np.empty((n_rows, len(used)), self.dtype)
+        for cut in slices(len(used), max(BATCH_BYTES // (n_rows * self.dtype.itemsize), 1)):
+            start = 0
+            for batch in self._batches(file, number, used[cut]):
+                matrix[start : start + batch.shape[1], cut] = batch.T
+                start += batch.shape[1]
+            if start != n_rows:
+                raise ValueError("rows are missing")
+        return matrix
+
+    def _batches(self, file: pq.ParquetFile, number: int, used: IntArray) -> Iterator[NDArray[Any]]:
+        """Yield some rows of a row group, one column in each line."""
         names = self._names(used)
+        height = max(BATCH_BYTES // (len(names) * self.dtype.itemsize), 1)
         # One column after the other: threads would decode many at once.
         batches = file.iter_batches(height, row_groups=[number], columns=names, use_threads=False)
         places: dict[str, int] = {}
@@ -186,7 +208,7 @@ class ParquetSource(Source):
             name = self._names(np.array([place]))[0]
             try:
                 with _opened(state) as file:
-                    for _ in self._streamed(file, group.number, np.array([place]), 1 << 16):
+                    for _ in self._batches(file, group.number, np.array([place])):
                         pass
             except ERRORS_OF_READING:
                 break
@@ -200,13 +222,32 @@ class ParquetSource(Source):
         )
 
 
+def gathered(
+    batches: Iterator[NDArray[Any]], n_rows: int, height: int, width: int, dtype: np.dtype[Any]
+) -> Iterator[NDArray[Any]]:
+    """Turn batches with one column in each line into matrices of `height` rows."""
+    matrix, filled, left = np.empty((min(height, n_rows), width), dtype), 0, n_rows
+    for batch in batches:
+        done = 0
+        while done < batch.shape[1]:
+            count = min(len(matrix) - filled, batch.shape[1] - done)
+            matrix[filled : filled + count] = batch[:, done : done + count].T
+            done, filled = done + count, filled + count
+            if filled == len(matrix):
+                yield matrix
+                left -= filled
+                matrix, filled = np.empty((min(height, max(left, 1)), width), dtype), 0
+    if filled:
+        yield matrix[:filled]
+
+
 def column_groups(file: pq.ParquetFile, number: int, names: list[str]) -> list[slice]:
     """Cut the columns of a row group so that reading each cut takes little memory.
 
     Where all of them together take little, there is one cut.
     """
     group = file.metadata.row_group(number)
-    if 2 * group.total_byte_size <= READER_BYTES or len(names) * COLUMN_BYTES <= READER_BYTES:
+    if len(names) * COLUMN_BYTES <= READER_BYTES:
         return [slice(0, len(names))]
     leaves = {group.column(j).path_in_schema: j for j in range(group.num_columns)}
     sizes = [2 * group.column(leaves[name]).total_uncompressed_size for name in names]
@@ -247,8 +288,7 @@ def _opened(state: FileState) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     metadata = _metadata(state)
-    # Every column has a buffer of its own.
-    buffer_size = int(np.clip(GROUP_BYTES // max(metadata.num_columns, 1), 4096, 1 << 16))
+    buffer_size = int(np.clip(BUFFER_BYTES // max(metadata.num_columns, 1), 4096, 1 << 16))
     try:
         return pq.ParquetFile(
             state.path, metadata=metadata, buffer_size=buffer_size, pre_buffer=False

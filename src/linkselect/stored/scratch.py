@@ -70,16 +70,16 @@ class Scratch:
         self.written[group] += rows.nbytes
 
     def read(self, height: int) -> Iterator[NDArray[Any]]:
-        """Yield all columns of some rows, one column in each line."""
+        """Yield all columns of some rows."""
         for rows in slices(self.n_rows, height):
             count = rows.stop - rows.start
-            values = np.empty((sum(self.widths), count), self.dtype)
+            values = np.empty((count, sum(self.widths)), self.dtype)
             first = 0
             for place, width in zip(self.places, self.widths, strict=False):
                 piece = np.empty((count, width), self.dtype)
                 self.file.seek(int(place) + rows.start * width * self.dtype.itemsize)
                 self._fill(piece)
-                values[first : first + width] = piece.T
+                values[:, first : first + width] = piece
                 first += width
             yield values
 
