@@ -23,6 +23,7 @@ __all__ = [
     "check_target",
     "say",
     "say_json",
+    "text_cells",
     "text_table",
     "to_json",
     "write_columns",
@@ -248,10 +249,11 @@ def _write_text(path: Path, columns: Mapping[str, Any], separator: str) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter=separator, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows(map(_cells, zip(*columns.values(), strict=True)))
+        writer.writerows(map(text_cells, zip(*columns.values(), strict=True)))
 
 
-def _cells(row: tuple[Any, ...]) -> list[Any]:
+def text_cells(row: tuple[Any, ...]) -> list[Any]:
+    """Return a row as it is written to a text file, with empty cells for missing values."""
     return ["" if value is None or value != value else value for value in row]
 
 

@@ -8,13 +8,24 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.arrays import IntArray
+from linkselect.arrays import FloatArray, IntArray
 from linkselect.cli.errors import InputError, shown
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables import Table
 from linkselect.messages import many
 
-__all__ = ["DEFAULT_PREPARATION", "Impute", "Preparation", "Scale", "settle_values"]
+__all__ = [
+    "DEFAULT_PREPARATION",
+    "Impute",
+    "Preparation",
+    "Scale",
+    "about_empty",
+    "about_missing",
+    "infinite_value",
+    "refuse_faint",
+    "settle_values",
+    "too_large",
+]
 
 Scale = Literal["minmax", "standard", "none"]
 Impute = Literal["median", "mean", "none"]
@@ -80,32 +91,56 @@ def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparatio
     what should be said.
     """
     if prepare.scale == "none":
-        _refuse_faint(table)
+        _refuse_faint_columns(table)
     nothing_to_fill = replace(prepare, impute="none")
     if table.X.dtype.kind != "f":
         return table, nothing_to_fill, []
     infinite, n_missing = _odd_stored(table.X) if table.is_sparse else _odd_values(table.X)
     if infinite is not None:
-        row, column = infinite
-        raise InputError(
-            f"{table.source}, row {row + 1}: column {shown(table.names[column])} is infinite. "
-            "Correct it or empty the cell, or leave the column out with --drop "
-            f"{shown(table.names[column])}."
-        )
+        raise infinite_value(table, *infinite)
     empty = n_missing == table.X.shape[0]
-    notes = _about_empty(table, np.flatnonzero(empty))
+    notes = about_empty(table, np.flatnonzero(empty))
     if empty.any():
         table, n_missing = table.with_features(np.flatnonzero(~empty)), n_missing[~empty]
     if not n_missing.any():
         return table, nothing_to_fill, notes
-    return table, prepare, [*notes, _about_missing(table, n_missing, prepare.impute)]
+    return table, prepare, [*notes, about_missing(table, n_missing, prepare.impute)]
 
 
-def _refuse_faint(table: Table) -> None:
-    """Refuse what the library refuses, too, but by name; scaling changes such columns first."""
+def infinite_value(table: Table, row: int, column: int) -> InputError:
+    """Return the error for an infinite value."""
+    name = shown(table.names[column])
+    return InputError(
+        f"{table.source}, row {row + 1}: column {name} is infinite. Correct it or empty the "
+        f"cell, or leave the column out with --drop {name}."
+    )
+
+
+def too_large() -> InputError:
+    """Return the error for a feature that cannot be scaled."""
+    return InputError(
+        "A feature is too large to be scaled or filled: it spans more than 1.8e308. Divide its "
+        "values, or leave it out with --drop."
+    )
+
+
+def _refuse_faint_columns(table: Table) -> None:
     with without_pandas():
-        from linkselect.columns import FAINT, faint_columns
-    faint = faint_columns(table.X)
+        from linkselect.columns import faint_columns
+    _refuse_columns(table, faint_columns(table.X))
+
+
+def refuse_faint(table: Table, extent: FloatArray) -> None:
+    """Refuse columns whose extent from the least to the largest value is too small."""
+    with without_pandas():
+        from linkselect.columns import FAINT
+    _refuse_columns(table, np.flatnonzero((extent > 0) & (extent < FAINT)))
+
+
+def _refuse_columns(table: Table, faint: IntArray) -> None:
+    """Refuse what the library refuses, too, but by name; scaling changes such columns first."""
+    from linkselect.columns import FAINT
+
     if len(faint):
         varies = "varies" if len(faint) == 1 else "vary"
         raise InputError(
@@ -115,7 +150,8 @@ def _refuse_faint(table: Table) -> None:
         )
 
 
-def _about_empty(table: Table, empty: IntArray) -> list[str]:
+def about_empty(table: Table, empty: IntArray) -> list[str]:
+    """Say which columns have no value; refuse a table in which all are so."""
     if not len(empty):
         return []
     if len(empty) == len(table.names):
@@ -127,14 +163,18 @@ def _about_empty(table: Table, empty: IntArray) -> list[str]:
     return [f"left out {many(len(empty), 'column')} without any value: {named}."]
 
 
-def _about_missing(table: Table, n_missing: IntArray, impute: Impute) -> str:
+def about_missing(
+    table: Table, n_missing: IntArray, impute: Impute, first_row: int | None = None
+) -> str:
+    """Say where values are missing and were filled, or refuse them."""
     places = np.flatnonzero(n_missing)
     many_of = f"{n_missing.sum():,} of {table.X.shape[0] * len(table.names):,} values"
     where = f"in {len(places):,} of {len(table.names):,} columns ({_listed(table, places)})"
     if impute == "none":
+        begins = "" if first_row is None else f", the first in row {first_row + 1:,}"
         raise InputError(
-            f"{table.source}: {many_of} are missing {where}. Fill them with --impute median or "
-            "mean, or leave columns out with --drop."
+            f"{table.source}: {many_of} are missing {where}{begins}. Fill them with --impute "
+            "median or mean, or leave columns out with --drop."
         )
     worst = int(n_missing.argmax())
     share = n_missing[worst] / table.X.shape[0]

@@ -7,14 +7,25 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
 
+from linkselect.cli.by_parts import (
+    DEFAULT_PARTS,
+    NOT_VALIDATED,
+    ByParts,
+    check_labelled_fit,
+    check_reads_parts,
+    connected,
+    default_by_parts,
+    number_by_parts,
+    parts_shown,
+    why_by_parts,
+)
 from linkselect.cli.choices import (
     Choice,
     about_width,
@@ -22,7 +33,7 @@ from linkselect.cli.choices import (
     make_selector,
     method_named,
 )
-from linkselect.cli.errors import InputError, notes_of
+from linkselect.cli.errors import notes_of
 from linkselect.cli.figures import write_ranking_figure
 from linkselect.cli.number_of_features import keep_number, number_typed, prepare_number
 from linkselect.cli.output import (
@@ -30,14 +41,19 @@ from linkselect.cli.output import (
     Output,
     say,
     say_json,
-    text_table,
-    to_json,
-    write_columns,
-    write_safely,
 )
-from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, settle_values
+from linkselect.cli.preparation import (
+    DEFAULT_PREPARATION,
+    Preparation,
+    settle_values,
+    too_large,
+)
+from linkselect.cli.ranking_output import ranking_text, write_ranking, write_report
+from linkselect.cli.selected import check_selected, write_selected
 from linkselect.cli.startup import without_pandas
+from linkselect.cli.stored_values import Told, settle_stored
 from linkselect.cli.supervision_input import (
+    about_rows,
     blamed,
     check_pairs,
     check_supervision,
@@ -47,8 +63,7 @@ from linkselect.cli.supervision_input import (
     rows_for,
 )
 from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table
-from linkselect.cli.tables.limits import Budget, readable_size
-from linkselect.messages import many
+from linkselect.cli.tables.parts import StoredTable, open_table
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures, Validation
@@ -56,8 +71,6 @@ if TYPE_CHECKING:
     from linkselect.selectors.method import Method
 
 __all__ = ["rank"]
-
-_SHOWN = 20
 
 
 def rank(
@@ -73,6 +86,7 @@ def rank(
     seed: int = 0,
     select: Path | None = None,
     validate: Annotated[bool, Parameter(negative="--no-validate")] = True,
+    parts: Annotated[ByParts, Parameter(name="*")] = DEFAULT_PARTS,
     output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
 ) -> None:
     """Rank the features of a table and keep the best.
@@ -80,10 +94,13 @@ def rank(
     Parameters
     ----------
     table
-        CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight.
+        CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight; a folder of
+        Parquet files, or a Zarr array. Parquet, NPY and Zarr are read by parts if they do not fit
+        in memory.
     method
         How to rank; `linkselect methods` lists them. Without it: fisher for labels,
         consensus_selector for pairs, scgs(fit_intercept=true) for some labels, laplacian for none.
+        By parts constraint for pairs and for some labels.
         One of another library: package.module:Class.
     n_features
         How many features to keep: a number, a fraction such as 0.1, or auto. That is the method's
@@ -104,21 +121,29 @@ def rank(
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select})
     choice = None if method is None else method_named(method)
-    task = _task(table, read, choice, settings, pairs, prepare, seed)
-    fitted, summary = _rank(task, n_features, seed, validate, output)
+    why = why_by_parts(table, read, parts)
+    check_selected(select, table, by_parts=why is not None)
+    output.say_notes([] if why is None else [why])
+    with connected(parts.scheduler), parts_shown(why is not None and output.shows_progress):
+        whole = read_table(table, read) if why is None else open_table(table, read)
+        task = _task(whole, read, choice, settings, pairs, prepare, seed)
+        if validate and task.told is not None:
+            task.notes.append(NOT_VALIDATED)
+        fitted, summary = _rank(task, n_features, seed, validate, output)
+        summary["notes"] = [*([] if why is None else [why]), *summary["notes"]]
+        if select is not None:
+            write_selected(select, fitted.selector, task.whole, read)
     output.say_notes([*_doubts(summary), *task.notes, *_ties(summary), *fitted.warnings])
     if output.json:
         say_json(summary)
     elif not output.quiet:
-        say(_as_text(summary, task.choice, task.data, task.links))
+        say(ranking_text(summary, task.data, task.links, task.called))
         if output.out is None:
             say("--out FILE writes the whole ranking.")
     if output.out is not None:
-        _write_ranking(output.out, summary)
-    if select is not None:
-        _write_selected(select, fitted.selector, task.whole, read)
+        write_ranking(output.out, summary)
     if output.report is not None:
-        _write_report(output.report, summary)
+        write_report(output.report, summary)
     if output.figure is not None:
         write_ranking_figure(output.figure, summary, output.figure_width)
     output.say_written(select)
@@ -126,7 +151,10 @@ def rank(
 
 @dataclass(frozen=True)
 class Task:
-    """What is ranked and how: `data` are the rows and columns of `whole` that the method uses."""
+    """What is ranked and how: `data` are the rows and columns of `whole` that the method uses.
+
+    If they are read by parts, they are prepared already, and `told` says what the values were.
+    """
 
     choice: Choice
     selector: Any
@@ -135,10 +163,21 @@ class Task:
     links: Any
     prepare: Preparation
     notes: list[str]
+    told: Told | None = None
+    instead_of: str = ""
+
+    @property
+    def called(self) -> str:
+        """The method, and why it is not the usual one."""
+        if not self.instead_of:
+            return self.choice.name
+        return (
+            f"{self.choice.name}, since the default ({self.instead_of}) needs the table in memory"
+        )
 
 
 def _task(
-    table: Path,
+    whole: Table,
     read: Reading,
     choice: Choice | None,
     settings: tuple[str, ...],
@@ -146,21 +185,32 @@ def _task(
     prepare: Preparation,
     seed: int,
 ) -> Task:
-    """Read what is there, choose a method by it if none was named, and check that both fit."""
-    whole = read_table(table, read)
+    """Choose a method by what is there if none was named, and check that both fit."""
     links = None if pairs is None else read_pairs(pairs, whole.ids is not None)
+    instead_of = ""
     if choice is None:
-        choice = method_named(default_method(labelled_rows(whole), links is not None))
+        usual = default_method(labelled_rows(whole), links is not None)
+        is_stored = isinstance(whole, StoredTable)
+        chosen = default_by_parts(usual, links) if is_stored else usual
+        choice, instead_of = method_named(chosen), "" if chosen == usual else usual
     selector = make_selector(choice, settings, seed=seed, scale=prepare.scale)
     method = _describe(selector)
     notes = [*whole.notes, *check_pairs(links, whole, pairs)]
     notes += about_width(choice, settings, prepare.scale)
     notes += check_supervision(choice.name, method, whole, links)
-    data, about_rows = rows_for(choice.name, method, whole)
-    data, prepare, about_values = settle_values(data, prepare)
+    if about_rows(choice.name, method, whole):
+        check_labelled_fit(whole, read)
+    data, about = rows_for(choice.name, method, whole)
+    check_reads_parts(choice, selector, data)
+    told = None
+    if isinstance(data, StoredTable):
+        data, prepare, about_values, told = settle_stored(data, prepare, seed)
+    else:
+        data, prepare, about_values = settle_values(data, prepare)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
-    return Task(choice, selector, whole, data, links, prepare, [*notes, *about_rows, *about_values])
+    notes += [*about, *about_values]
+    return Task(choice, selector, whole, data, links, prepare, notes, told, instead_of)
 
 
 def _rank(
@@ -170,6 +220,8 @@ def _rank(
     data, links, selector = task.data, task.links, task.selector
     wanted = number_typed(n_features, data)
     prepare_number(selector, wanted, len(data.names))
+    if task.told is not None:
+        return _rank_by_parts(task, wanted)
     if output.shows_progress:
         _show_progress(selector)
     with explained(_options(task.choice)), blamed([task.choice]):
@@ -188,6 +240,32 @@ def _rank(
         view=output.report is not None,
         values=data.X,
     )
+
+
+def _rank_by_parts(task: Task, wanted: int | float | str) -> tuple[Fitted, Summary]:
+    """Fit the method part by part; nothing that needs all of the table is done."""
+    from linkselect.survey import Surveyed
+
+    assert task.told is not None
+    data, told = task.data, task.told
+    with explained(_options(task.choice), by_parts=True):
+        fitted = _fit(task.selector, data, task.links, None)
+    number = number_by_parts(fitted.selector, wanted)
+    # The extremes tell which features are constant, scaled or not.
+    nobody = np.full(data.X.shape[0], -1, dtype=np.intp)
+    surveyed = Surveyed(data.X, told.low, told.high, nobody, None)
+    preparation = task.prepare.describe(sparse=False)
+    summary = _summarize(
+        replace(fitted, X=surveyed),
+        data,
+        task.links,
+        number=number,
+        preparation=preparation,
+        notes=task.notes,
+        view=False,
+    )
+    summary["data"]["n_missing"] = int(told.n_missing.sum())
+    return fitted, summary
 
 
 @dataclass(frozen=True)
@@ -296,10 +374,7 @@ def _prepared(X: Any, transformer: Any) -> Any:
         with np.errstate(over="raise"):
             return transformer.fit_transform(X)
     except FloatingPointError:
-        raise InputError(
-            "A feature is too large to be scaled or filled: it spans more than 1.8e308. Divide its "
-            "values, or leave it out with --drop."
-        ) from None
+        raise too_large() from None
 
 
 def _summarize(fitted: Fitted, data: Table, links: Any, **what: Any) -> Summary:
@@ -319,93 +394,3 @@ def _summarize(fitted: Fitted, data: Table, links: Any, **what: Any) -> Summary:
         seconds=fitted.seconds,
         **what,
     )
-
-
-def _as_text(summary: Summary, choice: Choice, data: Table, links: Any) -> str:
-    from linkselect.report.validation import validation_lines
-    from linkselect.views import score_text
-
-    n_selected, n_all = summary["method"]["n_selected"], summary["data"]["n_features"]
-    direction = "larger" if summary["method"]["greater_is_better"] else "smaller"
-    lines = [
-        f"{data.source}: {summary['data']['n_samples']:,} rows, {n_all:,} features"
-        f"{_known_text(data, links)}",
-        f"{summary['data']['preparation']} Method: {choice.name}; {direction} scores are better.",
-        "",
-    ]
-    n_shown = min(_SHOWN, n_selected)
-    ranking = summary["ranking"]
-    rows = [
-        [str(rank), feature, score_text(score, 6, missing="none", infinity="inf")]
-        for rank, feature, score in islice(
-            zip(ranking["rank"], ranking["feature"], ranking["score"], strict=True), n_shown
-        )
-    ]
-    lines.append(text_table(["rank", "feature", "score"], rows, left=[1], widest=60))
-    if n_selected > n_shown:
-        lines.append(f"  ... and {n_selected - n_shown:,} more.")
-    if summary["validation"] is not None:
-        lines += ["", *validation_lines(summary["validation"])]
-    kept = f"{n_selected:,} of {n_all:,} features are selected ({summary['seconds']:.2f} s)."
-    reason = summary["number_of_features"]["reason"]
-    lines += ["", f"{kept} {reason}"]
-    return "\n".join(lines)
-
-
-def _known_text(data: Table, links: Any) -> str:
-    """Say what is known of the rows, whether or not the method looks at it."""
-    text = ""
-    if data.labels is not None:
-        classes = data.classes
-        text += f", {many(len(classes), 'class')} ({', '.join(classes[:4])}"
-        text += ", ...)" if len(classes) > 4 else ")"
-        n_unlabelled = sum(label is None for label in data.labels)
-        text += f", {n_unlabelled:,} rows unlabelled" if n_unlabelled else ""
-    if links is not None:
-        text += f", {many(links.n_must, 'must-link')}, {many(links.n_cannot, 'cannot-link')}"
-    return text
-
-
-def _write_ranking(path: Path, summary: Summary) -> None:
-    if path.suffix.lower() == ".json":
-        write_safely(path, lambda part: part.write_text(to_json(summary) + "\n", "utf-8"))
-        return
-    ranking = summary["ranking"]
-    # A column of numbers holds no text, but it can hold the infinity that JSON cannot.
-    scores = [np.nan if score is None else float(score) for score in ranking["score"]]
-    write_columns(path, {**ranking, "score": scores})
-
-
-def _write_selected(path: Path, selector: Any, data: Table, read: Reading) -> None:
-    places = {name: place for place, name in enumerate(data.names)}
-    kept = sorted(places[name] for name in selector.get_feature_names_out())
-    X = data.X[:, kept]
-    if data.is_sparse:
-        _check_dense_size(X.shape, path, data, read)
-        X = X.toarray()
-    columns: dict[str, Any] = {}
-    if data.ids is not None:
-        columns[read.id_column or "id"] = list(data.ids)
-    columns |= {data.names[place]: X[:, j].tolist() for j, place in enumerate(kept)}
-    if data.labels is not None:
-        columns[read.label or "label"] = data.labels.tolist()
-    write_columns(path, columns)
-
-
-def _check_dense_size(shape: tuple[int, int], path: Path, data: Table, read: Reading) -> None:
-    # Eight bytes as an array, 32 as a list of numbers.
-    needed = 40 * shape[0] * shape[1]
-    limit = Budget.of(read.max_memory, data.source).limit
-    if needed > limit:
-        raise InputError(
-            f"--select {path}: {data.source} is sparse, but is written with its zeros. "
-            f"{shape[0]:,} rows x {shape[1]:,} selected features take {readable_size(needed)}, "
-            f"and {readable_size(limit)} may be used. Keep fewer with --n-features, or allow more "
-            "with --max-memory."
-        )
-
-
-def _write_report(path: Path, summary: Summary) -> None:
-    from linkselect.report import render
-
-    write_safely(path, lambda part: part.write_text(render(summary), "utf-8", newline="\n"))

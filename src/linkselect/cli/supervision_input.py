@@ -13,7 +13,7 @@ from linkselect.cli.startup import without_pandas
 from linkselect.cli.tables import Table
 from linkselect.cli.tables.limits import Budget
 from linkselect.cli.tables.table import value_text
-from linkselect.messages import many
+from linkselect.messages import GuidedError, many
 
 if TYPE_CHECKING:
     from linkselect.pairs import Pairs
@@ -234,13 +234,15 @@ def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str
 
 
 @contextmanager
-def explained(options: Mapping[str, str]) -> Iterator[None]:
+def explained(options: Mapping[str, str], by_parts: bool = False) -> Iterator[None]:
     """Turn an error of the library about its input into one of the command line.
 
     Parameters
     ----------
     options : dict of str to str
         What to type for each parameter of the library that the command can set.
+    by_parts : bool
+        Whether the table is read meanwhile, so that its file may be at fault.
     """
     from sklearn.utils._param_validation import InvalidParameterError
 
@@ -260,9 +262,11 @@ def explained(options: Mapping[str, str]) -> Iterator[None]:
         way_out = f" Set it by {options[at_fault]}." if at_fault in options else ""
         if "requires y" in str(error):
             way_out = " Name the column of labels by --label COLUMN."
-        if at_fault == "X":
+        if at_fault == "X" and not by_parts:
             way_out = " Scale the features by --scale minmax, or leave some out by --drop."
         raise InputError(problem_of(error) + way_out) from error
+    except GuidedError as error:
+        raise InputError(problem_of(error)) from error
 
 
 @contextmanager

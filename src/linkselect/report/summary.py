@@ -40,6 +40,7 @@ from linkselect.report.supervision import describe_supervision
 from linkselect.report.validation import describe_validation, warning_of
 from linkselect.selectors.foreign import Ranked
 from linkselect.selectors.method import describe
+from linkselect.survey import Surveyed
 from linkselect.views import check_shape, pair_rows, two_dimensional_view
 
 if TYPE_CHECKING:
@@ -249,20 +250,25 @@ def _describe_method(selector: Any) -> MethodSummary:
 
 def _describe_data(selector: Any, X: Any, unprepared: Any, preparation: str | None) -> DataSummary:
     names = [plain_text(name) for name in _check_feature_names_in(selector)]
-    values: Any = X if issparse(X) else np.asarray(X)
-    before = unprepared.data if issparse(unprepared) else np.asarray(unprepared)
-    n_missing = int(np.isnan(before).sum()) if before.dtype.kind == "f" else 0
+    where = "stored" if isinstance(X, Surveyed) else "sparse" if issparse(X) else "dense"
+    values: Any = np.asarray(X) if where == "dense" else X
+    n_missing = 0 if where == "stored" else _count_missing(unprepared)
     constant = np.flatnonzero(constant_columns(values.tocsc() if issparse(values) else values))
     return {
         "n_samples": _n_samples(X),
         "n_features": len(names),
-        "kind": f"sparse, {values.dtype}" if issparse(values) else f"dense, {values.dtype}",
+        "kind": f"{where}, {values.dtype}",
         "named": hasattr(selector, "feature_names_in_"),
         "preparation": None if preparation is None else plain_text(preparation),
         "n_missing": n_missing,
         "n_constant": len(constant),
         "constant": [names[feature] for feature in constant[:MOST_LISTED]],
     }
+
+
+def _count_missing(X: Any) -> int:
+    values = X.data if issparse(X) else np.asarray(X)
+    return int(np.isnan(values).sum()) if values.dtype.kind == "f" else 0
 
 
 def _describe_ranking(selector: Any) -> RankingSummary:

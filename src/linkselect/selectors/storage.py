@@ -45,20 +45,24 @@ def _classes(known: Any, n_samples: int) -> IntArray:
 
 @contextmanager
 def parts_reported(estimator: Any, task: Any) -> Iterator[None]:
-    """Report every part that was read to the callbacks of a fit."""
-    reading = task
+    """Report every part that was read to the callbacks of a fit, and to who asked before."""
+    reading, reported, before = task, 0, reporting.get()
 
     def report(done: int, total: int, what: str) -> None:
-        nonlocal reading
+        nonlocal reading, reported
+        if before is not None:
+            before(done, total, what)
         if not done:
-            reading = task.subcontext(task_name=what, max_subtasks=total)
+            reading, reported = task.subcontext(task_name=what, max_subtasks=total), 0
             reading.call_on_fit_task_begin(estimator=estimator)
-            return
-        part = reading.subcontext(task_name="part")
-        part.call_on_fit_task_begin(estimator=estimator)
-        part.call_on_fit_task_end(estimator=estimator)
-        if done == total:
-            reading.call_on_fit_task_end(estimator=estimator)
+        # A cluster may end several parts before it is asked again.
+        while reported < done:
+            part = reading.subcontext(task_name="part")
+            part.call_on_fit_task_begin(estimator=estimator)
+            part.call_on_fit_task_end(estimator=estimator)
+            reported += 1
+            if reported == total:
+                reading.call_on_fit_task_end(estimator=estimator)
 
     token = reporting.set(report)
     try:

@@ -82,7 +82,9 @@ def read_table(path: Path, how: Reading = DEFAULT_READING) -> Table:
 
 def _reader(path: Path) -> Callable[[Path, Reading, Budget], Table]:
     if path.is_dir():
-        raise InputError(f"{path} is a folder, not a table. Name a file in it.")
+        from linkselect.cli.tables.parts import read_whole
+
+        return read_whole
     if not path.exists():
         raise InputError(_not_found(path))
     if not path.is_file():

@@ -26,10 +26,18 @@ from linkselect.cli.tables.table import (
 )
 from linkselect.messages import many
 
-__all__ = ["Parts", "assemble", "from_columns", "missing_marks", "unique_names"]
+__all__ = [
+    "INDEX_NAMES",
+    "Parts",
+    "about_index",
+    "assemble",
+    "from_columns",
+    "missing_marks",
+    "unique_names",
+]
 
 # What pandas calls its index in a Parquet file.
-_INDEX_NAMES = ("", "__index_level_0__", "Unnamed: 0")
+INDEX_NAMES = ("", "__index_level_0__", "Unnamed: 0")
 # A table with this many more rows than columns may have been meant the other way round.
 _LIKE_TRANSPOSED = 4
 
@@ -255,7 +263,7 @@ def _is_missing(values: Iterable[Any], marks: Collection[str]) -> BoolArray:
 def _without_index(parts: Parts, names: Sequence[str], source: str) -> tuple[Parts, list[str]]:
     """Leave out a column of row names or numbers that has no name of its own."""
     places = [*parts.places, *parts.texts]
-    place = next((place for place in places if names[place] in _INDEX_NAMES), None)
+    place = next((place for place in places if names[place] in INDEX_NAMES), None)
     if place is None:
         return parts, []
     name = names[place]
@@ -278,11 +286,16 @@ def _without_index(parts: Parts, names: Sequence[str], source: str) -> tuple[Par
         places=tuple(parts.places[i] for i in kept),
         texts={one: text for one, text in parts.texts.items() if one != place},
     )
+    return rest, [about_index(name, place)]
+
+
+def about_index(name: str, place: int = 0) -> str:
+    """Say that a column was left out since it names or numbers the rows."""
     called = f"column {place + 1}, which has no name," if not name else f"the column {shown(name)}"
-    return rest, [
+    return (
         f"left out {called} since it names or numbers the rows; --id-column {shown(name)} uses it "
         "as ids."
-    ]
+    )
 
 
 def _transposed_hint(parts: Parts, how: Reading) -> list[str]:

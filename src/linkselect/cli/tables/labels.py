@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -36,7 +37,8 @@ def make_labels(
     missing : sequence of str
         What stands for a missing label.
     """
-    texts = [value_text(value) for value in values]
+    # One text for each class, however many rows there are.
+    texts = [sys.intern(value_text(value)) for value in values]
     if isinstance(how, TextOnly):
         return np.array(texts, dtype=object), []
     marks = {"", *missing, how.unlabelled}

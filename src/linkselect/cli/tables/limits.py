@@ -10,7 +10,7 @@ from pathlib import Path
 
 from linkselect.cli.errors import InputError, UsageError
 
-__all__ = ["Budget", "available_memory", "parse_size", "readable_size"]
+__all__ = ["Budget", "available_memory", "bytes_needed", "parse_size", "readable_size"]
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 # A table is held as it is read, as one matrix, and scaled.
@@ -50,6 +50,11 @@ def readable_size(n_bytes: float) -> str:
             return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"
         n_bytes /= 1024
     return f"{n_bytes:,.1f} TB"
+
+
+def bytes_needed(n_rows: float, n_columns: float, itemsize: int = 8) -> int:
+    """Return the bytes that so many numbers take while a table is read and scaled."""
+    return int(_COPIES * n_rows * n_columns * itemsize)
 
 
 def available_memory() -> int | None:
@@ -93,7 +98,7 @@ class Budget:
 
     def check(self, n_rows: float, n_columns: float, itemsize: int = 8) -> None:
         """Refuse a table of this many numbers if it does not fit."""
-        needed = _COPIES * n_rows * n_columns * itemsize
+        needed = bytes_needed(n_rows, n_columns, itemsize)
         if needed > self.limit:
             self.refuse(
                 f"it holds about {n_rows:,.0f} rows x {n_columns:,.0f} columns, "
@@ -110,7 +115,7 @@ class Budget:
         raise InputError(
             f"{self.source}: too large for the memory that may be used "
             f"({readable_size(self.limit)}): {why}. Allow more with --max-memory, or make the "
-            "table smaller: fewer rows or columns."
+            f"table smaller: fewer rows or columns.{_other_way(self.source)}"
         )
 
     @contextmanager
@@ -133,6 +138,23 @@ class Budget:
             self.refuse("reading it took more than that")
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _other_way(source: str) -> str:
+    """Say how a table of another kind can be read by parts."""
+    path = Path(source)
+    if path.suffix.lower() in (".parquet", ".pq", ".npy", ".zarr"):
+        return " Only linkselect rank reads such tables by parts."
+    said = " linkselect rank reads Parquet by parts, whatever its size"
+    kinds = {".csv": "csv", ".feather": "feather", ".arrow": "feather"}
+    kind = kinds.get(path.suffix.lower())
+    if kind is None:
+        return f"{said}: save the table so."
+    code = (
+        f"import pyarrow.dataset as d; d.write_dataset(d.dataset({source!r}, format={kind!r}), "
+        f"{path.stem!r}, format='parquet')"
+    )
+    return f'{said}. This writes a folder of it: python -c "{code}"'
 
 
 def _data_size() -> int:

@@ -1,0 +1,221 @@
+"""`linkselect rank` on a table that is read by parts: when, by whom, and with which method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkselect.cli.choices import Choice, methods
+from linkselect.cli.errors import InputError, UsageError
+from linkselect.cli.tables import Reading, Table
+from linkselect.cli.tables.limits import Budget, bytes_needed, readable_size
+from linkselect.cli.tables.parts import StoredTable, has_parts, size_of
+
+if TYPE_CHECKING:
+    from linkselect.evaluation import NumberOfFeatures
+    from linkselect.pairs import Pairs
+
+__all__ = [
+    "DEFAULT_PARTS",
+    "NOT_VALIDATED",
+    "ByParts",
+    "check_labelled_fit",
+    "check_reads_parts",
+    "connected",
+    "default_by_parts",
+    "number_by_parts",
+    "parts_shown",
+    "why_by_parts",
+]
+
+# Seconds until a scheduler that does not answer counts as absent.
+CONNECT_SECONDS = 10
+NOT_VALIDATED = (
+    "the ranking was not validated: that fits the method again many times, and the table is read "
+    "by parts. --select writes a small table that `linkselect compare` can take."
+)
+# What a bar says while parts are read.
+_DOING = {
+    "look at values": "reading: gaps and ranges",
+    "read": "reading: sums",
+    "search neighbours": "searching neighbours",
+    "rows": "taking rows",
+    "compare neighbours": "comparing neighbours",
+    "multiply samples": "comparing samples",
+    "add up": "adding up",
+    "score": "scoring",
+}
+
+
+@dataclass(frozen=True)
+class ByParts:
+    """Whether and by whom a table is read by parts.
+
+    Parameters
+    ----------
+    by_parts
+        Read a Parquet file or folder, NPY file or Zarr array by parts also if it would fit in
+        memory.
+    scheduler
+        The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786.
+        Its workers must see the same files.
+    """
+
+    by_parts: bool = False
+    scheduler: str | None = None
+
+
+DEFAULT_PARTS = ByParts()
+
+
+def why_by_parts(path: Path, read: Reading, parts: ByParts) -> str | None:
+    """Say why a table is read by parts; None if it is not."""
+    asked = "--scheduler" if parts.scheduler is not None else "--by-parts" * parts.by_parts
+    if not path.exists():
+        return None  # reading it says so
+    if not has_parts(path):
+        if asked:
+            raise UsageError(
+                f"{asked}: {path.name} cannot be read by parts. Parquet files and folders of them, "
+                "NPY files and Zarr arrays can."
+            )
+        return None
+    if asked:
+        return f"{path.name} is read by parts, as {asked} says."
+    limit = Budget.of(read.max_memory, path.name).limit
+    needed = size_of(path, read)
+    if needed <= limit or read.transpose:
+        return None
+    return (
+        f"{path.name} would take {readable_size(needed)} in memory, more than the limit of "
+        f"{readable_size(limit)}: it is read by parts."
+    )
+
+
+# -- methods ---------------------------------------------------------------------------------
+
+
+def default_by_parts(usual: str, pairs: Pairs | None) -> str:
+    """Choose a method that reads parts: the usual default if it does, else constraint.
+
+    From pairs or some labels the methods that read parts do about equally well: over the 29 data
+    sets of docs/pairs_alone.md, three draws each, lsdf is ahead of constraint by 0.4 points from
+    pairs (standard error 0.45) and behind by 0.1 from some labels (0.3); compensated_laplacian and
+    constrained_laplacian are not ahead of either. Of these constraint alone needs no search for
+    neighbours, so that it is exact and reads the table once.
+    """
+    if usual in ("fisher", "laplacian"):
+        return usual
+    if pairs is not None and not (pairs.n_must and pairs.n_cannot):
+        return "constraint(criterion=difference)"  # the ratio needs both kinds
+    return "constraint"
+
+
+def check_reads_parts(choice: Choice, selector: Any, table: Table) -> None:
+    """Refuse a method that needs all of a table in memory if it is read by parts."""
+    if not isinstance(table, StoredTable) or getattr(selector, "_reads_parts", False):
+        return
+    able = [
+        name for name, one in methods().items() if getattr(one.selector, "_reads_parts", 0) is True
+    ]
+    raise UsageError(
+        f"{choice.name} needs the table in memory, but {table.source} is read by parts. These "
+        f"methods can read parts: {', '.join(able)}. Or allow more with --max-memory."
+    )
+
+
+def check_labelled_fit(table: Table, read: Reading) -> None:
+    """Refuse to take the labelled rows of a table into memory if they do not fit."""
+    if not isinstance(table, StoredTable):
+        return
+    n_labelled = int((table.codes() >= 0).sum())
+    needed = bytes_needed(n_labelled, len(table.names))
+    limit = Budget.of(read.max_memory, table.source).limit
+    if needed > limit:
+        raise InputError(
+            f"{table.source}: the {n_labelled:,} labelled rows would take {readable_size(needed)} "
+            f"in memory, more than the limit of {readable_size(limit)}. Choose a method that reads "
+            "parts with some labels, such as --method constraint or lsdf, or allow more with "
+            "--max-memory."
+        )
+
+
+def number_by_parts(selector: Any, wanted: int | float | str) -> NumberOfFeatures:
+    """Say how many features are kept, and keep them; nothing is read again."""
+    from linkselect.evaluation import NumberOfFeatures
+    from linkselect.evaluation.number_of_features import plain_number
+
+    if wanted != "auto":
+        return NumberOfFeatures(int(selector.n_features_), "given", "As --n-features says.")
+    number = plain_number(len(selector.ranking_))
+    selector.set_params(n_features_to_select=number)
+    selector.n_features_ = number
+    selector.support_ = selector.ranking_ <= number
+    why = "Half of the features, at most 300: a choice by accuracy needs the table in memory."
+    return NumberOfFeatures(number, "half, at most 300", why)
+
+
+# -- who reads, and how far it is ------------------------------------------------------------
+
+
+@contextmanager
+def connected(scheduler: str | None) -> Iterator[None]:
+    """Let a running Dask cluster do the work, and leave it at the end."""
+    if scheduler is None:
+        yield
+        return
+    try:
+        import distributed
+    except ImportError:
+        raise InputError("--scheduler needs Dask: pip install 'linkselect[dask]'") from None
+    import logging
+
+    # What it says about a connection that fails is said below, in one line.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=True)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        raise InputError(
+            f"--scheduler {scheduler}: no Dask scheduler answered within {CONNECT_SECONDS} s "
+            f"({_first_line(error)}). The address looks like tcp://10.0.0.1:8786, and "
+            "`dask scheduler` prints it."
+        ) from error
+    try:
+        yield
+    finally:
+        client.close()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+@contextmanager
+def parts_shown(show: bool) -> Iterator[None]:
+    """Show a bar with the share that was read and the time left, for each time of reading."""
+    if not show:
+        yield
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    from linkselect.stored import reporting
+
+    columns = ("[progress.description]{task.description}", BarColumn(), TaskProgressColumn())
+    left = (TextColumn("{task.completed:,.0f} of {task.total:,.0f} parts,"), TimeLeft(), "left")
+    with Progress(*columns, *left, transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def report(done: int, total: int, what: str) -> None:
+            if not done:
+                bar.reset(task, total=total, description=_DOING.get(what, what))
+            bar.update(task, completed=done)
+
+        token = reporting.set(report)
+        try:
+            yield
+        finally:
+            reporting.reset(token)
