@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 
 import linkselect as ls
-from linkselect import graphs
+from linkselect import graphs, stored_forms
 from linkselect.devices import to_numpy
 from linkselect.forms import degree_form, laplacian_form
 from linkselect.graphs import Queries
@@ -236,7 +236,7 @@ def test_samples_on_a_device_give_the_same(X, y):
 
 @every_graph_selector
 @pytest.mark.parametrize("max_queries", [240, 40])
-def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_path):
+def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", X)
     some = clone(selector).set_params(max_queries=max_queries, random_state=0)
     if isinstance(selector, ls.ConstrainedLaplacianScore) and max_queries == 40:
@@ -244,7 +244,19 @@ def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_p
             some.fit(tmp_path / "X.npy", y)
         return
     expected = clone(some).fit(X, y)
+    # Two columns at a time.
+    monkeypatch.setattr(stored_forms, "HELD_BYTES", 300 * 8 * 2)
     found = some.fit(tmp_path / "X.npy", y)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
+    assert_allclose(found.standard_errors_, expected.standard_errors_, rtol=1e-6)
+
+
+def test_few_samples_outside_memory_stay_there(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 100))
+    np.save(tmp_path / "X.npy", X)
+    some = ls.LaplacianScore(max_queries=30, random_state=0)
+    expected = clone(some).fit(X)
+    found = some.fit(tmp_path / "X.npy")
     assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
     assert_allclose(found.standard_errors_, expected.standard_errors_, rtol=1e-6)
 

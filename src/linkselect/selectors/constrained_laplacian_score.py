@@ -85,6 +85,8 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
     """
 
     _asks_all_known = True
+    # Must-links that are not near are weighed by their distance in all features.
+    _scores_columns_apart = False
     references = ("benabdeslem2011", "benabdeslem2014", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +16,7 @@ from linkselect.devices import device_of
 from linkselect.graphs import (
     Edges,
     Queries,
+    SampledEdges,
     ball_edges,
     draw_queries,
     gaussian_edges,
@@ -31,7 +33,7 @@ from linkselect.selectors.ranking import Ranking
 from linkselect.selectors.selector import RankingSelector, Track
 from linkselect.stored import Stored
 from linkselect.stored.rows import take_rows
-from linkselect.stored_forms import HELD_BYTES
+from linkselect.stored_forms import HELD_BYTES, rows_by_columns
 from linkselect.supervision import Supervision, restrict
 from linkselect.survey import Surveyed
 
@@ -50,6 +52,8 @@ class GraphSelector(RankingSelector):
     _why_undefined: ClassVar[str] = RankingSelector._undefined
     # Whether every sample with a label or in a pair must be asked for its neighbours.
     _asks_all_known: ClassVar[bool] = False
+    # Whether the score of a feature looks at no other one, given the edges.
+    _scores_columns_apart: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RankingSelector._parameter_constraints,
@@ -71,8 +75,8 @@ class GraphSelector(RankingSelector):
         if self.max_queries is None:
             return self._why_undefined
         return (
-            f"{self._why_undefined}; or they do not vary among the samples drawn and their "
-            "neighbours, and a larger max_queries helps"
+            "they do not vary among the samples drawn and their neighbours, and a larger "
+            f"max_queries helps; or {self._why_undefined}"
         )
 
     def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
@@ -106,19 +110,36 @@ class GraphSelector(RankingSelector):
                 X = take_rows(X, np.arange(X.shape[0]))
             return self._score_graph(X, near, known, sigma), {}
         found = sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
+        scores, errors = self._from_draw(X, known, queries, found)
+        return scores, {"standard_errors_": errors}
+
+    def _from_draw(
+        self, X: Matrix, known: Supervision, queries: Queries, found: SampledEdges
+    ) -> Iterable[FloatArray]:
+        """Return the scores that a draw gives, and their standard errors."""
         sigma = self._width(X)
         labelled = np.flatnonzero(~known.unlabelled)
-        if len(labelled) == len(queries.always):
-            # No other sample has a say: what is left is a small problem in memory.
-            rows = np.union1d(found.rows, labelled)
-            X, known, found = take_rows(X, rows), restrict(known, rows), found.among(rows)
-        elif isinstance(X, Surveyed) and not X.by_columns:
-            X.hold(found.rows, self.n_jobs)
+        is_wide = isinstance(X, Stored) and X.by_columns
+        if is_wide or len(labelled) > len(queries.always):
+            if isinstance(X, Surveyed) and not is_wide:
+                X.hold(found.rows, self.n_jobs)
+            return self._with_errors(X, found, known, sigma)
+        # No other sample has a say: what is left is a small problem in memory.
+        rows = np.union1d(found.rows, labelled)
+        known, found = restrict(known, rows), found.among(rows)
+        if not (isinstance(X, Stored) and self._scores_columns_apart):
+            return self._with_errors(take_rows(X, rows), found, known, sigma)
+        return rows_by_columns(
+            lambda block: np.stack(self._with_errors(block, found, known, sigma)), X, rows
+        )
 
+    def _with_errors(
+        self, X: Matrix, found: SampledEdges, known: Supervision, sigma: float
+    ) -> tuple[FloatArray, FloatArray]:
         def score(near: Edges) -> FloatArray:
             return self._score_graph(X, near, known, sigma)
 
-        return score(found.counted()), {"standard_errors_": standard_errors(score, found)}
+        return score(found.counted()), standard_errors(score, found)
 
     def _all_neighbors(self, X: Matrix, known: Supervision) -> Edges:
         if not self._needs_graph(known):
