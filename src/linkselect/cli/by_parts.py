@@ -207,11 +207,12 @@ def parts_shown(show: bool) -> Iterator[None]:
     columns = ("[progress.description]{task.description}", BarColumn(), TaskProgressColumn())
     left = (TextColumn("{task.completed:,.0f} of {task.total:,.0f} parts,"), TimeLeft(), "left")
     with Progress(*columns, *left, transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("reading", total=1, visible=False)
 
         def report(done: int, total: int, what: str) -> None:
             if not done:
-                bar.reset(task, total=total, description=_DOING.get(what, what))
+                doing = _DOING.get(what, what)
+                bar.reset(task, total=total, description=doing, visible=True)
             bar.update(task, completed=done)
 
         token = reporting.set(report)

@@ -1,0 +1,431 @@
+"""Tables that `linkselect rank` reads by parts."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from linkselect.cli import run
+
+N_ROWS, NAMES = 240, [f"f{j}" for j in range(10)]
+TINY = ("--max-memory", "1KB")
+
+
+@pytest.fixture(scope="module")
+def values():
+    """Return features of odd units and classes."""
+    rng = np.random.default_rng(0)
+    y = np.arange(N_ROWS) % 3
+    X = rng.normal(size=(N_ROWS, len(NAMES)))
+    X[:, :4] += np.outer(y, [1.0, 0.5, 0.2, 0.1])
+    X[:, 5] = 7 + 1e-3 * X[:, 5]
+    X[:, 6] *= 1e6
+    return X, y
+
+
+def columns_of(values, **more):
+    X, y = values
+    return {
+        "patient": [f"p{row}" for row in range(N_ROWS)],
+        **dict(zip(NAMES, X.T, strict=True)),
+        "class": [("a", "b", "c")[one] for one in y],
+        **more,
+    }
+
+
+def write(path, columns, group=37):
+    pyarrow.parquet.write_table(pa.table(columns), path, row_group_size=group)
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory, values):
+    some = [one if row % 3 else None for row, one in enumerate(columns_of(values)["class"])]
+    return write(tmp_path_factory.mktemp("table") / "big.parquet", columns_of(values, some=some))
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory, values):
+    rows = np.random.default_rng(1).permutation(N_ROWS)[:40].reshape(20, 2)
+    kinds = ["must" if values[1][a] == values[1][b] else "cannot" for a, b in rows]
+    lines = [f"p{a},p{b},{kind}" for (a, b), kind in zip(rows, kinds, strict=True)]
+    path = tmp_path_factory.mktemp("pairs") / "pairs.csv"
+    path.write_text("\n".join(["a,b,link", *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def rank(capsys):
+    """Run `linkselect rank`; return exit code, output and errors."""
+
+    def call(*arguments):
+        code = run(["rank", *map(str, arguments)])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def ranking(rank):
+    """Run `linkselect rank --json`; return what it found."""
+
+    def call(*arguments):
+        code, text, errors = rank(*arguments, "--json", "--no-validate")
+        assert code == 0, errors
+        return json.loads(text)
+
+    return call
+
+
+LABELS = ("--label", "class", "--id-column", "patient", "--drop", "some")
+
+
+def scores_of(found):
+    return dict(zip(found["ranking"]["feature"], found["ranking"]["score"], strict=True))
+
+
+def assert_same(found, expected):
+    assert found["ranking"]["feature"] == expected["ranking"]["feature"]
+    np.testing.assert_allclose(found["ranking"]["score"], expected["ranking"]["score"], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--method", "fisher"),
+        ("--method", "variance", "--scale", "none"),
+        ("--method", "constraint", "--scale", "standard"),
+        ("--method", "laplacian(max_queries=60)"),
+    ],
+)
+def test_same_ranking_as_in_memory(ranking, table, options):
+    asked = (table, *LABELS, "--n-features", 4, *options)
+    assert_same(ranking(*asked, "--by-parts"), ranking(*asked))
+
+
+def test_pairs_name_rows_by_id(ranking, rank, table, pairs):
+    known = (table, "--pairs", pairs, "--id-column", "patient", "--drop", "class,some")
+    code, text, errors = rank(*known, *TINY)
+    assert (code, text.split("\n")[0]) == (
+        0,
+        f"big.parquet: {N_ROWS} rows, 10 features, 4 must-links, 16 cannot-links",
+    )
+    assert (
+        "Note: big.parquet would take 56.2 KB in memory, more than the limit of 1.0 KB: it is read "
+        "by parts." in errors
+    )
+    assert (
+        "Method: constraint, since the default (consensus_selector) needs the table in memory;"
+    ) in text
+    assert "Half of the features, at most 300" in text
+    assert "was not validated" in errors
+    found = ranking(*known, "--method", "constraint", *TINY)
+    assert_same(found, ranking(*known, "--method", "constraint"))
+    assert found["notes"][0].endswith("it is read by parts.")
+
+
+def test_default_follows_what_is_known(rank, table):
+    some = ("--label", "some", "--drop", "class,patient", "--by-parts")
+    code, text, errors = rank(table, *some)
+    assert code == 0
+    assert "Method: constraint, since the default (scgs(fit_intercept=true)) needs" in text
+    assert "Method: fisher; larger" in rank(table, *LABELS, "--by-parts")[1]
+    assert "Method: laplacian; smaller" in rank(table, "--drop", "class,some", "--by-parts")[1]
+
+
+def test_must_links_alone(rank, table, tmp_path):
+    path = tmp_path / "must.csv"
+    path.write_text("a,b,link\np0,p3,must\np1,p4,must\n")
+    code, text, _ = rank(table, "--pairs", path, "--id-column", "patient", "--by-parts")
+    assert code == 0
+    assert "Method: constraint(criterion=difference), since" in text
+
+
+def test_labelled_rows_are_taken_into_memory(ranking, rank, table):
+    asked = (table, "--label", "some", "--drop", "class,patient", "--method", "mrmr")
+    assert_same(ranking(*asked, "--by-parts"), ranking(*asked))
+    code, _, errors = rank(*asked, *TINY)
+    assert code == 1
+    assert "160 labelled rows would take 37.5 KB in memory, more than the limit" in errors
+
+
+def test_method_that_needs_memory(rank, table):
+    code, _, errors = rank(table, *LABELS, "--method", "relieff", "--by-parts")
+    assert code == 2
+    assert "relieff needs the table in memory, but big.parquet is read by parts." in errors
+    able = errors.split("can read parts: ")[1].split(".")[0].split(", ")
+    assert {"constraint", "fisher", "fisher_markov", "laplacian", "lsdf", "variance"} <= set(able)
+    assert "relieff" not in able
+    assert "consensus_selector" not in able
+
+
+def test_columns_without_numbers_are_left_out(ranking, tmp_path, values):
+    import datetime
+
+    more = {
+        "day": [datetime.date(2024, 1, 1)] * N_ROWS,
+        "ok": [True, False] * (N_ROWS // 2),
+        "text": ["x"] * N_ROWS,
+        "list": [[1.0]] * N_ROWS,
+        "__index_level_0__": range(N_ROWS),
+        "kind": pa.array([1.5, 2.5] * (N_ROWS // 2)).dictionary_encode(),
+    }
+    path = write(tmp_path / "odd.parquet", columns_of(values, **more))
+    found = ranking(path, "--label", "class", "--id-column", "patient", "--by-parts")
+    assert sorted(found["ranking"]["feature"]) == [*NAMES, "kind"]
+    assert found["notes"][1:3] == [
+        "left out 4 columns that hold no numbers: 'day' (dates), 'ok' (yes and no), 'text' (text), "
+        "'list' (lists or bytes).",
+        "left out the column '__index_level_0__' since it names or numbers the rows; --id-column "
+        "'__index_level_0__' uses it as ids.",
+    ]
+    in_memory = ranking(path, "--label", "class", "--id-column", "patient")
+    assert_same(found, in_memory)
+
+
+@pytest.fixture(scope="module")
+def gaps(tmp_path_factory, values):
+    """Write a table with missing values, and a column that has no other."""
+    columns = columns_of(values)
+    for place, name in ((150, "f3"), (160, "f3"), (200, "f8")):
+        columns[name] = columns[name].copy()
+        columns[name][place] = np.nan
+    columns["f9"] = pa.array([None] * 5 + list(columns["f9"][5:]), pa.float64())
+    columns["nothing"] = pa.array([None] * N_ROWS, pa.float32())
+    return write(tmp_path_factory.mktemp("gaps") / "gaps.parquet", columns)
+
+
+@pytest.mark.parametrize("impute", ["mean", "median"])
+@pytest.mark.parametrize("scale", ["minmax", "standard"])
+def test_filling_as_in_memory(ranking, gaps, impute, scale):
+    asked = (gaps, "--label", "class", "--drop", "patient", "--impute", impute, "--scale", scale)
+    asked += ("--method", "constraint")
+    found, expected = ranking(*asked, "--by-parts"), ranking(*asked)
+    assert_same(found, expected)
+    assert found["data"] == {**expected["data"], "kind": "stored, float64"}
+    assert [note for note in found["notes"] if "missing" in note or "any value" in note] == [
+        "left out 1 column without any value: 'nothing'.",
+        "8 of 2,400 values were missing in 3 of 10 columns ('f3', 'f8', 'f9') and filled with the "
+        f"{impute} of their column; --impute none refuses such a table.",
+    ]
+
+
+def test_median_of_many_rows_is_estimated(ranking, gaps, monkeypatch):
+    monkeypatch.setattr("linkselect.cli.stored_values.MOST_ROWS", 100)
+    asked = (gaps, "--label", "class", "--drop", "patient", "--by-parts")
+    found = ranking(*asked)
+    assert any("medians were estimated from 100 rows, drawn" in note for note in found["notes"])
+    exact = ranking(gaps, "--label", "class", "--drop", "patient", "--method", "fisher")
+    ours, theirs = scores_of(found), scores_of(exact)
+    assert ours["f0"] == pytest.approx(theirs["f0"], rel=1e-10)
+    assert ours["f9"] == pytest.approx(theirs["f9"], rel=0.1)
+    assert ours["f9"] != theirs["f9"]
+
+
+def test_missing_and_infinite_values_are_named(rank, gaps, tmp_path, values):
+    asked = ("--label", "class", "--drop", "patient,nothing,f9", "--by-parts")
+    code, _, errors = rank(gaps, *asked, "--impute", "none")
+    assert code == 1
+    assert (
+        "gaps.parquet: 3 of 2,160 values are missing in 2 of 9 columns ('f3', 'f8'), the first in "
+        "row 151. Fill them with --impute median or mean"
+    ) in errors
+    columns = columns_of(values)
+    columns["f7"] = np.where(np.arange(N_ROWS) == 99, np.inf, columns["f7"])
+    path = write(tmp_path / "endless.parquet", columns)
+    code, _, errors = rank(path, "--label", "class", "--drop", "patient", "--by-parts")
+    assert code == 1
+    assert "endless.parquet, row 100: column 'f7' is infinite." in errors
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather", "csv", "tsv"])
+def test_selected_features_are_written_by_parts(rank, table, tmp_path, ending):
+    here, there = tmp_path / f"parts.{ending}", tmp_path / f"memory.{ending}"
+    asked = (table, *LABELS, "--n-features", 3, "--no-validate", "--quiet")
+    assert rank(*asked, "--by-parts", "--select", here) == (
+        0,
+        "",
+        "",
+    )
+    assert rank(*asked, "--select", there)[0] == 0
+    if ending == "parquet":
+        assert pyarrow.parquet.read_table(here).equals(pyarrow.parquet.read_table(there))
+        assert pyarrow.parquet.ParquetFile(here).num_row_groups > 1
+    elif ending == "feather":
+        assert pyarrow.feather.read_table(here).equals(pyarrow.feather.read_table(there))
+    else:
+        assert here.read_text() == there.read_text()
+    assert sorted(one.name for one in tmp_path.iterdir()) == [f"memory.{ending}", here.name]
+
+
+def test_selection_is_whole_or_not_there(rank, table, tmp_path, monkeypatch):
+    import linkselect.cli.selected as selected
+
+    def pieces(data):
+        yield next(iter(data.X.parts[0].slabs()))
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(selected, "_pieces", pieces)
+    path = tmp_path / "small.parquet"
+    path.write_text("what was there before")
+    code, _, errors = rank(table, *LABELS, "--by-parts", "--select", path)
+    assert code == 1
+    assert "small.parquet cannot be written: No space left on device." in errors
+    assert [one.name for one in tmp_path.iterdir()] == ["small.parquet"]
+    assert path.read_text() == "what was there before"
+
+
+def test_outputs_are_written_as_ever(rank, table, tmp_path):
+    report, figure, out = (tmp_path / name for name in ("r.html", "f.svg", "o.json"))
+    written = ("--report", report, "--figure", figure, "--out", out)
+    code, text, errors = rank(table, *LABELS, "--by-parts", *written)
+    assert code == 0, errors
+    assert "is read by parts" in report.read_text("utf-8")
+    assert json.loads(out.read_text("utf-8"))["validation"] is None
+    assert figure.stat().st_size > 1000
+
+
+def test_folder_of_files(ranking, rank, table, tmp_path, values):
+    folder = tmp_path / "many"
+    folder.mkdir()
+    whole = pyarrow.parquet.read_table(table)
+    for place, start in enumerate(range(0, N_ROWS, 100)):
+        pyarrow.parquet.write_table(whole.slice(start, 100), folder / f"part-{place}.parquet")
+    expected = ranking(table, *LABELS)
+    # What fits is read into memory, and then all else works, too.
+    assert ranking(folder, *LABELS)["ranking"] == expected["ranking"]
+    by_parts = ranking(folder, *LABELS, "--by-parts", "--n-features", 5)
+    np.testing.assert_allclose(
+        by_parts["ranking"]["score"], expected["ranking"]["score"], rtol=1e-10
+    )
+    code, _, errors = rank(folder, *LABELS, "--select", folder / "small.parquet")
+    assert (code, "is inside" in errors) == (2, True)
+    (tmp_path / "empty").mkdir()
+    code, _, errors = rank(tmp_path / "empty")
+    assert (code, "is a folder without Parquet files" in errors) == (1, True)
+
+
+def test_arrays(ranking, tmp_path, values):
+    zarr = pytest.importorskip("zarr")
+    X, y = values
+    np.save(tmp_path / "X.npy", np.column_stack([X, y]))
+    expected = ranking(tmp_path / "X.npy", "--label", "-1", "--method", "fisher")
+    assert_same(ranking(tmp_path / "X.npy", "--label", "-1", *TINY), expected)
+    zarr.save_array(str(tmp_path / "X.zarr"), np.column_stack([X, y]))
+    assert_same(ranking(tmp_path / "X.zarr", "--label", "-1", "--by-parts"), expected)
+    group = zarr.open_group(str(tmp_path / "group.zarr"), mode="w")
+    group.create_array("data", data=X, chunks=(50, 4))
+    group.create_array("y", data=y)
+    found = ranking(tmp_path / "group.zarr", "--array", "data", "--label", "y", *TINY)
+    assert_same(found, expected)
+
+
+def test_group_of_arrays(rank, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path / "group.zarr"), mode="w")
+    group.create_array("data", data=np.ones((4, 2)))
+    code, _, errors = rank(tmp_path / "group.zarr")
+    assert code == 1
+    assert "which array holds the features? It is a group of Zarr arrays (data)." in errors
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("--encode",), 2, "--encode: big.parquet is read by parts"),
+        (("--transpose", "--by-parts"), 2, "--transpose: big.parquet is read by parts"),
+        (("--missing", "-999"), 2, "--missing -999: big.parquet is read by parts"),
+        (("--select", "small.json"), 2, "--select small.json: big.parquet is read by parts"),
+        (("--n-features", "11"), 2, "--n-features 11, but big.parquet has 10 features"),
+        (("--set", "nonsense=1"), 2, "has no parameter 'nonsense'"),
+    ],
+)
+def test_what_does_not_go_by_parts(rank, table, options, code, words):
+    found, _, errors = rank(table, *LABELS, *TINY, *options)
+    assert (found, words in errors) == (code, True), errors
+
+
+def test_other_kinds_of_tables(rank, tmp_path):
+    path = tmp_path / "big.csv"
+    path.write_text("a,b\n" + "1,2\n3,4\n" * 50)
+    code, _, errors = rank(path, *TINY)
+    assert code == 1
+    assert "linkselect rank reads Parquet by parts, whatever its size." in errors
+    code = errors.split('python -c "')[1].rsplit('"')[0]
+    assert code == (
+        "import pyarrow.dataset as d; d.write_dataset(d.dataset('big.csv', format='csv'), 'big', "
+        "format='parquet')"
+    )
+    code, _, errors = rank(path, "--by-parts")
+    assert (code, "--by-parts: big.csv cannot be read by parts" in errors) == (2, True)
+
+
+def test_file_that_changes_while_it_is_read(rank, table, tmp_path, monkeypatch):
+    from linkselect.cli import rank as command
+
+    path = tmp_path / "changing.parquet"
+    path.write_bytes(table.read_bytes())
+    settle = command.settle_stored
+
+    def change(*arguments):
+        found = settle(*arguments)
+        path.write_bytes(table.read_bytes() + b"x")
+        return found
+
+    monkeypatch.setattr(command, "settle_stored", change)
+    code, _, errors = rank(path, *LABELS, "--by-parts")
+    assert code == 1
+    assert "changing.parquet" in errors
+    assert "changed" in errors
+    assert "fault of linkselect" not in errors
+
+
+def test_bar_shows_the_share_and_the_time_left(table, monkeypatch, capsys):
+    from linkselect.cli.by_parts import parts_shown
+    from linkselect.stored import map_parts, open_stored
+
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    with parts_shown(show=True):
+        map_parts(open_stored(table, columns=NAMES), len_of, what="read", n_jobs=1)
+    text = capsys.readouterr().out
+    assert "reading: sums" in text
+    assert "100%" in text
+    assert "left" in text
+
+
+def len_of(part):
+    return sum(len(slab) for _, slab in part.slabs())
+
+
+def test_scheduler_that_does_not_answer(rank, table, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("linkselect.cli.by_parts.CONNECT_SECONDS", 1)
+    code, _, errors = rank(table, *LABELS, "--scheduler", "tcp://127.0.0.1:9")
+    assert code == 1
+    assert "--scheduler tcp://127.0.0.1:9: no Dask scheduler answered within 1 s" in errors
+    code, _, errors = rank(table, *LABELS, "--scheduler", "nonsense://")
+    assert (code, "Traceback" in errors) == (1, False)
+
+
+def test_scheduler_without_dask(rank, table, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    code, _, errors = rank(table, *LABELS, "--scheduler", "tcp://127.0.0.1:9")
+    assert (code, "pip install 'linkselect[dask]'" in errors) == (1, True)
+
+
+def test_cluster(ranking, table):
+    distributed = pytest.importorskip("distributed")
+    expected = ranking(table, *LABELS, "--by-parts")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        found = ranking(table, *LABELS, "--scheduler", cluster.scheduler_address)
+    assert found["ranking"] == expected["ranking"]
+    with pytest.raises(ValueError, match="No global client"):
+        distributed.get_client()
