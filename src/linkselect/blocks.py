@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
+from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.devices import device_of
 
 __all__ = [
+    "Scratch",
     "blockwise",
     "column_block",
     "column_slices",
@@ -59,12 +61,36 @@ def column_slices(X: Matrix, n_rows: int | None = None) -> list[slice]:
     return slices(n_features, min(max(width, 16), 1 << 13))
 
 
-def column_block(X: Matrix, columns: slice, rows: Any = slice(None)) -> Matrix:
+class Scratch(threading.local):
+    """Memory that a thread uses for one block after another.
+
+    Fresh memory for each of them costs several times as much as the arithmetic in it.
+    """
+
+    def __init__(self) -> None:
+        self._memory = np.empty(0)
+
+    def array(self, *shape: int) -> FloatArray:
+        """Return an array in C order with whatever is in it; the one before is lost."""
+        size = prod(shape)
+        if size > 2 * BLOCK_SIZE:
+            return np.empty(shape)  # too much to be kept
+        if size > len(self._memory):
+            self._memory = np.empty(size)
+        return self._memory[:size].reshape(shape)
+
+
+def column_block(
+    X: Matrix, columns: slice, rows: Any = slice(None), scratch: Scratch | None = None
+) -> Matrix:
     """Copy some columns as float64, so that no arithmetic can overflow or touch the input."""
     if issparse(X):
         block = X[:, columns].astype(np.float64)
         return block if isinstance(rows, slice) else block[rows]
-    return np.array(X[:, columns][rows], dtype=np.float64, order="C")
+    values = X[:, columns][rows]
+    copy = np.empty(values.shape) if scratch is None else scratch.array(*values.shape)
+    copy[...] = values
+    return copy
 
 
 def row_block(X: Matrix, rows: Any) -> FloatArray:
@@ -98,7 +124,8 @@ def blockwise(
     ----------
     function : callable
         Takes a float64 block of all (or the given) rows and some columns (CSC if X is
-        sparse) and returns an array whose last axis runs over these columns.
+        sparse) and returns an array whose last axis runs over these columns. The block is lost
+        after that.
     X : matrix of shape (n_samples, n_features)
         Any numeric type; never written to.
     rows : ndarray of int, optional
@@ -112,8 +139,11 @@ def blockwise(
         X = X.tocsc()
     needed = slice(None) if rows is None else rows
 
+    # One of its own, since a function may go through blocks, too.
+    scratch = Scratch()
+
     def work(columns: slice) -> FloatArray:
-        return function(column_block(X, columns, needed))
+        return function(column_block(X, columns, needed, scratch))
 
     n_rows = None if rows is None else len(rows)
     return np.concatenate(map_threads(work, column_slices(X, n_rows), n_jobs), axis=-1)

@@ -15,13 +15,15 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import BLOCK_SIZE, slices, sum_by
+from linkselect.blocks import BLOCK_SIZE, Scratch, slices, sum_by
 from linkselect.devices import Device, add_by_index, device_of, namespace_of
 
 __all__ = ["Moments", "joined", "merged", "moments", "weighted_sum"]
 
 # A mean is trusted to this share of its size, well above the rounding of long sums.
 ROUNDING = 1e-8
+
+_deviations, _temporary = Scratch(), Scratch()
 
 
 @dataclass(frozen=True)
@@ -154,18 +156,26 @@ def moments(
     member = csr_array((weights, (codes, np.arange(len(codes)))), shape=(n_groups, len(codes)))
     mass = np.asarray(member.sum(axis=1)).ravel()
     per_group = np.where(mass > 0, mass, 1.0)[:, None]
-    # What is the same for all samples is not repeated for each of them.
-    own = slice(None) if n_groups == 1 else codes
-    deviation = block - origin[own]
+    deviation = _minus_own(block, origin, codes, _deviations.array(*block.shape))
     offset = (member @ deviation) / per_group
-    deviation -= offset[own]
-    scatter = member @ np.square(deviation)
+    _minus_own(deviation, offset, codes, deviation)
+    scatter = member @ np.square(deviation, out=_temporary.array(*block.shape))
     if (scatter / per_group < (ROUNDING * offset) ** 2).any():
         # Rounding in the mean shows beside so small a scatter; it is taken out again.
         slip = (member @ deviation) / per_group
         offset += slip
         scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)
     return Moments(mass, scatter, origin, offset)
+
+
+def _minus_own(
+    values: FloatArray, of_groups: FloatArray, codes: IntArray, out: FloatArray
+) -> FloatArray:
+    """Subtract from each sample what its group has."""
+    if len(of_groups) == 1:
+        return np.subtract(values, of_groups, out=out)
+    own = np.take(of_groups, codes, axis=0, out=_temporary.array(*values.shape), mode="clip")
+    return np.subtract(values, own, out=out)
 
 
 def _sparse_moments(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkselect.arrays import FloatArray, IntArray
-from linkselect.blocks import column_block, column_slices
+from linkselect.blocks import Scratch, column_block, column_slices
 from linkselect.messages import GuidedValueError
 from linkselect.moments import Moments, joined, merged, moments
 from linkselect.stored import Part, Stored
@@ -172,9 +172,10 @@ def _moments(
     slab: NDArray[Any], codes: IntArray, weights: FloatArray | None, n_groups: int
 ) -> Moments:
     with np.errstate(over="raise"):
+        scratch = Scratch()
         return joined(
             [
-                moments(column_block(slab, columns), codes, weights, n_groups)
+                moments(column_block(slab, columns, scratch=scratch), codes, weights, n_groups)
                 for columns in column_slices(slab)
             ]
         )
