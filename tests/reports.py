@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 from linkselect import FisherScore, Pairs, SimilarityConstraintScore
-from linkselect.report import summarize
+from linkselect.report import render, summarize
 
 STRANGE_NAMES = [
     "<script>alert(1)</script>",
@@ -39,6 +39,12 @@ def paired_summary():
     pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
     selector = SimilarityConstraintScore(sigma=0.4).fit(X, pairs=pairs)
     return summarize(selector, X, y, pairs, source="wine.csv")
+
+
+@cache
+def paired_page():
+    """Render that summary, once for all tests that only read the page."""
+    return render(paired_summary())
 
 
 @cache

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import subprocess
@@ -48,9 +49,8 @@ def test_demo_without_the_packages_of_a_report_names_the_extra(monkeypatch, caps
 
 def test_demo_with_impossible_numbers():
     for option in (["--n-features", "65"], ["--draws", "1"]):
-        result = call("demo", *option)
-        assert result.returncode == 1
-        assert "choose --n-features from 1 to 64, --draws from 2" in result.stderr
+        with pytest.raises(SystemExit, match="choose --n-features from 1 to 64, --draws from 2"):
+            run(["demo", *option])
 
 
 def test_help():
@@ -107,20 +107,33 @@ def test_a_missing_package_is_reported_as_an_error(capsys, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("arguments", [[], ["--json"]])
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_signs_that_the_terminal_lacks(encoding, arguments, tmp_path):
+@pytest.fixture
+def foreign_table(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("größe,日\x7f\n1,2\n2,3\n4,9\n", encoding="utf-8")
-    command = [sys.executable, "-m", "linkselect", "rank", str(path), "--method", "variance"]
-    result = subprocess.run(
-        [*command, "--n-features", "2", *arguments],
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": encoding},
-    )
-    assert (result.returncode, result.stderr) == (0, b"")
-    text = result.stdout.decode(encoding)
+    return ["rank", str(path), "--method", "variance", "--n-features", "2"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_signs_that_the_terminal_lacks(encoding, arguments, foreign_table, monkeypatch):
+    written = io.BytesIO()
+    errors = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    monkeypatch.setattr(sys, "stderr", errors)
+    assert run([*foreign_table, *arguments]) == 0
+    sys.stdout.flush()
+    assert errors.getvalue() == ""
+    text = written.getvalue().decode(encoding)
     if arguments:
         assert set(json.loads(text)["ranking"]["feature"]) == {"größe", "日\x7f"}
     else:
         assert "\\u65e5" in text
+
+
+def test_signs_that_the_terminal_lacks_as_python_is_told(foreign_table):
+    command = [sys.executable, "-m", "linkselect", *foreign_table]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    result = subprocess.run(command, capture_output=True, env=env)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert "\\u65e5" in result.stdout.decode("ascii")

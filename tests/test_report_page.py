@@ -26,7 +26,7 @@ from linkselect import (
 )
 from linkselect.evaluation import validate
 from linkselect.report import render, summarize, write_report
-from reports import Page, embedded, paired_summary, strange_summary, wine
+from reports import Page, embedded, paired_page, paired_summary, strange_summary, wine
 
 pytest.importorskip("jinja2")
 
@@ -52,10 +52,9 @@ def test_a_path_without_an_optimum_has_no_best_point(selector):
     assert "maximum" not in page
 
 
-def test_a_path_with_an_optimum_has_a_best_point(paired):
+def test_a_path_with_an_optimum_has_a_best_point():
     X, y = wine()
-    for summary in (paired, summarize(NearestNeighborSFS(3).fit(X, y), X, y)):
-        page = render(summary)
+    for page in (paired_page(), render(summarize(NearestNeighborSFS(3).fit(X, y), X, y))):
         assert "The diamond is its best point" in page
         assert "imum " in page
 
@@ -124,7 +123,7 @@ def test_strange_names_of_twins_are_text():
 
 def test_a_summary_from_before_there_was_validation(paired):
     old = {key: value for key, value in paired.items() if key != "validation"}
-    assert render(old) == render(paired)
+    assert render(old) == paired_page()
 
 
 def test_sparse_and_tiny_data():
@@ -135,8 +134,8 @@ def test_sparse_and_tiny_data():
         assert page.count("<tr class=") == 1
 
 
-def test_page_needs_nothing_else(paired):
-    page = render(paired)
+def test_page_needs_nothing_else():
+    page = paired_page()
     parsed = Page(page)
     outside = [
         (tag, key, value)
@@ -150,8 +149,8 @@ def test_page_needs_nothing_else(paired):
     assert len(parsed.ids) == len(set(parsed.ids)), "every id once"
 
 
-def test_policy_allows_the_own_script_only(paired):
-    page = render(paired)
+def test_policy_allows_the_own_script_only():
+    page = paired_page()
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
     script = re.search(r"<script>(.*?)</script>", page, flags=re.DOTALL)[1]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -181,7 +180,7 @@ def test_same_input_same_page(paired):
     selector = SimilarityConstraintScore(sigma=0.4).fit(X, pairs=pairs)
     again = summarize(selector, X, y, pairs, source="wine.csv")
     assert again == paired
-    assert render(again) == render(paired)
+    assert render(again) == paired_page()
 
 
 def test_many_features_are_not_all_in_the_document():
@@ -200,34 +199,33 @@ def test_writing_is_whole_or_not_at_all(paired, tmp_path, monkeypatch):
             write_report(paired, file)
     assert file.read_text() == "old"
     write_report(paired, str(file))
-    assert file.read_text(encoding="utf-8") == render(paired)
+    assert file.read_text(encoding="utf-8") == paired_page()
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     with pytest.raises(FileNotFoundError):
         write_report(paired, tmp_path / "absent" / "report.html")
 
 
-def run(code):
-    command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, capture_output=True, text=True)
+WITHOUT = """
+import sys
+from sklearn.datasets import load_iris
+from linkselect import FisherScore
+from linkselect.report import render, summarize
+
+X, y = load_iris(return_X_y=True)
+summary = summarize(FisherScore().fit(X, y), X, y)
+sys.modules["matplotlib"] = None
+print(render(summary))
+sys.modules["jinja2"] = None
+render(summary)
+"""
 
 
-FIT = (
-    "from sklearn.datasets import load_iris\n"
-    "from linkselect import FisherScore\n"
-    "from linkselect.report import render, summarize\n"
-    "X, y = load_iris(return_X_y=True)\n"
-    "print(render(summarize(FisherScore().fit(X, y), X, y)))\n"
-)
-
-
-def test_without_matplotlib_the_page_says_how_to_get_pictures():
-    done = run("import sys; sys.modules['matplotlib'] = None\n" + FIT)
+def test_without_packages_page_or_message_say_what_to_install():
+    """Neither package is loaded before it is needed, so that each can be missed in one process."""
+    command = [sys.executable, "-W", "error", "-c", WITHOUT]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert "pip install &#39;linkselect[plot]&#39;" in done.stdout or (
         "pip install 'linkselect[plot]'" in done.stdout
     ), done.stderr
     assert "<svg" not in done.stdout
-
-
-def test_without_jinja_the_message_says_what_to_install():
-    done = run("import sys; sys.modules['jinja2'] = None\n" + FIT)
     assert "pip install 'linkselect[report]'" in done.stderr.splitlines()[-1]
