@@ -59,6 +59,12 @@ def strange_summary():
     return summarize(selector, X, labels, source="<i>file</i>", call="rm '<x>' && echo \"$x\"")
 
 
+@cache
+def strange_page():
+    """Render that summary, once for all tests that only read the page."""
+    return render(strange_summary())
+
+
 class Page(HTMLParser):
     """Collect tags, ids and the text outside of scripts and styles."""
 

@@ -30,7 +30,7 @@ def rank(iris, capsys):
     return call
 
 
-ENSEMBLE = ("--label", "species", "--method", "ensemble_cls", "--no-validate")
+ENSEMBLE = ("--label", "species", "--method", "ensemble_cls(n_estimators=10)", "--no-validate")
 RELIEFF = ("--label", "species", "--method", "relieff")
 
 

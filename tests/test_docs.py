@@ -68,22 +68,28 @@ def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
         sklearn.set_config(**before)
 
 
+# Pages share commands. None reads what another one has written, so that each runs once.
+PRINTED = {}
+
+
 @with_commands
 def test_commands_print_what_the_page_shows(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     outputs.make_tables(tmp_path)
     for line, below in commands(page):
-        monkeypatch.setattr(sys, "argv", ["linkselect", *outputs.arguments(line)])
-        code = run(sys.argv[1:])
-        said = capsys.readouterr()
-        assert code == 0, f"{line}\n{said.err}"
+        if line not in PRINTED:
+            monkeypatch.setattr(sys, "argv", ["linkselect", *outputs.arguments(line)])
+            code = run(sys.argv[1:])
+            PRINTED[line] = code, *capsys.readouterr()
+        code, out, errors = PRINTED[line]
+        assert code == 0, f"{line}\n{errors}"
         if page.name == "README.md":  # shows parts, and of a report the picture
-            found = outputs.skeleton(said.out.splitlines())
+            found = outputs.skeleton(out.splitlines())
             for row in outputs.skeleton(row for row in below if row != outputs.MORE):
                 assert any(text.startswith(row) for text in found), f"{line} prints no {row}"
             continue
-        found = outputs.skeleton(outputs.shown(said.out.splitlines()))
+        found = outputs.skeleton(outputs.shown(out.splitlines()))
         assert found == outputs.skeleton(outputs.shown(below)), (
             f"{line}: run `python docs/outputs.py --write`"
         )

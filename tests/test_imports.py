@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -60,13 +61,15 @@ class _WithoutTypeImports(ast.NodeTransformer):
         return node.orelse if is_for_types else self.generic_visit(node)
 
 
+@cache
 def imported(file):
+    names = []
     for node in ast.walk(_WithoutTypeImports().visit(ast.parse(file.read_text()))):
         if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
+    return names
 
 
 def test_imports_go_one_way():

@@ -26,7 +26,7 @@ from linkselect import (
 )
 from linkselect.evaluation import validate
 from linkselect.report import render, summarize, write_report
-from reports import Page, embedded, paired_page, paired_summary, strange_summary, wine
+from reports import Page, embedded, paired_page, paired_summary, strange_page, strange_summary, wine
 
 pytest.importorskip("jinja2")
 
@@ -34,6 +34,12 @@ pytest.importorskip("jinja2")
 @pytest.fixture
 def paired():
     return paired_summary()
+
+
+@pytest.fixture
+def without_pictures(monkeypatch):
+    """Draw nothing: most of the time of a page goes into its pictures."""
+    monkeypatch.setattr("linkselect.report.page.have_matplotlib", lambda: False)
 
 
 @pytest.fixture
@@ -59,7 +65,7 @@ def test_a_path_with_an_optimum_has_a_best_point():
         assert "imum " in page
 
 
-def test_warnings_and_time_are_on_the_page():
+def test_warnings_and_time_are_on_the_page(without_pictures):
     X, y = wine()
     summary = summarize(FisherScore().fit(X, y), X, y, warnings=["<Mind>"], seconds=0.25)
     page = render(summary)
@@ -72,7 +78,7 @@ def validated_page(selector, X, pairs):
     return render(summarize(selector, X, pairs=pairs, validation=found))
 
 
-def test_how_far_to_trust_a_ranking_is_on_the_page():
+def test_how_far_to_trust_a_ranking_is_on_the_page(without_pictures):
     X, y = wine()
     pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
     page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
@@ -86,7 +92,7 @@ def test_how_far_to_trust_a_ranking_is_on_the_page():
     assert "Selected again</button>" in page
 
 
-def test_a_ranking_no_better_than_chance_is_said_first():
+def test_a_ranking_no_better_than_chance_is_said_first(without_pictures):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 8))
     pairs = Pairs.from_labels(np.arange(40) % 2, n_must=12, n_cannot=12, random_state=0)
@@ -103,7 +109,7 @@ def test_a_ranking_no_better_than_chance_is_said_first():
         (Pairs([(0, 1)], [(0, 2)]), "There is no estimate beside chance. The pairs form 1 group"),
     ],
 )
-def test_nothing_to_hold_out(pairs, words):
+def test_nothing_to_hold_out(pairs, words, without_pictures):
     X = np.random.default_rng(0).normal(size=(30, 5))
     assert words in validated_page(VarianceScore(2).fit(X), X, pairs)
 
@@ -160,7 +166,7 @@ def test_policy_allows_the_own_script_only():
 
 
 def test_names_are_text_everywhere(strange):
-    page = render(strange)
+    page = strange_page()
     parsed = Page(page)
     assert page.count("<script") == 2
     assert "<img" not in page
@@ -190,7 +196,7 @@ def test_many_features_are_not_all_in_the_document():
     assert len(embedded(page)["feature"]) == 12_000
 
 
-def test_writing_is_whole_or_not_at_all(paired, tmp_path, monkeypatch):
+def test_writing_is_whole_or_not_at_all(paired, tmp_path, monkeypatch, without_pictures):
     file = tmp_path / "report.html"
     file.write_text("old")
     with monkeypatch.context() as broken:
@@ -199,7 +205,7 @@ def test_writing_is_whole_or_not_at_all(paired, tmp_path, monkeypatch):
             write_report(paired, file)
     assert file.read_text() == "old"
     write_report(paired, str(file))
-    assert file.read_text(encoding="utf-8") == paired_page()
+    assert file.read_text(encoding="utf-8") == render(paired)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     with pytest.raises(FileNotFoundError):
         write_report(paired, tmp_path / "absent" / "report.html")
