@@ -11,7 +11,6 @@ from scipy.sparse import csc_matrix
 
 from linkselect import cli
 
-
 # Each command after the other, in one process that a crash would end early.
 COMMANDS = """
 import sys

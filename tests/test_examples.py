@@ -13,7 +13,9 @@ import sklearn
 
 from conftest import DATA
 
-EXAMPLES = {file.stem: file for file in sorted((Path(__file__).parents[1] / "examples").glob("*.py"))}
+EXAMPLES = {
+    file.stem: file for file in sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+}
 
 
 @pytest.fixture

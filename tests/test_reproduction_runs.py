@@ -94,7 +94,8 @@ def test_an_error_names_the_unit_and_keeps_the_rest(store, jobs):
     with pytest.raises(UnitError, match=message):
         run_units(UNITS, refuse_sonar, store, jobs=jobs)
     kept = store.find(UNITS)
-    assert {unit for unit in UNITS if unit.run == 0} <= set(kept)
+    # The other process may be at a unit when the first one fails.
+    assert len({unit for unit in UNITS if unit.run == 0} - set(kept)) < jobs
     assert not any(unit.dataset == "Sonar" and unit.run == 1 for unit in kept)
 
 
