@@ -31,6 +31,7 @@ FLOW = [
     "device_forms",
     "forms",
     "columns",
+    "units",
     "callbacks",
     "checks",
     "given",
