@@ -5,6 +5,12 @@ import os
 # Before SciPy is imported anywhere, or scikit-learn skips its array checks.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+# Tests that run side by side have a core each. Threads of BLAS would wait for one another, busily:
+# that doubles the time. The tests of threads ask for their own number of them.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from pathlib import Path
 
 import numpy as np

@@ -34,7 +34,7 @@ PAIRWISE = [
     ls.ConstrainedLaplacianScore(variant="2014"),
     ls.CompensatedLaplacianScore(),
     ls.SCGS(),
-    ls.EnsembleCLS(n_estimators=10, random_state=0),
+    ls.EnsembleCLS(n_estimators=4, random_state=0),
     ls.SimilarityConstraintScore(),
     ls.SimilarityConstraintScore(mode="semi-supervised", sigma="target"),
     ls.SimilarityConstraintScore(0.5, mode="semi-supervised", max_pairs=50, random_state=0),
@@ -44,8 +44,8 @@ PARTLY_LABELLED = [ls.NearestNeighborSFS(), ls.NearestNeighborSFS(cv=2)]
 SELECTORS = [*UNSUPERVISED, *SUPERVISED, *INFORMATION, *PAIRWISE, *PARTLY_LABELLED]
 # Each wrapper around selectors of different kinds.
 WRAPPERS = [
-    ls.StableSelector(ls.FisherScore(), n_resamples=10, random_state=0),
-    ls.StableSelector(ls.ConstraintScore(criterion="difference"), n_resamples=10, random_state=0),
+    ls.StableSelector(ls.FisherScore(), n_resamples=4, random_state=0),
+    ls.StableSelector(ls.ConstraintScore(criterion="difference"), n_resamples=4, random_state=0),
     ls.Redundancy(ls.FisherScore()),
     ls.Redundancy(ls.VarianceScore()),
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 from linkselect import FisherScore, Pairs, SimilarityConstraintScore
-from linkselect.report import summarize
+from linkselect.report import render, summarize
 
 STRANGE_NAMES = [
     "<script>alert(1)</script>",
@@ -42,6 +42,12 @@ def paired_summary():
 
 
 @cache
+def paired_page():
+    """Render that summary, once for all tests that only read the page."""
+    return render(paired_summary())
+
+
+@cache
 def strange_summary():
     """Summarize a ranking of features and classes with strange names."""
     X, y = wine()
@@ -51,6 +57,12 @@ def strange_summary():
     # Past pandas, which cannot hold a lone surrogate.
     selector.feature_names_in_ = np.array(STRANGE_NAMES, dtype=object)
     return summarize(selector, X, labels, source="<i>file</i>", call="rm '<x>' && echo \"$x\"")
+
+
+@cache
+def strange_page():
+    """Render that summary, once for all tests that only read the page."""
+    return render(strange_summary())
 
 
 class Page(HTMLParser):

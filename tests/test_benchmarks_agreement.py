@@ -1,8 +1,10 @@
 """The script that writes the results into the pages of docs/reproduction."""
 
-import subprocess
+import runpy
 import sys
 from pathlib import Path
+
+import pytest
 
 from linkselect.reproduction.paper import Cell, Claim
 from linkselect.reproduction.results_folder import Record, write_cells, write_records
@@ -11,16 +13,22 @@ SCRIPT = Path(__file__).parents[1] / "benchmarks" / "agreement.py"
 YEAR_2020 = "similarity-constraint-score-2020"
 
 
-def written(folder):
-    """Return what the script writes about the results of 2020 in a folder."""
-    page = folder / "page.md"
-    page.write_text(f"before\n<!-- {YEAR_2020} -->\nold\n<!-- end of {YEAR_2020} -->\nafter\n")
-    command = [sys.executable, str(SCRIPT), f"{YEAR_2020}={folder}", "--write", str(page)]
-    subprocess.run(command, check=True, capture_output=True)
-    return page.read_text()
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Return what runs the script and reads what it writes about the results of 2020."""
+
+    def write():
+        page = tmp_path / "page.md"
+        page.write_text(f"before\n<!-- {YEAR_2020} -->\nold\n<!-- end of {YEAR_2020} -->\nafter\n")
+        call = [str(SCRIPT), f"{YEAR_2020}={tmp_path}", "--write", str(page)]
+        monkeypatch.setattr(sys, "argv", call)
+        runpy.run_path(str(SCRIPT), run_name="__main__")
+        return page.read_text()
+
+    return write
 
 
-def test_tables_with_their_runs_and_units(tmp_path):
+def test_tables_with_their_runs_and_units(tmp_path, written):
     write_cells(
         tmp_path / "table-3.csv",
         [
@@ -33,7 +41,7 @@ def test_tables_with_their_runs_and_units(tmp_path):
     claim = Claim("C1 leads", True, "by 1 | point")
     records = [Record("Table 3", 1, 20, 7, claims=(claim,)), Record("Table 4", 5, 5, 0)]
     write_records(tmp_path, records)
-    text = written(tmp_path)
+    text = written()
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "old" not in text
@@ -49,13 +57,13 @@ def test_tables_with_their_runs_and_units(tmp_path):
     assert "| 4 | WBCD | \\|M\\| | p=2 | 4 | 5 | +1 |" in text
 
 
-def test_rank_sums_are_compared_by_winner(tmp_path):
+def test_rank_sums_are_compared_by_winner(tmp_path, written):
     cells = [
         Cell("WBCD", name, "rank sum over 100 runs, p=2", "5", told, ours)
         for name, told, ours in (("eps^S", 150.0, 200.0), ("C1", 160.0, 140.0))
     ]
     write_cells(tmp_path / "table-2.csv", cells)
     write_records(tmp_path, [Record("Table 2", 3, 3, 0)])
-    text = written(tmp_path)
+    text = written()
     assert "| 2 | 3 runs, seed 0 | 1 rows | same winner | 0 |" in text
     assert "| winner | rank sum over 100 runs, p=2 | eps^S | C1 |" in text

@@ -4,6 +4,7 @@ import pty
 import re
 import subprocess
 import sys
+from typing import NamedTuple
 
 import pytest
 
@@ -22,9 +23,10 @@ main()
 
 
 @pytest.fixture
-def run(tmp_path):
+def environment(tmp_path):
+    """Return what makes a process know the paper, and no data but those that come bundled."""
     (tmp_path / "toy_paper.py").write_text(TOY_PAPER)
-    environment = {
+    return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
@@ -34,13 +36,28 @@ def run(tmp_path):
         "HTTPS_PROXY": "http://127.0.0.1:9",
     }
 
-    def call(*arguments):
-        command = [sys.executable, "-c", RUN, "reproduce", *arguments]
-        return subprocess.run(
-            command, capture_output=True, text=True, cwd=tmp_path, env=environment
-        )
 
-    call.environment = environment
+class Ended(NamedTuple):
+    """How a command ended, as `subprocess` would say it."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Return a function that calls the command here: a process takes seconds to load."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("LINKSELECT_DATA", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    add_toy_paper(monkeypatch)
+
+    def call(*arguments):
+        return Ended(cli.run(["reproduce", *arguments]), *capsys.readouterr())
+
     return call
 
 
@@ -96,14 +113,15 @@ def test_parts_are_made_one_by_one(run, tmp_path):
     assert [line.rpartition(",")[0] for line in lines[1:]] == ["Table 2,3,3,0", "Figure 1,1,1,0"]
 
 
-def test_the_same_seed_gives_the_same_numbers_whatever_the_number_of_jobs(run, tmp_path):
-    for out, options in {
-        "one": ("--jobs", "1"),
-        "two": ("--jobs", "2"),
-        "other": ("--jobs", "1", "--seed", "5"),
-    }.items():
-        result = run("toy", "--table", "2", "--runs", "3", "--out", out, *options)
+def test_the_same_seed_gives_the_same_numbers_whatever_the_number_of_jobs(
+    run, tmp_path, environment
+):
+    part = ("toy", "--table", "2", "--runs", "3")
+    for out, options in {"one": (), "other": ("--seed", "5")}.items():
+        result = run(*part, "--jobs", "1", "--out", out, *options)
         assert result.returncode == 0, result.stderr
+    command = [sys.executable, "-c", RUN, "reproduce", *part, "--jobs", "2", "--out", "two"]
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, env=environment)
     one, two, other = (
         (tmp_path / out / "table-2.csv").read_text() for out in ("one", "two", "other")
     )
@@ -112,17 +130,13 @@ def test_the_same_seed_gives_the_same_numbers_whatever_the_number_of_jobs(run, t
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    """Return a function that calls the command here and returns its status and message."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("LINKSELECT_DATA", str(tmp_path))
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-    add_toy_paper(monkeypatch)
+def call(run):
+    """Return a function that takes options as keywords and returns the status and message."""
 
     def typed(paper, **options):
         arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-        return cli.run(["reproduce", paper, *arguments]), capsys.readouterr().err
+        ended = run(paper, *arguments)
+        return ended.returncode, ended.stderr
 
     return typed
 
@@ -187,7 +201,7 @@ def test_a_data_folder_that_is_mistyped(call, monkeypatch):
     assert "'nowhere', which LINKSELECT_DATA names" in message
 
 
-def test_a_progress_bar_on_a_terminal_only(run, tmp_path):
+def test_a_progress_bar_on_a_terminal_only(run, tmp_path, environment):
     in_a_pipe = run("toy", "--table", "2", "--out", "first", "--jobs", "1")
     assert in_a_pipe.stderr == ""
     master, terminal = pty.openpty()
@@ -197,7 +211,7 @@ def test_a_progress_bar_on_a_terminal_only(run, tmp_path):
         stdout=subprocess.DEVNULL,
         stderr=terminal,
         cwd=tmp_path,
-        env={**run.environment, "TERM": "xterm"},
+        env={**environment, "TERM": "xterm"},
     )
     os.close(terminal)
     seen = b""

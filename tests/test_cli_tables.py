@@ -161,6 +161,17 @@ def test_a_decimal_comma_is_recognized(tmp_path):
     refused(write(path, "x;y\n1,5;2.5\n2,5;3\n"), "line 2", "'x'", "'1,5'", "--decimal")
 
 
+def test_a_decimal_comma_inside_quotes_is_recognized(tmp_path):
+    path = write(tmp_path / "t.csv", 'x,"y",z\n"1,5","2,75",a\n"-2,5",3,b\n"",4,a\n')
+    table = read_table(path, Reading(label="z"))
+    np.testing.assert_array_equal(table.X, [[1.5, 2.75], [-2.5, 3], [np.nan, 4]])
+    assert table.notes == ("commas inside quotes are read as decimal signs, such as in '-2,5'.",)
+    # As above; what is between quotes may also be a list.
+    refused(write(path, 'x,y\n"1,500",2\n"2,500",3\n'), "line 2", "'1,500'")
+    refused(write(path, 'x,y\n"1,5",2.5\n"2,5",3\n'), "line 2", "'x'", "'1,5'")
+    refused(write(path, 'x,y\n"1,5,2",2\n1,3\n2,3\n'), "line 2", "'1,5,2'")
+
+
 def test_missing_values_become_nan(tmp_path):
     path = write(tmp_path / "t.csv", "x,y\n1,\n?,nan\nNA,2\n")
     np.testing.assert_array_equal(read_table(path).X, [[1, np.nan], [np.nan, np.nan], [np.nan, 2]])

@@ -128,8 +128,11 @@ def test_more_clusters_than_samples(clusterer):
 # -- spectral ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n_samples", "normalization"), [(120, "additive"), (600, "symmetric")])
-def test_spectral_clustering_of_samples_that_are_all_far_apart(n_samples, normalization):
+@pytest.mark.parametrize(("n_samples", "normalization"), [(120, "additive"), (200, "symmetric")])
+def test_spectral_clustering_of_samples_that_are_all_far_apart(
+    n_samples, normalization, monkeypatch
+):
+    monkeypatch.setattr(spectral, "SAMPLES_AS_DENSE", 150)
     # Eigenvalues nearly coincide: LAPACK finds no leading vector by itself, and ARPACK no end.
     X = np.random.default_rng(0).random((n_samples, 20))
     y = np.full(n_samples, -1)
@@ -141,9 +144,10 @@ def test_spectral_clustering_of_samples_that_are_all_far_apart(n_samples, normal
 
 
 def test_many_samples_that_are_all_far_apart(monkeypatch):
-    monkeypatch.setattr(spectral, "MOST_SAMPLES_AS_DENSE", 500)
-    X = np.random.default_rng(0).random((600, 20))
-    y = np.full(600, -1)
+    monkeypatch.setattr(spectral, "SAMPLES_AS_DENSE", 150)
+    monkeypatch.setattr(spectral, "MOST_SAMPLES_AS_DENSE", 150)
+    X = np.random.default_rng(0).random((200, 20))
+    y = np.full(200, -1)
     y[:6] = [0, 0, 0, 1, 1, 1]
     model = ls.ConstrainedSpectralClustering(n_neighbors=20, sigma=0.1, normalization="symmetric")
     with pytest.raises(ValueError, match="Choose a larger sigma"):

@@ -5,6 +5,7 @@ import io
 import re
 import subprocess
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,11 @@ def name_of(file):
     return str(file.relative_to(ROOT))
 
 
+@cache
+def parsed(file):
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def docstring_lines(tree):
     """Return the numbers of all lines that docstrings cover."""
     first = (
@@ -61,11 +67,10 @@ def code_lines(text):
 
 
 def long_functions(file):
-    text = file.read_text(encoding="utf-8")
-    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, FUNCTION)]
+    functions = [node for node in ast.walk(parsed(file)) if isinstance(node, FUNCTION)]
     # Only a function that is long with all its comments can be long without.
     functions = [node for node in functions if node.end_lineno - node.lineno >= LINES_IN_FUNCTION]
-    code = code_lines(text) if functions else set()
+    code = code_lines(file.read_text(encoding="utf-8")) if functions else set()
     for node in functions:
         count = sum(node.lineno <= line <= node.end_lineno for line in code)
         if count > LINES_IN_FUNCTION:
@@ -73,7 +78,7 @@ def long_functions(file):
 
 
 def imported(file):
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.ImportFrom):
             yield from [node.module or "", *(alias.name for alias in node.names)]
         elif isinstance(node, ast.Import):

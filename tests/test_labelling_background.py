@@ -82,11 +82,18 @@ def test_nothing_is_asked_for_without_both_kinds():
     background.close()
 
 
-def test_a_report_is_of_the_answers_as_they_are(labelling):
+def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labelling):
+    background = labelling.background
+    pages = Pages(labelling, "samples")
     answer_some(labelling, 6)
+    wait_for(lambda: not background.busy)
+    background._note({"what": "insight", "n_answers": 6}, {"error": "a ranking"})
+    assert "is being made" in pages.finish({})
     first = labelling.ask_for_report()
     wait_for(lambda: labelling.found()[0].report_key == first)
+    assert ">Done<" in pages.finish({})
     page = labelling.found()[0].report
+
     rows = labelling._rows(labelling.queries.history[-1].pair)
     labelling.change(rows, "unsure")
     second = labelling.ask_for_report()
@@ -95,6 +102,15 @@ def test_a_report_is_of_the_answers_as_they_are(labelling):
     assert labelling.found()[0].report != page
     labelling.undo()
     assert labelling.ask_for_report() == second, "an unsure answer is no link"
+
+    labelling.change(labelling._rows(labelling.queries.history[-1].pair), None)
+    wait_for(lambda: not background.busy)
+    key = key_of(links_of(labelling))
+    assert key not in (first, second)
+    background._note({"what": "report", "key": key}, {"error": "a report"})
+    assert "The report failed" in pages.finish({})
+    assert "a report" in pages.finish({})
+    assert "is being made" in pages.finish({"again": "yes"})
 
 
 def test_a_report_comes_first_and_what_it_overtook_comes_then(labelling):
@@ -110,24 +126,6 @@ def test_a_report_comes_first_and_what_it_overtook_comes_then(labelling):
     assert background.found.checked["n_answers"] == 10
     assert background.found.trouble is None
     assert background.found.report_trouble is None
-
-
-def test_the_trouble_of_a_ranking_is_not_that_of_a_report(labelling):
-    background = labelling.background
-    answer_some(labelling, 6)
-    wait_for(lambda: not background.busy)
-    background._note({"what": "insight", "n_answers": 6}, {"error": "a ranking"})
-    pages = Pages(labelling, "samples")
-    assert "is being made" in pages.finish({})
-    key = labelling.ask_for_report()
-    wait_for(lambda: background.found.report_key == key)
-    assert ">Done<" in pages.finish({})
-    labelling.change(labelling._rows(labelling.queries.history[-1].pair), None)
-    wait_for(lambda: not background.busy)
-    background._note({"what": "report", "key": key_of(links_of(labelling))}, {"error": "a report"})
-    assert "The report failed" in pages.finish({})
-    assert "a report" in pages.finish({})
-    assert "is being made" in pages.finish({"again": "yes"})
 
 
 def links_of(labelling):

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -235,17 +236,30 @@ def test_it_goes_on_after_the_end(opened, tmp_path):
 
 def test_two_windows_ask_different_questions(opened):
     one, server = opened()
+    wait_until_asked(one, lambda pair: server.labelling._shown)
     two, _ = opened(server)
-    answer_some(one, 3)
+    first = asked(one)
+    wait_until_asked(two, lambda pair: pair != first)
+    second = asked(two)
     two.reload()
-    two.keyboard.press("u")  # the question that both show
-    two.wait_for_selector("text=Saved: unsure")
+    wait_until_asked(two, lambda pair: pair == second)
+    answer_some(one, 3)
+    assert asked(one) != asked(two) == second
+    server.labelling.answer(asked(one), "unsure")
     one.keyboard.press("u")
     one.wait_for_selector("text=That answer was there already")
     assert asked(one) != asked(two)
     answer_some(one, 3)
-    assert asked(one) != asked(two)
+    assert asked(one) != asked(two) == second
     assert len(server.labelling.queries.history) == 7
+
+
+def wait_until_asked(page, condition):
+    """Wait until the question is as it should be: a window finds out which ones others show."""
+    end = time.monotonic() + 30
+    while not condition(asked(page)):
+        assert time.monotonic() < end, "it did not come"
+        page.wait_for_timeout(50)
 
 
 def test_all_answers_can_be_changed(opened):

@@ -451,35 +451,32 @@ def test_wrong_arguments():
         plot.scores(selector, n=0)
 
 
-def run(code, environment=None):
-    command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **(environment or {})}
-    )
+BARE = """
+import sys
+from sklearn.datasets import load_iris
+from linkselect import FisherScore, plot
+
+selector = FisherScore().fit(*load_iris(return_X_y=True))
+print("matplotlib" in sys.modules)
+sys.modules["matplotlib"] = None
+try:
+    plot.scores(selector)
+except ImportError as error:
+    print(error)
+del sys.modules["matplotlib"]
+plot.scores(selector).figure.canvas.draw()
+print("drawn")
+"""
 
 
-FIT = (
-    "from sklearn.datasets import load_iris\n"
-    "from linkselect import FisherScore, plot\n"
-    "selector = FisherScore().fit(*load_iris(return_X_y=True))\n"
-)
-
-
-def test_no_screen_is_needed():
-    code = FIT + "plot.scores(selector).figure.canvas.draw(); print('drawn')"
-    done = run(code, {"DISPLAY": "", "WAYLAND_DISPLAY": "", "MPLBACKEND": ""})
-    assert done.stdout.strip() == "drawn", done.stderr
-
-
-def test_without_matplotlib_the_message_says_what_to_install():
-    code = "import sys; sys.modules['matplotlib'] = None\n" + FIT + "plot.scores(selector)"
-    done = run(code)
-    assert "pip install 'linkselect[plot]'" in done.stderr.splitlines()[-1]
-
-
-def test_importing_the_pictures_loads_no_matplotlib():
-    code = "import sys, linkselect.plot; print('matplotlib' in sys.modules)"
-    assert run(code).stdout.strip() == "False"
+def test_matplotlib_is_loaded_late_and_needs_no_screen():
+    environment = {**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": "", "MPLBACKEND": ""}
+    command = [sys.executable, "-W", "error", "-c", BARE]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    loaded, message, drawn = done.stdout.splitlines()
+    assert loaded == "False", "importing linkselect.plot loads it"
+    assert "pip install 'linkselect[plot]'" in message
+    assert drawn == "drawn", done.stderr
 
 
 def test_a_legend_covers_no_bar():

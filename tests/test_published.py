@@ -19,7 +19,7 @@ def first_part(y, share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mode", "n_runs"), [("supervised", 100), ("semi-supervised", 30)])
+@pytest.mark.parametrize(("mode", "n_runs"), [("supervised", 100), ("semi-supervised", 10)])
 def test_wdbc_in_salmi_2020(mode, n_runs):
     X, y = load_breast_cancer(return_X_y=True)
     X = MinMaxScaler().fit_transform(X)

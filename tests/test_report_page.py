@@ -26,7 +26,7 @@ from linkselect import (
 )
 from linkselect.evaluation import validate
 from linkselect.report import render, summarize, write_report
-from reports import Page, embedded, paired_summary, strange_summary, wine
+from reports import Page, embedded, paired_page, paired_summary, strange_page, strange_summary, wine
 
 pytest.importorskip("jinja2")
 
@@ -34,6 +34,12 @@ pytest.importorskip("jinja2")
 @pytest.fixture
 def paired():
     return paired_summary()
+
+
+@pytest.fixture
+def without_pictures(monkeypatch):
+    """Draw nothing: most of the time of a page goes into its pictures."""
+    monkeypatch.setattr("linkselect.report.page.have_matplotlib", lambda: False)
 
 
 @pytest.fixture
@@ -52,15 +58,14 @@ def test_a_path_without_an_optimum_has_no_best_point(selector):
     assert "maximum" not in page
 
 
-def test_a_path_with_an_optimum_has_a_best_point(paired):
+def test_a_path_with_an_optimum_has_a_best_point():
     X, y = wine()
-    for summary in (paired, summarize(NearestNeighborSFS(3).fit(X, y), X, y)):
-        page = render(summary)
+    for page in (paired_page(), render(summarize(NearestNeighborSFS(3).fit(X, y), X, y))):
         assert "The diamond is its best point" in page
         assert "imum " in page
 
 
-def test_warnings_and_time_are_on_the_page():
+def test_warnings_and_time_are_on_the_page(without_pictures):
     X, y = wine()
     summary = summarize(FisherScore().fit(X, y), X, y, warnings=["<Mind>"], seconds=0.25)
     page = render(summary)
@@ -73,7 +78,7 @@ def validated_page(selector, X, pairs):
     return render(summarize(selector, X, pairs=pairs, validation=found))
 
 
-def test_how_far_to_trust_a_ranking_is_on_the_page():
+def test_how_far_to_trust_a_ranking_is_on_the_page(without_pictures):
     X, y = wine()
     pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
     page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
@@ -87,7 +92,7 @@ def test_how_far_to_trust_a_ranking_is_on_the_page():
     assert "Selected again</button>" in page
 
 
-def test_a_ranking_no_better_than_chance_is_said_first():
+def test_a_ranking_no_better_than_chance_is_said_first(without_pictures):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 8))
     pairs = Pairs.from_labels(np.arange(40) % 2, n_must=12, n_cannot=12, random_state=0)
@@ -104,7 +109,7 @@ def test_a_ranking_no_better_than_chance_is_said_first():
         (Pairs([(0, 1)], [(0, 2)]), "There is no estimate beside chance. The pairs form 1 group"),
     ],
 )
-def test_nothing_to_hold_out(pairs, words):
+def test_nothing_to_hold_out(pairs, words, without_pictures):
     X = np.random.default_rng(0).normal(size=(30, 5))
     assert words in validated_page(VarianceScore(2).fit(X), X, pairs)
 
@@ -124,7 +129,7 @@ def test_strange_names_of_twins_are_text():
 
 def test_a_summary_from_before_there_was_validation(paired):
     old = {key: value for key, value in paired.items() if key != "validation"}
-    assert render(old) == render(paired)
+    assert render(old) == paired_page()
 
 
 def test_sparse_and_tiny_data():
@@ -135,8 +140,8 @@ def test_sparse_and_tiny_data():
         assert page.count("<tr class=") == 1
 
 
-def test_page_needs_nothing_else(paired):
-    page = render(paired)
+def test_page_needs_nothing_else():
+    page = paired_page()
     parsed = Page(page)
     outside = [
         (tag, key, value)
@@ -150,8 +155,8 @@ def test_page_needs_nothing_else(paired):
     assert len(parsed.ids) == len(set(parsed.ids)), "every id once"
 
 
-def test_policy_allows_the_own_script_only(paired):
-    page = render(paired)
+def test_policy_allows_the_own_script_only():
+    page = paired_page()
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
     script = re.search(r"<script>(.*?)</script>", page, flags=re.DOTALL)[1]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -161,7 +166,7 @@ def test_policy_allows_the_own_script_only(paired):
 
 
 def test_names_are_text_everywhere(strange):
-    page = render(strange)
+    page = strange_page()
     parsed = Page(page)
     assert page.count("<script") == 2
     assert "<img" not in page
@@ -181,7 +186,7 @@ def test_same_input_same_page(paired):
     selector = SimilarityConstraintScore(sigma=0.4).fit(X, pairs=pairs)
     again = summarize(selector, X, y, pairs, source="wine.csv")
     assert again == paired
-    assert render(again) == render(paired)
+    assert render(again) == paired_page()
 
 
 def test_many_features_are_not_all_in_the_document():
@@ -191,7 +196,7 @@ def test_many_features_are_not_all_in_the_document():
     assert len(embedded(page)["feature"]) == 12_000
 
 
-def test_writing_is_whole_or_not_at_all(paired, tmp_path, monkeypatch):
+def test_writing_is_whole_or_not_at_all(paired, tmp_path, monkeypatch, without_pictures):
     file = tmp_path / "report.html"
     file.write_text("old")
     with monkeypatch.context() as broken:
@@ -206,28 +211,32 @@ def test_writing_is_whole_or_not_at_all(paired, tmp_path, monkeypatch):
         write_report(paired, tmp_path / "absent" / "report.html")
 
 
-def run(code):
-    command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, capture_output=True, text=True)
+WITHOUT = """
+import sys
+from sklearn.datasets import load_iris
+from linkselect import FisherScore
+from linkselect.report import render, summarize
+
+X, y = load_iris(return_X_y=True)
+summary = summarize(FisherScore().fit(X, y), X, y)
+sys.modules["jinja2"] = None
+try:
+    render(summary)
+except ImportError as error:
+    print(error)
+del sys.modules["jinja2"]
+sys.modules["matplotlib"] = None
+print(render(summary))
+"""
 
 
-FIT = (
-    "from sklearn.datasets import load_iris\n"
-    "from linkselect import FisherScore\n"
-    "from linkselect.report import render, summarize\n"
-    "X, y = load_iris(return_X_y=True)\n"
-    "print(render(summarize(FisherScore().fit(X, y), X, y)))\n"
-)
-
-
-def test_without_matplotlib_the_page_says_how_to_get_pictures():
-    done = run("import sys; sys.modules['matplotlib'] = None\n" + FIT)
-    assert "pip install &#39;linkselect[plot]&#39;" in done.stdout or (
-        "pip install 'linkselect[plot]'" in done.stdout
+def test_without_packages_page_or_message_say_what_to_install():
+    """Neither package is loaded before it is needed, so that each can be missed in one process."""
+    command = [sys.executable, "-W", "error", "-c", WITHOUT]
+    done = subprocess.run(command, capture_output=True, text=True)
+    message, _, page = done.stdout.partition("\n")
+    assert "pip install 'linkselect[report]'" in message, done.stderr
+    assert "pip install &#39;linkselect[plot]&#39;" in page or (
+        "pip install 'linkselect[plot]'" in page
     ), done.stderr
-    assert "<svg" not in done.stdout
-
-
-def test_without_jinja_the_message_says_what_to_install():
-    done = run("import sys; sys.modules['jinja2'] = None\n" + FIT)
-    assert "pip install 'linkselect[report]'" in done.stderr.splitlines()[-1]
+    assert "<svg" not in page

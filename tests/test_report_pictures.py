@@ -1,7 +1,7 @@
 import pytest
 
 from linkselect.report import render
-from reports import paired_summary, strange_summary
+from reports import paired_page, paired_summary, strange_page
 
 pytest.importorskip("jinja2")
 
@@ -11,14 +11,9 @@ def paired():
     return paired_summary()
 
 
-@pytest.fixture
-def strange():
-    return strange_summary()
-
-
-def test_names_in_pictures_are_as_given(strange):
+def test_names_in_pictures_are_as_given():
     pytest.importorskip("matplotlib")
-    page = render(strange)
+    page = strange_page()
     picture = page[page.index("<svg") : page.index("</svg>")]
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in picture
     assert "$x^2$" in picture
@@ -27,16 +22,15 @@ def test_names_in_pictures_are_as_given(strange):
 
 def test_style_of_the_session_does_not_matter(paired):
     mpl = pytest.importorskip("matplotlib")
-    plain = render(paired)
     with mpl.rc_context({"font.size": 30, "axes.facecolor": "red", "text.usetex": False}):
-        assert render(paired) == plain
+        assert render(paired) == paired_page()
 
 
-def test_pictures_follow_the_summary(paired, strange):
+def test_pictures_follow_the_summary():
     pytest.importorskip("matplotlib")
     for name, there in (("scores", True), ("path", True), ("pairs", True), ("mask", False)):
-        assert (f'id="{name}-figure_1"' in render(paired)) is there
-    assert 'id="pairs-figure_1"' not in render(strange)
+        assert (f'id="{name}-figure_1"' in paired_page()) is there
+    assert 'id="pairs-figure_1"' not in strange_page()
 
 
 def test_pictures_leave_no_figure_behind(paired):

@@ -94,7 +94,8 @@ def test_an_error_names_the_unit_and_keeps_the_rest(store, jobs):
     with pytest.raises(UnitError, match=message):
         run_units(UNITS, refuse_sonar, store, jobs=jobs)
     kept = store.find(UNITS)
-    assert {unit for unit in UNITS if unit.run == 0} <= set(kept)
+    # The other process may be at a unit when the first one fails.
+    assert len({unit for unit in UNITS if unit.run == 0} - set(kept)) < jobs
     assert not any(unit.dataset == "Sonar" and unit.run == 1 for unit in kept)
 
 
@@ -253,7 +254,7 @@ def wait_until(condition):
         time.sleep(0.2)
 
 
-SLOW_UNITS = [Unit("e", "d", "m", number) for number in range(200)]
+SLOW_UNITS = [Unit("e", "d", "m", number) for number in range(60)]
 SLOW_RUN = """
 import os, sys, time
 from pathlib import Path
@@ -268,7 +269,7 @@ def compute(unit, data_dir):
 if __name__ == "__main__":
     store = Store(Path(sys.argv[1]), "a-paper")
     try:
-        run_units([Unit("e", "d", "m", run) for run in range(200)], compute, store, jobs=2)
+        run_units([Unit("e", "d", "m", run) for run in range(60)], compute, store, jobs=2)
     except KeyboardInterrupt:
         sys.exit(130)
 """
@@ -294,6 +295,6 @@ def test_a_stopped_run_loses_nothing_that_was_finished(store, tmp_path, signal_n
     if signal_name == "SIGINT":
         assert "Traceback" not in errors
     kept = store.find(units)
-    assert 3 <= len(kept) < 200
+    assert 3 <= len(kept) < 60
     results = run_units(units, lambda unit, data_dir: {"value": unit.run}, store)
-    assert [result["value"] for result in results.values()] == list(range(200))
+    assert [result["value"] for result in results.values()] == list(range(60))

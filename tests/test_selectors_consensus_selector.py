@@ -81,6 +81,16 @@ def test_default_members_see_scaled_features(wine, pairs):
     assert_array_equal(by_hand.order_, expected.order_)
 
 
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+def test_default_members_see_features_of_tiny_and_huge_units(store, wine, pairs):
+    X = np.where(wine[0] > 0.2, wine[0], 0.0)
+    powers = np.zeros(X.shape[1], dtype=int)
+    powers[[0, 6, 12]] = [-70, -200, 200]  # scikit-learn takes ranges below 2e-15 as constant
+    expected = clone(AUTO).fit(store(X), pairs=pairs)
+    found = clone(AUTO).fit(store(np.ldexp(X, powers)), pairs=pairs)
+    assert_array_equal(found.scores_, expected.scores_)
+
+
 def test_the_search_of_a_default_member_is_short_for_many_features():
     rng = np.random.default_rng(0)
     X, y = rng.random((30, 260)), rng.integers(0, 2, 30)

@@ -52,20 +52,19 @@ class Preparation:
     def transformer(self, sparse: bool) -> Any:
         """Return what fills and scales, as one scikit-learn transformer; None if it is nothing."""
         from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+        from sklearn.preprocessing import StandardScaler
+
+        from linkselect.units import FitUnits, unit_scaler
 
         steps: list[Any] = []
         if self.scale != "none":
-            from linkselect.cli.units import FitUnits
-
             steps.append(FitUnits())
         if self.impute != "none":
             from sklearn.impute import SimpleImputer
 
             steps.append(SimpleImputer(strategy=self.impute, keep_empty_features=True))
         if self.scale == "minmax":
-            # Zeros must stay zeros, or a sparse table is sparse no more.
-            steps.append(MaxAbsScaler() if sparse else MinMaxScaler())
+            steps.append(unit_scaler(sparse))
         if self.scale == "standard":
             steps.append(StandardScaler(with_mean=not sparse))
         return make_pipeline(*steps) if steps else None

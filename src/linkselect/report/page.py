@@ -7,9 +7,10 @@ import hashlib
 import json
 import os
 import re
+from functools import cache
 from importlib.resources import files
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkselect.files import written_whole
 from linkselect.messages import many
@@ -19,6 +20,9 @@ from linkselect.report.schema import Score, Summary
 from linkselect.report.validation import again_lines, twin_lines
 from linkselect.report.words import method_line, plain_sentence, title
 from linkselect.views import score_text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 __all__ = ["render", "render_page", "write_page", "write_report"]
 
@@ -129,12 +133,29 @@ def render_page(template: str, package: str = "linkselect.report", **content: An
         What the template shows.
     """
     try:
-        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup
+
+        environment = _environment(package)
     except ImportError:
         raise ImportError(
             "A report needs jinja2, which is not installed: pip install 'linkselect[report]'"
         ) from None
+    script = _packaged("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.get_template(template).render(
+        **content,
+        colours=picture_colours(),
+        style=Markup(_packaged("page.css")),
+        script=Markup(script),
+        script_hash=f"sha256-{digest}",
+    )
+
+
+@cache
+def _environment(package: str) -> Environment:
+    """Return what keeps the templates of a package, read and compiled once."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("linkselect.report")]),
         autoescape=True,
@@ -147,15 +168,7 @@ def render_page(template: str, package: str = "linkselect.report", **content: An
     environment.filters["share"] = _share
     environment.globals["many"] = many
     environment.policies["json.dumps_function"] = _strict_json
-    script = _packaged("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environment.get_template(template).render(
-        **content,
-        colours=picture_colours(),
-        style=Markup(_packaged("page.css")),
-        script=Markup(script),
-        script_hash=f"sha256-{digest}",
-    )
+    return environment
 
 
 def _packaged(name: str) -> str:

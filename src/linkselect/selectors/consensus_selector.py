@@ -9,10 +9,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from scipy.stats import rankdata
 from sklearn.base import clone
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
@@ -34,6 +32,7 @@ from linkselect.selectors.similarity_constraint_score import SimilarityConstrain
 from linkselect.selectors.sparsity_score import SparsityScore
 from linkselect.selectors.wrapper import arguments_of, read_once
 from linkselect.supervision import OnConflict
+from linkselect.units import scaled_to_one
 
 __all__ = ["ConsensusSelector"]
 
@@ -219,7 +218,8 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         automatic = isinstance(self.estimators, str)
         members = self._default_members(X, known) if automatic else self._checked_members()
         weights = self._checked_weights(len(members))
-        samples = _scaled(X) if automatic else X
+        # The default members expect features in [0, 1].
+        samples = scaled_to_one(X) if automatic else X
         fitted = []
         for name, member in track(members):
             fitted.append((name, self._fitted(name, member, samples, known)))
@@ -323,13 +323,6 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
             )
         # The sum of large ones would overflow; by a power of 2, so that ties stay ties.
         return np.ldexp(weights, -np.frexp(weights.max())[1])
-
-
-def _scaled(X: Matrix) -> Matrix:
-    """Scale features to [0, 1], which the default members expect; sparse ones stay sparse."""
-    if issparse(X):
-        return MaxAbsScaler().fit_transform(X.astype(np.float64))
-    return MinMaxScaler().fit_transform(np.asarray(X, dtype=np.float64))
 
 
 def _ranks(fitted: Any, n_features: int) -> FloatArray:

@@ -93,11 +93,13 @@ def _text_columns(
 ) -> tuple[set[int], Reading, list[str]]:
     """Find the features that are not numbers in every row; a decimal comma is recognized."""
     found, odd = _not_numbers(open_values, layout, roles, how, source)
-    if how.decimal == "." and layout.separator != "," and odd and is_decimal_comma(odd):
+    if how.decimal == "." and odd and is_decimal_comma(odd):
         with_comma = replace(how, decimal=",")
         still, _ = _not_numbers(open_values, layout, roles, with_comma, source)
         if still < found:
-            note = f"commas are read as decimal signs, such as in {shown(min(odd))}."
+            # Between commas only a value in quotes can hold one.
+            which = "commas inside quotes" if layout.separator == "," else "commas"
+            note = f"{which} are read as decimal signs, such as in {shown(min(odd))}."
             return still, with_comma, [note]
     return found, how, []
 

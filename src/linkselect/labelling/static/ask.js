@@ -7,8 +7,15 @@
   const SLOW = 2000;
   const LOST = "The page does not answer any more. Is linkselect ask still running? The last answer was not saved.";
   const FAILED = "That did not work, because of a fault in linkselect. Try again; if it stays, start linkselect ask again: earlier answers are saved.";
-  // Two windows ask different questions.
-  const headers = { "x-window": String(Math.random()) };
+  // Two windows ask different questions. One that is loaded again keeps its name.
+  const WINDOW = "linkselect-window";
+  let name = String(Math.random());
+  try {
+    const [loaded] = performance.getEntriesByType("navigation");
+    if (loaded?.type === "reload") name = window.sessionStorage.getItem(WINDOW) ?? name;
+    window.sessionStorage.setItem(WINDOW, name);
+  } catch { /* a new name each time */ }
+  const headers = { "x-window": name };
   let busy = false;
   let timer = null;
 
@@ -149,6 +156,19 @@
     if (document.querySelector("[data-again]")) timer = window.setTimeout(look, SLOW);
   };
 
+  // The first page is asked for without a name, so another window may show its question.
+  const claim = async () => {
+    const shown = main();
+    const pair = (content) => [..."ab"].map((side) => content?.querySelector(`input[name=${side}]`)?.value).join();
+    try {
+      const response = await fetch(window.location.href, { headers });
+      const text = await response.text();
+      const other = new DOMParser().parseFromString(text, "text/html").getElementById("content");
+      if (response.ok && !busy && shown.isConnected && pair(other) !== pair(shown)) take(text, response.url);
+    } catch { /* whoever answers will see */ }
+  };
+
   show(document);
   again();
+  if (document.querySelector("form.buttons input[name=a]")) claim();
 })();

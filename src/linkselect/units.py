@@ -1,4 +1,4 @@
-"""Columns in units that later scaling can hold: neither tiny, nor huge, nor far from zero."""
+"""Features scaled to [0, 1], whatever their units: tiny, huge or far from zero."""
 
 from __future__ import annotations
 
@@ -8,14 +8,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkselect.arrays import Matrix
 
-__all__ = ["FitUnits"]
+__all__ = ["FitUnits", "scaled_to_one", "unit_scaler"]
 
 # Ranges from 2**-16 to 2**64 are scaled well, and so are values up to 2**16 times their range.
 SMALLEST, LARGEST, FARTHEST = -16, 64, 16
+
+
+def scaled_to_one(X: Matrix) -> Matrix:
+    """Scale features to [0, 1]; sparse ones are divided by their largest size and stay sparse.
+
+    Examples
+    --------
+    >>> scaled_to_one(np.array([[0.0, 0.0], [1.0, 2e-30], [4.0, 4e-30]])).tolist()
+    [[0.0, 0.0], [0.25, 0.5], [1.0, 1.0]]
+    """
+    return unit_scaler(issparse(X)).fit_transform(FitUnits().fit_transform(X.astype(np.float64)))
+
+
+def unit_scaler(sparse: bool) -> Any:
+    """Return what scales to [0, 1] what `FitUnits` returns; zeros of sparse features stay zeros."""
+    return MaxAbsScaler() if sparse else MinMaxScaler()
 
 
 class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -8,7 +8,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from linkselect.cli import run
 from linkselect.cli.preparation import Preparation
-from linkselect.cli.units import FitUnits
+from linkselect.units import FitUnits, scaled_to_one
 
 rng = np.random.default_rng(0)
 X = rng.integers(-1000, 1000, (30, 4)) / 256.0
@@ -52,6 +52,17 @@ def test_plain_columns_and_missing_values_stay():
     assert_array_equal(FitUnits().fit_transform(empty), empty)
     for whole in (np.arange(6).reshape(3, 2), X.astype(np.float32)):
         assert FitUnits().fit_transform(whole).dtype == whole.dtype
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+def test_scaled_to_one(store, dtype):
+    whole = np.abs(np.rint(X * 16))
+    found = scaled_to_one(store(whole.astype(dtype)))
+    plain = MinMaxScaler() if store is np.asarray else MaxAbsScaler()
+    assert sparse.issparse(found) == (store is not np.asarray)
+    found = found.toarray() if sparse.issparse(found) else found
+    assert_allclose(found, plain.fit_transform(whole), rtol=1e-15)
 
 
 def test_units_are_those_of_the_rows_that_were_fitted():
