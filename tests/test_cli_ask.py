@@ -259,7 +259,7 @@ def test_from_the_start_to_ctrl_c(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    timer = threading.Timer(60, process.kill)
+    timer = threading.Timer(300, process.kill)
     timer.start()
     address = process.stdout.readline().split()[1]
     with client_of(address) as client:

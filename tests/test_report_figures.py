@@ -1,6 +1,7 @@
 """Figures for a paper: their size, their letters, and what they say."""
 
 import re
+from copy import deepcopy
 from functools import cache
 
 import numpy as np
@@ -21,12 +22,14 @@ from linkselect.plot.number import spread_numbers  # noqa: E402
 from linkselect.plot.paper import paper_style, save_figure  # noqa: E402
 
 
+@cache
 def chosen_summary():
     X, y = wine()
     selector = FisherScore(4).fit(X, y)
     return summarize(selector, X, y, number=choose_number(selector, X, y), view=False)
 
 
+@cache
 def wine_comparison():
     X, y = wine()
     methods = {
@@ -90,7 +93,7 @@ def test_the_style_of_the_session_does_not_matter(tmp_path):
 
 
 def test_the_curve_marks_the_number():
-    found = chosen_summary()
+    found = deepcopy(chosen_summary())
     found["method"]["n_selected"] = 5
     curve = ranking_figure(found).axes[1]
     assert curve.get_xscale() == "log"

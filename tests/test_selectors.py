@@ -19,6 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_limits
 
 import linkselect as ls
 from estimators import (
@@ -259,9 +260,11 @@ def test_n_jobs_1_starts_no_thread(monkeypatch, iris):
         raise AssertionError("a thread pool was started")
 
     monkeypatch.setattr(blocks, "_share_out", refuse)
-    for selector in SELECTORS:
-        if "n_jobs" in selector.get_params():
-            clone(selector).set_params(n_jobs=1).fit(*iris)
+    # By default there are as many threads as BLAS may have.
+    with threadpool_limits(2, "blas"):
+        for selector in SELECTORS:
+            if "n_jobs" in selector.get_params():
+                clone(selector).set_params(n_jobs=1).fit(*iris)
 
 
 # -- searches: sparse data, numbers of features, progress and interruption ---------------------

@@ -13,6 +13,7 @@ from sklearn.feature_selection import (
     f_classif,
 )
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from linkselect import FisherScore, compare
@@ -26,7 +27,7 @@ SELECTORS = [
     RFE(LinearSVC(random_state=0)),
     SelectFromModel(MODEL),
     SelectFromModel(RandomForestClassifier(10, random_state=0)),
-    SequentialFeatureSelector(MODEL, n_features_to_select=2, cv=2),
+    SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=2),
     VarianceThreshold(),
 ]
 
