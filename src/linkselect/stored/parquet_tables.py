@@ -18,7 +18,7 @@ from linkselect.messages import GuidedError, GuidedValueError
 from linkselect.stored.kinds import Columns, Source
 from linkselect.stored.parquet_columns import FileColumns, columns_of, joint_type, to_numbers
 from linkselect.stored.scratch import Scratch
-from linkselect.stored.states import FileState, missing
+from linkselect.stored.states import FileState, missing, needs
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -336,6 +336,10 @@ def open_parquet(
     if not path.exists():
         raise missing(path.name, str(path))
     files = parquet_files(path) if path.is_dir() else [path]
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise needs("pyarrow", path.name) from None
     if not files:
         raise GuidedValueError(f"The folder {path.name} holds no Parquet file.", parameter="X")
     return ParquetSource(files, path.name, columns, without)
