@@ -129,7 +129,7 @@ def test_pairs_name_rows_by_id(ranking, rank, table, pairs):
 
 def test_default_follows_what_is_known(rank, table):
     some = ("--label", "some", "--drop", "class,patient", "--by-parts")
-    code, text, errors = rank(table, *some)
+    code, text, _ = rank(table, *some)
     assert code == 0
     assert "Method: constraint, since the default (scgs(fit_intercept=true)) needs" in text
     assert "Method: fisher; larger" in rank(table, *LABELS, "--by-parts")[1]
@@ -281,7 +281,7 @@ def test_selection_is_whole_or_not_there(rank, table, tmp_path, monkeypatch):
 def test_outputs_are_written_as_ever(rank, table, tmp_path):
     report, figure, out = (tmp_path / name for name in ("r.html", "f.svg", "o.json"))
     written = ("--report", report, "--figure", figure, "--out", out)
-    code, text, errors = rank(table, *LABELS, "--by-parts", *written)
+    code, _, errors = rank(table, *LABELS, "--by-parts", *written)
     assert code == 0, errors
     assert "is read by parts" in report.read_text("utf-8")
     assert json.loads(out.read_text("utf-8"))["validation"] is None

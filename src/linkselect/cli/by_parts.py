@@ -47,6 +47,7 @@ _DOING = {
     "multiply samples": "comparing samples",
     "add up": "adding up",
     "score": "scoring",
+    "write": "writing the selected features",
 }
 
 
