@@ -1,5 +1,6 @@
 """Samples of every stored kind, small, and cut into many parts."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zarr
 
-from linkselect.stored import find_stored, kinds
+from linkselect.stored import find_stored, kinds, map_parts
 
 KINDS = ("npy", "fortran", "zarr", "zarr_2", "sharded", "parquet", "folder", "dask", "dask_line")
 
@@ -156,6 +157,23 @@ def wait(seconds=0.01):
 def slow_rounding(part, seconds=0.05):
     wait(seconds)
     return rounding(part)
+
+
+def weighted(part, labels, taken):
+    return rounding(part) * labels.sum() + taken.sum(dtype=np.float64)
+
+
+def slow_weighted(part, taken, seconds):
+    wait(seconds)
+    return rounding(part) + taken.sum(dtype=np.float64)
+
+
+def die(part):
+    os._exit(1)
+
+
+def sum_of(path):
+    return sum(map_parts(find_stored(path), total))
 
 
 class Watched:
