@@ -133,6 +133,8 @@ class ParquetSource(Source):
                 pieces += file.read(columns=[name], use_threads=False).column(0).chunks
             state.check_unchanged()
         joined = pa.chunked_array(pieces)
+        # What points outside its buffers would be read from anywhere.
+        joined.validate(full=True)
         if pa.types.is_dictionary(joined.type):
             joined = joined.cast(joined.type.value_type)
         return np.asarray(joined.to_numpy())
