@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 import stored_samples as given
 from linkselect.messages import GuidedTypeError, GuidedValueError
-from linkselect.stored import Stored, find_stored, opening
+from linkselect.stored import Stored, find_stored, memory_maps, opening
 from linkselect.stored.memory_maps import MapSource, NpySource, source_of_map
 
 
@@ -84,6 +84,17 @@ def test_a_map_of_a_file_that_was_replaced_keeps_its_values(path, values):
     np.save(path.with_name("other.npy"), values + 1)
     path.with_name("other.npy").replace(path)
     assert_array_equal(np.asarray(Stored(source_of_map(view))), values)
+
+
+@pytest.mark.parametrize("shape", [(200, 13), (12, 300)])
+def test_chosen_columns_are_taken_from_few_rows_at_a_time(shape, monkeypatch, tmp_path):
+    values = given.random_values(shape)
+    np.save(tmp_path / "X.npy", values)
+    monkeypatch.setattr(memory_maps, "STRETCH_BYTES", 100)
+    chosen = np.random.default_rng(0).permutation(shape[1])[: shape[1] - 2]
+    X = find_stored(tmp_path / "X.npy").choose(chosen)
+    assert_array_equal(np.asarray(X), values[:, chosen])
+    assert_array_equal(X.take([3, 1]), values[[3, 1]][:, chosen])
 
 
 def test_only_large_maps_are_stored_samples(path, monkeypatch):

@@ -103,10 +103,10 @@ def test_columns_that_are_no_numbers_are_named(tmp_path, monkeypatch):
     assert X.column("name").tolist() == ["a", "b"]
     assert X.column("code").tolist() == ["u", "v"]
     assert X.column("day")[0] == np.datetime64("2020-01-01")
-    with pytest.raises(GuidedValueError, match=r"X\.parquet has no column 'nome'"):
-        X.column("nome")
-    with pytest.raises(GuidedValueError, match=r"no column 'nome'; it has 6, from 'name'"):
-        linkselect.open_stored(tmp_path / "X.parquet", without=["nome"])
+    with pytest.raises(GuidedValueError, match=r"X\.parquet has no column 'label'"):
+        X.column("label")
+    with pytest.raises(GuidedValueError, match=r"no column 'label'; it has 6, from 'name'"):
+        linkselect.open_stored(tmp_path / "X.parquet", without=["label"])
     with pytest.raises(GuidedValueError, match=r"no column 6; it has 6"):
         linkselect.open_stored(tmp_path / "X.parquet", columns=[1, 6])
 
@@ -204,6 +204,14 @@ def test_folders_are_read_in_the_order_of_names(tmp_path):
     assert X.column("x").tolist() == [1, 1, 2, 2, 3, 3]
     dataset = pyarrow.dataset.dataset(tmp_path, format="parquet", exclude_invalid_files=True)
     assert_array_equal(np.asarray(find_stored(dataset)), np.asarray(X))
+
+
+def test_files_with_numbers_of_different_lengths_get_a_warning(tmp_path):
+    for number in (1, 2, 10):
+        pq.write_table(pa.table({"x": [number]}), tmp_path / f"part.{number}.parquet")
+    with pytest.warns(UserWarning, match=r"part\.10\.parquet is read before part\.2\.parquet"):
+        X = find_stored(tmp_path)
+    assert_array_equal(np.asarray(X)[:, 0], [1, 10, 2])
 
 
 def test_files_of_a_folder_must_have_the_same_columns(tmp_path):

@@ -94,10 +94,6 @@ class Source(ABC):
         """Return where the columns may be cut, from 0 to all, or None if anywhere."""
         return None
 
-    def width_read(self, width: int) -> int:
-        """Return how many columns are held to give `width` of them."""
-        return width
-
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
         """Return the wanted rows, which are sorted and among `rows`."""
         found = []
@@ -331,7 +327,7 @@ class Stored:
         """Return how many rows of a part may be held at once."""
         if self.by_columns:
             return self.shape[0]
-        width = self.source.width_read(part.columns.stop - part.columns.start)
+        width = part.columns.stop - part.columns.start
         return max(self.slab_bytes // (width * self.dtype.itemsize), 1)
 
     def prepared(self, values: NDArray[Any], columns: slice) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
 from linkselect.blocks import slices
-from linkselect.messages import GuidedError, GuidedValueError
+from linkselect.messages import GuidedError, GuidedValueError, warn_user
 from linkselect.stored.kinds import Columns, Source
 from linkselect.stored.parquet_columns import FileColumns, columns_of, joint_type, to_numbers
 from linkselect.stored.scratch import Scratch
@@ -37,6 +38,7 @@ GROUP_BYTES = 64 * 2**20
 BATCH_BYTES = 16 * 2**20
 # All buffers of a reader together; every column has its own.
 BUFFER_BYTES = 16 * 2**20
+_WORDS = re.compile(r"[0-9]+|[^0-9]+").findall
 ERRORS_OF_READING = (OSError, ValueError, ArithmeticError)
 
 
@@ -344,4 +346,23 @@ def open_parquet(
         raise needs("pyarrow", path.name) from None
     if not files:
         raise GuidedValueError(f"The folder {path.name} holds no Parquet file.", parameter="X")
+    _warn_of_order(files)
     return ParquetSource(files, path.name, columns, without)
+
+
+def _warn_of_order(files: list[Path]) -> None:
+    """Warn if somebody who counts would order the files in another way: so would their labels."""
+    by_number = sorted(files, key=lambda path: [_number(word) for word in _WORDS(str(path))])
+    for found, expected in zip(files, by_number, strict=True):
+        if found != expected:
+            warn_user(
+                f"{found.name} is read before {expected.name}: files are read in the order of "
+                "their names, letter by letter, as pandas and pyarrow do.",
+                way_out="Put the labels in the same order, or give the numbers in the names the "
+                "same length.",
+            )
+            return
+
+
+def _number(word: str) -> tuple[int, str]:
+    return (int(word), "") if word.isdecimal() else (-1, word)
