@@ -45,7 +45,7 @@ BEFORE = [
     ("ConstraintScore", "pairs"),
 ]
 BEFORE_SHAPES = [(5000, 2000), (20000, 500)]
-ROUNDS = 7
+ROUNDS = 5
 
 
 class Bench:
@@ -177,7 +177,10 @@ def search(bench):
             if not bench.wants(method, kind):
                 continue
             settings = {} if kind == "memory" else {"file": bench.tall(kind, rows)}
-            settings |= {"options": {"max_queries": queries, "random_state": 0}, "products": True}
+            options = {"max_queries": queries, "random_state": 0}
+            if method not in {"LaplacianScore", "LSDF"}:
+                options["sigma"] = "auto"
+            settings |= {"options": options, "products": True}
             key = f"search/{rows}/{queries}/{kind}/{method}"
             bench.fit(key, method, told, kind, [rows, N_COLUMNS], settings)
 
@@ -205,8 +208,10 @@ def clusters(bench):
     """Processes of Dask with 1 GB each; a worker is killed, or all are."""
     rows = bench.options.cluster_rows
     file = bench.tall("parquet", rows)
-    drawn = {"max_queries": 1000, "random_state": 0}
+    drawn = {"max_queries": bench.options.cluster_queries, "random_state": 0}
     for method, told, options in [("FisherScore", "all", {}), ("LaplacianScore", None, drawn)]:
+        if not bench.wants(method, "parquet"):
+            continue
         settings = {"method": method, "known": told, "X": "parquet", "file": file}
         settings |= {"shape": [rows, N_COLUMNS], "options": options}
         key = f"cluster/{rows}/{method}"
@@ -300,6 +305,7 @@ def main():
     parser.add_argument("--queries", type=int, default=5000)
     parser.add_argument("--wide", type=int, default=2_000_000, help="columns of wide data")
     parser.add_argument("--cluster-rows", type=int, default=1_000_000)
+    parser.add_argument("--cluster-queries", type=int, default=1000)
     parser.add_argument("--narrow", type=int, default=40_000_000, help="rows of narrow tables")
     parser.add_argument("--methods", nargs="*", help="only these methods")
     parser.add_argument("--kinds", nargs="*", help="only these: memory, parquet, zarr, npy")
