@@ -24,6 +24,7 @@ PAGES = [
     "references.md",
     "guide/scores.md",
     "guide/supervision.md",
+    "guide/large_data.md",
     "api/index.rst",
     "decisions/README.md",
 ]
@@ -113,6 +114,29 @@ def needs_table() -> list[str]:
     return markdown(["what it cannot do without", "selectors"], rows)
 
 
+def kinds_table() -> list[str]:
+    """Say for every selector which kinds of X it takes."""
+    rows = [
+        [
+            f"`{one.__name__}`",
+            "yes" if one._stays_on_device else "no",
+            reads_parts(one),
+        ]
+        for one in methods()
+    ]
+    outside = "Parquet, Zarr, `.npy`, large memory map, dask array"
+    return markdown(["selector", "torch, cupy", outside], rows)
+
+
+def reads_parts(selector: type) -> str:
+    """Say whether a selector reads samples outside memory by parts, and what it estimates."""
+    if isinstance(inspect.getattr_static(selector, "_reads_parts"), property):
+        return "if all its members do"
+    if not selector._reads_parts:
+        return "no"
+    return "neighbours of `max_queries` rows" if hasattr(selector, "_queries") else "exact"
+
+
 def references() -> list[str]:
     """List the bibliography by authors, with the classes that cite each entry."""
     classes = [*methods(), *(getattr(cluster, name) for name in cluster.__all__)]
@@ -156,6 +180,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "scores": scores_table,
     "sees": sees_table,
     "needs": needs_table,
+    "kinds": kinds_table,
     "references": references,
     "decisions": decisions,
     "from nothing": group("nothing"),

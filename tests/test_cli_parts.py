@@ -129,7 +129,7 @@ def test_pairs_name_rows_by_id(ranking, rank, table, pairs):
 
 def test_default_follows_what_is_known(rank, table):
     some = ("--label", "some", "--drop", "class,patient", "--by-parts")
-    code, text, errors = rank(table, *some)
+    code, text, _ = rank(table, *some)
     assert code == 0
     assert "Method: constraint, since the default (scgs(fit_intercept=true)) needs" in text
     assert "Method: fisher; larger" in rank(table, *LABELS, "--by-parts")[1]
@@ -281,7 +281,7 @@ def test_selection_is_whole_or_not_there(rank, table, tmp_path, monkeypatch):
 def test_outputs_are_written_as_ever(rank, table, tmp_path):
     report, figure, out = (tmp_path / name for name in ("r.html", "f.svg", "o.json"))
     written = ("--report", report, "--figure", figure, "--out", out)
-    code, text, errors = rank(table, *LABELS, "--by-parts", *written)
+    code, _, errors = rank(table, *LABELS, "--by-parts", *written)
     assert code == 0, errors
     assert "is read by parts" in report.read_text("utf-8")
     assert json.loads(out.read_text("utf-8"))["validation"] is None
@@ -321,6 +321,35 @@ def test_arrays(ranking, tmp_path, values):
     group.create_array("y", data=y)
     found = ranking(tmp_path / "group.zarr", "--array", "data", "--label", "y", *TINY)
     assert_same(found, expected)
+
+
+def test_wide_tables_go_by_columns(ranking, rank, tmp_path, monkeypatch):
+    monkeypatch.setattr("linkselect.stored.kinds.SLAB_BYTES", 20 * 7 * 8)
+    X = np.random.default_rng(4).normal(size=(20, 60))
+    X[:, 0] = np.arange(20) % 2
+    X[3, 50], X[5, 31] = np.nan, np.nan
+    np.save(tmp_path / "wide.npy", X)
+    asked = (tmp_path / "wide.npy", "--label", "0", "--method", "fisher", "--scale", "standard")
+    asked += ("--impute", "mean", "--n-features", "0.9")
+    assert_same(ranking(*asked, "--by-parts"), ranking(*asked))
+    here, there = tmp_path / "parts.csv", tmp_path / "memory.csv"
+    for path, more in ((here, ["--by-parts"]), (there, [])):
+        assert rank(*asked, *more, "--select", path, "--no-validate")[0] == 0
+    assert here.read_text() == there.read_text()
+    code, _, errors = rank(*asked, "--select", here, "--max-memory", "2KB")
+    assert code == 1
+    assert "has more selected features than rows, written at once. 20 rows x 53" in errors
+    code, _, errors = rank(*asked[:5], "--by-parts", "--impute", "none")
+    assert (code, "the first in row 4." in errors) == (1, True)
+
+
+def test_damaged_files(rank, table, tmp_path):
+    content = table.read_bytes()
+    for name, damaged in (("cut", content[:-50]), ("text", b"PAR1 no table at all PAR1")):
+        path = tmp_path / f"{name}.parquet"
+        path.write_bytes(damaged)
+        code, _, errors = rank(path, *LABELS, "--by-parts")
+        assert (code, path.name in errors, "fault" in errors) == (1, True, False), errors
 
 
 def test_group_of_arrays(rank, tmp_path):

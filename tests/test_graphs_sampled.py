@@ -17,6 +17,7 @@ from linkselect.devices import to_numpy
 from linkselect.forms import degree_form, laplacian_form
 from linkselect.graphs import Queries
 from linkselect.selectors import constrained_laplacian_score, neighbor_graph
+from linkselect.survey import survey
 
 UNSUPERVISED = [ls.LaplacianScore(), ls.LaplacianScore(weights="binary"), ls.SpectralScore(style=1)]
 FROM_LABELS = [
@@ -249,6 +250,19 @@ def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_p
     found = some.fit(tmp_path / "X.npy", y)
     assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
     assert_allclose(found.standard_errors_, expected.standard_errors_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_features", [3, 50])
+def test_nearly_all_samples_outside_memory(n_features, tmp_path):
+    # All neighbours are asked anyway, so that the second search has no queries.
+    X = np.random.default_rng(0).normal(size=(40, n_features))
+    X[-1] += 100.0
+    np.save(tmp_path / "X.npy", X)
+    stored = survey(ls.open_stored(tmp_path / "X.npy"), np.full(40, -1))
+    found = graphs.sampled_edges(stored, 2, queries([], range(39))).counted()
+    expected = graphs.sampled_edges(X, 2, queries([], range(39))).counted()
+    for name in ("left", "right", "counts"):
+        assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 def test_few_samples_outside_memory_stay_there(tmp_path):

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import linkselect as ls
 from estimators import COMBINED, PAIRWISE, SELECTORS, WRAPPERS
-from linkselect import blocks, forms
+from linkselect import blocks, forms, moments
 from linkselect.graphs import distances, neighbors
 from linkselect.scores import relief
 from linkselect.search import all_pairs, nearest_neighbor, screening
@@ -179,7 +179,7 @@ def test_every_type_gives_the_bits_of_its_float64(selector, make):
 def small_blocks(monkeypatch):
     """Cut small data into many blocks, so that threads have something to share."""
     monkeypatch.setattr(blocks, "BLOCK_SIZE", 1 << 10)
-    monkeypatch.setattr(forms, "BLOCK_SIZE", 1 << 10)
+    monkeypatch.setattr(moments, "BLOCK_SIZE", 1 << 10)
     monkeypatch.setattr(blocks, "SPARSE_BLOCK_WIDTH", 8)
     monkeypatch.setattr(forms, "SPARSE_EDGE_CHUNK", 64)
     monkeypatch.setattr(distances, "CHUNK_SIZE", 1 << 9)

@@ -21,6 +21,7 @@ N_SAMPLES, N_FEATURES = 90, 7
 @pytest.fixture
 def small_parts(monkeypatch):
     monkeypatch.setattr(kinds, "SLAB_BYTES", 600)
+    monkeypatch.setattr(kinds, "PART_BYTES", 600)
 
 
 @pytest.fixture

@@ -125,8 +125,10 @@ def _read_by_columns(X: Stored, n_jobs: int | None) -> _Told:
 
 
 def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None) -> _Told:
-    groups = codes + 1
-    work = partial(_tell_of_part, n_groups=int(groups.max(initial=0)) + 1)
+    n_groups = int(codes.max(initial=-1)) + 2
+    # Classes travel with the tasks of a cluster: of a billion rows, bytes count.
+    groups = (codes + 1).astype(np.min_scalar_type(n_groups))
+    work = partial(_tell_of_part, n_groups=n_groups)
     told: _Told = reduce_parts(
         X,
         work,
@@ -143,11 +145,12 @@ def _extremes_of_part(part: Part) -> tuple[FloatArray, FloatArray]:
     return _extremes(slab, rows.start, part.columns.start)
 
 
-def _tell_of_part(part: Part, groups: IntArray, *, n_groups: int) -> _Told:
-    found = [
-        _Told(*_extremes(slab, rows.start, 0), _moments(slab, groups[own], None, n_groups))
-        for rows, own, slab in _placed(part)
-    ]
+def _tell_of_part(part: Part, groups: NDArray[Any], *, n_groups: int) -> _Told:
+    found = []
+    for rows, own, slab in _placed(part):
+        codes = groups[own].astype(np.intp)
+        low, high = _extremes(slab, rows.start, 0)
+        found.append(_Told(low, high, _moments(slab, codes, None, n_groups)))
     return _all_told(found)
 
 

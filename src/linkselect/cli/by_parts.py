@@ -47,6 +47,7 @@ _DOING = {
     "multiply samples": "comparing samples",
     "add up": "adding up",
     "score": "scoring",
+    "write": "writing the selected features",
 }
 
 
@@ -86,7 +87,10 @@ def why_by_parts(path: Path, read: Reading, parts: ByParts) -> str | None:
     if asked:
         return f"{path.name} is read by parts, as {asked} says."
     limit = Budget.of(read.max_memory, path.name).limit
-    needed = size_of(path, read)
+    try:
+        needed = size_of(path, read)
+    except InputError:
+        return None  # reading it says what is wrong
     if needed <= limit or read.transpose:
         return None
     return (

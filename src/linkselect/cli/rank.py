@@ -129,8 +129,8 @@ def rank(
         task = _task(whole, read, choice, settings, pairs, prepare, seed)
         if validate and task.told is not None:
             task.notes.append(NOT_VALIDATED)
-        fitted, summary = _rank(task, n_features, seed, validate, output)
-        summary["notes"] = [*([] if why is None else [why]), *summary["notes"]]
+        said = [] if why is None else [why]
+        fitted, summary = _rank(task, n_features, seed, validate, output, said)
         if select is not None:
             write_selected(select, fitted.selector, task.whole, read)
     output.say_notes([*_doubts(summary), *task.notes, *_ties(summary), *fitted.warnings])
@@ -214,14 +214,17 @@ def _task(
 
 
 def _rank(
-    task: Task, n_features: str, seed: int, validate: bool, output: Output
+    task: Task, n_features: str, seed: int, validate: bool, output: Output, said: list[str]
 ) -> tuple[Fitted, Summary]:
-    """Fit the method, keep a number of features, and say how far to trust them."""
+    """Fit the method, keep a number of features, and say how far to trust them.
+
+    `said` are notes that were printed already.
+    """
     data, links, selector = task.data, task.links, task.selector
     wanted = number_typed(n_features, data)
     prepare_number(selector, wanted, len(data.names))
     if task.told is not None:
-        return _rank_by_parts(task, wanted)
+        return _rank_by_parts(task, wanted, said)
     if output.shows_progress:
         _show_progress(selector)
     with explained(_options(task.choice)), blamed([task.choice]):
@@ -236,13 +239,15 @@ def _rank(
         validation=found,
         number=number,
         preparation=task.prepare.describe(data.is_sparse),
-        notes=task.notes,
+        notes=[*said, *task.notes],
         view=output.report is not None,
         values=data.X,
     )
 
 
-def _rank_by_parts(task: Task, wanted: int | float | str) -> tuple[Fitted, Summary]:
+def _rank_by_parts(
+    task: Task, wanted: int | float | str, said: list[str]
+) -> tuple[Fitted, Summary]:
     """Fit the method part by part; nothing that needs all of the table is done."""
     from linkselect.survey import Surveyed
 
@@ -261,7 +266,7 @@ def _rank_by_parts(task: Task, wanted: int | float | str) -> tuple[Fitted, Summa
         task.links,
         number=number,
         preparation=preparation,
-        notes=task.notes,
+        notes=[*said, *task.notes],
         view=False,
     )
     summary["data"]["n_missing"] = int(told.n_missing.sum())

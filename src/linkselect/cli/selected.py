@@ -99,7 +99,12 @@ def _pieces(data: StoredTable) -> Iterator[tuple[slice, NDArray[Any]]]:
     if data.X.by_columns:
         yield slice(0, data.X.shape[0]), np.asarray(data.X)
         return
-    for part in data.X.parts:
+    from linkselect.stored import reporting
+
+    report, parts = reporting.get(), data.X.parts
+    for done, part in enumerate(parts):
+        if report is not None:
+            report(done, len(parts), "write")
         yield from part.slabs()
 
 

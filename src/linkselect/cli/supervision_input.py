@@ -206,7 +206,8 @@ def _row_number(sample: Hashable) -> int:
 
 def absent_ids(pairs: Pairs, ids: Sequence[Hashable] | range) -> list[Hashable]:
     """List the ids that pairs use but the table lacks."""
-    present = set(ids)
+    # Of row numbers, none has to be listed.
+    present = ids if isinstance(ids, range) else set(ids)
     return [sample for sample in pairs.ids if sample not in present]
 
 

@@ -40,6 +40,8 @@ def nearest(
 ) -> Found:
     """Find the nearest of all samples for each query, itself left out; see `neighbors.nearest`."""
     queries = np.arange(X.shape[0]) if queries is None else queries
+    if not len(queries):
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
     if X.by_columns:
         return _nearest_by_columns(X, n_neighbors, queries, n_jobs)
     centre, scale = _centre(X)

@@ -94,10 +94,6 @@ class Source(ABC):
         """Return where the columns may be cut, from 0 to all, or None if anywhere."""
         return None
 
-    def width_read(self, width: int) -> int:
-        """Return how many columns are held to give `width` of them."""
-        return width
-
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
         """Return the wanted rows, which are sorted and among `rows`."""
         found = []
@@ -215,6 +211,8 @@ class Stored:
         self.shape = (source.shape[0], n_columns)
         self.dtype = np.dtype(np.float64) if steps else source.dtype
         self.label = source.label
+        # Kept, so that every process cuts the same parts.
+        self.slab_bytes, self.part_bytes = SLAB_BYTES, PART_BYTES
         if 0 in self.shape:
             raise GuidedValueError(
                 f"{self.label} holds {self.shape[0]} rows and {n_columns} columns.",
@@ -259,11 +257,11 @@ class Stored:
         itemsize = self.dtype.itemsize
         if self.by_columns:
             edges = self.source.column_edges() if self.columns is None else None
-            size = max(SLAB_BYTES // (n_samples * itemsize), 1)
+            size = max(self.slab_bytes // (n_samples * itemsize), 1)
             cuts = divide(cut(n_features, size, edges), size)
             return tuple(Part(self, k, slice(0, n_samples), cols) for k, cols in enumerate(cuts))
         row_bytes = self.source.shape[1] * itemsize
-        part_bytes = max(PART_BYTES, n_samples * row_bytes // MANY_PARTS)
+        part_bytes = max(self.part_bytes, n_samples * row_bytes // MANY_PARTS)
         cuts = cut(n_samples, max(part_bytes // row_bytes, 1), self.source.row_edges())
         return tuple(Part(self, k, rows, slice(0, n_features)) for k, rows in enumerate(cuts))
 
@@ -329,8 +327,8 @@ class Stored:
         """Return how many rows of a part may be held at once."""
         if self.by_columns:
             return self.shape[0]
-        width = self.source.width_read(part.columns.stop - part.columns.start)
-        return max(SLAB_BYTES // (width * self.dtype.itemsize), 1)
+        width = part.columns.stop - part.columns.start
+        return max(self.slab_bytes // (width * self.dtype.itemsize), 1)
 
     def prepared(self, values: NDArray[Any], columns: slice) -> NDArray[Any]:
         """Do to values that were read what `scaled` and `filled` ask for."""

@@ -23,6 +23,8 @@ from linkselect.stored.states import FileState, two_dimensional
 
 __all__ = ["MapSource", "NpySource", "open_npy", "source_of_map"]
 
+STRETCH_BYTES = 8 * 2**20
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -60,11 +62,6 @@ class NpySource(Source):
         """Raise an error if the file is not what it was."""
         self.state.check_unchanged()
 
-    def width_read(self, width: int) -> int:
-        """Return how many columns are held to give some of them."""
-        # Whole samples are read, even for few columns: a call per sample costs more.
-        return self.shape[1] if self.layout.lines_are_rows else width
-
     def read(
         self, rows: slice, columns: Columns, height: int
     ) -> Iterator[tuple[slice, NDArray[Any]]]:
@@ -78,23 +75,32 @@ class NpySource(Source):
         """Return some rows, which are sorted, by reading nothing else."""
         if not self.layout.lines_are_rows:
             return super().pick(wanted, rows, columns, height)
-        within = columns if isinstance(columns, slice) else slice(0, self.shape[1])
         with self.state.opened() as file:
-            values = self._lines(file, wanted, within)
+            values = self._stretches(file, wanted, columns)
         self.state.check_unchanged()
-        return self._finished(values if isinstance(columns, slice) else values[:, columns])
+        return values
 
     def _matrix(self, file: BinaryIO, rows: slice, columns: Columns) -> NDArray[Any]:
         """Read some rows and columns."""
-        if not self.layout.lines_are_rows:
-            lines = (
-                np.arange(columns.start, columns.stop) if isinstance(columns, slice) else columns
-            )
-            return self._finished(self._lines(file, lines, rows).T)
-        lines = np.arange(rows.start, rows.stop)
+        if self.layout.lines_are_rows:
+            return self._stretches(file, np.arange(rows.start, rows.stop), columns)
+        lines = np.arange(columns.start, columns.stop) if isinstance(columns, slice) else columns
+        return self._finished(self._lines(file, lines, rows).T)
+
+    def _stretches(self, file: BinaryIO, rows: IntArray, columns: Columns) -> NDArray[Any]:
+        """Read some columns of some rows, which are lines of the file.
+
+        Chosen columns are taken from the stretch that holds them, of few lines at a time: a call
+        for every value would cost more.
+        """
         if isinstance(columns, slice):
-            return self._finished(self._lines(file, lines, columns))
-        return self._finished(self._lines(file, lines, slice(0, self.shape[1]))[:, columns])
+            return self._finished(self._lines(file, rows, columns))
+        within = slice(int(columns.min()), int(columns.max()) + 1)
+        values = np.empty((len(rows), len(columns)), self.dtype)
+        line_bytes = (within.stop - within.start) * self.layout.dtype.itemsize
+        for piece in slices(len(rows), max(STRETCH_BYTES // line_bytes, 1)):
+            values[piece] = self._lines(file, rows[piece], within)[:, columns - within.start]
+        return values
 
     def _lines(self, file: BinaryIO, lines: IntArray, within: slice) -> NDArray[Any]:
         """Read a stretch of some lines: at once if there is nothing in between."""

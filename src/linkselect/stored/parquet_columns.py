@@ -125,7 +125,8 @@ def _number_type(kind: Any) -> Any:
         return _number_type(kind.value_type)
     if kinds.is_boolean(kind):
         return np.dtype(np.bool_)
-    if kinds.is_float16(kind):
+    # Values of no type are all missing.
+    if kinds.is_float16(kind) or kinds.is_null(kind):
         return np.dtype(np.float32)
     if kinds.is_integer(kind) or kinds.is_floating(kind):
         return np.dtype(kind.to_pandas_dtype())

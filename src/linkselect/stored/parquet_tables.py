@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,11 +15,11 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
 from linkselect.blocks import slices
-from linkselect.messages import GuidedError, GuidedValueError
+from linkselect.messages import GuidedError, GuidedValueError, warn_user
 from linkselect.stored.kinds import Columns, Source
 from linkselect.stored.parquet_columns import FileColumns, columns_of, joint_type, to_numbers
 from linkselect.stored.scratch import Scratch
-from linkselect.stored.states import FileState, missing
+from linkselect.stored.states import FileState, missing, needs
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -37,6 +38,7 @@ GROUP_BYTES = 64 * 2**20
 BATCH_BYTES = 16 * 2**20
 # All buffers of a reader together; every column has its own.
 BUFFER_BYTES = 16 * 2**20
+_WORDS = re.compile(r"[0-9]+|[^0-9]+").findall
 ERRORS_OF_READING = (OSError, ValueError, ArithmeticError)
 
 
@@ -133,6 +135,8 @@ class ParquetSource(Source):
                 pieces += file.read(columns=[name], use_threads=False).column(0).chunks
             state.check_unchanged()
         joined = pa.chunked_array(pieces)
+        # What points outside its buffers would be read from anywhere.
+        joined.validate(full=True)
         if pa.types.is_dictionary(joined.type):
             joined = joined.cast(joined.type.value_type)
         return np.asarray(joined.to_numpy())
@@ -336,6 +340,29 @@ def open_parquet(
     if not path.exists():
         raise missing(path.name, str(path))
     files = parquet_files(path) if path.is_dir() else [path]
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise needs("pyarrow", path.name) from None
     if not files:
         raise GuidedValueError(f"The folder {path.name} holds no Parquet file.", parameter="X")
+    _warn_of_order(files)
     return ParquetSource(files, path.name, columns, without)
+
+
+def _warn_of_order(files: list[Path]) -> None:
+    """Warn if somebody who counts would order the files in another way: so would their labels."""
+    by_number = sorted(files, key=lambda path: [_number(word) for word in _WORDS(str(path))])
+    for found, expected in zip(files, by_number, strict=True):
+        if found != expected:
+            warn_user(
+                f"{found.name} is read before {expected.name}: files are read in the order of "
+                "their names, letter by letter, as pandas and pyarrow do.",
+                way_out="Put the labels in the same order, or give the numbers in the names the "
+                "same length.",
+            )
+            return
+
+
+def _number(word: str) -> tuple[int, str]:
+    return (int(word), "") if word.isdecimal() else (-1, word)

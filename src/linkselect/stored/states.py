@@ -8,7 +8,7 @@ from typing import BinaryIO, cast
 
 from linkselect.messages import GuidedValueError
 
-__all__ = ["FileState", "changed", "missing", "two_dimensional"]
+__all__ = ["FileState", "changed", "missing", "needs", "two_dimensional"]
 
 
 def changed(label: str) -> GuidedValueError:
@@ -25,6 +25,13 @@ def missing(label: str, path: str) -> GuidedValueError:
     name = Path(path).name
     named = label if name in label else f"{label}, file {name},"
     return GuidedValueError(f"{named} is not there: {path}", parameter="X")
+
+
+def needs(package: str, name: str) -> ImportError:
+    """Return the error for a file that cannot be read without a package."""
+    return ImportError(
+        f"{name} needs {package}, which is not installed: pip install 'linkselect[dask]'"
+    )
 
 
 def two_dimensional(shape: tuple[int, ...], label: str) -> tuple[int, int]:

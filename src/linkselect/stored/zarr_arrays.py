@@ -15,7 +15,7 @@ from linkselect.arrays import IntArray
 from linkselect.blocks import slices
 from linkselect.messages import GuidedTypeError, GuidedValueError, warn_user
 from linkselect.stored.kinds import Columns, Source, numeric_type
-from linkselect.stored.states import changed, missing, two_dimensional
+from linkselect.stored.states import changed, missing, needs, two_dimensional
 
 __all__ = ["ZarrSource", "is_zarr_folder", "open_zarr"]
 
@@ -144,10 +144,12 @@ def is_zarr_folder(path: Path) -> bool:
 
 def open_zarr(path: Path) -> Source:
     """Open a Zarr array by its path."""
-    import zarr
-
     if not path.exists():
         raise missing(path.name, str(path))
+    try:
+        import zarr
+    except ImportError:
+        raise needs("zarr", path.name) from None
     try:
         node = zarr.open(str(path), mode="r")
     except Exception as error:

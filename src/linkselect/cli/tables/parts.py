@@ -180,7 +180,7 @@ def _look_into(path: Path, how: Reading) -> _Layout:
     try:
         found = [pyarrow.parquet.read_metadata(file) for file in files]
         schema = found[0].schema.to_arrow_schema()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path.name} is not a readable Parquet file: {str(error).splitlines()[0]}"
         ) from error
@@ -229,9 +229,9 @@ def _open_parquet(path: Path, how: Reading) -> Table:
     labels, notes = (
         (None, list[str]())
         if layout.label is None
-        else make_labels(file.column(layout.label), how, source, missing_marks(how))
+        else make_labels(_column(file, layout.label), how, source, missing_marks(how))
     )
-    ids = None if layout.ids is None else make_ids(file.column(layout.ids), layout.ids, source)
+    ids = None if layout.ids is None else make_ids(_column(file, layout.ids), layout.ids, source)
     if isinstance(how, RowsOnly):
         return Table(np.empty((layout.n_rows, 0)), (), labels, ids, source, tuple(notes))
     index = {name for name in layout.features if name in INDEX_NAMES and _names_rows(file, name)}
@@ -247,9 +247,24 @@ def _open_parquet(path: Path, how: Reading) -> Table:
     return StoredTable(X, names, labels, ids, source, tuple(notes), tuple(left_out))
 
 
+def _column(file: Any, name: str) -> NDArray[Any]:
+    """Read one column whole."""
+    import pyarrow as pa
+
+    try:
+        values: NDArray[Any] = file.column(name)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"{file.label}: the column {shown(name)} cannot be read: {reason}. Write the file "
+            "again."
+        ) from error
+    return values
+
+
 def _names_rows(file: Any, name: str) -> bool:
     """Tell whether a column has a different value in each row."""
-    values = file.column(name)
+    values = _column(file, name)
     return len(np.unique(values)) == len(values)
 
 

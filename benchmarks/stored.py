@@ -1,0 +1,336 @@
+"""Measure fits to samples outside memory: CPU time, anonymous memory, agreement with memory.
+
+    python benchmarks/stored.py --write
+
+makes the files (4 GB each, in a temporary folder), measures everything in processes of its own,
+one at a time, and deletes them. A measurement is kept in stored.json as soon as it ends, so the
+same command goes on where it was stopped. `--rows 100000 --queries 1000 --wide 200000` is a trial
+of some minutes; name stages to run only these. `--write` puts the tables into
+docs/guide/large_data.md: of each measurement the largest size that was run.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import stored_data as data
+from stored_tables import TABLES
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "guide" / "large_data.md"
+STORE = HERE / "stored.json"
+N_COLUMNS = 1000
+WIDE_ROWS = 500
+
+MOMENTS = [
+    ("VarianceScore", None),
+    ("FisherScore", "all"),
+    ("ConstraintScore", "all"),
+    ("ConstraintScore", "pairs"),
+]
+GRAPHS = ["LaplacianScore", "LSDF", "ConstrainedLaplacianScore", "CompensatedLaplacianScore"]
+WIDE = [("FisherScore", "all"), ("ConstraintScore", "pairs"), ("LaplacianScore", None)]
+BEFORE = [
+    ("VarianceScore", None),
+    ("FisherScore", "all"),
+    ("LaplacianScore", None),
+    ("LSDF", 200),
+    ("ConstraintScore", "pairs"),
+]
+BEFORE_SHAPES = [(5000, 2000), (20000, 500)]
+ROUNDS = 5
+
+
+class Bench:
+    """Measure what is not measured yet, each in a process of its own."""
+
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.found = json.loads(STORE.read_text()) if STORE.exists() else {}
+
+    def wants(self, method, kind):
+        methods, kinds = self.options.methods, self.options.kinds
+        return (not methods or method in methods) and (not kinds or kind in kinds)
+
+    def measure(self, key, task, settings, python_path=HERE.parent / "src"):
+        """Return a measurement, from the file if it is there."""
+        if key in self.found:
+            return self.found[key]
+        result = run(task, settings, python_path)
+        print(key, result, flush=True)
+        if "failed" not in result:
+            self.found[key] = result
+            STORE.write_text(json.dumps(self.found, indent=1) + "\n")
+        return result
+
+    def file(self, name, write, size):
+        """Return a file of the folder, made if it is not there; an interrupted one is made anew."""
+        path, ready = self.folder / name, self.folder / f"{name}.ready"
+        if not ready.exists():
+            if path.exists():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if shutil.disk_usage(self.folder).free < 2 * size:
+                raise SystemExit(f"{self.folder} has too little space for {size / 1e9:.1f} GB.")
+            write(path)
+            ready.touch()
+        return str(path)
+
+    def tall(self, kind, rows):
+        write = {"parquet": data.write_parquet, "zarr": data.write_zarr}[kind]
+        return self.file(
+            f"tall-{rows}.{kind}",
+            lambda path: write(path, rows, N_COLUMNS),
+            4 * rows * N_COLUMNS,
+        )
+
+    def fit(self, key, method, told, kind, shape, settings):
+        """Measure a fit, and how far it is from memory if that was measured in this folder."""
+        scores = self.folder / f"{key}.npy".replace("/", "-")
+        in_memory = self.folder / f"{key.replace(kind, 'memory')}.npy".replace("/", "-")
+        settings = settings | {"method": method, "known": told, "X": kind, "shape": shape}
+        settings |= {"scores": str(scores), "compare": str(in_memory)}
+        return self.measure(key, "fit", settings)
+
+
+def run(task, settings, python_path=HERE.parent / "src"):
+    """Run one measurement in a process of its own, and watch its memory."""
+    environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(python_path))
+    command = [sys.executable, str(HERE / "stored_runs.py"), task, json.dumps(settings)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as process:
+        peaks, ended = {}, threading.Event()
+        watcher = threading.Thread(target=watch, args=(process.pid, peaks, ended))
+        watcher.start()
+        output = process.communicate()[0]
+        ended.set()
+        watcher.join()
+    if process.returncode:
+        return {"failed": process.returncode}
+    own = peaks.pop(process.pid, 0)
+    result = json.loads(output.splitlines()[-1])
+    return result | {"anonymous": own} | ({"workers": max(peaks.values())} if peaks else {})
+
+
+def watch(pid, peaks, ended):
+    """Note the largest anonymous memory of a process and of all below it, in MB."""
+    while not ended.wait(0.03):
+        for one in family(pid):
+            try:
+                text = Path(f"/proc/{one}/status").read_text()
+            except OSError:
+                continue
+            found = re.search(r"RssAnon:\s+(\d+) kB", text)
+            if found:
+                peaks[one] = max(peaks.get(one, 0), round(int(found[1]) * 1024 / 1e6))
+
+
+def family(pid):
+    """Yield a process and all that it started."""
+    yield pid
+    try:
+        listed = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    except OSError:
+        return
+    for child in " ".join(listed).split():
+        yield from family(int(child))
+
+
+# -- stages ------------------------------------------------------------------------------------
+
+
+def tall(bench):
+    """Moments: no more than some times the CPU time of reading."""
+    rows = bench.options.rows
+    shape = [rows, N_COLUMNS]
+    for kind in ("parquet", "zarr"):
+        for how in ("library", "slabs"):
+            if bench.wants("read", kind):
+                settings = {"how": how, "file": bench.tall(kind, rows)}
+                bench.measure(f"read/{rows}/{kind}/{how}", "read", settings)
+    for method, told in MOMENTS:
+        for kind in ("memory", "parquet", "zarr"):
+            if bench.wants(method, kind):
+                settings = {} if kind == "memory" else {"file": bench.tall(kind, rows)}
+                key = f"moments/{rows}/{kind}/{method} {told or 'nothing'}"
+                bench.fit(key, method, told, kind, shape, settings)
+    if bench.wants("FisherScore", "parquet"):
+        settings = {"file": bench.tall("parquet", rows), "n_jobs": 2}
+        key = f"threads/{rows}/parquet/FisherScore all"
+        bench.fit(key, "FisherScore", "all", "parquet", shape, settings)
+
+
+def search(bench):
+    """Graphs: no more than twice the CPU time of the products."""
+    rows, queries = bench.options.rows, bench.options.queries
+    n_labelled = min(1000, queries // 5)
+    for method in GRAPHS:
+        told = None if method == "LaplacianScore" else n_labelled
+        for kind in ("memory", "parquet", "zarr"):
+            if not bench.wants(method, kind):
+                continue
+            settings = {} if kind == "memory" else {"file": bench.tall(kind, rows)}
+            options = {"max_queries": queries, "random_state": 0}
+            if method not in {"LaplacianScore", "LSDF"}:
+                options["sigma"] = "auto"
+            settings |= {"options": options, "products": True}
+            key = f"search/{rows}/{queries}/{kind}/{method}"
+            bench.fit(key, method, told, kind, [rows, N_COLUMNS], settings)
+
+
+def wide(bench):
+    """Few rows and many columns: no more CPU time than in memory."""
+    columns = bench.options.wide
+    size = 4 * WIDE_ROWS * columns
+
+    def write(path):
+        path.mkdir()
+        data.write_wide(path, WIDE_ROWS, columns)
+
+    folder = Path(bench.file(f"wide-{columns}", write, 2 * size))
+    files = {"memory": "wide.npy", "npy": "wide.npy", "zarr": "wide.zarr"}
+    for method, told in WIDE:
+        for kind, name in files.items():
+            if bench.wants(method, kind):
+                settings = {"file": str(folder / name), "wide": True}
+                key = f"wide/{columns}/{kind}/{method}"
+                bench.fit(key, method, told, kind, [WIDE_ROWS, columns], settings)
+
+
+def clusters(bench):
+    """Processes of Dask with 1 GB each; a worker is killed, or all are."""
+    rows = bench.options.cluster_rows
+    file = bench.tall("parquet", rows)
+    drawn = {"max_queries": bench.options.cluster_queries, "random_state": 0}
+    for method, told, options in [("FisherScore", "all", {}), ("LaplacianScore", None, drawn)]:
+        if not bench.wants(method, "parquet"):
+            continue
+        settings = {"method": method, "known": told, "X": "parquet", "file": file}
+        settings |= {"shape": [rows, N_COLUMNS], "options": options}
+        key = f"cluster/{rows}/{method}"
+        bench.measure(f"{key}/threads", "fit", settings)
+        for workers in (2, 1, 4):
+            found = bench.measure(f"{key}/{workers}", "cluster", settings | {"workers": workers})
+            if workers == 2:
+                usual = found["wall"]
+        killed = settings | {"workers": 2, "kill_after": usual / 2, "kill": "one"}
+        bench.measure(f"{key}/2 killed", "cluster", killed)
+        if method == "FisherScore":
+            bench.measure(f"{key}/2 gone", "cluster", killed | {"kill": "all"})
+
+
+def before(bench):
+    """Fits in memory, in turn by an earlier version of the code and by this one."""
+    if bench.options.before is None:
+        print("Without --before PATH (the src of an earlier version), nothing is compared.")
+        return
+    settings = {"shapes": BEFORE_SHAPES, "methods": BEFORE}
+    paths = {"before": bench.options.before, "now": HERE.parent / "src"}
+    for number in range(ROUNDS):
+        for version in ("before", "now") if number % 2 else ("now", "before"):
+            bench.measure(f"before/{number}/{version}", "in_memory", settings, paths[version])
+
+
+def awkward(bench):
+    """Files that are hard to read in little memory."""
+    rows = bench.options.rows
+    one_group = bench.file(
+        f"one-group-{rows}.parquet",
+        lambda path: data.write_parquet(path, rows, 200, group_rows=rows),
+        4 * rows * 200,
+    )
+    many_columns = bench.file(
+        f"many-columns-{rows // 100}.parquet",
+        lambda path: data.write_parquet(path, rows // 100, 20_000, group_rows=data.BLOCK),
+        4 * rows * 200,
+    )
+    types = bench.file(f"types-{rows}.parquet", lambda path: data.write_awkward(path, rows), 10**8)
+    last = rows * 9 // 10
+    missing = bench.file(
+        f"missing-{rows}.parquet", lambda path: data.write_awkward(path, rows, last), 10**8
+    )
+    for name, file, shape in [
+        ("200 columns, one row group", one_group, [rows, 200]),
+        ("20,000 columns", many_columns, [rows // 100, 20_000]),
+        ("nullable, dictionary, half, bool, uint8", types, [rows, 6]),
+        ("the same, NaN in nine tenths of the rows down", missing, [rows, 6]),
+    ]:
+        settings = {"method": "FisherScore", "known": "all", "X": "parquet"}
+        settings |= {"file": file, "shape": shape, "may_fail": "NaN" in name}
+        bench.measure(f"awkward/{shape[0]}/{name}", "fit", settings)
+
+
+def client(bench):
+    """Narrow tables of very many rows: what a fit holds for each row besides the samples."""
+    for rows in (bench.options.narrow // 4, bench.options.narrow):
+        file = bench.file(f"{rows}.npy", lambda path, n=rows: data.write_narrow(path, n), 32 * rows)
+        for method, told in [("VarianceScore", None), ("FisherScore", "all")]:
+            settings = {"method": method, "known": told, "X": "npy", "file": file}
+            settings |= {"shape": [rows, 4]}
+            bench.measure(f"client/{rows}/npy/{method}", "fit", settings)
+
+
+STAGES = {
+    "tall": tall,
+    "search": search,
+    "wide": wide,
+    "cluster": clusters,
+    "before": before,
+    "awkward": awkward,
+    "client": client,
+}
+
+
+def put(page, mark, lines):
+    """Replace what stands between two marks."""
+    pattern = rf"(<!-- measured: {mark} -->\n).*?(<!-- end -->)"
+    text = "\n".join(lines) + "\n"
+    new, count = re.subn(pattern, lambda found: found[1] + text + found[2], page, flags=re.DOTALL)
+    if count != 1:
+        raise ValueError(f"The page has {count} places marked {mark!r}.")
+    return new
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("stages", nargs="*", choices=[*STAGES, []], help="default: all")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--queries", type=int, default=5000)
+    parser.add_argument("--wide", type=int, default=2_000_000, help="columns of wide data")
+    parser.add_argument("--cluster-rows", type=int, default=1_000_000)
+    parser.add_argument("--cluster-queries", type=int, default=1000)
+    parser.add_argument("--narrow", type=int, default=40_000_000, help="rows of narrow tables")
+    parser.add_argument("--methods", nargs="*", help="only these methods")
+    parser.add_argument("--kinds", nargs="*", help="only these: memory, parquet, zarr, npy")
+    parser.add_argument("--before", type=Path, help="the src folder of an earlier version")
+    parser.add_argument("--folder", type=Path, help="for the files; default: a temporary one")
+    parser.add_argument("--keep", action="store_true", help="do not delete the files")
+    parser.add_argument("--tables", action="store_true", help="measure nothing")
+    parser.add_argument("--write", action="store_true", help="put the tables into the page")
+    options = parser.parse_args()
+    folder = options.folder or Path(tempfile.gettempdir()) / "linkselect-stored"
+    folder.mkdir(exist_ok=True)
+    bench = Bench(options, folder)
+    if not options.tables:
+        for stage in options.stages or STAGES:
+            STAGES[stage](bench)
+        if not options.keep:
+            shutil.rmtree(folder)
+    tables = {name: table(bench.found) for name, table in TABLES.items()}
+    print("\n\n".join("\n".join(lines) for lines in tables.values()))
+    if options.write:
+        page = PAGE.read_text(encoding="utf-8")
+        for name, lines in tables.items():
+            page = put(page, name, lines)
+        PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Tables of what stored.py has measured: of each measurement the largest size."""
+
+from statistics import median
+
+SHORT = {
+    "VarianceScore nothing": "Variance",
+    "FisherScore all": "Fisher, all labels",
+    "ConstraintScore all": "Constraint, all labels",
+    "ConstraintScore pairs": "Constraint, 100 pairs",
+    "FisherScore": "Fisher",
+    "ConstraintScore": "Constraint, 100 pairs",
+    "LaplacianScore": "Laplacian",
+    "ConstrainedLaplacianScore": "CLS",
+    "CompensatedLaplacianScore": "CCLS",
+}
+KIND = {"parquet": "Parquet", "zarr": "Zarr", "npy": "`.npy`", "memory": "memory"}
+
+
+def short(method):
+    return SHORT.get(method, method)
+
+
+def largest(found, stage):
+    """Return the results of a stage by (kind, method), of each the one of the largest size."""
+    best = {}
+    for key, result in found.items():
+        first, *sizes, kind, method = key.split("/")
+        if first != stage:
+            continue
+        size = tuple(int(one) for one in sizes)
+        if (kind, method) not in best or best[kind, method][0] < size:
+            best[kind, method] = size, result
+    return best
+
+
+def table(head, rows):
+    return [
+        "| " + " | ".join(head) + " |",
+        "|" + "---|" * len(head),
+        *("| " + " | ".join(row) + " |" for row in rows),
+    ]
+
+
+def seconds(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def apart(result, kind):
+    """Return how far scores are from those of memory."""
+    if "difference" not in result or kind == "memory":
+        return "-"
+    return "the same bits" if result["difference"] == 0 else f"{result['difference']:.0e}"
+
+
+def moments_table(found):
+    rows = []
+    read = {key: result["cpu"] for key, result in found.items() if key.startswith("read/")}
+    for (kind, how), ((n_rows,), result) in largest(found, "read").items():
+        library = {"parquet": "pyarrow", "zarr": "zarr"}[kind]
+        name = f"read by {library} alone" if how == "library" else "read as slabs"
+        start = [name, KIND[kind], f"{n_rows:,}", seconds(result["cpu"])]
+        rows.append([*start, "-", "-", str(result["anonymous"]), "-"])
+    for (kind, method), ((n_rows,), result) in largest(found, "moments").items():
+        start = [short(method), KIND[kind], f"{n_rows:,}", seconds(result["cpu"])]
+        units = [read.get(f"read/{n_rows}/{kind}/{how}") for how in ("library", "slabs")]
+        ratios = [f"{result['cpu'] / unit:.1f}" if unit else "-" for unit in units]
+        rows.append([*start, *ratios, f"{result['anonymous']:,}", apart(result, kind)])
+    head = ["method", "X", "rows", "CPU s", "times reading by the library", "times reading slabs"]
+    return table([*head, "`RssAnon`, MB", "apart from memory"], rows)
+
+
+def search_table(found):
+    rows = []
+    for key, result in sorted(found.items(), key=order):
+        stage, *sizes, kind, method = key.split("/")
+        if stage == "search":
+            start = [short(method), KIND[kind], *(f"{int(size):,}" for size in sizes)]
+            ratio = f"{result['cpu'] / result['products']:.2f}"
+            numbers = [f"{result['searched']:,}", seconds(result["cpu"]), ratio]
+            rows.append([*start, *numbers, f"{result['anonymous']:,}", apart(result, kind)])
+    head = ["method", "X", "rows", "`max_queries`", "rows searched", "CPU s", "times products"]
+    return table([*head, "`RssAnon`, MB", "apart from memory"], rows)
+
+
+def order(item):
+    """Put small sizes first, then methods and kinds as they were measured."""
+    return [int(one) for one in item[0].split("/") if one.isdigit()]
+
+
+def wide_table(found):
+    results = largest(found, "wide")
+    rows = []
+    for (kind, method), ((n_columns,), result) in results.items():
+        there = found.get(f"wide/{n_columns}/memory/{method}")
+        ratio = f"{result['cpu'] / there['cpu']:.2f}" if there and kind != "memory" else "-"
+        start = [short(method), KIND[kind], f"500 x {n_columns:,}", seconds(result["cpu"]), ratio]
+        rows.append([*start, f"{result['anonymous']:,}", apart(result, kind)])
+    head = ["method", "X", "size", "CPU s", "times memory", "`RssAnon`, MB", "apart from memory"]
+    return table(head, rows)
+
+
+def cluster_table(found):
+    rows = []
+    for (method, how), ((n_rows,), result) in largest(found, "cluster").items():
+        threads = found.get(f"cluster/{n_rows}/{method}/threads", {}).get("digest")
+        same = "the same bits" if result.get("digest") == threads else "**other bits**"
+        error = result.get("error", "").partition(": ")[2]
+        memory = str(result.get("workers", result["anonymous"]))
+        start = [short(method), f"{n_rows:,}", who(how, result), f"{result['wall']:.0f}"]
+        rows.append([*start, memory, f"*{error}*" if error else same])
+    head = ["method", "rows", "who", "wall s", "`RssAnon` of a process, MB", "result"]
+    return table(head, rows)
+
+
+def who(how, result):
+    """Say who worked, and who was killed when."""
+    number, _, fate = how.partition(" ")
+    if not number.isdigit():
+        return "one thread"
+    workers = f"{number} worker{'s' if number != '1' else ''}"
+    after = f" after {result['killed'][0]:.0f} s" if result.get("killed") else ""
+    return (
+        workers + {"": "", "killed": ", one killed", "gone": ", all killed for good"}[fate] + after
+    )
+
+
+def before_table(found):
+    rounds = {}
+    for key, result in found.items():
+        stage, number, *version = key.split("/")
+        if stage == "before":
+            rounds.setdefault(number, {})[version[0]] = result
+    whole = [one for one in rounds.values() if len(one) == 2]
+    rows = []
+    for name in whole[0]["now"] if whole else ():
+        if name == "anonymous":
+            continue
+        method, shape = name.split(" ", 1)
+        old, new = ([one[version][name] for one in whole] for version in ("before", "now"))
+        ratios = sorted(b / a for a, b in zip(old, new, strict=True))
+        spread = f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+        rows.append([short(method), shape, f"{median(old):.2f}", f"{median(new):.2f}", spread])
+    return table(["method", "size", "CPU s before", "now", f"ratio, {len(whole)} rounds"], rows)
+
+
+def awkward_table(found):
+    rows = []
+    for key, result in found.items():
+        stage, n_rows, *name = key.split("/")
+        if stage == "awkward":
+            outcome = f"*{result['error']}*" if result.get("error") else "fitted"
+            start = [name[0], f"{int(n_rows):,}", seconds(result["cpu"])]
+            rows.append([*start, str(result["anonymous"]), outcome])
+    return table(["file", "rows", "CPU s", "`RssAnon`, MB", "result"], rows)
+
+
+TABLES = {
+    "moments": moments_table,
+    "search": search_table,
+    "wide": wide_table,
+    "cluster": cluster_table,
+    "before": before_table,
+    "awkward": awkward_table,
+}

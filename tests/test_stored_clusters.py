@@ -1,0 +1,182 @@
+"""Dask clients: the same bits for any number of workers, dead workers, and none at all."""
+
+import os
+import signal
+import time
+from functools import partial
+
+import distributed
+import numpy as np
+import pytest
+
+import stored_samples as given
+from linkselect.messages import GuidedError, GuidedValueError
+from linkselect.stored import TakenRows, clusters, find_stored, map_parts, reduce_parts, reporting
+from linkselect.stored.clusters import active_client
+
+KINDS = ("npy", "zarr", "parquet", "dask")
+
+# What Dask leaves open when worker processes are killed.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch):
+    given.make_parts_small(monkeypatch, 600, 1000)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of one process; a test may add more."""
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, memory_limit="1GB", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    # Not a fixture of the module: other tests must not find an active client.
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+def cut(labels, part):
+    return (labels[part.rows],)
+
+
+def results(sources):
+    """Return the bits of some merged results, for every kind of stored samples."""
+    labels = np.arange(200)
+    shared = TakenRows(np.array([150, 3, 3]))
+    found = [
+        reduce_parts(find_stored(source), given.rounding, given.join) for source in sources.values()
+    ]
+    for kind in ("npy", "dask"):
+        X = find_stored(sources[kind]).choose([4, 1]).scaled([1, 2], [3, 4])
+        found.append(map_parts(X, given.weighted, per_part=partial(cut, labels), shared=shared))
+        found.append(X.take([199, 5, 5]).tobytes())
+    return found
+
+
+def test_bits_do_not_depend_on_the_number_of_workers(cluster, tmp_path):
+    sources = {kind: given.store(kind, tmp_path, given.random_values()) for kind in KINDS}
+    expected = results(sources)
+    with distributed.Client(cluster) as client:
+        assert active_client() is client
+        assert results(sources) == expected
+        cluster.scale(2)
+        client.wait_for_workers(2)
+        assert results(sources) == expected
+    assert active_client() is None
+
+
+def test_progress_comes_from_finished_parts(client, tmp_path):
+    X = given.stored("npy", tmp_path, given.random_values())
+    seen = []
+    token = reporting.set(lambda *progress: seen.append(progress))
+    try:
+        map_parts(X, partial(given.slow_rounding, seconds=0.2), what="wait")
+    finally:
+        reporting.reset(token)
+    n_parts = len(X.parts)
+    assert seen[0] == (0, n_parts, "wait")
+    assert seen[-1] == (n_parts, n_parts, "wait")
+    assert sorted(seen) == seen
+    assert len({done for done, _, _ in seen}) > 2
+
+
+def test_a_killed_worker_changes_nothing(client, tmp_path):
+    X = given.stored("dask", tmp_path, given.random_values())
+    work = partial(given.slow_weighted, seconds=0.3)
+    shared = TakenRows(np.arange(0, 200, 7))
+    client.wait_for_workers(2)
+    processes = client.run(os.getpid)
+    done_at_kill = []
+
+    def kill(done, total, what):
+        if done >= 2 and not done_at_kill:
+            done_at_kill.append(done)
+            os.kill(next(iter(processes.values())), signal.SIGKILL)
+
+    token = reporting.set(kill)
+    try:
+        found = map_parts(X, work, shared=shared)
+    finally:
+        reporting.reset(token)
+    assert done_at_kill[0] < len(X.parts)
+    assert client.run(os.getpid) != processes
+    client.close()
+    expected = map_parts(X, partial(given.slow_weighted, seconds=0), shared=shared)
+    assert found == expected
+
+
+def test_errors_of_a_part_arrive_whole(client, tmp_path):
+    X = given.stored("parquet", tmp_path, given.random_values())
+    (tmp_path / "X.parquet").unlink()
+    with pytest.raises(GuidedValueError, match=r"X\.parquet is not there") as caught:
+        map_parts(X, given.rounding)
+    assert caught.value.parameter == "X"
+    # The scheduler forgets what nobody waits for.
+    for _ in range(100):
+        if not client.who_has():
+            break
+        time.sleep(0.05)
+    assert not client.who_has()
+
+
+def test_tasks_are_small_and_named(client, tmp_path):
+    X = given.stored("npy", tmp_path, given.random_values((1000, 13)))
+    X = X.scaled(np.zeros(13), np.ones(13))
+    leaves, top = clusters.task_tree(
+        clusters.Job(
+            X, list(range(len(X.parts))), given.rounding, given.join, [()] * len(X.parts), "round"
+        )
+    )
+    assert all(leaf.key[0].startswith("linkselect-round-") for leaf in leaves)
+    assert top.key.startswith("linkselect-round-result-")
+    graph = dict(top.dask)
+    sizes = {key: len(distributed.protocol.pickle.dumps(task)) for key, task in graph.items()}
+    assert max(size for key, size in sizes.items() if "common" not in str(key)) < 2000
+
+
+def test_part_that_kills_every_worker_is_an_error(cluster, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    X = given.stored("dask", tmp_path, given.random_values())
+    with pytest.raises(GuidedError, match=r"workers died again and again at a part of the dask"):
+        map_parts(X, given.die)
+
+
+def test_no_workers_for_good_is_an_error(cluster, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(clusters, "WORKERS_GONE", 1.0)
+    X = given.stored("npy", tmp_path, given.random_values())
+    cluster.scale(0)
+    start = time.monotonic()
+    with pytest.raises(GuidedError, match=r"No Dask worker has been there for 1 s .*127\.0\.0\.1"):
+        map_parts(X, given.rounding)
+    assert time.monotonic() - start < 10
+
+
+def test_a_task_uses_its_own_threads(cluster, client, tmp_path):
+    cluster.scale(1)
+    np.save(tmp_path / "X.npy", given.random_values())
+    # A fit inside a task, such as in a search over a cluster, must not wait for other tasks.
+    found = client.submit(given.sum_of, str(tmp_path / "X.npy")).result(timeout=30)
+    assert found == pytest.approx(given.random_values().sum(dtype=np.float64))
+
+
+def test_cancelled_tasks_are_an_error(client, tmp_path, monkeypatch):
+    X = given.stored("npy", tmp_path, given.random_values())
+    compute = client.compute
+
+    def cancelled(tasks):
+        futures = compute(tasks)
+        client.cancel(futures[-1:])
+        return futures
+
+    monkeypatch.setattr(client, "compute", cancelled)
+    with pytest.raises(GuidedError, match="scheduler went away, or somebody cancelled the tasks"):
+        map_parts(X, partial(given.slow_rounding, seconds=0.2))

@@ -1,0 +1,55 @@
+"""What counts as stored samples, and how they are opened."""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import linkselect
+import stored_samples as given
+from linkselect.messages import GuidedTypeError, GuidedValueError
+from linkselect.stored import Stored, find_stored, select_columns
+
+
+@pytest.mark.parametrize("X", [np.eye(3), [[1, 2]], "text", "X.csv", None, 3, object()])
+def test_other_things_are_not_stored_samples(X):
+    assert find_stored(X) is None
+    with pytest.raises(GuidedTypeError, match=r"no stored data\. Pass the path of a \.npy"):
+        linkselect.open_stored(X)
+
+
+@pytest.mark.parametrize("name", ["X.npy", "X.parquet", "X.zarr"])
+def test_a_path_that_leads_nowhere_is_an_error(name, tmp_path):
+    with pytest.raises(GuidedValueError, match=rf"{name} is not there: .*{name}"):
+        find_stored(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("kind", ["npy", "zarr", "dask"])
+def test_columns_are_chosen_by_number(kind, tmp_path):
+    values = given.random_values()
+    given_as = given.store(kind, tmp_path, values)
+    X = linkselect.open_stored(given_as, columns=[5, 2, 0], without=[2])
+    assert_array_equal(np.asarray(X), values[:, [5, 0]])
+    assert_array_equal(np.asarray(linkselect.open_stored(X, without=[0])), values[:, [0]])
+    with pytest.raises(GuidedValueError, match="no column 'a'; it has 13"):
+        linkselect.open_stored(given_as, without=["a"])
+    selected = select_columns(given_as, [5, 2])
+    assert_array_equal(np.asarray(selected), values[:, [5, 2]])
+
+
+def test_what_is_open_stays_as_it_is(tmp_path):
+    X = given.stored("npy", tmp_path, given.random_values())
+    assert isinstance(X, Stored)
+    assert find_stored(X) is X
+    assert linkselect.open_stored(X) is X
+    assert repr(X) == "<X.npy: 200 x 13, float32>"
+
+
+@pytest.mark.parametrize(("package", "name"), [("zarr", "X.zarr"), ("pyarrow", "X.parquet")])
+def test_a_missing_package_is_named(package, name, tmp_path, monkeypatch):
+    (tmp_path / name).mkdir()
+    monkeypatch.setitem(sys.modules, package, None)
+    problem = rf"{name} needs {package}, which is not installed: pip install 'linkselect\[dask\]'"
+    with pytest.raises(ImportError, match=problem):
+        find_stored(tmp_path / name)
