@@ -233,6 +233,9 @@ def manhattan(rng, rounds):
             rng.random((8, n_features)),
         ]
         kinds += [rng.integers(0, 9, (8, n_features)) / 8.0, rng.random((8, n_features)) * 1e-40]
+        # Small differences of codes that round apart: next to nothing but their own rounding.
+        halves = 2.0**-25 * np.repeat([[0.999], [1.001]], n_features, axis=1)
+        kinds.append(0.75 + halves)
         most = max(most, *map(share_of_manhattan_error, kinds))
         categories = rng.integers(0, 2**24, (8, n_features)) * 1.0
         most = max(most, share_of_manhattan_error(categories, cut=True))
