@@ -124,7 +124,7 @@ def share_of_distance_error(X, dtype=np.float32, store=np.asarray):
 
 
 def float32_distances(rng, rounds):
-    sizes = (1, 2, 3, 17, 100, 256, 384, 1024, 1500, 10_000)
+    sizes = (1, 2, 17, 256, 1024, 1500, 10_000)
     most = max(share_of_distance_error(X) for n in sizes for X in awkward(n, rng))
     for n_features in (1, 17, 128, 384):
         start = drifting(n_features, U32)
@@ -226,22 +226,22 @@ def manhattan(rng, rounds):
         return np.clip(nudge(codes, rng), 0, 1)
 
     most = 0.0
-    for n_features in (1, 2, 17, 300, 4096, 4097, 10_000):
+    for n_features in (1, 17, 300, 4096, 4097, 10_000):
         kinds = [
             worst_codes(n_features, rng),
             drifting_codes(n_features),
-            rng.random((8, n_features)),
+            rng.random((4, n_features)),
         ]
-        kinds += [rng.integers(0, 9, (8, n_features)) / 8.0, rng.random((8, n_features)) * 1e-40]
+        kinds += [rng.integers(0, 9, (4, n_features)) / 8.0, rng.random((4, n_features)) * 1e-40]
         # Small differences of codes that round apart: next to nothing but their own rounding.
         halves = 2.0**-25 * np.repeat([[0.999], [1.001]], n_features, axis=1)
         kinds.append(0.75 + halves)
         most = max(most, *map(share_of_manhattan_error, kinds))
-        categories = rng.integers(0, 2**24, (8, n_features)) * 1.0
+        categories = rng.integers(0, 2**24, (4, n_features)) * 1.0
         most = max(most, share_of_manhattan_error(categories, cut=True))
     for n_features in (1, 8):
         start = worst_codes(n_features, rng)
-        most = max(most, climb(share_of_manhattan_error, start, nudge_codes, rng, 20 * rounds))
+        most = max(most, climb(share_of_manhattan_error, start, nudge_codes, rng, 10 * rounds))
     return most
 
 

@@ -24,7 +24,7 @@ from linkselect.search.criterion import (
     lowest_of_ties,
     one_feature_kernel,
 )
-from linkselect.search.kernel_terms import kernel_terms
+from linkselect.search.kernel_terms import MAX_TERMS, kernel_terms
 from linkselect.search.screening import FEW, compiled_screen
 
 __all__ = ["INPUT_ROUNDING", "AllPairs", "memory_needed"]
@@ -100,7 +100,9 @@ class AllPairs(SimilarityCriterion):
             self.blocks.append(_Rows(rows, alike, np.ones_like(target), target))
         self.squared_terms, self.squared_remainder = self._all_terms(np.sqrt(2.0) * scaled)
         self.plain_terms, self.plain_remainder = self._all_terms(scaled)
-        self.n_terms = max(len(self.squared_terms), len(self.plain_terms))
+        n_kept = max(len(self.squared_terms), len(self.plain_terms))
+        # What was left out was computed, too.
+        self.n_terms = n_kept if n_kept < self._room() else MAX_TERMS
         self.input_rounding = INPUT_ROUNDING * np.ptp(scaled, axis=1)
         # Bounds of each candidate's change from the current criterion.
         self.lower = np.full(self.n_features, -np.inf)
@@ -111,9 +113,13 @@ class AllPairs(SimilarityCriterion):
         middle = self.columns.max(axis=1) / 2 + self.columns.min(axis=1) / 2
         return (self.columns - middle[:, None]) / self.sigma
 
+    def _room(self) -> int:
+        """Return how many terms of every kernel may be kept."""
+        return max(2, MAX_BYTES_FOR_TERMS // (2 * 8 * self.columns.size))
+
     def _all_terms(self, scaled: FloatArray) -> tuple[Terms, FloatArray]:
         """Collect the terms of the kernels of all features."""
-        room = max(2, MAX_BYTES_FOR_TERMS // (2 * 8 * self.columns.size))
+        room = self._room()
         parts = slices(self.n_features, FEATURES_PER_BLOCK)
         found = self.map(lambda part: kernel_terms(scaled[part], room), parts)
         remainder = np.concatenate([part_remainder for _, part_remainder in found])
@@ -178,6 +184,8 @@ class AllPairs(SimilarityCriterion):
 
     def add(self, feature: int) -> None:
         """Choose a feature: one multiplication updates the kernel."""
+        # Of the sums before, which may be much larger.
+        rounding = self.rounding()
         cannot_before = self.cannot
         constant_before = self.sum_squared - 2 * self.sum_alike
         column = self.columns[feature]
@@ -190,10 +198,10 @@ class AllPairs(SimilarityCriterion):
         # `lower` bounds changes from the current criterion, which has itself just changed.
         # Must-link terms only grow, so no value falls by more than the cannot-link part did.
         change = self.sum_squared - 2 * self.sum_alike - constant_before
-        self.lower -= change + (cannot_before - self.cannot)
+        self.lower -= change + (cannot_before - self.cannot) + rounding
         if self.screen is not None:
             kernel = ((block.rows, block.similarity) for block in self.blocks)
-            self.screen.add(kernel, cannot_before - self.cannot + self.rounding())
+            self.screen.add(kernel, cannot_before - self.cannot + rounding)
 
     def values(self, candidates: IntArray) -> FloatArray:
         """Evaluate the criterion with each of the candidates added."""
