@@ -5,6 +5,7 @@ least a quarter wherever it can be, so a bound that is four times as small fails
 """
 
 from fractions import Fraction
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import literal
 from bound_attacks import ATTACKS, U32, climb, nudge, opposite_drifting, share_of_distance_error
 from linkselect import graphs
 from linkselect.compiled import similarity as compiled
+from linkselect.devices import product_rounding
 from linkselect.graphs import distances, kernels, products
 from linkselect.scores import relief
 from linkselect.search import all_pairs, screening, select_from_groups
@@ -193,6 +195,43 @@ def test_widths_and_balls_of_odd_data(kind):
                 np.column_stack([found.left, found.right]),
                 np.column_stack([left[near], right[near]]),
             )
+
+
+def torch_with(legacy=None, cuda="none", mkldnn="none"):
+    """Return what stands for torch; its old question fails once the new switches are used."""
+    torch = ModuleType("torch")
+
+    def precision():
+        if legacy is None:
+            raise RuntimeError("mix of the legacy and new APIs")
+        return legacy
+
+    torch.get_float32_matmul_precision = precision
+    torch.backends = SimpleNamespace(
+        cuda=SimpleNamespace(matmul=SimpleNamespace(fp32_precision=cuda)),
+        mkldnn=SimpleNamespace(matmul=SimpleNamespace(fp32_precision=mkldnn)),
+    )
+    return torch
+
+
+def test_every_switch_that_lowers_the_precision_of_products_counts(monkeypatch):
+    """Seen with torch 2.11 on a GPU: NVIDIA's variable works although torch says "highest"."""
+    for name in ("NVIDIA_TF32_OVERRIDE", "CUPY_TF32"):
+        monkeypatch.delenv(name, raising=False)
+    assert product_rounding(torch_with("highest")) == 0
+    assert product_rounding(torch_with("high")) == product_rounding(torch_with(cuda="tf32"))
+    assert product_rounding(torch_with("high")) == 2.0**-10
+    assert product_rounding(torch_with("medium")) == 2.0**-7
+    assert product_rounding(torch_with(mkldnn="bf16")) == 2.0**-7
+    assert product_rounding(torch_with(cuda="ieee")) == 0
+    assert product_rounding(np) == 0
+    cupy = ModuleType("cupy")
+    assert product_rounding(cupy) == 0
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    assert product_rounding(torch_with("highest")) == product_rounding(cupy) == 0
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "1")
+    assert product_rounding(torch_with("highest")) == product_rounding(cupy) == 2.0**-10
+    assert product_rounding(np) == 0
 
 
 # -- ReliefF ------------------------------------------------------------------------------------

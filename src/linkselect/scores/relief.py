@@ -300,7 +300,9 @@ def _add_differences(
         if cut:  # no numeric feature differs by more than 1
             np.minimum(differences, 1.0, out=differences)
         if len(candidates) > n_neighbors:
-            differences = differences[_nearest(differences.sum(axis=1), n_neighbors, codes.shape[1])]
+            differences = differences[
+                _nearest(differences.sum(axis=1), n_neighbors, codes.shape[1])
+            ]
         total += np.full(len(differences), weight / len(differences)) @ differences
 
 
