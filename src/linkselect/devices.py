@@ -35,7 +35,7 @@ __all__ = [
 BLOCK_SIZE = 1 << 26
 # Numbers in a matrix of ones and zeros that adds up groups; larger ones are not made.
 MEMBERSHIP_SIZE = 1 << 27
-# What cutting float32 factors to 10 or 7 bits costs: TF32 and bfloat16, by torch's old and new names.
+# What cutting factors to 10 or 7 bits costs: TF32 and bfloat16, by torch's old and new names.
 FACTOR_ROUNDING = {
     **dict.fromkeys(("highest", "ieee", "none"), 0.0),
     **dict.fromkeys(("high", "tf32"), 2.0**-10),

@@ -152,7 +152,10 @@ def _scipy_distances(codes: FloatArray, discrete: BoolArray) -> Callable[[slice]
 
 
 def _within(reach: FloatArray, n_features: int) -> FloatArray:
-    """Return up to which proposed distance a sample may be nearer than a proposed one."""
+    """Return up to which proposed distance a sample may be nearer than a proposed one.
+
+    `docs/bounds.md` derives it.
+    """
     relative = _sum_rounding(n_features)
     absolute = n_features * (CODE_ROUNDING + TIE_PER_FEATURE)
     return (reach * (1 + relative) + 2 * absolute) / (1 - relative)

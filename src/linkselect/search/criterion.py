@@ -79,7 +79,7 @@ class SimilarityCriterion(ABC):
 
 
 def form_rounding(n_samples: int, n_terms: int) -> float:
-    """Bound what two kernels that are split into terms may be off by, in products with float64.
+    """Bound how far two changes by float64 products may be off together, as a share of all.
 
     `docs/bounds.md` derives it.
     """
