@@ -35,6 +35,12 @@ __all__ = [
 BLOCK_SIZE = 1 << 26
 # Numbers in a matrix of ones and zeros that adds up groups; larger ones are not made.
 MEMBERSHIP_SIZE = 1 << 27
+# What cutting factors to 10 or 7 bits costs: TF32 and bfloat16, by torch's old and new names.
+FACTOR_ROUNDING = {
+    **dict.fromkeys(("highest", "ieee", "none"), 0.0),
+    **dict.fromkeys(("high", "tf32"), 2.0**-10),
+    **dict.fromkeys(("medium", "bf16"), 2.0**-7),
+}
 
 
 class OutOfDeviceMemoryError(GuidedError, MemoryError):
@@ -157,10 +163,21 @@ def product_rounding(xp: Any) -> float:
 
     0 unless the user allows the library to trade digits for speed, as in TF32.
     """
-    if compat.is_torch_namespace(xp):
-        return {"highest": 0.0, "high": 2.0**-10, "medium": 2.0**-7}[
-            xp.get_float32_matmul_precision()
-        ]
-    if compat.is_cupy_namespace(xp):
-        return 2.0**-10 if os.environ.get("CUPY_TF32", "0") not in ("", "0") else 0.0
-    return 0.0
+    is_torch, is_cupy = compat.is_torch_namespace(xp), compat.is_cupy_namespace(xp)
+    allowed = ["highest"]
+    # NVIDIA's own switch goes over the head of a library.
+    if (is_torch or is_cupy) and _is_set("NVIDIA_TF32_OVERRIDE"):
+        allowed.append("tf32")
+    if is_cupy and _is_set("CUPY_TF32"):
+        allowed.append("tf32")
+    if is_torch:
+        try:
+            allowed.append(xp.get_float32_matmul_precision())
+        except RuntimeError:  # so torch answers once its newer switches are used
+            backends = xp.backends.cuda, xp.backends.mkldnn
+            allowed += [backend.matmul.fp32_precision for backend in backends]
+    return max(FACTOR_ROUNDING[precision] for precision in allowed)
+
+
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "0") not in ("", "0")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 __all__ = ["FEATURES_PER_SUM", "manhattan_distances"]
 
 # A distance is a float32 sum over at most this many features at a time, so that its rounding error
-# stays small however many features there are.
+# stays small however many features there are: docs/bounds.md.
 FEATURES_PER_SUM = 4096
 # Rows that stay in the processor's second cache while all columns pass by.
 ROWS_AT_ONCE = 64

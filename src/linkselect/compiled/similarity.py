@@ -29,8 +29,9 @@ LARGEST_EXPONENT = WIDEST**2 / 2
 # are summed for features side by side, so short sums cost nothing there.
 MUST_LINKS_PER_SUM = 32
 CANNOT_LINKS_PER_SUM = 256
-# Bounds of relative errors. For a kernel value, in units of 2^-24: 3 for the difference, which is
-# off by 1.5 and at most 1; 7 for the polynomial; 2 for its product with the other features' kernel.
+# Bounds of relative errors, which docs/bounds.md derives. For a kernel value, in units of 2^-24: 3
+# for the difference, which is off by 1.5 and at most 1; 7 for the polynomial; 2 for its product
+# with the other features' kernel.
 KERNEL_ROUNDING = 16 * 2.0**-24
 MUST_ROUNDING = (MUST_LINKS_PER_SUM + 4) * 2.0**-24
 CANNOT_ROUNDING = 2 * KERNEL_ROUNDING + (CANNOT_LINKS_PER_SUM + 4) * 2.0**-24

@@ -1,8 +1,8 @@
 """The functions of `distances` and `neighbors` that see X, for arrays on a device.
 
 As on the CPU, float32 proposes and float64 decides: products in float32 come with a bound on their
-error, what may be near is compared by direct differences in float64, and samples for which the
-bound leaves anything open are done again.
+error (docs/bounds.md), what may be near is compared by direct differences in float64, and samples
+for which the bound leaves anything open are done again.
 """
 
 from __future__ import annotations

@@ -18,6 +18,9 @@ __all__ = ["PRODUCT_WIDTH", "Products", "product_errors"]
 # Products over at most this many columns are added up, which bounds the rounding error of a
 # product over millions of columns by that of a short one.
 PRODUCT_WIDTH = 1024
+# Sums of the length of a product, one after the other, that a distance in float64 is made of: the
+# product itself, the norm, and the differences that decide, which count four times.
+SUMS_IN_FLOAT64 = 6
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,13 @@ class Products:
 
 
 def product_errors(norms: Any, length: int, dtype: Any) -> Any:
-    """Bound what products of so many terms do to distances, given the squared norms of the rows."""
-    # With u = eps / 2, a product of `length` terms is wrong by at most length * u * |x| |y|, which
-    # is doubled in the distance and at most length * u * (|x|^2 + |y|^2). Rounding the rows and
-    # adding the norms cost a few units more. Each term may also underflow, which no relative
-    # bound covers.
+    """Bound what products of so many terms do to distances, given the squared norms of the rows.
+
+    `docs/bounds.md` derives it.
+    """
     limits = np.finfo(dtype)
-    return (length / 2 + 16) * float(limits.eps) * norms + (length + 16) * float(limits.tiny)
+    # Norms, and the differences that decide, are summed in float64: beside products in float32
+    # they are exact.
+    sums = 1 if limits.bits == 32 else SUMS_IN_FLOAT64
+    relative = (sums * length / 2 + 16) * float(limits.eps)
+    return relative * norms + (length + 16) * float(limits.tiny)

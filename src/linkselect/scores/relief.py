@@ -23,6 +23,8 @@ __all__ = ["relieff"]
 # and far below any difference that means something, so a tie in exact arithmetic stays one
 # whatever the unit of a feature.
 TIE_PER_FEATURE = 2.0**-42
+# What a difference of two codes in single precision may be off by: docs/bounds.md derives it.
+CODE_ROUNDING = 2.0**-23
 # Importing and compiling numba takes about a second, in which SciPy gets this far.
 COMPARISONS_WORTH_COMPILING = 2e9
 ROWS_PER_BLOCK = 64
@@ -150,12 +152,18 @@ def _scipy_distances(codes: FloatArray, discrete: BoolArray) -> Callable[[slice]
 
 
 def _within(reach: FloatArray, n_features: int) -> FloatArray:
-    """Return up to which proposed distance a sample may be nearer than a proposed one."""
-    # Codes in single precision are off by 2^-25 each, a difference with its own rounding by
-    # 2^-23; a float32 sum of m terms, in any order, by at most m * 2^-24 of itself.
-    relative = (min(n_features, FEATURES_PER_SUM) + 8) * 2.0**-24
-    absolute = n_features * (2.0**-23 + TIE_PER_FEATURE)
+    """Return up to which proposed distance a sample may be nearer than a proposed one.
+
+    `docs/bounds.md` derives it.
+    """
+    relative = _sum_rounding(n_features)
+    absolute = n_features * (CODE_ROUNDING + TIE_PER_FEATURE)
     return (reach * (1 + relative) + 2 * absolute) / (1 - relative)
+
+
+def _sum_rounding(n_features: int) -> float:
+    """Bound what float32 sums, in any order, may be off by; a share of the sum."""
+    return (min(n_features, FEATURES_PER_SUM) + 8) * 2.0**-24
 
 
 def _by_rows(
@@ -295,8 +303,18 @@ def _add_differences(
         if cut:  # no numeric feature differs by more than 1
             np.minimum(differences, 1.0, out=differences)
         if len(candidates) > n_neighbors:
-            grid = TIE_PER_FEATURE * codes.shape[1]
-            in_ties = np.rint(differences.sum(axis=1) / grid)
-            kept = np.argsort(in_ties, kind="stable")[:n_neighbors]
-            differences = differences[np.sort(kept)]
+            differences = differences[
+                _nearest(differences.sum(axis=1), n_neighbors, codes.shape[1])
+            ]
         total += np.full(len(differences), weight / len(differences)) @ differences
+
+
+def _nearest(distances: FloatArray, n_neighbors: int, n_features: int) -> BoolArray:
+    """Tell which are the nearest; what ties with the last of them goes by index."""
+    tie = TIE_PER_FEATURE * n_features
+    last = np.partition(distances, n_neighbors - 1)[n_neighbors - 1]
+    # Counted from the last one: on a fixed grid a tie could fall on both sides of a line.
+    nearer, tied = distances < last - tie, np.abs(distances - last) <= tie
+    missing = n_neighbors - np.count_nonzero(nearer)
+    nearer[np.flatnonzero(tied)[:missing]] = True
+    return nearer

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import map_threads, slices
 from linkselect.search.criterion import (
-    PRODUCT_ROUNDING,
     SimilarityCriterion,
+    form_rounding,
     lowest_of_ties,
     one_feature_kernel,
 )
-from linkselect.search.kernel_terms import kernel_terms
+from linkselect.search.kernel_terms import MAX_TERMS, kernel_terms
 from linkselect.search.screening import FEW, compiled_screen
 
-__all__ = ["AllPairs", "memory_needed"]
+__all__ = ["INPUT_ROUNDING", "AllPairs", "memory_needed"]
 
 Blocks = list[NDArray[Any]]
 Matrices = tuple[Blocks, Blocks]
@@ -39,9 +39,13 @@ TINY = 1e-18
 ROWS_PER_BLOCK = 128
 FEATURES_PER_BLOCK = 64
 # A bound, not an estimate, for forms in float32, in any order of summation: one rounding of 2^-24
-# for each value in a sum, and a few for the conversions. Longer sums are split.
+# for each value in a sum, and a few for the conversions. Longer sums are split. docs/bounds.md
+# derives it, and the bounds below.
 VALUES_PER_COARSE_SUM = 256
 COARSE_ROUNDING = (VALUES_PER_COARSE_SUM + ROWS_PER_BLOCK + 16) * 2.0**-24
+# Scaled values are rounded, and a Gaussian changes by less than its argument: times the range of a
+# feature, this bounds how far a kernel value by terms may be off because of it.
+INPUT_ROUNDING = 8 * 2.0**-53
 # All kernel terms together; with less room than needed the bounds are looser, not wrong.
 MAX_BYTES_FOR_TERMS = 2**28
 # Half a matrix each: kernel, target, A and B in float64, A and B again in float32.
@@ -96,9 +100,10 @@ class AllPairs(SimilarityCriterion):
             self.blocks.append(_Rows(rows, alike, np.ones_like(target), target))
         self.squared_terms, self.squared_remainder = self._all_terms(np.sqrt(2.0) * scaled)
         self.plain_terms, self.plain_remainder = self._all_terms(scaled)
-        # Scaled values are rounded, and a Gaussian changes by less than its argument: this bounds
-        # how far a kernel value by terms may be off because of it.
-        self.input_rounding = 4 * np.finfo(np.float64).eps * np.ptp(scaled, axis=1)
+        n_kept = max(len(self.squared_terms), len(self.plain_terms))
+        # What was left out was computed, too.
+        self.n_terms = n_kept if n_kept < self._room() else MAX_TERMS
+        self.input_rounding = INPUT_ROUNDING * np.ptp(scaled, axis=1)
         # Bounds of each candidate's change from the current criterion.
         self.lower = np.full(self.n_features, -np.inf)
         self._prepare_step()
@@ -108,9 +113,13 @@ class AllPairs(SimilarityCriterion):
         middle = self.columns.max(axis=1) / 2 + self.columns.min(axis=1) / 2
         return (self.columns - middle[:, None]) / self.sigma
 
+    def _room(self) -> int:
+        """Return how many terms of every kernel may be kept."""
+        return max(2, MAX_BYTES_FOR_TERMS // (2 * 8 * self.columns.size))
+
     def _all_terms(self, scaled: FloatArray) -> tuple[Terms, FloatArray]:
         """Collect the terms of the kernels of all features."""
-        room = max(2, MAX_BYTES_FOR_TERMS // (2 * 8 * self.columns.size))
+        room = self._room()
         parts = slices(self.n_features, FEATURES_PER_BLOCK)
         found = self.map(lambda part: kernel_terms(scaled[part], room), parts)
         remainder = np.concatenate([part_remainder for _, part_remainder in found])
@@ -170,11 +179,13 @@ class AllPairs(SimilarityCriterion):
 
     def rounding(self) -> float:
         """Return how far apart two values by products must be to count as different."""
-        products = PRODUCT_ROUNDING * float(self.sum_squared + 2 * self.sum_alike)
-        return products + self.tie()
+        products = form_rounding(self.n_samples, self.n_terms)
+        return products * float(self.sum_squared + 2 * self.sum_alike) + self.tie()
 
     def add(self, feature: int) -> None:
         """Choose a feature: one multiplication updates the kernel."""
+        # Of the sums before, which may be much larger.
+        rounding = self.rounding()
         cannot_before = self.cannot
         constant_before = self.sum_squared - 2 * self.sum_alike
         column = self.columns[feature]
@@ -187,10 +198,10 @@ class AllPairs(SimilarityCriterion):
         # `lower` bounds changes from the current criterion, which has itself just changed.
         # Must-link terms only grow, so no value falls by more than the cannot-link part did.
         change = self.sum_squared - 2 * self.sum_alike - constant_before
-        self.lower -= change + (cannot_before - self.cannot)
+        self.lower -= change + (cannot_before - self.cannot) + rounding
         if self.screen is not None:
             kernel = ((block.rows, block.similarity) for block in self.blocks)
-            self.screen.add(kernel, cannot_before - self.cannot + self.rounding())
+            self.screen.add(kernel, cannot_before - self.cannot + rounding)
 
     def values(self, candidates: IntArray) -> FloatArray:
         """Evaluate the criterion with each of the candidates added."""
@@ -207,7 +218,8 @@ class AllPairs(SimilarityCriterion):
             near = self._not_ruled_out(candidates)
         else:
             self.lower[candidates] = values - self.criterion() - self.rounding()
-            near = candidates[values <= values.min() + self.rounding()]
+            # Twice: the least value may be too small by the terms left out, too.
+            near = candidates[values <= values.min() + 2 * self.rounding()]
         if len(near) > 1:
             # Equal columns change the criterion equally, and the lowest of them wins. Few samples
             # with many zeros have hundreds.

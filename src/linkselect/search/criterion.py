@@ -9,7 +9,13 @@ import numpy as np
 
 from linkselect.arrays import FloatArray, IntArray
 
-__all__ = ["PRODUCT_ROUNDING", "SimilarityCriterion", "lowest_of_ties", "one_feature_kernel"]
+__all__ = [
+    "PRODUCT_ROUNDING",
+    "SimilarityCriterion",
+    "form_rounding",
+    "lowest_of_ties",
+    "one_feature_kernel",
+]
 
 # What products and sums in float64 may be off by, relative to the summed magnitudes, with room to
 # spare: candidates closer than this are evaluated pair by pair.
@@ -70,6 +76,14 @@ class SimilarityCriterion(ABC):
     def tie(self) -> float:
         """Return the difference below which directly evaluated changes are a tie."""
         return TIE_ROUNDING * self.magnitude() + CRITERION_ROUNDING * self.criterion()
+
+
+def form_rounding(n_samples: int, n_terms: int) -> float:
+    """Bound how far two changes by float64 products may be off together, as a share of all.
+
+    `docs/bounds.md` derives it.
+    """
+    return max(PRODUCT_ROUNDING, (5 * n_samples + 8 * n_terms**2 + 2048) * 2.0**-53)
 
 
 def lowest_of_ties(features: IntArray, values: FloatArray, rounding: float) -> int:

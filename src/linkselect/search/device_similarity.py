@@ -14,7 +14,7 @@ import numpy as np
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import slices
 from linkselect.devices import BLOCK_SIZE, Device, to_numpy
-from linkselect.search.all_pairs import AllPairs
+from linkselect.search.all_pairs import INPUT_ROUNDING, AllPairs
 from linkselect.search.criterion import lowest_of_ties
 from linkselect.search.kernel_terms import MAX_TERMS, TOLERANCE
 from linkselect.search.listed_pairs import ListedPairs
@@ -55,8 +55,9 @@ class AllPairsOnDevice(AllPairs):
         scaled = (self.values_of - (high / 2 + low / 2)[:, None]) / self.sigma
         self.squared, self.squared_remainder = kernel_terms(here, scaled * np.sqrt(2.0).item())
         self.plain, self.plain_remainder = kernel_terms(here, scaled)
+        self.n_terms = max(self.squared.shape[1], self.plain.shape[1])
         extent = to_numpy((high - low) / self.sigma)
-        self.input_rounding = 4 * np.finfo(np.float64).eps * extent
+        self.input_rounding = INPUT_ROUNDING * extent
         self._measure()
 
     def _measure(self) -> None:
@@ -96,7 +97,8 @@ class AllPairsOnDevice(AllPairs):
         if self.magnitude() <= self.tie():
             return int(candidates.min())
         values = self.values(candidates) if values is None else values
-        near = candidates[values <= values.min() + self.rounding()]
+        # Twice: the least value may be too small by the terms left out, too.
+        near = candidates[values <= values.min() + 2 * self.rounding()]
         if len(near) == 1:
             return int(near[0])
         return lowest_of_ties(near, self._direct_changes(near), self.tie())

@@ -23,6 +23,8 @@ __all__ = ["ListedPairs"]
 
 # Kernel values computed at once: 256 kB stay in the processor's cache.
 VALUES_PER_BLOCK = 2**15
+# What four sums over pairs may be off by together, relative to the criterion: docs/bounds.md.
+CARRIED_ROUNDING = 256 * 2.0**-53
 
 
 class ListedPairs(SimilarityCriterion):
@@ -98,7 +100,9 @@ class ListedPairs(SimilarityCriterion):
 
         self.map(multiply, self._pair_blocks())
         # Must-link terms only grow, so no value falls by more than the cannot-link part did.
-        self.lower -= self.criterion() - before + (cannot_before - self._cannot_part())
+        after = self.criterion()
+        self.lower -= after - before + (cannot_before - self._cannot_part())
+        self.lower -= CARRIED_ROUNDING * max(before, after)
 
     def values(self, candidates: IntArray) -> FloatArray:
         """Evaluate the criterion with each of the candidates added."""
@@ -108,20 +112,24 @@ class ListedPairs(SimilarityCriterion):
         """Find the candidate with the least criterion, lowest index first among ties."""
         tie = self.tie()
         if values is not None:
-            self.lower[candidates] = values - self.criterion()
+            self.lower[candidates] = values - self.criterion() - self._value_rounding()
             return lowest_of_ties(candidates, values, tie)
         if self.magnitude() <= tie:
             return int(candidates.min())
-        # Bounds carry the rounding of many steps.
-        rounding = PRODUCT_ROUNDING * self.magnitude() + 100 * tie
+        rounding = self._value_rounding()
         promising_first = candidates[np.argsort(self.lower[candidates], kind="stable")]
         changes = np.full(len(candidates), np.inf)
         for part in slices(len(candidates), 8 * self._features_per_block()):
             block = promising_first[part]
             if self.lower[block[0]] > changes.min() + rounding:
                 break
-            self.lower[block] = changes[part] = self._changes(block)
+            changes[part] = self._changes(block)
+            self.lower[block] = changes[part] - rounding
         return lowest_of_ties(promising_first, changes, tie)
+
+    def _value_rounding(self) -> float:
+        """Return what a change may be off by, and what makes a tie of two, with room to spare."""
+        return PRODUCT_ROUNDING * self.magnitude() + 100 * self.tie()
 
     def _features_per_block(self) -> int:
         return max(1, VALUES_PER_BLOCK // max(1, len(self.similarity)))

@@ -129,7 +129,7 @@ class Screen:
         return seen[lower <= best]
 
     def must_slack(self, must: FloatArray, sum_alike: float) -> FloatArray:
-        """Bound the error of must-link parts.
+        """Bound the error of must-link parts; `docs/bounds.md` derives it.
 
         That of `(1 - v)^2` is, to first order, `2 v (1 - v)` times that of v: no more than half,
         and no more than twice the kernel.
