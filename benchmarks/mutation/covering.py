@@ -1,0 +1,101 @@
+"""Which test reaches which line, measured once, and how long each test takes.
+
+Only tests that reach the changed line can notice a change, so that a mutant costs seconds.
+"""
+
+import json
+import os
+import time
+from collections import Counter
+
+import pytest
+
+
+class Recorder:
+    """Keep the tests that passed and the seconds they took; tell coverage which one runs."""
+
+    def __init__(self, cover):
+        self.cover = cover
+        self.seconds = {}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        self.cover.switch_context(item.nodeid)
+        started = time.perf_counter()
+        yield
+        self.cover.switch_context("")
+        if item.nodeid in self.seconds:
+            self.seconds[item.nodeid] = time.perf_counter() - started
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and report.passed:
+            self.seconds[report.nodeid] = 0.0
+
+
+def measure(files, sources, arguments, target):
+    """Run the files of tests here; write the seconds of each test, and the tests of each line."""
+    os.environ["COVERAGE_CORE"] = "ctrace"  # the one that tells tests apart
+    from coverage import Coverage
+
+    cover = Coverage(data_file=None, include=[str(source) for source in sources])
+    recorder = Recorder(cover)
+    cover.start()
+    code = pytest.main([*arguments, *files], plugins=[recorder])
+    cover.stop()
+    data = cover.get_data()
+    numbers = {test: number for number, test in enumerate(recorder.seconds)}
+    lines = {
+        str(source): {
+            line: sorted(numbers[test] for test in tests if test in numbers)
+            for line, tests in data.contexts_by_lineno(str(source)).items()
+        }
+        for source in sources
+    }
+    target.write_text(json.dumps({"seconds": recorder.seconds, "lines": lines}))
+    return code
+
+
+class Cover:
+    """The tests of each line of each source file, and the seconds of each test."""
+
+    def __init__(self, contents):
+        self.seconds, self.tests = {}, {}
+        for content in contents:
+            names = list(content["seconds"])
+            self.seconds.update(content["seconds"])
+            for path, lines in content["lines"].items():
+                for line, numbers in lines.items():
+                    found = self.tests.setdefault(path, {}).setdefault(int(line), set())
+                    found.update(names[number] for number in numbers)
+
+    def reaching(self, path, lines):
+        """Return the tests that reach one of the lines; of a line that imports run, of the file."""
+        of_file = self.tests.get(path, {})
+        found = set().union(*(of_file.get(line, ()) for line in lines))
+        if not found and any(line in of_file for line in lines):
+            found = set().union(*of_file.values())
+        return found
+
+    def in_order(self, tests, path, budget):
+        """Return tests, the quickest of each function first, for so many seconds in all.
+
+        Those of the file that mirrors the source come first.
+        """
+        mirror = mirror_of(path)
+        seen, ranked = Counter(), []
+        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+            function = test.split("[")[0]
+            ranked.append((not test.startswith(mirror), seen[function], self.seconds[test], test))
+            seen[function] += 1
+        chosen, total = [], 0.0
+        for _, _, seconds, test in sorted(ranked):
+            if not chosen or total + seconds <= budget:
+                chosen.append(test)
+                total += seconds
+        return chosen
+
+
+def mirror_of(path):
+    """Return how the names of the tests begin that mirror a source file."""
+    inside = path.split("linkselect/", 1)[1].removesuffix(".py")
+    return f"tests/test_{inside.replace('/', '_')}.py"
