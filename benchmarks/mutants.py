@@ -22,8 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-from mutation.covering import Cover, measure
-from mutation.drawing import chosen_operators, drawn, mutant_of, places, statement_lines
+from mutation.covering import Cover, measure, statement_lines
 from mutation.trying import (
     ARGUMENTS,
     copy_checkout,
@@ -38,11 +37,23 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "src/linkselect"
 ROOMS = ("scores", "forms.py", "graphs", "search", "pairs")
 # The tests of these rooms, and those that compare every selector with its definition.
-TESTS = (
-    "test_forms test_scores* test_graphs* test_search* test_pairs* test_selectors* test_broad "
-    "test_invariances test_devices test_published test_supervision test_columns test_checks "
-    "test_blocks test_cluster"
-).split()
+TESTS = [
+    "test_forms",
+    "test_scores*",
+    "test_graphs*",
+    "test_search*",
+    "test_pairs*",
+    "test_selectors*",
+    "test_broad",
+    "test_invariances",
+    "test_devices",
+    "test_published",
+    "test_supervision",
+    "test_columns",
+    "test_checks",
+    "test_blocks",
+    "test_cluster",
+]
 STATE = Path(__file__).with_suffix(".jsonl")
 COVERS = Path(__file__).parent / "mutants_cover"
 EQUIVALENT = Path(__file__).parent / "mutants_equivalent.toml"
@@ -68,6 +79,9 @@ def room_of(path):
 
 def draw(n_mutants, seed):
     """Return the drawn mutants, and from how many places they were drawn."""
+    # Not in the environment of the tests, which look at the rest of this file.
+    from mutation.drawing import chosen_operators, drawn, mutant_of, places
+
     operators = chosen_operators()
     codes = {path: (ROOT / path).read_text() for path in source_files()}
     found = [place for path, code in codes.items() for place in places(path, code, operators)]
@@ -160,17 +174,24 @@ def tests_of(mutant, cover):
     return cover.in_order(reaching, mutant.path, BUDGET)
 
 
+def hash_of_tests(tests):
+    """Return a hash of the files that hold the tests."""
+    return hash_of(*sorted({ROOT / test.split("::")[0] for test in tests}))
+
+
 def try_all(mutants, cover, folders, minutes, state):
     """Run the tests of each mutant; add a line for each to the state."""
     end = time.monotonic() + 60 * minutes
-    tests_hash = hash_of(*sorted((ROOT / "tests").glob("*.py")))
     found = {}
 
-    def record(mutant, result, seconds, n_tests, said):
+    def record(mutant, tests, result, seconds, said):
         line = {
             **{name: getattr(mutant, name) for name in ("path", "function", "before", "after")},
-            **{"outcome": result, "seconds": round(seconds, 1), "n_tests": n_tests},
-            **{"said": said, "tests": tests_hash},
+            "outcome": result,
+            "seconds": round(seconds, 1),
+            "n_tests": len(tests),
+            "said": said,
+            "tests": hash_of_tests(tests),
         }
         found[mutant.key] = line
         if state is not None:
@@ -184,7 +205,7 @@ def try_all(mutants, cover, folders, minutes, state):
             if time.monotonic() > end:
                 return
             if not tests:
-                record(mutant, "survived", 0.0, 0, "no test reaches it")
+                record(mutant, tests, "survived", 0.0, "no test reaches it")
                 continue
             yield lambda folder, mutant=mutant, tests=tests: (
                 (mutant, tests),
@@ -196,7 +217,7 @@ def try_all(mutants, cover, folders, minutes, state):
         (folder / mutant.path).write_bytes((ROOT / mutant.path).read_bytes())
         lines = [line for line in log.read_text(errors="replace").splitlines() if line]
         said = next((line for line in lines if line.startswith(("FAILED", "ERROR"))), "")
-        record(mutant, outcome(code), seconds, len(tests), said[:200])
+        record(mutant, tests, outcome(code), seconds, said[:200])
 
     run_all(works(), folders, 20 * BUDGET, each)
     return found
@@ -252,7 +273,9 @@ def write_page(lines, equivalent, n_places, seed):
         inside = [line for line in lines if room in (None, room_of(line["path"]))]
         counts = counts_of(inside, equivalent)
         name = f"`{room}`" if room else "all"
-        table.append(f"| {name} | {' | '.join(map(str, counts))} | {100 * share_of(counts):.1f} % |")
+        table.append(
+            f"| {name} | {' | '.join(map(str, counts))} | {100 * share_of(counts):.1f} % |"
+        )
     ends = Counter(line["outcome"] for line in lines)
     said = (
         f"{len(lines)} mutants, seed {seed}, from {n_places:,} places. Of those that were noticed, "
@@ -283,15 +306,19 @@ def main():
             copy_checkout(ROOT, folder)
         cover = measured_cover(folders)
         check_controls(mutants, cover, folders)
-        known, now = read_state(), hash_of(*sorted((ROOT / "tests").glob("*.py")))
-        to_try = [mutant for mutant in mutants if needs_trial(known.get(mutant.key), now)]
+        known = read_state()
+        to_try = [
+            mutant
+            for mutant in mutants
+            if needs_trial(known.get(mutant.key), tests_of(mutant, cover))
+        ]
         known |= try_all(to_try, cover, folders, options.minutes, state)
     sys.exit(report(mutants, known, n_places, options.seed))
 
 
-def needs_trial(line, tests_hash):
+def needs_trial(line, tests):
     """Return whether a mutant was never tried, or survived other tests than those of now."""
-    return line is None or (line["outcome"] == "survived" and line["tests"] != tests_hash)
+    return line is None or (line["outcome"] == "survived" and line["tests"] != hash_of_tests(tests))
 
 
 def check_controls(mutants, cover, folders):
@@ -319,8 +346,8 @@ def report(mutants, known, n_places, seed):
             print(f"explained, but not a survivor of this draw: {key}")
     counts = counts_of(lines, equivalent)
     print(
-        f"{counts[0]} of {len(mutants)} mutants tried: {counts[1]} noticed, {counts[2]} compute the "
-        f"same, {counts[3]} missed; {100 * share_of(counts):.1f} % of the others noticed"
+        f"{counts[0]} of {len(mutants)} mutants tried: {counts[1]} noticed, {counts[2]} compute "
+        f"the same, {counts[3]} missed; {100 * share_of(counts):.1f} % of the others noticed"
     )
     write_page(lines, equivalent, n_places, seed)
     return share_of(counts) < GOAL

@@ -3,6 +3,7 @@
 Only tests that reach the changed line can notice a change, so that a mutant costs seconds.
 """
 
+import ast
 import json
 import os
 import time
@@ -99,3 +100,21 @@ def mirror_of(path):
     """Return how the names of the tests begin that mirror a source file."""
     inside = path.split("linkselect/", 1)[1].removesuffix(".py")
     return f"tests/test_{inside.replace('/', '_')}.py"
+
+
+def statement_lines(code, line):
+    """Return the numbers of the lines of the smallest statement that holds a line.
+
+    A test that reaches a statement does not reach each of its lines by name. Of a statement with
+    a body only the head counts.
+    """
+    best = range(line, line + 1)
+    smallest = len(code)
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = body[0].lineno - 1 if body else node.end_lineno
+            lines = range(node.lineno, max(end, node.lineno) + 1)
+            if line in lines and len(lines) < smallest:
+                best, smallest = lines, len(lines)
+    return best

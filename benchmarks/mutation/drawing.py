@@ -107,24 +107,6 @@ def mutant_of(place, code, operators, seed):
     return Mutant(place.path, place.function, place.line, before, after, changed)
 
 
-def statement_lines(code, line):
-    """Return the numbers of the lines of the smallest statement that holds a line.
-
-    A test that reaches a statement does not reach each of its lines by name. Of a statement with
-    a body only the head counts.
-    """
-    best = range(line, line + 1)
-    smallest = len(code)
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.stmt):
-            body = getattr(node, "body", None)
-            end = body[0].lineno - 1 if body else node.end_lineno
-            lines = range(node.lineno, max(end, node.lineno) + 1)
-            if line in lines and len(lines) < smallest:
-                best, smallest = lines, len(lines)
-    return best
-
-
 def _difference(before, after):
     """Return the lines that are only before and those that are only after, without their space."""
     blocks = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()

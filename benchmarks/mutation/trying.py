@@ -20,12 +20,29 @@ import pytest
 # -x: one test that fails is enough. The seed makes what Hypothesis draws the same every time.
 ARGUMENTS = ["-x", "-q", "--no-header", "-p", "no:xdist", "-p", "no:cacheprovider"]
 ARGUMENTS += ["--hypothesis-seed=0", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-IMPORTED = (
-    "numpy scipy.linalg scipy.sparse.csgraph scipy.spatial scipy.optimize scipy.stats joblib "
-    "sklearn.cluster sklearn.datasets sklearn.feature_selection sklearn.linear_model sklearn.metrics "
-    "sklearn.model_selection sklearn.neighbors sklearn.pipeline sklearn.preprocessing "
-    "sklearn.utils.estimator_checks hypothesis.extra.numpy array_api_strict numba pandas "
-).split()
+IMPORTED = [
+    "numpy",
+    "scipy.linalg",
+    "scipy.sparse.csgraph",
+    "scipy.spatial",
+    "scipy.optimize",
+    "scipy.stats",
+    "joblib",
+    "sklearn.cluster",
+    "sklearn.datasets",
+    "sklearn.feature_selection",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+    "sklearn.model_selection",
+    "sklearn.neighbors",
+    "sklearn.pipeline",
+    "sklearn.preprocessing",
+    "sklearn.utils.estimator_checks",
+    "hypothesis.extra.numpy",
+    "array_api_strict",
+    "numba",
+    "pandas",
+]
 ROOM = 4 << 30
 PARTS = ("src", "tests", "pyproject.toml")
 
