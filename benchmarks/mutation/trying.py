@@ -70,10 +70,11 @@ def fork(work, folder, log):
     """Call a function in a new process, in a group of its own, that works in a copy."""
     pid = os.fork()
     if pid:
+        os.setpgid(pid, pid)
         return pid
     code = 99
     try:
-        os.setpgid(0, 0)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         file = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
         os.dup2(file, 1)
         os.dup2(file, 2)
