@@ -26,6 +26,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 from mutation.covering import Cover, measure, statement_lines
 from mutation.trying import (
     ARGUMENTS,
+    compile_tests,
     copy_checkout,
     fork,
     outcome,
@@ -61,10 +62,11 @@ EQUIVALENT = Path(__file__).parent / "mutants_equivalent.toml"
 PAGE = ROOT / "docs" / "reliability.md"
 START, END = "<!-- mutants: start -->", "<!-- mutants: end -->"
 SEED = 21
-# Seconds of tests that a mutant may cost, as measured without it.
-BUDGET = 40
+# Seconds of tests that a mutant may cost, as measured without it: few for each, and more for those
+# that survive and are not known to compute the same.
+BUDGETS = (10, 60)
 GOAL = 0.95
-N_CONTROLS = 5
+N_CONTROLS = 10
 
 
 def source_files():
@@ -172,31 +174,31 @@ def measured_cover(folders):
     return Cover([json.loads(target.read_text()) for target in units.values()])
 
 
-def tests_of(mutant, cover):
+def tests_of(mutant, cover, budget):
     """Return the tests to run for a mutant, in their order."""
     code = (ROOT / mutant.path).read_text()
     reaching = cover.reaching(mutant.path, statement_lines(code, mutant.line))
-    return cover.in_order(reaching, mutant.path, BUDGET)
+    return cover.in_order(reaching, mutant.path, budget)
 
 
 def hash_of_tests(tests):
-    """Return a hash of the files that hold the tests."""
-    return hash_of(*sorted({ROOT / test.split("::")[0] for test in tests}))
+    """Return a hash of the names of tests and of the files that hold them."""
+    names = hashlib.sha256("\n".join(sorted(tests)).encode()).hexdigest()[:16]
+    return names + hash_of(*sorted({ROOT / test.split("::")[0] for test in tests}))
 
 
-def try_all(mutants, cover, folders, minutes, state):
+def try_all(mutants, cover, folders, budget, end, state=None):
     """Run the tests of each mutant; add a line for each to the state."""
-    end = time.monotonic() + 60 * minutes
     found = {}
 
-    def record(mutant, tests, result, seconds, said):
+    def record(mutant, result, seconds, said):
         line = {
             **{name: getattr(mutant, name) for name in ("path", "function", "before", "after")},
             "outcome": result,
             "seconds": round(seconds, 1),
-            "n_tests": len(tests),
             "said": said,
-            "tests": hash_of_tests(tests),
+            "budget": budget,
+            "tests": hash_of_tests(tests_of(mutant, cover, BUDGETS[-1])),
         }
         found[mutant.key] = line
         if state is not None:
@@ -206,25 +208,24 @@ def try_all(mutants, cover, folders, minutes, state):
 
     def works():
         for mutant in mutants:
-            tests = tests_of(mutant, cover)
+            tests = tests_of(mutant, cover, budget)
             if time.monotonic() > end:
                 return
             if not tests:
-                record(mutant, tests, "survived", 0.0, "no test reaches it")
+                record(mutant, "survived", 0.0, "no test reaches it")
                 continue
             yield lambda folder, mutant=mutant, tests=tests: (
-                (mutant, tests),
+                mutant,
                 lambda: _with_mutant(folder, mutant, tests, cover.seconds),
             )
 
-    def each(subject, code, seconds, folder, log):
-        mutant, tests = subject
+    def each(mutant, code, seconds, folder, log):
         (folder / mutant.path).write_bytes((ROOT / mutant.path).read_bytes())
         lines = [line for line in log.read_text(errors="replace").splitlines() if line]
         said = next((line for line in lines if line.startswith(("FAILED", "ERROR"))), "")
-        record(mutant, tests, outcome(code), seconds, said[:200])
+        record(mutant, outcome(code), seconds, said[:200])
 
-    run_all(works(), folders, 20 * BUDGET, each)
+    run_all(works(), folders, 1200, each)
     return found
 
 
@@ -306,34 +307,42 @@ def main():
     os.environ.setdefault("LINKSELECT_DATA", str(ROOT.parent / "shared" / "data"))
     mutants, n_places = draw(options.mutants, options.seed)
     prepare()
+    end = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as name, STATE.open("a") as state:
         folders = [Path(name) / f"copy{number}" for number in range(options.jobs)]
         for folder in folders:
             copy_checkout(ROOT, folder)
+            os.waitpid(fork(lambda: compile_tests(test_units()), folder, folder / "log"), 0)
         cover = measured_cover(folders)
-        check_controls(mutants, cover, folders)
         known = read_state()
-        to_try = [
-            mutant
-            for mutant in mutants
-            if needs_trial(known.get(mutant.key), tests_of(mutant, cover))
-        ]
-        known |= try_all(to_try, cover, folders, options.minutes, state)
+        check_controls(mutants, cover, folders, end)
+        for budget in BUDGETS:
+            same = read_equivalent() if budget > BUDGETS[0] else {}
+            to_try = [
+                mutant
+                for mutant in mutants
+                if mutant.key not in same
+                and needs_trial(known.get(mutant.key), tests_of(mutant, cover, BUDGETS[-1]), budget)
+            ]
+            known |= try_all(to_try, cover, folders, budget, end, state)
     sys.exit(report(mutants, known, n_places, options.seed))
 
 
-def needs_trial(line, tests):
-    """Return whether a mutant was never tried, or survived other tests than those of now."""
-    return line is None or (line["outcome"] == "survived" and line["tests"] != hash_of_tests(tests))
+def needs_trial(line, tests, budget):
+    """Return whether a mutant was never tried, or survived other tests or fewer of them."""
+    if line is None:
+        return True
+    is_same = line["tests"] == hash_of_tests(tests) and line["budget"] >= budget
+    return line["outcome"] == "survived" and not is_same
 
 
-def check_controls(mutants, cover, folders):
+def check_controls(mutants, cover, folders, end):
     """Run the tests of some mutants on the code as it is; stop if one of them fails."""
     unchanged = [
         type(mutant)(mutant.path, "control", mutant.line, "", "", (ROOT / mutant.path).read_text())
         for mutant in mutants[:N_CONTROLS]
     ]
-    found = try_all(unchanged, cover, folders, 60, None)
+    found = try_all(unchanged, cover, folders, BUDGETS[0], end)
     failed = [line for line in found.values() if line["outcome"] != "survived"]
     if failed:
         raise SystemExit(f"Tests fail on code that was not changed: {failed}")

@@ -56,7 +56,7 @@ def test_lines_of_the_statement_around_a_line(part):
 def test_what_the_end_of_the_tests_says(part):
     outcome = part("mutation.trying").outcome
     assert [outcome(code) for code in (0, 1, 2)] == ["survived", "killed", "killed"]
-    assert outcome(-signal.SIGALRM) == "hangs"
+    assert outcome(-signal.SIGPROF) == "hangs"
     assert outcome(-signal.SIGSEGV) == "crashes"
     with pytest.raises(SystemExit, match="says nothing"):
         outcome(3)
@@ -81,15 +81,16 @@ def test_the_share_is_of_those_that_do_not_compute_the_same(part, tmp_path, monk
     assert "old" not in text
 
 
-def test_survivors_are_tried_again_once_their_tests_have_changed(part):
+def test_survivors_are_tried_again_with_other_or_more_tests(part):
     mutants = part("mutants")
     tests = ["tests/test_graphs_kinds.py::test_a", "tests/test_graphs_kinds.py::test_b"]
-    now = mutants.hash_of_tests(tests)
-    assert mutants.needs_trial(None, tests)
-    assert mutants.needs_trial({"outcome": "survived", "tests": "before"}, tests)
-    assert mutants.needs_trial({"outcome": "survived", "tests": now}, ["tests/test_forms.py::test"])
-    assert not mutants.needs_trial({"outcome": "survived", "tests": now}, tests)
-    assert not mutants.needs_trial({"outcome": "killed", "tests": "before"}, tests)
+    survived = {"outcome": "survived", "tests": mutants.hash_of_tests(tests), "budget": 10}
+    assert mutants.needs_trial(None, tests, 10)
+    assert not mutants.needs_trial(survived, tests, 10)
+    assert mutants.needs_trial(survived, tests, 60)
+    assert mutants.needs_trial(survived, tests[:1], 10)
+    assert mutants.needs_trial({**survived, "tests": "of a file as it was"}, tests, 10)
+    assert not mutants.needs_trial({**survived, "outcome": "killed"}, tests, 60)
 
 
 def test_every_mutant_that_computes_the_same_has_a_reason(part):

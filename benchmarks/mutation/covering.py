@@ -22,11 +22,11 @@ class Recorder:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item, nextitem):
         self.cover.switch_context(item.nodeid)
-        started = time.perf_counter()
+        started = time.process_time()
         yield
         self.cover.switch_context("")
         if item.nodeid in self.seconds:
-            self.seconds[item.nodeid] = time.perf_counter() - started
+            self.seconds[item.nodeid] = time.process_time() - started
 
     def pytest_runtest_logreport(self, report):
         if report.when == "call" and report.passed:

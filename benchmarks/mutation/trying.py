@@ -5,6 +5,7 @@ longer than most tests. Each works in a copy of the checkout, and writes no byte
 file as it is now is what runs.
 """
 
+import gc
 import importlib
 import os
 import resource
@@ -17,8 +18,9 @@ from pathlib import Path
 
 import pytest
 
-# -x: one test that fails is enough. The seed makes what Hypothesis draws the same every time.
-ARGUMENTS = ["-x", "-q", "--no-header", "-p", "no:xdist", "-p", "no:cacheprovider"]
+# -x: one test that fails is enough. The seed makes what Hypothesis draws the same every time. Of
+# the plugins that are installed, only this one is loaded: others take longer than a test.
+ARGUMENTS = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
 ARGUMENTS += ["--hypothesis-seed=0", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 IMPORTED = [
     "numpy",
@@ -49,10 +51,12 @@ PARTS = ("src", "tests", "pyproject.toml")
 
 def prepare():
     """Import what tests import, but linkselect."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in IMPORTED:
         importlib.import_module(name)
     if "linkselect" in sys.modules:
         raise SystemExit("linkselect was imported before it could be changed.")
+    gc.freeze()  # what is here already is never garbage, and looking at it copies its pages
 
 
 def copy_checkout(root, folder):
@@ -64,6 +68,11 @@ def copy_checkout(root, folder):
         else:
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, folder / part)
+
+
+def compile_tests(files):
+    """Collect all tests once, so that their byte code is there."""
+    return pytest.main([*ARGUMENTS, "--collect-only", *files])
 
 
 def fork(work, folder, log):
@@ -91,9 +100,10 @@ def fork(work, folder, log):
 
 
 class Chosen:
-    """Let pytest run the chosen tests only, in their order, each with a limit of its time.
+    """Let pytest run the chosen tests only, in their order, each with a limit.
 
-    A test that does not end in time ends the process, and so does one that waits inside C.
+    The limit is of the processor's time, which other processes do not change. A test that passes it
+    ends the process, inside C too.
     """
 
     def __init__(self, tests, seconds):
@@ -108,21 +118,35 @@ class Chosen:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, 20 + 10 * self.seconds[item.nodeid])
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, 10 + 10 * self.seconds[item.nodeid])
         yield
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:  # that is all there is to know
+            os.write(1, f"\nFAILED {report.nodeid}\n".encode())
+            os._exit(1)
 
 
 def run_tests(tests, seconds):
-    """Run the chosen tests here; return the exit code of pytest."""
+    """Run the chosen tests here, file by file until one fails; return the exit code of pytest.
+
+    Collecting the tests of a file takes longer than running a few of them, so that the file of the
+    first tests goes first, alone.
+    """
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     size = _data_size() + ROOM
     resource.setrlimit(resource.RLIMIT_DATA, (size, size))
-    files = list(dict.fromkeys(test.split("::")[0] for test in tests))
-    return pytest.main([*ARGUMENTS, *files], plugins=[Chosen(tests, seconds)])
+    code = 0
+    for file in dict.fromkeys(test.split("::")[0] for test in tests):
+        of_file = [test for test in tests if test.startswith(f"{file}::")]
+        code = pytest.main([*ARGUMENTS, file], plugins=[Chosen(of_file, seconds)])
+        if code not in (0, 5):
+            break
+    return code
 
 
 def _data_size():
@@ -134,7 +158,7 @@ def outcome(code):
     """Return what the end of the tests says of a mutant."""
     if code in (0, 5):  # no test failed, or none was left to run
         return "survived"
-    if code == -signal.SIGALRM:
+    if code == -signal.SIGPROF:
         return "hangs"
     if code < 0:
         return "crashes"
@@ -153,5 +177,5 @@ def wait_for_any(running, limit):
             if time.monotonic() - started > limit:
                 os.killpg(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
-                return pid, -signal.SIGALRM
+                return pid, -signal.SIGPROF
         time.sleep(0.01)
