@@ -26,15 +26,16 @@ def cover(part):
         "tests/test_broad.py::test_b": 0.3,
         "tests/test_graphs_kinds.py::test_c": 9.0,
     }
-    lines = {"1": [], "5": [0, 1, 2], "6": [3]}
+    lines = {"1": [], "5": [0, 1, 2], "7": [3]}
     return part("mutation.covering").Cover([{"seconds": seconds, "lines": {SOURCE: lines}}])
 
 
 def test_tests_that_reach_a_line(cover):
-    assert cover.reaching(SOURCE, [6]) == {"tests/test_graphs_kinds.py::test_c"}
-    assert len(cover.reaching(SOURCE, [5, 6])) == 4
-    assert len(cover.reaching(SOURCE, [1])) == 4, "what runs at import concerns the whole file"
-    assert cover.reaching(SOURCE, [7]) == set(), "nothing reaches it"
+    code = "def f(a=1):\n    if a:\n        a = [\n            1,\n            2,\n        ]\n    g()\n"
+    assert cover.reaching(SOURCE, code, 7) == {"tests/test_graphs_kinds.py::test_c"}
+    assert len(cover.reaching(SOURCE, code, 4)) == 3, "a statement is reached as a whole"
+    assert len(cover.reaching(SOURCE, code, 1)) == 4, "what runs at import concerns the whole file"
+    assert cover.reaching(SOURCE, code, 2) == set(), "nothing reaches it"
 
 
 def test_the_mirror_comes_first_then_one_case_of_each_test(cover):

@@ -110,6 +110,15 @@ def test_matched_sigma(load_scaled):
     assert match_sigma(X, draw_all(y, 10**6)) == pytest.approx(sigma)
 
 
+@pytest.mark.parametrize("unit", [0.01, 1.0, 70.0])
+def test_a_sigma_for_pairs_of_one_kind_is_at_an_end_of_the_widths(unit):
+    # Must-links alone want the largest kernel there is, cannot-links alone the smallest.
+    X = unit * np.array([[0.0], [1.0], [5.0]])
+    links, none = np.array([[0, 1], [0, 2], [1, 2]]), np.empty((0, 2), dtype=np.intp)
+    assert match_sigma(X, pair_target(links, none)) == pytest.approx(4 * 5 * unit, rel=1e-4)
+    assert match_sigma(X, pair_target(none, links)) == pytest.approx(unit / 4, rel=1e-4)
+
+
 def test_any_sigma_matches_twins():
     target = pair_target(np.array([[0, 1]]), np.array([[0, 2]]))
     assert match_sigma(np.ones((3, 2)), target) == 1.0

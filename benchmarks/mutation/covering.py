@@ -69,13 +69,14 @@ class Cover:
                     found = self.tests.setdefault(path, {}).setdefault(int(line), set())
                     found.update(names[number] for number in numbers)
 
-    def reaching(self, path, lines):
-        """Return the tests that reach one of the lines; of a line that imports run, of the file."""
+    def reaching(self, path, code, line):
+        """Return the tests that reach the statement of a line.
+
+        What is outside of functions runs at import, once for all tests that reach the file.
+        """
         of_file = self.tests.get(path, {})
-        found = set().union(*(of_file.get(line, ()) for line in lines))
-        if not found and any(line in of_file for line in lines):
-            found = set().union(*of_file.values())
-        return found
+        lines = statement_lines(code, line) if in_a_function(code, line) else of_file
+        return set().union(*(of_file.get(number, ()) for number in lines))
 
     def in_order(self, tests, path, budget):
         """Return tests, the quickest of each function first, for so many seconds in all.
@@ -118,3 +119,9 @@ def statement_lines(code, line):
             if line in lines and len(lines) < smallest:
                 best, smallest = lines, len(lines)
     return best
+
+
+def in_a_function(code, line):
+    """Return whether a line is in the body of a function."""
+    functions = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef))
+    return any(node.body[0].lineno <= line <= node.end_lineno for node in functions)

@@ -79,10 +79,10 @@ def fork(work, folder, log):
     """Call a function in a new process, in a group of its own, that works in a copy."""
     pid = os.fork()
     if pid:
-        os.setpgid(pid, pid)
         return pid
     code = 99
     try:
+        os.setsid()  # so that all of its processes can be ended together
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         file = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
         os.dup2(file, 1)
