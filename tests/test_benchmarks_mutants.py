@@ -31,7 +31,7 @@ def cover(part):
 
 
 def test_tests_that_reach_a_line(cover):
-    code = "def f(a=1):\n    if a:\n        a = [\n            1,\n            2,\n        ]\n    g()\n"
+    code = "def f(a=1):\n  if a:\n    a = [\n      1,\n      2,\n    ]\n  g()\n"
     assert cover.reaching(SOURCE, code, 7) == {"tests/test_graphs_kinds.py::test_c"}
     assert len(cover.reaching(SOURCE, code, 4)) == 3, "a statement is reached as a whole"
     assert len(cover.reaching(SOURCE, code, 1)) == 4, "what runs at import concerns the whole file"

@@ -366,6 +366,18 @@ def test_a_narrow_kernel_is_evaluated_pair_by_pair(put, cancer):
         assert_allclose(there.path, here.path, rtol=1e-12)
 
 
+def test_a_feature_of_two_far_clusters(put):
+    # Few terms describe its kernel, but scaled values of such a range are rounded.
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 4))
+    X[:, 0] += np.where(np.arange(40) % 2, 1e9, -1e9)
+    groups = np.arange(40) % 3
+    here, there = (search.select_from_groups(kind(X), groups, 3.0, 4) for kind in (np.array, put))
+    assert_array_equal(there.order, here.order)
+    assert_allclose(there.path, here.path, rtol=1e-12)
+    assert_allclose(there.scores, here.scores, rtol=1e-12)
+
+
 def test_equal_features_are_chosen_by_index(put, cancer):
     X, y = cancer
     twice = np.column_stack([X[:60, ::3], X[:60, ::3]])

@@ -125,6 +125,20 @@ def test_neighbours_among_others_only():
         assert_array_equal(right[left == query], pool[np.argsort(away)[:4]])
 
 
+@pytest.mark.parametrize("n_neighbors", [4, 5])
+def test_a_sample_is_no_neighbour_of_its_own(n_neighbors):
+    X = np.arange(4.0)[:, None]
+    assert len(graphs.nearest_edges(X, 3).left) == 6
+    with pytest.raises(ValueError, match=r"only 3 others\. Choose n_neighbors from 1 to 3"):
+        graphs.nearest_edges(X, n_neighbors)
+
+
+def test_a_sample_alone_has_no_neighbours():
+    for n_neighbors in (1, 3):
+        found = graphs.nearest(np.ones((1, 2)), n_neighbors)
+        assert [len(part) for part in found] == [0, 0, 0]
+
+
 def test_fewer_samples_than_neighbours_asked_for():
     X = np.arange(6.0)[:, None]
     left, right, _ = graphs.nearest(X, 4, queries=np.array([0, 1]), pool=np.array([0, 1, 2]))

@@ -19,6 +19,10 @@ def test_compiled_loops_are_used_for_large_problems_only(monkeypatch):
     assert all_pairs.AllPairs(X, groups, 1.0, 1).screen is not None
     # Their polynomial does not reach so far.
     assert all_pairs.AllPairs(X, groups, 0.5, 1).screen is None
+    # The range that counts is that of a feature, not that of a sample.
+    wide, apart = np.linspace(0, 9, 30)[:, None] * np.ones(5), X + 9.0 * np.arange(5)
+    assert all_pairs.AllPairs(wide, groups, 1.0, 1).screen is None
+    assert all_pairs.AllPairs(apart, groups, 1.0, 1).screen is not None
 
 
 @pytest.mark.parametrize("seed", range(8))
