@@ -5,7 +5,7 @@ JOBS ?= auto
 MINUTES ?= 30
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test test-torch lint types unit versions thorough fuzz kills bench docs dist clean
+.PHONY: help demo test test-torch lint types unit versions thorough fuzz kills mutants bench docs dist clean
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,6 +50,10 @@ fuzz: .venv/ready  ## feed mutated files of every format to the command line, fo
 
 kills: .venv/ready  ## kill processes at random moments, and damage what they stored
 	$(BIN)/python benchmarks/kills.py --minutes $(MINUTES)
+
+# Goes on where it ended, and tries survivors again once a test was added.
+mutants: .venv/mutants  ## put faults into the code, one at a time: do the tests notice?
+	$(BIN)/python benchmarks/mutants.py --minutes $(MINUTES)
 
 # Goes on where it was stopped; for a trial: make bench BENCH="--quick --tasks relieff".
 bench: .bench-venv/ready  ## measure speed and memory beside all alternatives; writes benchmarks/RESULTS.md
@@ -98,6 +102,12 @@ clean:  ## remove the environment, caches and what was built
 # Sphinx with its theme and gallery. Building needs no network.
 .venv/docs: .venv/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
+
+# What makes mutants, and tells which test reaches which line. Not for `make test`: cosmic-ray brings
+# nineteen packages along, a database and a web client among them.
+.venv/mutants: .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt cosmic-ray coverage
 	@touch $@
 
 # What builds and checks a release.

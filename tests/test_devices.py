@@ -268,6 +268,44 @@ def test_balls_and_widths(put, cancer):
     assert_array_equal(near.left, nearest_edges(X, 5).left)
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_values_that_float32_cannot_square(put, cancer, unit):
+    assert_same_neighbors(put, cancer[0] * unit, 5)
+    assert auto_sigma(put(cancer[0] * unit)) == pytest.approx(auto_sigma(cancer[0] * unit))
+
+
+def test_a_ball_holds_what_lies_on_it_and_nothing_beyond(put):
+    X = np.arange(12.0)[:, None] * [3.0, 4.0]
+    inside = ball_edges(put(X), 10.0)
+    assert_array_equal(inside.right - inside.left, np.where(inside.right - inside.left > 1, 2, 1))
+    assert len(inside.left) == 11 + 10
+    assert len(ball_edges(put(X), 9.99).left) == 11
+    assert len(ball_edges(put(X), 1e200).left) == 66
+
+
+@pytest.mark.parametrize("how_far", 10.0 ** np.arange(1, 9))
+def test_a_width_beside_an_outlier_of_any_size(put, how_far):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[0] *= how_far
+    assert auto_sigma(put(X)) == pytest.approx(auto_sigma(X), rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [2.0**-20, 1.0, 2.0**20])
+def test_a_kernel_of_far_clusters_in_any_unit(put, unit):
+    random = np.random.default_rng(0)
+    X = unit * (random.normal(size=(40, 3)) + 1e7 * (np.arange(40) % 2)[:, None])
+    here, there = kernel_graph(X, unit), kernel_graph(put(X), unit)
+    assert_allclose(to_numpy(there.degrees), here.degrees, rtol=1e-12)
+
+
+def test_no_weight_of_a_kernel_is_above_one(put):
+    # Twins, whose distances by products may be a little less than 0; all others are far away.
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 7)), 2, axis=0)
+    degrees = to_numpy(kernel_graph(put(X), 1e-2).degrees)
+    assert degrees.max() <= 2.0
+    assert_allclose(degrees, 2.0, rtol=1e-9)
+
+
 def test_lower_precision_of_products_widens_the_bounds(cancer):
     torch = pytest.importorskip("torch")
     X, _ = cancer
@@ -327,6 +365,18 @@ def test_a_narrow_kernel_is_evaluated_pair_by_pair(put, cancer):
         there = search.select_from_groups(put(X[:60]), y[:60], sigma, 5)
         assert_array_equal(there.order, here.order)
         assert_allclose(there.path, here.path, rtol=1e-12)
+
+
+def test_a_feature_of_two_far_clusters(put):
+    # Few terms describe its kernel, but scaled values of such a range are rounded.
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 4))
+    X[:, 0] += np.where(np.arange(40) % 2, 1e9, -1e9)
+    groups = np.arange(40) % 3
+    here, there = (search.select_from_groups(kind(X), groups, 3.0, 4) for kind in (np.array, put))
+    assert_array_equal(there.order, here.order)
+    assert_allclose(there.path, here.path, rtol=1e-12)
+    assert_allclose(there.scores, here.scores, rtol=1e-12)
 
 
 def test_equal_features_are_chosen_by_index(put, cancer):

@@ -196,3 +196,29 @@ def test_laplacian_products_equal_the_matrix():
     assert_allclose(found, literal.laplacian_matrix(C * 1.0) @ values, atol=1e-12)
     with pytest.raises(NotImplementedError, match="strength"):
         laplacian_product(Groups(known.classes, across=True, strength=np.ones(14)), values)
+
+
+@pytest.mark.parametrize("store", STORAGE)
+def test_nothing_taken_together_is_nothing(store):
+    whole = forms.moments(store(np.eye(3)), np.full(3, -1)).together()
+    assert_array_equal(whole.mass, [0.0])
+    assert_array_equal(whole.scatter, np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize("n_features", [2, 3, 4, 9])
+def test_edges_between_few_of_the_samples(n_features):
+    # As many samples with an edge as features, too.
+    X = np.random.default_rng(0).normal(size=(9, n_features))
+    graph = graphs.Edges(9, np.array([4, 4, 6]), np.array([6, 8, 8]), np.array([1.0, 2.0, 3.0]))
+    expected = [literal.form(f, dense(graph, 9)) for f in X.T]
+    assert_allclose(forms.laplacian_form(X, graph), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_kernel_forms_keep_their_digits_in_any_unit(unit):
+    # One feature tells two far clusters apart and nothing else, so that its sums cancel.
+    X = np.column_stack([np.repeat([0.0, 1.0], 20), np.random.default_rng(0).random(40)])
+    points = X * [6.0, 1.0]
+    W = literal.gauss(points, 1.0)
+    found = forms.laplacian_form(unit * X, graphs.kernel_graph(points, 1.0))
+    assert_allclose(found, [unit**2 * literal.form(f, W) for f in X.T], rtol=1e-10)

@@ -29,6 +29,14 @@ def test_auto_sigma_with_many_twins_and_with_nothing_else():
     assert graphs.auto_sigma(X) == np.sqrt(25.0 / 2)
 
 
+@pytest.mark.parametrize("how_far", 10.0 ** np.arange(1, 9))
+def test_auto_sigma_beside_an_outlier_of_any_size(how_far):
+    # The farther it is, the more distances the bounds of their errors leave open.
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[0] *= how_far
+    assert_allclose(graphs.auto_sigma(X), literal.auto_sigma(X), rtol=1e-12)
+
+
 def test_auto_sigma_of_many_samples_does_not_change():
     X = np.random.default_rng(0).normal(size=(3000, 4))
     assert graphs.auto_sigma(X) == graphs.auto_sigma(X)
@@ -47,12 +55,21 @@ def test_complete_kernel_in_tiles(tile, X):
         assert_allclose(dense(graph, len(X)), expected, rtol=1e-8, atol=1e-300)
 
 
-def test_kernel_of_far_clusters_has_the_distances_inside_them_right():
+@pytest.mark.parametrize("unit", [2.0**-20, 1.0, 2.0**20])
+def test_kernel_of_far_clusters_has_the_distances_inside_them_right(unit):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3)) + 1e7 * (np.arange(40) % 2)[:, None]
     expected = literal.gauss(X, 1.0)
     np.fill_diagonal(expected, 0)
-    assert_allclose(dense(graphs.kernel_graph(X, 1.0), 40), expected, rtol=1e-12)
+    assert_allclose(dense(graphs.kernel_graph(unit * X, unit), 40), expected, rtol=1e-12)
+
+
+def test_no_weight_is_above_one():
+    # Twins, whose distances by products may be a little less than 0.
+    X = np.repeat(np.random.default_rng(0).normal(size=(20, 7)), 2, axis=0)
+    weights = dense(graphs.kernel_graph(X, 1e-2), 40)
+    assert weights.max() <= 1.0
+    assert_allclose(weights[np.arange(0, 40, 2), np.arange(1, 40, 2)], 1.0, rtol=1e-9)
 
 
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])

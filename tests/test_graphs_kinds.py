@@ -1,5 +1,7 @@
 """Every kind of graph against its matrix of weights."""
 
+from dataclasses import FrozenInstanceError, fields
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -38,3 +40,12 @@ def test_graphs_are_frozen():
     edges = graphs.nearest_edges(np.arange(5.0)[:, None], 1)
     with pytest.raises(AttributeError):
         edges.weights = None
+
+
+def test_graphs_are_values_that_cannot_be_changed():
+    X = np.random.default_rng(0).random((6, 2))
+    kernel = graphs.kernel_graph(X, 1.0)
+    for value in (graphs.nearest_edges(X, 2), graphs.Groups(np.arange(6) % 2), kernel, kernel.rows):
+        for field in fields(value):
+            with pytest.raises(FrozenInstanceError):
+                setattr(value, field.name, None)

@@ -54,6 +54,18 @@ def test_neighbours_that_products_alone_get_wrong(kind):
         assert_allclose(found[left == query], away[nearest], rtol=1e-12)
 
 
+@pytest.mark.parametrize("width", [1, 3, 1024, 1025, 3000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_bound_of_a_product_counts_all_its_roundings(width, dtype):
+    X = np.random.default_rng(0).normal(size=(5, width))
+    rows = distances.products(X, dtype, n_jobs=1)
+    # Terms of one sum and the sums of all parts, each rounded by eps / 2 of |x| |y| at most; and
+    # 16 eps for the rows themselves and their norms.
+    n_roundings = min(width, 1024) + np.ceil(width / 1024)
+    least = (n_roundings / 2 + 16) * np.finfo(dtype).eps * rows.norms
+    assert_allclose(rows.errors, least, rtol=1e-12)
+
+
 def test_neighbours_in_small_tiles_and_any_number_of_threads(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 4))
     expected = graphs.nearest(X, 3)
@@ -111,6 +123,20 @@ def test_neighbours_among_others_only():
     for query in queries:
         away = ((X[pool] - X[query]) ** 2).sum(axis=1)
         assert_array_equal(right[left == query], pool[np.argsort(away)[:4]])
+
+
+@pytest.mark.parametrize("n_neighbors", [4, 5])
+def test_a_sample_is_no_neighbour_of_its_own(n_neighbors):
+    X = np.arange(4.0)[:, None]
+    assert len(graphs.nearest_edges(X, 3).left) == 6
+    with pytest.raises(ValueError, match=r"only 3 others\. Choose n_neighbors from 1 to 3"):
+        graphs.nearest_edges(X, n_neighbors)
+
+
+def test_a_sample_alone_has_no_neighbours():
+    for n_neighbors in (1, 3):
+        found = graphs.nearest(np.ones((1, 2)), n_neighbors)
+        assert [len(part) for part in found] == [0, 0, 0]
 
 
 def test_fewer_samples_than_neighbours_asked_for():

@@ -1,10 +1,12 @@
 """Pairs in a notebook: counts, groups and conflicts."""
 
 import re
+from html import unescape
 
 import numpy as np
 
 from linkselect import Pairs
+from linkselect.pairs.html import WIDTH
 
 
 def cells(html):
@@ -34,7 +36,16 @@ def test_names_are_text_and_long_ones_are_cut():
     html = Pairs(must=[("<script>", "x" * 500)])._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
-    assert len(max(cells(html), key=len)) < 150
+    cut = max(cells(html), key=len)
+    assert cut.endswith("x…")
+    assert len(unescape(cut)) == WIDTH
+
+
+def test_names_that_just_fit_are_not_cut():
+    text = "x" * (WIDTH - len("('', 1)"))
+    for longer, end in (("", "x', 1)"), ("x", "xx', …")):
+        shown = cells(Pairs(must=[(text + longer, 1)])._repr_html_())[2]
+        assert unescape(shown).endswith(end)
 
 
 def test_no_pairs_and_many():

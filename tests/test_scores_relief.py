@@ -32,6 +32,13 @@ def test_by_hand(path):
     assert_array_equal(found.order_, [0, 1])
 
 
+def test_without_a_word_all_features_are_numbers():
+    X, classes = np.random.default_rng(0).random((12, 3)), np.arange(12) % 2
+    found = relief.relieff(X, classes, 2)
+    assert_array_equal(found, relief.relieff(X, classes, 2, np.zeros(3, dtype=bool)))
+    assert_allclose(found, literal.relieff(X, classes, 2, np.zeros(3, dtype=bool)), rtol=1e-12)
+
+
 @given(st.data(), st.integers(1, 4))
 def test_equals_the_definition(data, n_neighbors):
     X = data.draw(samples())

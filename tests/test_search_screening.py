@@ -19,6 +19,10 @@ def test_compiled_loops_are_used_for_large_problems_only(monkeypatch):
     assert all_pairs.AllPairs(X, groups, 1.0, 1).screen is not None
     # Their polynomial does not reach so far.
     assert all_pairs.AllPairs(X, groups, 0.5, 1).screen is None
+    # The range that counts is that of a feature, not that of a sample.
+    wide, apart = np.linspace(0, 9, 30)[:, None] * np.ones(5), X + 9.0 * np.arange(5)
+    assert all_pairs.AllPairs(wide, groups, 1.0, 1).screen is None
+    assert all_pairs.AllPairs(apart, groups, 1.0, 1).screen is not None
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -45,6 +49,28 @@ def test_compiled_sums_stay_within_their_error_bound(seed, monkeypatch):
         assert abs(must[position] - of_must) <= slack[position]
         allowed = similarity_sums.CANNOT_ROUNDING * of_cannot
         assert abs(cannot[position] - of_cannot) <= allowed
+
+
+def test_compiled_sums_of_a_kernel_that_has_vanished(monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
+    generator = np.random.default_rng(0)
+    groups = np.repeat([0, 1, 2], 12)
+    # Every feature puts half of each group 1 away from the other half: 80 leave them no similarity.
+    X = np.column_stack([np.tile((np.arange(36) % 12 < 6)[:, None], 80), generator.random((36, 3))])
+    criterion = all_pairs.AllPairs(X * 1.0, groups, 1.0, 1)
+    for feature in range(80):
+        criterion.add(feature)
+    rest = np.array([80, 81, 82])
+    must, cannot = criterion.screen.must_parts(rest), criterion.screen.cannot_parts(rest)
+    same = groups[:, None] == groups
+    for position, feature in enumerate(rest):
+        columns = X[:, [*range(80), feature]] * 1.0
+        kernel = np.exp(-((columns[:, None] - columns) ** 2).sum(axis=2) / 2)
+        slack = criterion.screen.must_slack(must, criterion.sum_alike)[position]
+        assert abs(must[position] - ((kernel - 1) ** 2)[same].sum()) <= slack
+        of_cannot = (kernel**2)[~same].sum()
+        assert abs(cannot[position] - of_cannot) <= similarity_sums.CANNOT_ROUNDING * of_cannot
 
 
 def test_without_numba_products_give_the_same(monkeypatch):

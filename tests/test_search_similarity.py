@@ -1,5 +1,7 @@
 """The similarity search against literal evaluations of its formulas."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from fitting import ended_after
 from linkselect.search import (
     all_pairs,
     draw_from_groups,
+    listed_pairs,
     nearest_prototypes,
     pair_target,
     screening,
@@ -155,6 +158,55 @@ def test_offset_and_constant_features(way):
     assert_array_equal(found.order, shifted.order)
     assert_allclose(found.path, shifted.path, rtol=1e-12)
     assert found.scores[5] == pytest.approx((groups[:, None] != groups).sum())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_in_small_blocks_equal_the_literal_search(seed, monkeypatch):
+    # Blocks of 8 candidates, the most promising first, end before those that cannot be better.
+    # Once one of 12 near copies is chosen, the others promise most and hold least.
+    monkeypatch.setattr(listed_pairs, "VALUES_PER_BLOCK", 1)
+    generator = np.random.default_rng(seed)
+    groups = np.arange(15) % 3
+    copies = (groups == 0)[:, None] + 1e-3 * generator.random((15, 12))
+    others = (groups == 1)[:, None] + np.linspace(0.1, 2.0, 20) * generator.random((15, 20))
+    X = np.column_stack([copies, others])
+    must, cannot = pairs_of(groups)
+    expected = literal.similarity_search(X, 0.7, *literal.target_of_pairs(15, must, cannot), 6)
+    assert_same(select_from_pairs(X, pair_target(must, cannot), 0.7, 6), expected)
+
+
+@pytest.mark.parametrize("n_chosen", [0, 1, 3])
+def test_no_candidate_changes_more_than_the_bound_says(n_chosen):
+    generator = np.random.default_rng(n_chosen)
+    # The last feature takes all samples apart, so that it changes what can be changed.
+    X = np.column_stack([generator.random((30, 5)), 1e3 * np.arange(30)])
+    groups = np.sort(generator.integers(0, 3, 30))
+    must, cannot = pairs_of(groups)
+    none = np.empty((0, 2), dtype=np.intp)
+    for criterion in (
+        all_pairs.AllPairs(X, groups, 0.5, 1),
+        listed_pairs.ListedPairs(X, pair_target(must, cannot), 0.5, 1),
+        listed_pairs.ListedPairs(X, pair_target(must, none), 0.5, 1),
+        listed_pairs.ListedPairs(X, pair_target(none, cannot), 0.5, 1),
+    ):
+        for feature in range(n_chosen):
+            criterion.add(feature)
+        changes = criterion.values(np.arange(n_chosen, 6)) - criterion.criterion()
+        assert np.abs(changes).max() <= criterion.magnitude() * (1 + 1e-12)
+        if n_chosen == 0:
+            assert np.abs(changes).max() > 0.1 * criterion.magnitude()
+
+
+def test_the_memory_of_all_pairs_is_what_it_is_said_to_be():
+    X = np.random.default_rng(0).random((700, 3))
+    groups = np.sort(np.arange(700) % 5)
+    tracemalloc.start()
+    criterion = all_pairs.AllPairs(X, groups, 1.0, 1)
+    criterion.best(np.arange(3))
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 0.5 * all_pairs.memory_needed(700) < kept < all_pairs.memory_needed(700)
+    assert peak < 1.5 * all_pairs.memory_needed(700)
 
 
 def test_few_kernel_terms_change_nothing(load_scaled, monkeypatch):

@@ -75,6 +75,20 @@ def test_the_drawn_criterion_is_unbiased_and_its_error_right(load_scaled):
     assert np.mean([one.standard_error[0] for one in found]) == pytest.approx(deviation, rel=0.15)
 
 
+@pytest.mark.parametrize("n_drawn", [1, 2, 3, 10])
+def test_the_standard_error_is_that_of_a_sample_without_replacement(n_drawn):
+    X = np.random.default_rng(0).random((12, 2))
+    must, cannot = pairs_of(np.arange(12) % 2)
+    generator = np.random.default_rng(1)
+    target = draw_from_pairs(must, cannot[:0], n_drawn, generator)
+    found = select_from_pairs(X, target, 1.0, 1)
+    ends = X[target.first][:, found.order[0]] - X[target.second][:, found.order[0]]
+    errors = (1 - np.exp(-(ends**2) / 2)) ** 2
+    share_left_out = 1 - n_drawn / len(must)
+    variance = np.var(errors, ddof=1) / n_drawn * share_left_out if n_drawn > 1 else 0.0
+    assert_allclose(found.standard_error[0], 2 * len(must) * np.sqrt(variance), rtol=1e-10)
+
+
 @pytest.mark.parametrize("name", ["wine", "wdbc", "dermatology"])
 def test_the_drawn_choice_is_nearly_as_good(name, load_scaled):
     X, y = load_scaled(name)
@@ -108,6 +122,15 @@ def test_matched_sigma(load_scaled):
     widths = np.geomspace(sigma / 30, sigma * 30, 400)
     assert mismatch(sigma) <= min(map(mismatch, widths)) * (1 + 1e-9)
     assert match_sigma(X, draw_all(y, 10**6)) == pytest.approx(sigma)
+
+
+@pytest.mark.parametrize("unit", [0.01, 1.0, 70.0])
+def test_a_sigma_for_pairs_of_one_kind_is_at_an_end_of_the_widths(unit):
+    # Must-links alone want the largest kernel there is, cannot-links alone the smallest.
+    X = unit * np.array([[0.0], [1.0], [5.0]])
+    links, none = np.array([[0, 1], [0, 2], [1, 2]]), np.empty((0, 2), dtype=np.intp)
+    assert match_sigma(X, pair_target(links, none)) == pytest.approx(4 * 5 * unit, rel=1e-4)
+    assert match_sigma(X, pair_target(none, links)) == pytest.approx(unit / 4, rel=1e-4)
 
 
 def test_any_sigma_matches_twins():

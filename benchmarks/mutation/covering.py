@@ -1,0 +1,127 @@
+"""Which test reaches which line, measured once, and how long each test takes.
+
+Only tests that reach the changed line can notice a change, so that a mutant costs seconds.
+"""
+
+import ast
+import json
+import os
+import time
+from collections import Counter
+
+import pytest
+
+
+class Recorder:
+    """Keep the tests that passed and the seconds they took; tell coverage which one runs."""
+
+    def __init__(self, cover):
+        self.cover = cover
+        self.seconds = {}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        self.cover.switch_context(item.nodeid)
+        started = time.process_time()
+        yield
+        self.cover.switch_context("")
+        if item.nodeid in self.seconds:
+            self.seconds[item.nodeid] = time.process_time() - started
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and report.passed:
+            self.seconds[report.nodeid] = 0.0
+
+
+def measure(files, sources, arguments, target):
+    """Run the files of tests here; write the seconds of each test, and the tests of each line."""
+    os.environ["COVERAGE_CORE"] = "ctrace"  # the one that tells tests apart
+    from coverage import Coverage
+
+    cover = Coverage(data_file=None, include=[str(source) for source in sources])
+    recorder = Recorder(cover)
+    cover.start()
+    code = pytest.main([*arguments, *files], plugins=[recorder])
+    cover.stop()
+    data = cover.get_data()
+    numbers = {test: number for number, test in enumerate(recorder.seconds)}
+    lines = {
+        str(source): {
+            line: sorted(numbers[test] for test in tests if test in numbers)
+            for line, tests in data.contexts_by_lineno(str(source)).items()
+        }
+        for source in sources
+    }
+    target.write_text(json.dumps({"seconds": recorder.seconds, "lines": lines}))
+    return code
+
+
+class Cover:
+    """The tests of each line of each source file, and the seconds of each test."""
+
+    def __init__(self, contents):
+        self.seconds, self.tests = {}, {}
+        for content in contents:
+            names = list(content["seconds"])
+            self.seconds.update(content["seconds"])
+            for path, lines in content["lines"].items():
+                for line, numbers in lines.items():
+                    found = self.tests.setdefault(path, {}).setdefault(int(line), set())
+                    found.update(names[number] for number in numbers)
+
+    def reaching(self, path, code, line):
+        """Return the tests that reach the statement of a line.
+
+        What is outside of functions runs at import, once for all tests that reach the file.
+        """
+        of_file = self.tests.get(path, {})
+        lines = statement_lines(code, line) if in_a_function(code, line) else of_file
+        return set().union(*(of_file.get(number, ()) for number in lines))
+
+    def in_order(self, tests, path, budget):
+        """Return tests, the quickest of each function first, for so many seconds in all.
+
+        Those of the file that mirrors the source come first.
+        """
+        mirror = mirror_of(path)
+        seen, ranked = Counter(), []
+        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+            function = test.split("[")[0]
+            ranked.append((not test.startswith(mirror), seen[function], self.seconds[test], test))
+            seen[function] += 1
+        chosen, total = [], 0.0
+        for _, _, seconds, test in sorted(ranked):
+            if not chosen or total + seconds <= budget:
+                chosen.append(test)
+                total += seconds
+        return chosen
+
+
+def mirror_of(path):
+    """Return how the names of the tests begin that mirror a source file."""
+    inside = path.split("linkselect/", 1)[1].removesuffix(".py")
+    return f"tests/test_{inside.replace('/', '_')}.py"
+
+
+def statement_lines(code, line):
+    """Return the numbers of the lines of the smallest statement that holds a line.
+
+    A test that reaches a statement does not reach each of its lines by name. Of a statement with
+    a body only the head counts.
+    """
+    best = range(line, line + 1)
+    smallest = len(code)
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = body[0].lineno - 1 if body else node.end_lineno
+            lines = range(node.lineno, max(end, node.lineno) + 1)
+            if line in lines and len(lines) < smallest:
+                best, smallest = lines, len(lines)
+    return best
+
+
+def in_a_function(code, line):
+    """Return whether a line is in the body of a function."""
+    functions = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef))
+    return any(node.body[0].lineno <= line <= node.end_lineno for node in functions)
