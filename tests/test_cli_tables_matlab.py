@@ -112,6 +112,7 @@ def sparse_file(rows, starts, values, shape=(4, 3)):
         (([0, 1], [0, 1, 2**30, 2], [1, 2]), "do not follow"),
         (([0, 1], [-4, 1, 2, 2], [1, 2]), "do not follow"),
         (([0, 1], [0, 1, 2, 900], [1, 2]), "lacks some of its 900 values"),
+        (([0, 1, 2, 3] * 2, [0, 4, 8, 8], [1]), "lacks some of its 8 values"),
         (([0, 1], [0, 1, 2], [1, 2]), "other columns"),
         (([0, 1], [0, 1, 2, 2], [1, 2], (2, 3, 4)), "other columns"),
         (([0], [0, 1], [1], (2**31 - 1, 1)), "too large"),

@@ -14,7 +14,7 @@ from functools import partial
 from math import prod
 from pathlib import Path
 from struct import unpack
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ _KINDS = {
     17: "opaque",
     18: "object",
 }
-_COMPLEX = 0x800
+_COMPLEX, _LOGICAL = 0x800, 0x200
 _NUMBERS_OF_4 = {0: "f8", 1: "f4", 2: "i4", 3: "i2", 4: "u2", 5: "u1"}
 _KINDS_OF_4 = {0: "double", 1: "char", 2: "sparse"}
 # Name and dimensions stand at the start of a variable, and take less than this.
@@ -210,26 +210,36 @@ def _list_5(file: IO[bytes], size: int, start: bytes) -> Iterator[Variable]:
         head = file.read(min(length, _HEAD))
         if kind == _COMPRESSED:
             head = zlib.decompressobj().decompress(head, _HEAD)[8:]
-        name, shape, what = _head(_Elements(head, order))
+        name, shape, what, _ = _head(_Elements(head, order))
         packed = kind == _COMPRESSED
         read = partial(_read_5, place=place, size=length, packed=packed, order=order)
         yield Variable(name, shape[:-1] if what == "char" else shape, what, read)
         place += length
 
 
-def _head(elements: _Elements) -> tuple[str, tuple[int, ...], str]:
+class _Head(NamedTuple):
+    """How a variable begins."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+    is_logical: bool
+
+
+def _head(elements: _Elements) -> _Head:
     """Read name, dimensions and kind of a variable."""
     flags = elements.numbers("iu")
     if len(flags) != 2:
         raise _DamagedError("an array does not say what it holds.")
     kind = _KINDS.get(int(flags[0]) & 0xFF, "unknown")
     if kind == "opaque":
-        return elements.text(), (), kind
+        return _Head(elements.text(), (), kind, False)
     shape = tuple(elements.numbers("iu").tolist())
     if not 2 <= len(shape) <= 32 or min(shape) < 0:
         raise _DamagedError(f"an array has the dimensions {shape[:4]}.")
     name = elements.text()
-    return name, shape, "complex" if int(flags[0]) & _COMPLEX else kind
+    kind = "complex" if int(flags[0]) & _COMPLEX else kind
+    return _Head(name, shape, kind, bool(int(flags[0]) & _LOGICAL))
 
 
 def _read_5(
@@ -257,11 +267,11 @@ def _unpacked(data: bytes, order: str, budget: Budget) -> bytes:
 
 def _array(elements: _Elements, budget: Budget, in_cell: bool = False) -> Any:
     """Read an array: numbers, text, a sparse matrix, or a cell of these."""
-    _, shape, kind = _head(elements)
+    _, shape, kind, is_logical = _head(elements)
     if kind == "char":
         return _text(elements.text(), shape)
     if kind == "sparse":
-        return _sparse(elements, shape, budget)
+        return _sparse(elements, shape, budget, is_logical)
     if kind == "cell" and not in_cell:
         return _cell(elements, shape, budget)
     if kind in ("cell", "struct", "object", "function", "opaque", "unknown", "complex"):
@@ -297,7 +307,9 @@ def _cell(elements: _Elements, shape: tuple[int, ...], budget: Budget) -> NDArra
     return values.reshape(shape, order="F")
 
 
-def _sparse(elements: _Elements, shape: tuple[int, ...], budget: Budget) -> csc_array:
+def _sparse(
+    elements: _Elements, shape: tuple[int, ...], budget: Budget, is_logical: bool
+) -> csc_array:
     """Read the row of each value, where each column begins, and the values."""
     rows, starts = elements.numbers("iu"), elements.numbers("iu")
     if len(shape) != 2 or len(starts) != shape[1] + 1:
@@ -308,8 +320,9 @@ def _sparse(elements: _Elements, shape: tuple[int, ...], budget: Budget) -> csc_
     if starts[0] != 0 or (counts < 0).any():
         raise _DamagedError("the columns of a sparse matrix do not follow each other.")
     kind, data = elements.next()
-    # MATLAB calls the single bytes of logical values double.
-    values = elements.as_numbers(2 if kind == 9 and len(data) < 8 * n_stored else kind, data)
+    # MATLAB stores logical values as single bytes, but calls them double.
+    are_bytes = is_logical and len(data) == len(rows)
+    values = elements.as_numbers(2 if are_bytes else kind, data)
     if n_stored > min(len(rows), len(values)):
         raise _DamagedError(f"a sparse matrix lacks some of its {n_stored:,} values.")
     columns = np.repeat(np.arange(shape[1]), counts)
