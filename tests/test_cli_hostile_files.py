@@ -1,15 +1,23 @@
 """Files that were made to do harm: each ends in a message, in a process of its own."""
 
+import gzip
+import io
 import subprocess
 import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy import io
+import scipy.io
 from scipy.sparse import csc_matrix
 
 from linkselect import cli
+from linkselect.cli.errors import InputError
+from linkselect.cli.tables import Reading, layout, read_table
+from linkselect.cli.tables.features import unique_names
 
 
 def rank(path, *options, seconds=60):
@@ -33,7 +41,7 @@ def test_indices_of_a_matlab_file_that_point_outside(tmp_path, index, array):
     arrays = {"X": sparse, "y": csc_matrix(np.arange(20)[:, None] % 2)}
     arrays[array].indices[0] = index
     path = tmp_path / "bad.mat"
-    io.savemat(path, arrays)
+    scipy.io.savemat(path, arrays)
     ended = rank(path, "--label", "y", "--method", "fisher")
     assert refused(ended, "bad.mat is not a readable MATLAB file")
 
@@ -91,3 +99,81 @@ def test_packages_that_cannot_be_loaded(monkeypatch, capsys, error, words):
     monkeypatch.setattr(cli, "make_app", fail)
     assert cli.run(["rank"]) == 1
     assert words in capsys.readouterr().err
+
+
+# -- work is bounded ---------------------------------------------------------------------------
+
+
+class Counted(io.BytesIO):
+    """Bytes that count what is read of them."""
+
+    n_bytes = n_lines = 0
+
+    def readline(self, size=-1):
+        line = super().readline(size)
+        self.n_bytes += len(line)
+        self.n_lines += 1
+        return line
+
+
+def header_of(content, monkeypatch):
+    """Look at a table and return what was read of it up to its header, or to the refusal."""
+    stream = Counted(content)
+    with pytest.raises(InputError) as caught:
+        layout._first_line(stream, Path("t.csv"), Reading())
+    return stream, str(caught.value)
+
+
+def test_a_quote_in_the_header_that_never_closes_is_read_once(monkeypatch):
+    content = b'a,"b,c\n' + b"1,2,3\n" * 500
+    stream, message = header_of(content, monkeypatch)
+    assert "line 1: a quote opens" in message
+    assert stream.n_bytes == len(content)
+    stream, message = header_of(b'a,"b,c\n' + b"1,2,3\n" * 100_000, monkeypatch)
+    assert "line 1: a quote opens" in message
+    assert stream.n_lines == 1 + layout._MOST_IN_NAME
+
+
+@pytest.mark.parametrize("line", [b"\n", b"# a comment\n", b" \t\r\n"])
+def test_blank_lines_without_end(monkeypatch, line):
+    stream, message = header_of(line * 30_000, monkeypatch)
+    assert "10,000 lines at the start are blank or comments" in message
+    assert stream.n_lines == layout._MOST_SKIPPED
+    monkeypatch.setattr(layout, "_LONGEST_HEADER", 100)
+    stream, message = header_of(line * 300, monkeypatch)
+    assert stream.n_bytes <= 200
+
+
+@pytest.mark.parametrize("start", [b"", b"a,b,y\n1,2,a\n"])
+def test_blank_lines_without_end_that_are_compressed(tmp_path, monkeypatch, start):
+    monkeypatch.setattr(layout, "_MOST_BLANK", 1 << 20)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(start + b"\n" * (200 << 20), 1))
+    unpacked = []
+    counted = layout._Unpacked._counted
+    monkeypatch.setattr(
+        layout._Unpacked,
+        "_counted",
+        lambda self, part: unpacked.append(len(part)) or counted(self, part),
+    )
+    with pytest.raises(InputError, match="blank"):
+        read_table(path, Reading(label="y"))
+    assert sum(unpacked) < 40 << 20
+
+
+def test_names_that_are_free_are_found_at_once():
+    n = 30_000
+    names = ["a"] * n + [f"a.{i}" for i in range(2, n)]
+    found, _ = unique_names(names)
+    assert len(set(found)) == len(names)
+    assert found[:2] == ("a", f"a.{n}")
+
+
+@pytest.mark.parametrize("value", ["9" * 60_000 + "x", "9 " + "a" * 60_000 + "!", "9" * 60_000])
+def test_very_long_values(tmp_path, value):
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b,c,y\n1,2,3,u\n3,4,{value},v\n" + "1,2,4,u\n" * 3)
+    start = time.process_time()
+    with pytest.raises(InputError) if value[-1] != "9" else nullcontext():
+        read_table(path, Reading(label="y"))
+    assert time.process_time() - start < 5  # more than a minute if each way to split it is tried

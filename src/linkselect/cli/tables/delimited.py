@@ -21,6 +21,7 @@ from linkselect.cli.tables.kinds import NUMBER, MixedColumnError, is_decimal_com
 from linkselect.cli.tables.layout import (
     Layout,
     check_options,
+    is_packed,
     look,
     open_stream,
     wrong_encoding,
@@ -41,7 +42,7 @@ def read_delimited(path: Path, how: Reading, budget: Budget) -> Table:
         layout, start, line_length = look(path, how)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path.name} is damaged or cut off: {error}") from error
-    if path.suffix != ".gz":
+    if not is_packed(path):
         n_rows = path.stat().st_size / line_length
         budget.check(n_rows, 1 if isinstance(how, RowsOnly) else len(layout.names))
     open_values = partial(open_stream, path, start)

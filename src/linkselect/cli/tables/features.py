@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,8 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     ('a', 'b', 'a.2', 'column 4')
     """
     taken, seen, found, repeated = set(names), Counter[str](), [], []
+    # Where to go on looking for a free number, so that none is tried twice.
+    numbers: dict[str, Iterator[int]] = {}
     for place, name in enumerate(names):
         seen[name] += 1
         new = name
@@ -84,11 +87,8 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
             new = f"column {place + 1}"
         elif seen[name] > 1:
             repeated.append(name)
-            new = next(
-                one
-                for i in range(seen[name], len(names) + 2)
-                if (one := f"{name}.{i}") not in taken
-            )
+            untried = numbers.setdefault(name, count(2))
+            new = next(one for i in untried if (one := f"{name}.{i}") not in taken)
         taken.add(new)
         found.append(new)
     if not repeated:
