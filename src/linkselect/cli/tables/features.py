@@ -27,7 +27,7 @@ from linkselect.cli.tables.table import (
 )
 from linkselect.messages import many
 
-__all__ = ["Parts", "assemble", "from_columns", "missing_marks", "unique_names"]
+__all__ = ["Parts", "as_floats", "assemble", "from_columns", "missing_marks", "unique_names"]
 
 # What pandas calls its index in a Parquet file.
 _INDEX_NAMES = ("", "__index_level_0__", "Unnamed: 0")
@@ -116,7 +116,7 @@ def from_columns(
     numbers: dict[int, FloatArray] = {}
     texts: dict[int, list[str | None]] = {}
     for place in roles.features:
-        values = _floats(columns[place], how.decimal, marks)
+        values = as_floats(columns[place], how.decimal, marks)
         if values is None:
             texts[place] = [_cell_text(value, marks) for value in columns[place]]
         else:
@@ -134,10 +134,10 @@ def from_columns(
     return assemble(parts, names, roles, how, budget.source, (*notes, *renamed))
 
 
-def _floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> FloatArray | None:
-    """Read a column as numbers; None if a cell is none."""
+def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> FloatArray | None:
+    """Read cells as numbers; None if a cell is none."""
     plain = ["nan" if one is None or one in marks else one for one in cells]
-    if any(isinstance(one, bool) or not isinstance(one, str | float | int) for one in plain):
+    if not set(map(type, plain)) <= {str, float, int}:
         return None
     text = [one for one in plain if isinstance(one, str)]
     joined = "".join(text)
@@ -176,7 +176,7 @@ def assemble(
     encoded: dict[str, list[str]] = {}
     for column in texts:
         if kinds[column.name] == "numbers":
-            values = _floats(column.values, how.decimal, ())
+            values = as_floats(column.values, how.decimal, ())
             added[column.name] = np.full(len(column.values), np.nan) if values is None else values
         elif how.encode and (new := encode(column, kinds[column.name])):
             encoded[column.name] = list(new)

@@ -115,8 +115,8 @@ class _Unpacked(gzip.GzipFile):
             self._n_blank += len(part)
             if self._n_blank > _MOST_BLANK:
                 raise InputError(
-                    f"{Path(self.name).name} holds more than {_MOST_BLANK >> 20} MB of blank lines. "
-                    "Is it damaged?"
+                    f"{Path(self.name).name} holds more than {_MOST_BLANK >> 20} MB of blank "
+                    "lines. Is it damaged?"
                 )
         return part
 
