@@ -1,7 +1,7 @@
 """Read MATLAB files of version 4 to 7.
 
-SciPy's reader uses indices before anyone can check them, and a damaged sparse matrix crashes it.
-Here every length and index is compared with what is there before it is used.
+SciPy's reader crashes on a type of numbers that it does not know, and leaves indices of sparse
+matrices unchecked. Here every type, length and index is checked before it is used.
 """
 
 from __future__ import annotations
