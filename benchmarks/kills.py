@@ -215,10 +215,8 @@ def write_page(done):
         n_kills = sum(line["kills"] for line in some)
         lines.append(f"| {words} | {len(some)} | {n_kills or ''} | {listed} |")
     before, rest = PAGE.read_text().split(START)
-    table = "\n".join(lines)
-    PAGE.write_text(
-        f"{before}{START}\nSeeds from 0; {n_all} kills in all.\n\n{table}\n{END}{rest.split(END)[1]}"
-    )
+    text = "\n".join([f"Seeds from 0; {n_all} kills in all.", "", *lines])
+    PAGE.write_text(f"{before}{START}\n{text}\n{END}{rest.split(END)[1]}")
 
 
 def main():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -19,7 +18,7 @@ from scipy.sparse import csr_array, issparse
 from linkselect.cli.errors import InputError, UsageError, nearest, shown
 from linkselect.cli.tables.batches import without_marks
 from linkselect.cli.tables.labels import make_labels
-from linkselect.cli.tables.limits import Budget
+from linkselect.cli.tables.limits import DAMAGED_ARCHIVE, Budget
 from linkselect.cli.tables.matlab import list_variables, read_variable
 from linkselect.cli.tables.table import Reading, Table, assign_roles, make_ids
 
@@ -58,8 +57,9 @@ def read_npz(path: Path, how: Reading, budget: Budget) -> Table:
                 budget.check_bytes(members[key].file_size, f"array {key}")
                 with archive.open(members[key]) as file:
                     arrays[key] = _read_array(file, f"{path.name}, array {key}", budget)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        raise InputError(f"{path.name} is not a readable NPZ file: {error}") from error
+    except DAMAGED_ARCHIVE as error:
+        why = str(error) or type(error).__name__
+        raise InputError(f"{path.name} is not a readable NPZ file: {why}") from error
     return _from_arrays(arrays, wanted, list(shapes), how, budget.source)
 
 
