@@ -5,6 +5,7 @@ import io
 import subprocess
 import sys
 import time
+import zipfile
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 import scipy.io
 from scipy.sparse import csc_matrix
 
+import mutated_files
 from linkselect import cli
 from linkselect.cli.errors import InputError
 from linkselect.cli.tables import Reading, layout, read_table
@@ -177,3 +179,83 @@ def test_very_long_values(tmp_path, value):
     with pytest.raises(InputError) if value[-1] != "9" else nullcontext():
         read_table(path, Reading(label="y"))
     assert time.process_time() - start < 5  # more than a minute if each way to split it is tried
+
+
+# -- archives ----------------------------------------------------------------------------------
+
+
+def parts_of(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+COLUMNS = mutated_files.table(np.random.default_rng(0))
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def with_far_cell(place):
+    """Return a spreadsheet with one cell far away, named in a way that a quick look overlooks."""
+    parts = parts_of(mutated_files.xlsx(COLUMNS))
+    return mutated_files.zipped(
+        {**parts, SHEET: parts[SHEET].replace(b'r="A2"', f"r='{place}'".encode())}
+    )
+
+
+def with_wrong_size():
+    """Return a spreadsheet with a part that unpacks to far more than the archive says."""
+    parts = parts_of(mutated_files.xlsx(COLUMNS))
+    place, kind = "xl/_rels/workbook.xml.rels", f"{mutated_files.OFFICE}/sharedStrings"
+    link = f'<Relationship Id="r2" Type="{kind}" Target="sharedStrings.xml"/></Relationships>'
+    parts[place] = parts[place].replace(b"</Relationships>", link.encode())
+    text = b"<sst><si><t>" + b"a" * (260 << 20) + b"</t></si></sst>"
+    content = mutated_files.zipped({**parts, "xl/sharedStrings.xml": text})
+    return content.replace(len(text).to_bytes(4, "little"), (1000).to_bytes(4, "little"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is not limited there")
+@pytest.mark.parametrize("make", [lambda: with_far_cell("XFD1048576"), with_wrong_size])
+def test_a_spreadsheet_that_would_end_the_process(tmp_path, make):
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(mutated_files.xlsx(COLUMNS))
+    assert read_table(path, Reading(label="class", id_column="id")).X.shape[0] > 3
+    path.write_bytes(make())
+    with pytest.raises(InputError, match="too large"):
+        read_table(path, Reading(label="class", max_memory="60MB"))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])
+def test_damaged_members_of_an_archive(tmp_path, method):
+    path = tmp_path / "t.npz"
+    good = mutated_files.npz(COLUMNS, method)
+    path.write_bytes(good)
+    assert read_table(path, Reading(label="class")).X.shape[0] > 3
+    refused = 0
+    for place in range(40, 200, 20):
+        path.write_bytes(good[:place] + bytes(8) + good[place + 8 :])
+        try:
+            read_table(path, Reading(label="class"))
+        except InputError:
+            refused += 1
+    assert refused > 4
+
+
+def test_an_archive_packed_in_a_way_nobody_knows(tmp_path):
+    path = tmp_path / "t.npz"
+    content = bytearray(mutated_files.npz(COLUMNS))
+    with zipfile.ZipFile(io.BytesIO(bytes(content))) as archive:
+        start = archive.start_dir
+    content[start + 10] = 97  # the method of the first member in the directory
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="not a readable NPZ"):
+        read_table(path, Reading(label="class"))
+
+
+@pytest.mark.parametrize("ending", [".csv.GZ", ".CSV.gz", ".TSV", ".NPZ", ".Mat", ".XLSX", ".PQ"])
+def test_endings_in_capitals(tmp_path, ending):
+    kind = ending.lower().replace(".pq", ".parquet")
+    if kind == ".xlsx":
+        pytest.importorskip("python_calamine")
+    path = tmp_path / f"t{ending}"
+    path.write_bytes(mutated_files.MAKERS[kind](COLUMNS))
+    assert read_table(path, Reading(label="class")).X.shape[0] == len(COLUMNS["id"])
