@@ -28,6 +28,8 @@ from linkselect.cli.number_of_features import keep_number, number_typed, prepare
 from linkselect.cli.output import (
     DEFAULT_OUTPUT,
     Output,
+    escape_formula,
+    note_on_formulas,
     say,
     say_json,
     text_table,
@@ -73,6 +75,7 @@ def rank(
     seed: int = 0,
     select: Path | None = None,
     validate: Annotated[bool, Parameter(negative="--no-validate")] = True,
+    escape_formulas: bool = False,
     output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
 ) -> None:
     """Rank the features of a table and keep the best.
@@ -101,12 +104,17 @@ def rank(
         Say how far to trust the ranking: an estimate on held-out pairs or labels beside chance, how
         often features are selected again, and which say the same. It fits the method again, 8 to 35
         times by the size of the table.
+    escape_formulas
+        Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
+        formula. Never in --select.
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select})
     choice = None if method is None else method_named(method)
     task = _task(table, read, choice, settings, pairs, prepare, seed)
     fitted, summary = _rank(task, n_features, seed, validate, output)
     output.say_notes([*_doubts(summary), *task.notes, *_ties(summary), *fitted.warnings])
+    if not escape_formulas:
+        output.say_notes(note_on_formulas(task.data.names, output.out, select))
     if output.json:
         say_json(summary)
     elif not output.quiet:
@@ -114,7 +122,7 @@ def rank(
         if output.out is None:
             say("--out FILE writes the whole ranking.")
     if output.out is not None:
-        _write_ranking(output.out, summary)
+        _write_ranking(output.out, summary, escape_formulas)
     if select is not None:
         _write_selected(select, fitted.selector, task.whole, read)
     if output.report is not None:
@@ -366,14 +374,17 @@ def _known_text(data: Table, links: Any) -> str:
     return text
 
 
-def _write_ranking(path: Path, summary: Summary) -> None:
+def _write_ranking(path: Path, summary: Summary, escape_formulas: bool = False) -> None:
     if path.suffix.lower() == ".json":
         write_safely(path, lambda part: part.write_text(to_json(summary) + "\n", "utf-8"))
         return
     ranking = summary["ranking"]
     # A column of numbers holds no text, but it can hold the infinity that JSON cannot.
     scores = [np.nan if score is None else float(score) for score in ranking["score"]]
-    write_columns(path, {**ranking, "score": scores})
+    names: list[str] = ranking["feature"]
+    if escape_formulas and path.suffix.lower() in (".csv", ".tsv"):
+        names = [escape_formula(name) for name in names]
+    write_columns(path, {**ranking, "feature": names, "score": scores})
 
 
 def _write_selected(path: Path, selector: Any, data: Table, read: Reading) -> None:
