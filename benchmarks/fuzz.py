@@ -5,11 +5,12 @@ fails if the command crashes, prints a traceback or speaks of a fault of its own
 20 seconds, or more memory than it was allowed. What failed is kept in `benchmarks/fuzz_found`, to
 become a test; counts and seeds go between the marks of `docs/reliability.md`.
 
-Processes are forked from one that has imported everything, since starting Python takes longer
-than reading a file.
+Processes are forked from one that has imported everything and has parsed the command of each kind,
+since both take longer than reading a file.
 """
 
 import argparse
+import gc
 import json
 import os
 import resource
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from itertools import count
 from pathlib import Path
 
 # Threads of linear algebra do not survive a fork.
@@ -39,6 +41,10 @@ MAX_MEMORY = "200MB"
 ROOM = 600 << 20
 
 
+def name_for(kind):
+    return f"t{kind}" if kind.startswith(".") else kind
+
+
 def command_for(kind, path, folder):
     """Return the arguments of the command that reads such a file."""
     if kind.startswith("pairs"):
@@ -47,7 +53,7 @@ def command_for(kind, path, folder):
         return ["rank", good, "--pairs", str(path), *options, "--no-validate"]
     label = {".npy": "0", ".svm": "y"}.get(kind, "class")
     options = ["--label", label, "--method", "fisher", "--no-validate", "--out"]
-    if kind not in (".npy", ".mat", ".arff", ".svm"):
+    if not kind.endswith((".npy", ".mat", ".arff", ".svm")):
         options = ["--id-column", "id", *options]
     return ["rank", str(path), *options, str(folder / "ranking.csv"), "--max-memory", MAX_MEMORY]
 
@@ -56,7 +62,7 @@ def run_apart(arguments, log, room=ROOM, seconds=SECONDS):
     """Run a command in a process of its own; return how it ended, and the most memory it took."""
     pid = os.fork()
     if pid == 0:
-        _as_child(arguments, log, room)
+        _as_child(arguments, log, room, seconds)
     give_up = time.monotonic() + seconds
     while True:
         ended, status, usage = os.wait4(pid, os.WNOHANG)
@@ -71,13 +77,14 @@ def run_apart(arguments, log, room=ROOM, seconds=SECONDS):
     return code, usage.ru_maxrss << 10
 
 
-def _as_child(arguments, log, room):
+def _as_child(arguments, log, room, seconds):
     file = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
     os.dup2(file, 1)
     os.dup2(file, 2)
     size = _data_size() + room
     resource.setrlimit(resource.RLIMIT_DATA, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     code = 99
     try:
         from linkselect.cli import run
@@ -112,8 +119,7 @@ def judge(code, text):
 def try_one(kind, seed, folder):
     """Feed one mutated file to the command; return a line of the state."""
     content = mutated(kind, seed)[1]
-    name = kind if kind.startswith("pairs") else f"t{kind}"
-    path = folder / name
+    path = folder / name_for(kind)
     path.write_bytes(content)
     log = folder / "log"
     code, memory = run_apart(command_for(kind, path, folder), log)
@@ -121,30 +127,49 @@ def try_one(kind, seed, folder):
     wrong = judge(code, text)
     if wrong:
         FOUND.mkdir(exist_ok=True)
-        (FOUND / f"{seed}-{name}").write_bytes(content)
-        (FOUND / f"{seed}-{name}.log").write_text(f"{wrong}\n{text}")
+        (FOUND / f"{seed}-{path.name}").write_bytes(content)
+        (FOUND / f"{seed}-{path.name}.log").write_text(f"{wrong}\n{text}")
     outcome = wrong or {0: "ranked", 1: "refused", 2: "refused"}[code]
     return {"kind": kind, "seed": seed, "outcome": outcome, "memory": memory}
+
+
+class Parsed:
+    """Stands for the tree of commands: what was parsed once is not parsed again."""
+
+    def __init__(self, app):
+        self._app, self._known = app, {}
+
+    def __call__(self, arguments, **options):
+        key = tuple(arguments)
+        if key not in self._known:
+            self._known[key] = self._app.parse_args(arguments, exit_on_error=False)[:2]
+        command, bound = self._known[key]
+        return command(*bound.args, **bound.kwargs)
 
 
 def prepare(folder):
     """Import what the command needs, and make the table that pairs belong to."""
     import numpy as np
 
+    from linkselect import cli
+
+    parsed = Parsed(cli.make_app())
+    cli.make_app = lambda: parsed
+
     (folder / "good.csv").write_bytes(delimited(table(np.random.default_rng(0))))
     for kind in KINDS:  # what is imported on the way stays
         good = mutated(kind, 0)[0]
-        path = folder / (kind if kind.startswith("pairs") else f"t{kind}")
+        path = folder / name_for(kind)
         path.write_bytes(good)
-        from linkselect.cli import run
-
         with Path(os.devnull).open("w") as nowhere:
             streams = sys.stdout, sys.stderr
             sys.stdout = sys.stderr = nowhere
-            code = run(command_for(kind, path, folder))
+            code = cli.run(command_for(kind, path, folder))
             sys.stdout, sys.stderr = streams
         if code:
             raise SystemExit(f"The good {kind} is not ranked either.")
+    gc.collect()
+    gc.freeze()  # nor need a child copy what it only looks at
 
 
 def read_state():
@@ -156,17 +181,16 @@ def read_state():
 def go_on(done, n_files, minutes, state):
     """Try files until there are so many, or the time is over; add a line for each to the state."""
     end = time.monotonic() + 60 * minutes
+    known = {(line["kind"], line["seed"]) for line in done}
+    left = (one for one in ((kind, seed) for seed in count() for kind in KINDS) if one not in known)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
-        seed = len(done) // len(KINDS)
         while len(done) < n_files and time.monotonic() < end:
-            for kind in KINDS:
-                line = try_one(kind, seed, folder)
-                done.append(line)
-                state.write(json.dumps(line) + "\n")
-                state.flush()
-            seed += 1
+            line = try_one(*next(left), folder)
+            done.append(line)
+            state.write(json.dumps(line) + "\n")
+            state.flush()
     return done
 
 
@@ -198,10 +222,14 @@ def main():
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--fresh", action="store_true", help="forget what was tried before")
+    parser.add_argument("--again", action="store_true", help="try what failed before once more")
     parser.add_argument("--trial", action="store_true", help="begin at 0, and write nothing down")
     options = parser.parse_args()
     if options.fresh:
         STATE.unlink(missing_ok=True)
+    if options.again:
+        kept = [json.dumps(line) for line in read_state() if not is_failure(line)]
+        STATE.write_text("".join(f"{line}\n" for line in kept))
     if options.trial:
         with Path(os.devnull).open("w") as nowhere:
             done = go_on([], options.files, options.minutes, nowhere)

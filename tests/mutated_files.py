@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import lzma
 import struct
 import zipfile
 import zlib
@@ -66,20 +67,103 @@ def written(write, *arguments, **options):
     return buffer.getvalue()
 
 
-def feather(columns):
+def feather(columns, compression=None):
     found = pa.table(columns)
+    options = pa.ipc.IpcWriteOptions(compression=compression)
     with io.BytesIO() as buffer:
-        with pa.ipc.new_file(buffer, found.schema) as writer:
+        with pa.ipc.new_file(buffer, found.schema, options=options) as writer:
             writer.write_table(found)
         return buffer.getvalue()
 
 
-def mat(columns):
+def mat(columns, sparse=False, **options):
     X, y = matrix(columns), (columns["class"] == "b")[:, None] * 1.0
-    sparse = csc_matrix(np.where(X > 0, X, 0))
+    X = csc_matrix(np.where(X > 0, X, 0)) if sparse else X
+    names = np.array([name for name in columns if name.startswith("x")], dtype=object)
+    more = {} if options.get("format") == "4" else {"names": names}
+    return written(scipy_io.savemat, {"X": X, "class": y, **more}, **options)
+
+
+SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+OPEN = "urn:oasis:names:tc:opendocument:xmlns"
+
+
+def rows_of(columns):
+    return [list(columns), *zip(*columns.values(), strict=True)]
+
+
+def xlsx(columns):
+    """Write the few parts of a spreadsheet that readers ask for."""
+    lines = []
+    for i, row in enumerate(rows_of(columns), 1):
+        cells = (
+            f'<c r="{chr(65 + j)}{i}" t="inlineStr"><is><t>{value}</t></is></c>'
+            if isinstance(value, str)
+            else f'<c r="{chr(65 + j)}{i}"><v>{value}</v></c>'
+            for j, value in enumerate(row)
+        )
+        lines.append(f'<row r="{i}">{"".join(cells)}</row>')
+    kinds = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    return zipped(
+        {
+            "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types">'
+            '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package'
+            f'.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="{kinds}'
+            '.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" '
+            f'ContentType="{kinds}.worksheet+xml"/></Types>',
+            "_rels/.rels": f'<Relationships xmlns="{PACKAGE}/relationships"><Relationship Id="r1" '
+            f'Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+            "xl/workbook.xml": f'<workbook xmlns="{SHEET}" xmlns:r="{OFFICE}"><sheets>'
+            '<sheet name="one" sheetId="1" r:id="r1"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
+            f'<Relationship Id="r1" Type="{OFFICE}/worksheet" Target="worksheets/sheet1.xml"/>'
+            "</Relationships>",
+            "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{SHEET}"><sheetData>{"".join(lines)}'
+            "</sheetData></worksheet>",
+        }
+    )
+
+
+def ods(columns):
+    lines = []
+    for row in rows_of(columns):
+        cells = (
+            f'<table:table-cell office:value-type="string"><text:p>{value}</text:p>'
+            "</table:table-cell>"
+            if isinstance(value, str)
+            else f'<table:table-cell office:value-type="float" office:value="{value}"/>'
+            for value in row
+        )
+        lines.append(f"<table:table-row>{''.join(cells)}</table:table-row>")
+    spaces = " ".join(f'xmlns:{one}="{OPEN}:{one}:1.0"' for one in ("office", "table", "text"))
+    return zipped(
+        {
+            "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+            "META-INF/manifest.xml": f'<manifest:manifest xmlns:manifest="{OPEN}:manifest:1.0"/>',
+            "content.xml": f"<office:document-content {spaces}><office:body><office:spreadsheet>"
+            f'<table:table table:name="one">{"".join(lines)}</table:table></office:spreadsheet>'
+            "</office:body></office:document-content>",
+        }
+    )
+
+
+def zipped(parts, method=zipfile.ZIP_DEFLATED):
     buffer = io.BytesIO()
-    scipy_io.savemat(buffer, {"X": sparse if len(X) % 2 else X, "class": y})
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), content, method)
     return buffer.getvalue()
+
+
+def npz(columns, method=zipfile.ZIP_STORED):
+    arrays = {"X": matrix(columns), "class": columns["class"], "id": columns["id"]}
+    return zipped({f"{name}.npy": written(np.save, one) for name, one in arrays.items()}, method)
+
+
+def parquet(columns, **options):
+    return written(lambda file: pyarrow.parquet.write_table(pa.table(columns), file, **options))
 
 
 def pairs_json(columns):
@@ -92,27 +176,36 @@ def pairs_csv(columns):
     return f"a,b,link\n{ids[0]},{ids[1]},must\n{ids[1]},{ids[2]},cannot\n".encode()
 
 
+# A kind that does not begin with a dot is a variety: its file ends in what follows the dot.
 MAKERS = {
     ".csv": delimited,
     ".tsv": lambda columns: delimited(columns, "\t"),
     ".csv.gz": lambda columns: gzip.compress(delimited(columns), 1, mtime=0),
-    ".parquet": lambda columns: written(
-        lambda file, found: pyarrow.parquet.write_table(found, file), pa.table(columns)
-    ),
+    ".parquet": parquet,
+    "packed.parquet": lambda columns: parquet(columns, compression="zstd", row_group_size=5),
     ".feather": feather,
+    "packed.feather": lambda columns: feather(columns, compression="lz4"),
     ".npy": lambda columns: written(
         np.save, np.column_stack([columns["class"] == "b", matrix(columns)])
     ),
-    ".npz": lambda columns: written(
-        np.savez, X=matrix(columns), **{"class": columns["class"], "id": columns["id"]}
-    ),
+    ".npz": npz,
+    "packed.npz": lambda columns: npz(columns, zipfile.ZIP_DEFLATED),
+    "lzma.npz": lambda columns: npz(columns, zipfile.ZIP_LZMA),
     ".mat": mat,
+    "packed.mat": lambda columns: mat(columns, do_compression=True),
+    "sparse.mat": lambda columns: mat(columns, sparse=True),
+    "four.mat": lambda columns: mat(columns, format="4"),
+    "sparse-four.mat": lambda columns: mat(columns, sparse=True, format="4"),
+    ".xlsx": xlsx,
+    ".ods": ods,
     ".arff": arff,
     ".svm": svmlight,
     "pairs.csv": pairs_csv,
     "pairs.json": pairs_json,
 }
 KINDS = tuple(MAKERS)
+ZIPPED = (".npz", "packed.npz", "lzma.npz", ".xlsx", ".ods")
+BINARY = tuple(kind for kind in KINDS if kind.endswith((".mat", ".parquet", ".feather")))
 
 
 def mutated(kind, seed):
@@ -130,24 +223,38 @@ def _inside(kind, content, rng):
     try:
         if kind == ".csv.gz":
             return gzip.compress(_change(gzip.decompress(content), rng), 1, mtime=0)
-        if kind == ".npz":
-            return _change_a_member(content, rng)
+        if kind in ZIPPED:
+            return _change_a_member(kind, content, rng)
+        if kind in BINARY:
+            return overwrite_a_number(bytearray(content), rng, aligned=True)
         if kind == ".npy":
             return _change_header(content, rng)
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, ValueError, KeyError):
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError):
+        pass
+    except (KeyError, NotImplementedError, RuntimeError, IndexError):
         pass
     return _change(content, rng)
 
 
-def _change_a_member(content, rng):
-    changed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(changed, "w") as new:
-        members = old.namelist()
-        chosen = int(rng.integers(len(members)))
-        for place, name in enumerate(members):
-            data = old.read(name)
-            new.writestr(name, _change_header(data, rng) if place == chosen else data)
-    return changed.getvalue()
+def _change_a_member(kind, content, rng):
+    with zipfile.ZipFile(io.BytesIO(content)) as old:
+        method = old.infolist()[0].compress_type
+        parts = {name: old.read(name) for name in old.namelist()}
+    # In a spreadsheet the last part has the values.
+    chosen = list(parts)[int(rng.integers(len(parts))) if rng.random() < 0.5 else -1]
+    change = _change_header if kind.endswith(".npz") and rng.random() < 0.5 else _change
+    if kind in (".xlsx", ".ods") and rng.random() < 0.5:
+        change = _change_xml
+    return zipped({**parts, chosen: change(parts[chosen], rng)}, method)
+
+
+def _change_xml(content, rng):
+    """Give cells another place, count or type."""
+    old = rng.choice(['r="', '="', "<v>", "<row", 'value-type="', "<table:table-cell "])
+    new = rng.choice(['9999999"', '="-1', '="1048576', '="XFD', 'boolean"', "<v>#REF!", "&#0;"])
+    if "table-cell " in str(old):
+        new = f'{old}table:number-columns-repeated="{rng.choice(["16384", "-1", "999999999"])}" '
+    return content.replace(str(old).encode(), str(new).encode(), int(rng.choice([1, 1, 9])))
 
 
 def _change_header(content, rng):
@@ -190,12 +297,13 @@ def _remove(content, rng):
     return bytes(content[:start] + content[min(end, start + 40) :])
 
 
-def overwrite_a_number(content, rng):
+def overwrite_a_number(content, rng, aligned=False):
     """Write a number that means too much, or nothing, over some bytes."""
     number = NUMBERS[int(rng.integers(len(NUMBERS)))]
     size = int(rng.choice([2, 4, 8]))
     packed = struct.pack("<q", max(min(number, 2**63 - 1), -(2**63)))[:size]
     place = int(rng.integers(len(content)))
+    place -= place % size if aligned else 0
     content[place : place + size] = packed
     return bytes(content)
 

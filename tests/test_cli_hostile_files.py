@@ -1,15 +1,25 @@
 """Files that were made to do harm: each ends in a message, in another process."""
 
+import gzip
+import io
 import subprocess
 import sys
+import time
+import zipfile
+from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy import io
+import scipy.io
 from scipy.sparse import csc_matrix
 
+import mutated_files
 from linkselect import cli
+from linkselect.cli.errors import InputError
+from linkselect.cli.tables import Reading, layout, read_table
+from linkselect.cli.tables.features import unique_names
 
 # Each command after the other, in one process that a crash would end early.
 COMMANDS = """
@@ -26,7 +36,7 @@ def write_matlab(path, index, array):
     sparse = csc_matrix(np.eye(20)[:, :4])
     arrays = {"X": sparse, "y": csc_matrix(np.arange(20)[:, None] % 2)}
     arrays[array].indices[0] = index
-    io.savemat(path, arrays)
+    scipy.io.savemat(path, arrays)
 
 
 def write_feather(path, column):
@@ -99,3 +109,161 @@ def test_packages_that_cannot_be_loaded(monkeypatch, capsys, error, words):
     monkeypatch.setattr(cli, "make_app", fail)
     assert cli.run(["rank"]) == 1
     assert words in capsys.readouterr().err
+
+
+# -- work is bounded ---------------------------------------------------------------------------
+
+
+class Counted(io.BytesIO):
+    """Bytes that count what is read of them."""
+
+    n_bytes = n_lines = 0
+
+    def readline(self, size=-1):
+        line = super().readline(size)
+        self.n_bytes += len(line)
+        self.n_lines += 1
+        return line
+
+
+def header_of(content, monkeypatch):
+    """Look at a table and return what was read of it up to its header, or to the refusal."""
+    stream = Counted(content)
+    with pytest.raises(InputError) as caught:
+        layout._first_line(stream, Path("t.csv"), Reading())
+    return stream, str(caught.value)
+
+
+def test_a_quote_in_the_header_that_never_closes_is_read_once(monkeypatch):
+    content = b'a,"b,c\n' + b"1,2,3\n" * 500
+    stream, message = header_of(content, monkeypatch)
+    assert "line 1: a quote opens" in message
+    assert stream.n_bytes == len(content)
+    stream, message = header_of(b'a,"b,c\n' + b"1,2,3\n" * 100_000, monkeypatch)
+    assert "line 1: a quote opens" in message
+    assert stream.n_lines == 1 + layout._MOST_IN_NAME
+
+
+@pytest.mark.parametrize("line", [b"\n", b"# a comment\n", b" \t\r\n"])
+def test_blank_lines_without_end(monkeypatch, line):
+    stream, message = header_of(line * 30_000, monkeypatch)
+    assert "10,000 lines at the start are blank or comments" in message
+    assert stream.n_lines == layout._MOST_SKIPPED
+    monkeypatch.setattr(layout, "_LONGEST_HEADER", 100)
+    stream, message = header_of(line * 300, monkeypatch)
+    assert stream.n_bytes <= 200
+
+
+@pytest.mark.parametrize("start", [b"", b"a,b,y\n1,2,a\n"])
+def test_blank_lines_without_end_that_are_compressed(tmp_path, monkeypatch, start):
+    monkeypatch.setattr(layout, "_MOST_BLANK", 1 << 20)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(start + b"\n" * (200 << 20), 1))
+    unpacked = []
+    counted = layout._Unpacked._counted
+    monkeypatch.setattr(
+        layout._Unpacked,
+        "_counted",
+        lambda self, part: unpacked.append(len(part)) or counted(self, part),
+    )
+    with pytest.raises(InputError, match="blank"):
+        read_table(path, Reading(label="y"))
+    assert sum(unpacked) < 40 << 20
+
+
+def test_names_that_are_free_are_found_at_once():
+    n = 30_000
+    names = ["a"] * n + [f"a.{i}" for i in range(2, n)]
+    found, _ = unique_names(names)
+    assert len(set(found)) == len(names)
+    assert found[:2] == ("a", f"a.{n}")
+
+
+@pytest.mark.parametrize("value", ["9" * 60_000 + "x", "9 " + "a" * 60_000 + "!", "9" * 60_000])
+def test_very_long_values(tmp_path, value):
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b,c,y\n1,2,3,u\n3,4,{value},v\n" + "1,2,4,u\n" * 3)
+    start = time.process_time()
+    with pytest.raises(InputError) if value[-1] != "9" else nullcontext():
+        read_table(path, Reading(label="y"))
+    assert time.process_time() - start < 5  # more than a minute if each way to split it is tried
+
+
+# -- archives ----------------------------------------------------------------------------------
+
+
+def parts_of(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+COLUMNS = mutated_files.table(np.random.default_rng(0))
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def with_far_cell(place):
+    """Return a spreadsheet with one cell far away, named in a way that a quick look overlooks."""
+    parts = parts_of(mutated_files.xlsx(COLUMNS))
+    return mutated_files.zipped(
+        {**parts, SHEET: parts[SHEET].replace(b'r="A2"', f"r='{place}'".encode())}
+    )
+
+
+def with_wrong_size():
+    """Return a spreadsheet with a part that unpacks to far more than the archive says."""
+    parts = parts_of(mutated_files.xlsx(COLUMNS))
+    place, kind = "xl/_rels/workbook.xml.rels", f"{mutated_files.OFFICE}/sharedStrings"
+    link = f'<Relationship Id="r2" Type="{kind}" Target="sharedStrings.xml"/></Relationships>'
+    parts[place] = parts[place].replace(b"</Relationships>", link.encode())
+    text = b"<sst><si><t>" + b"a" * (260 << 20) + b"</t></si></sst>"
+    content = mutated_files.zipped({**parts, "xl/sharedStrings.xml": text})
+    return content.replace(len(text).to_bytes(4, "little"), (1000).to_bytes(4, "little"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is not limited there")
+@pytest.mark.parametrize("make", [lambda: with_far_cell("XFD1048576"), with_wrong_size])
+def test_a_spreadsheet_that_would_end_the_process(tmp_path, make):
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(mutated_files.xlsx(COLUMNS))
+    assert read_table(path, Reading(label="class", id_column="id")).X.shape[0] > 3
+    path.write_bytes(make())
+    with pytest.raises(InputError, match="too large"):
+        read_table(path, Reading(label="class", max_memory="60MB"))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])
+def test_damaged_members_of_an_archive(tmp_path, method):
+    path = tmp_path / "t.npz"
+    good = mutated_files.npz(COLUMNS, method)
+    path.write_bytes(good)
+    assert read_table(path, Reading(label="class")).X.shape[0] > 3
+    refused = 0
+    for place in range(40, 200, 20):
+        path.write_bytes(good[:place] + bytes(8) + good[place + 8 :])
+        try:
+            read_table(path, Reading(label="class"))
+        except InputError:
+            refused += 1
+    assert refused > 4
+
+
+def test_an_archive_packed_in_a_way_nobody_knows(tmp_path):
+    path = tmp_path / "t.npz"
+    content = bytearray(mutated_files.npz(COLUMNS))
+    with zipfile.ZipFile(io.BytesIO(bytes(content))) as archive:
+        start = archive.start_dir
+    content[start + 10] = 97  # the method of the first member in the directory
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="not a readable NPZ"):
+        read_table(path, Reading(label="class"))
+
+
+@pytest.mark.parametrize("ending", [".csv.GZ", ".CSV.gz", ".TSV", ".NPZ", ".Mat", ".XLSX", ".PQ"])
+def test_endings_in_capitals(tmp_path, ending):
+    kind = ending.lower().replace(".pq", ".parquet")
+    if kind == ".xlsx":
+        pytest.importorskip("python_calamine")
+    path = tmp_path / f"t{ending}"
+    path.write_bytes(mutated_files.MAKERS[kind](COLUMNS))
+    assert read_table(path, Reading(label="class")).X.shape[0] == len(COLUMNS["id"])

@@ -357,3 +357,26 @@ def test_a_tie_at_the_cut_is_said(tmp_path, capsys):
     assert "have the same score, so the choice between them is arbitrary" in capsys.readouterr().err
     assert run([*call, "3"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_names_that_a_spreadsheet_would_run(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    names = ["=1+1", "@SUM(A1)", "-1", "+cmd|' /C calc'!A0", "plain"]
+    rows = [[str(i * j % 5) for j in range(1, 6)] + ["ab"[i % 2]] for i in range(8)]
+    path.write_text("\n".join(",".join(row) for row in [[*names, "y"], *rows]))
+    call = ["rank", str(path), "--label", "y", "--method", "fisher", "--no-validate"]
+    out, small = tmp_path / "r.csv", tmp_path / "s.csv"
+    assert run([*call, "--n-features", "5", "--out", str(out), "--select", str(small)]) == 0
+    assert "3 names begin like a formula, such as '=1+1'" in capsys.readouterr().err
+    assert "'=1+1" not in out.read_text()
+    escaped = [*call, "--n-features", "5", "--escape-formulas", "--select", str(small)]
+    assert run([*escaped, "--out", str(out)]) == 0
+    assert "formula" not in capsys.readouterr().err
+    found = {line.split(",")[0] for line in out.read_text().splitlines()[1:]}
+    assert found == {"'=1+1", "'@SUM(A1)", "-1", "'+cmd|' /C calc'!A0", "plain"}
+    assert small.read_text().splitlines()[0] == ",".join([*names, "y"])
+    assert run([*escaped, "--out", str(tmp_path / "r.json")]) == 0
+    ranking = json.loads((tmp_path / "r.json").read_text())["ranking"]
+    assert set(ranking["feature"]) == set(names)
+    assert run([*call, "--out", str(tmp_path / "r.parquet")]) == 0
+    assert "formula" not in capsys.readouterr().err

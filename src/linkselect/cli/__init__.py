@@ -95,6 +95,7 @@ def run(arguments: Sequence[str]) -> int:
         print(f"The command line needs more packages: {way_out}", file=sys.stderr)
         return 1
     from linkselect.cli.errors import InputError
+    from linkselect.messages import GuidedError
 
     command = " ".join(["linkselect", *arguments[:1]])
     try:
@@ -104,6 +105,8 @@ def run(arguments: Sequence[str]) -> int:
         return 2  # cyclopts has said why
     except InputError as error:
         return _end(f"{command}: {error}", error.exit_code, debug)
+    except GuidedError as error:  # it says what to do, and so is no fault
+        return _end(f"{command}: {error}", 1, debug)
     except BrokenPipeError:
         _throw_output_away()
     except SystemExit as end:

@@ -313,6 +313,8 @@ def _named_values(choice: Choice, parameter: str) -> set[Any]:
 def _value(text: str) -> Any:
     """Read a number, true, false or null as such and anything else as text."""
     try:
-        return json.loads(text.lower() if text in ("True", "False") else text)
-    except json.JSONDecodeError:
+        found = json.loads(text.lower() if text in ("True", "False") else text)
+    except (ValueError, RecursionError):  # also thousands of digits, or of brackets
         return None if text == "None" else text
+    too_large = isinstance(found, int) and abs(found) >= 2**63
+    return float(found) if too_large else found

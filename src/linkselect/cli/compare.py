@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPARED", "compare"]
 
+# More would hardly end on any table, and would tell no more.
+_MOST_FITS = 10_000
+
 # What is compared without --methods: from pairs, whether or not there are labels to measure on,
 # else from labels of all or of some rows.
 COMPARED: dict[str, tuple[str, ...]] = {
@@ -86,6 +89,11 @@ class Measuring:
             raise UsageError("--test-size is a share between 0 and 1, and --splits 2 or more.")
         if self.folds < 2 or self.repeats < 1:
             raise UsageError("--folds is 2 or more, and --repeats 1 or more.")
+        if max(self.splits, self.folds * self.repeats) > _MOST_FITS:
+            raise UsageError(
+                f"--splits, and --folds times --repeats, are at most {_MOST_FITS:,}: every method "
+                "is fitted once in each."
+            )
 
 
 DEFAULT_MEASURING = Measuring()

@@ -7,12 +7,12 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from linkselect.cli.errors import InputError, UsageError
+from linkselect.cli.errors import InputError, UsageError, shown
 from linkselect.files import written_whole
 
 __all__ = [
@@ -21,6 +21,8 @@ __all__ = [
     "Output",
     "check_apart",
     "check_target",
+    "escape_formula",
+    "note_on_formulas",
     "say",
     "say_json",
     "text_cells",
@@ -32,6 +34,9 @@ __all__ = [
 
 # Also characters that turn the direction of writing, which could show a name as another one.
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# How a cell begins that a spreadsheet runs as a formula, also with wide letters.
+_FORMULA = re.compile(r"[\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r]")
+_SIGNED_NUMBER = re.compile(r"[-+]\d+(\.\d*)?([eE][-+]?\d+)?")
 COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
 PAGE_FILES = (".html", ".htm")
 FIGURE_FILES = (".pdf", ".svg", ".png")
@@ -217,6 +222,36 @@ def _same_file(one: Path, other: Path) -> bool:
     if one.resolve() == other.resolve():
         return True
     return one.exists() and other.exists() and one.samefile(other)
+
+
+def _is_formula(text: str) -> bool:
+    return bool(_FORMULA.match(text)) and not _SIGNED_NUMBER.fullmatch(text)
+
+
+def escape_formula(text: str) -> str:
+    """Put a quote before a text that a spreadsheet would run; it is shown without it.
+
+    Examples
+    --------
+    >>> [escape_formula(text) for text in ("=1+1", "@SUM(A1)", "width", "-1.5")]
+    ["'=1+1", "'@SUM(A1)", 'width', '-1.5']
+    """
+    return f"'{text}" if _is_formula(text) else text
+
+
+def note_on_formulas(names: Iterable[str], *written: Path | None) -> list[str]:
+    """Say which names a spreadsheet would run, if one can open what is written."""
+    if not any(path is not None and path.suffix.lower() in (".csv", ".tsv") for path in written):
+        return []
+    odd = [name for name in names if _is_formula(name)]
+    if not odd:
+        return []
+    some = "1 name begins" if len(odd) == 1 else f"{len(odd):,} names begin"
+    return [
+        f"{some} like a formula, such as {shown(odd[0])}, and a spreadsheet would run it. "
+        "--escape-formulas puts a quote before such names in the ranking of --out; --select keeps "
+        "names as they are."
+    ]
 
 
 def write_safely(path: Path, write: Callable[[Path], object]) -> None:

@@ -39,6 +39,7 @@ from linkselect.cli.number_of_features import keep_number, number_typed, prepare
 from linkselect.cli.output import (
     DEFAULT_OUTPUT,
     Output,
+    note_on_formulas,
     say,
     say_json,
 )
@@ -86,6 +87,7 @@ def rank(
     seed: int = 0,
     select: Path | None = None,
     validate: Annotated[bool, Parameter(negative="--no-validate")] = True,
+    escape_formulas: bool = False,
     parts: Annotated[ByParts, Parameter(name="*")] = DEFAULT_PARTS,
     output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
 ) -> None:
@@ -118,6 +120,9 @@ def rank(
         Say how far to trust the ranking: an estimate on held-out pairs or labels beside chance, how
         often features are selected again, and which say the same. It fits the method again, 8 to 35
         times by the size of the table.
+    escape_formulas
+        Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
+        formula. Never in --select.
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select})
     choice = None if method is None else method_named(method)
@@ -134,6 +139,8 @@ def rank(
         if select is not None:
             write_selected(select, fitted.selector, task.whole, read)
     output.say_notes([*_doubts(summary), *task.notes, *_ties(summary), *fitted.warnings])
+    if not escape_formulas:
+        output.say_notes(note_on_formulas(task.data.names, output.out, select))
     if output.json:
         say_json(summary)
     elif not output.quiet:
@@ -141,7 +148,7 @@ def rank(
         if output.out is None:
             say("--out FILE writes the whole ranking.")
     if output.out is not None:
-        write_ranking(output.out, summary)
+        write_ranking(output.out, summary, escape_formulas)
     if output.report is not None:
         write_report(output.report, summary)
     if output.figure is not None:

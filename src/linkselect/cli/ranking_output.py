@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkselect.cli.output import text_table, to_json, write_columns, write_safely
+from linkselect.cli.output import (
+    escape_formula,
+    text_table,
+    to_json,
+    write_columns,
+    write_safely,
+)
 from linkselect.cli.tables import Table
 from linkselect.messages import many
 
@@ -66,7 +72,7 @@ def _known_text(data: Table, links: Any) -> str:
     return text
 
 
-def write_ranking(path: Path, summary: Summary) -> None:
+def write_ranking(path: Path, summary: Summary, escape_formulas: bool = False) -> None:
     """Write the ranking as a table, or everything as JSON."""
     if path.suffix.lower() == ".json":
         write_safely(path, lambda part: part.write_text(to_json(summary) + "\n", "utf-8"))
@@ -74,7 +80,10 @@ def write_ranking(path: Path, summary: Summary) -> None:
     ranking = summary["ranking"]
     # A column of numbers holds no text, but it can hold the infinity that JSON cannot.
     scores = [np.nan if score is None else float(score) for score in ranking["score"]]
-    write_columns(path, {**ranking, "score": scores})
+    names: list[str] = ranking["feature"]
+    if escape_formulas and path.suffix.lower() in (".csv", ".tsv"):
+        names = [escape_formula(name) for name in names]
+    write_columns(path, {**ranking, "feature": names, "score": scores})
 
 
 def write_report(path: Path, summary: Summary) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -19,7 +18,8 @@ from scipy.sparse import csr_array, issparse
 from linkselect.cli.errors import InputError, UsageError, nearest, shown
 from linkselect.cli.tables.batches import without_marks
 from linkselect.cli.tables.labels import make_labels
-from linkselect.cli.tables.limits import Budget
+from linkselect.cli.tables.limits import DAMAGED_ARCHIVE, Budget
+from linkselect.cli.tables.matlab import list_variables, read_variable
 from linkselect.cli.tables.table import Reading, Table, assign_roles, make_ids
 
 __all__ = ["read_mat", "read_npy", "read_npz", "read_svmlight"]
@@ -57,8 +57,9 @@ def read_npz(path: Path, how: Reading, budget: Budget) -> Table:
                 budget.check_bytes(members[key].file_size, f"array {key}")
                 with archive.open(members[key]) as file:
                     arrays[key] = _read_array(file, f"{path.name}, array {key}", budget)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        raise InputError(f"{path.name} is not a readable NPZ file: {error}") from error
+    except DAMAGED_ARCHIVE as error:
+        why = str(error) or type(error).__name__
+        raise InputError(f"{path.name} is not a readable NPZ file: {why}") from error
     return _from_arrays(arrays, wanted, list(shapes), how, budget.source)
 
 
@@ -112,34 +113,18 @@ def _read_array(file: IO[bytes], source: str, budget: Budget) -> NDArray[Any]:
 
 def read_mat(path: Path, how: Reading, budget: Budget) -> Table:
     """Read a matrix of a MATLAB file of version 4 to 7."""
-    from scipy import io
-
-    with path.open("rb") as file:
-        if b"MATLAB 7.3" in file.read(128):
-            raise InputError(
-                f"{path.name} is a MATLAB 7.3 file (HDF5), which is not read. In MATLAB: "
-                "save(file, 'X', 'y', '-v7')."
-            )
-    try:
-        contents = {name: (shape, kind) for name, shape, kind in io.whosmat(path)}
-        wanted = _choose({name: shape for name, (shape, _) in contents.items()}, how, path.name)
-        for name in wanted:
-            shape, kind = contents[name]
-            # Names may be cells of text; features may not.
-            if kind in _NO_ARRAYS or (kind == "cell" and name == wanted[0]):
-                raise InputError(f"{path.name}: {name} is a {kind}, but features are a matrix.")
-            if kind != "sparse":
-                budget.check(prod(shape[:-1]), shape[-1])
-        arrays = io.loadmat(path, variable_names=wanted)
-        for name in wanted:
-            if issparse(arrays[name]):
-                # What points outside would be read and written outside of the arrays.
-                arrays[name].check_format(full_check=True)
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:  # SciPy raises all kinds of errors on damaged files
-        raise InputError(f"{path.name} is not a readable MATLAB file: {error}") from error
-    found = {name: arrays[name] for name in wanted}
+    contents = list_variables(path)
+    wanted = _choose({name: one.shape for name, one in contents.items()}, how, path.name)
+    for name in wanted:
+        shape, kind = contents[name].shape, contents[name].kind
+        if kind == "complex":
+            raise InputError(f"{path.name} holds complex numbers; features are real numbers.")
+        # Names may be cells of text; features may not.
+        if kind in _NO_ARRAYS or (kind == "cell" and name == wanted[0]):
+            raise InputError(f"{path.name}: {name} is a {kind}, but features are a matrix.")
+        if kind != "sparse":
+            budget.check(prod(shape[:-1]), shape[-1])
+    found = {name: read_variable(path, contents[name], budget) for name in wanted}
     return _from_arrays(found, wanted, list(contents), how, path.name)
 
 
@@ -233,10 +218,14 @@ def _flat(array: Any, name: str, source: str) -> list[Any]:
             f"{source}: {name} has the shape {values.shape}, but one dimension is wanted."
         )
     # MATLAB stores a list of texts as a column of cells, each an array of one text.
-    return [
-        value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
-        for value in values.ravel().tolist()
-    ]
+    return [_cell(value) for value in values.ravel().tolist()]
+
+
+def _cell(value: Any) -> Any:
+    """Return what a cell holds; an empty one has no text."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return value.item() if value.size == 1 else value if value.size else ""
 
 
 def _from_matrix(

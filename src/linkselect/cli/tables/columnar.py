@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from linkselect.cli.errors import InputError
 from linkselect.cli.tables.batches import gather
 from linkselect.cli.tables.features import from_columns
-from linkselect.cli.tables.limits import Budget
+from linkselect.cli.tables.limits import Budget, readable_size
 from linkselect.cli.tables.table import Reading, Roles, Table, assign_roles
 
 if TYPE_CHECKING:
@@ -19,6 +19,12 @@ __all__ = ["read_feather", "read_parquet"]
 
 # Numbers in a batch of a Parquet file: 32 MB of float64.
 _BATCH = 4 << 20
+# What Arrow holds for a byte of a file's list of columns, and for each column while it reads. If it
+# runs out of memory there, it may end the process.
+_PER_FOOTER_BYTE = {"Parquet": 18, "Feather": 8}
+_PER_COLUMN = {"Parquet": 10_000, "Feather": 1_500}
+_MANY_COLUMNS = 10_000
+_NO_MEMORY = ("bad_alloc", "worker thread", "out of memory", "realloc", "malloc")
 
 
 def read_parquet(path: Path, how: Reading, budget: Budget) -> Table:
@@ -26,9 +32,11 @@ def read_parquet(path: Path, how: Reading, budget: Budget) -> Table:
     import pyarrow as pa
     import pyarrow.parquet
 
+    _check_footer(path, "Parquet", budget)
     try:
         with pyarrow.parquet.ParquetFile(path, memory_map=False) as file:
             names = file.schema_arrow.names
+            _check_columns(names, "Parquet", budget)
             if how.transpose:
                 budget.check(file.metadata.num_rows, len(names))
                 return _transposed(file.read(use_threads=False), how, budget)
@@ -39,8 +47,25 @@ def read_parquet(path: Path, how: Reading, budget: Budget) -> Table:
             # One column after the other: threads would unpack many at once.
             batches = file.iter_batches(rows, columns=wanted, use_threads=False)
             return gather(_in_order(batches, wanted), wanted, roles, how, budget)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
-        raise _unreadable(budget.source, "Parquet", error) from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _unreadable(budget, "Parquet", error) from error
+
+
+def _check_footer(path: Path, kind: str, budget: Budget) -> None:
+    """Refuse a list of columns that does not fit; its length stands at the end of the file."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - 10))
+        end = file.read()
+    length = int.from_bytes(end[2:6] if kind == "Parquet" else end[:4], "little")
+    if _MANY_COLUMNS * 10 < length < size:  # Arrow says what is wrong with any other
+        budget.check_bytes(_PER_FOOTER_BYTE[kind] * length, "the list of its columns")
+
+
+def _check_columns(names: list[str], kind: str, budget: Budget) -> None:
+    needed = _PER_COLUMN[kind] * len(names)
+    if len(names) > _MANY_COLUMNS and needed > budget.limit:
+        budget.refuse(f"reading its {len(names):,} columns takes {readable_size(needed)}")
 
 
 def _check_declared(metadata: Any, roles: Roles, budget: Budget) -> None:
@@ -80,20 +105,23 @@ def read_feather(path: Path, how: Reading, budget: Budget) -> Table:
         if file.read(4) == b"FEA1":
             raise InputError(f"{path.name} is Feather version 1. Write it again as version 2.")
     budget.check_bytes(path.stat().st_size, "the file alone")
+    _check_footer(path, "Feather", budget)
     try:
         with pa.OSFile(str(path)) as stream, pa.ipc.open_file(stream) as reader:
             names = reader.schema.names
+            _check_columns(names, "Feather", budget)
             if how.transpose:
                 return _transposed(reader.read_all(), how, budget)
             roles = assign_roles(names, how, budget.source)
             batches = (_checked(reader.get_batch(i)) for i in range(reader.num_record_batches))
             return gather(batches, names, roles, how, budget)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
-        raise _unreadable(budget.source, "Feather", error) from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _unreadable(budget, "Feather", error) from error
 
 
 def _transposed(table: pa.Table, how: Reading, budget: Budget) -> Table:
     """Read a table whose rows are features: one column, the first that is text, names them."""
+    table.validate(full=True)
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
     named = next((name for name, values in columns.items() if isinstance(values[0], str)), None)
     if named is None:
@@ -107,5 +135,9 @@ def _transposed(table: pa.Table, how: Reading, budget: Budget) -> Table:
     return from_columns(names, [samples, *cells], how, budget)
 
 
-def _unreadable(source: str, kind: str, error: Exception) -> InputError:
-    return InputError(f"{source} is not a readable {kind} file: {str(error).splitlines()[0]}")
+def _unreadable(budget: Budget, kind: str, error: Exception) -> Exception:
+    """Return what to raise for an error of Arrow."""
+    why = (str(error) or type(error).__name__).splitlines()[0]
+    if isinstance(error, MemoryError) or any(words in why for words in _NO_MEMORY):
+        return MemoryError(why)  # who holds the budget says so
+    return InputError(f"{budget.source} is not a readable {kind} file: {why}")

@@ -21,17 +21,22 @@ from linkselect.cli.tables.kinds import NUMBER, MixedColumnError, is_decimal_com
 from linkselect.cli.tables.layout import (
     Layout,
     check_options,
+    is_packed,
     look,
     open_stream,
     wrong_encoding,
 )
 from linkselect.cli.tables.limits import Budget
 from linkselect.cli.tables.table import Reading, Roles, RowsOnly, Table, assign_roles
+from linkselect.cli.tables.wide import WIDE, read_wide
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["read_delimited", "read_values"]
+
+# What a damaged or cut compressed file raises.
+_BROKEN = (EOFError, OSError, zlib.error)
 
 
 def read_delimited(path: Path, how: Reading, budget: Budget) -> Table:
@@ -41,7 +46,7 @@ def read_delimited(path: Path, how: Reading, budget: Budget) -> Table:
         layout, start, line_length = look(path, how)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path.name} is damaged or cut off: {error}") from error
-    if path.suffix != ".gz":
+    if not is_packed(path):
         n_rows = path.stat().st_size / line_length
         budget.check(n_rows, 1 if isinstance(how, RowsOnly) else len(layout.names))
     open_values = partial(open_stream, path, start)
@@ -58,12 +63,17 @@ def read_values(
     import pyarrow as pa
 
     roles = assign_roles(layout.names, how, budget.source, layout.numbered)
+    if len(layout.names) >= WIDE:
+        try:
+            return read_wide(open_values, layout, roles, how, budget)
+        except (csv.Error, pa.ArrowInvalid, UnicodeDecodeError, *_BROKEN) as error:
+            raise _explain(open_values, layout, (), how, budget.source, error) from error
     try:
         # Nearly always every feature is a number, and is read as such at once.
         return _gather(open_values, layout, roles, how, budget)
     except pa.ArrowInvalid:
         pass
-    except (UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
+    except (UnicodeDecodeError, *_BROKEN) as error:
         raise _explain(open_values, layout, (), how, budget.source, error) from error
     try:
         text, used, notes = _text_columns(open_values, layout, roles, how, budget.source)
@@ -71,7 +81,7 @@ def read_values(
         return _gather(open_values, told, roles, used, budget, text)
     except MixedColumnError as error:
         raise _explain(open_values, layout, (error.place,), used, budget.source, error) from error
-    except (pa.ArrowInvalid, UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError, *_BROKEN) as error:
         raise _explain(open_values, layout, (), how, budget.source, error) from error
 
 
@@ -162,7 +172,7 @@ def _check_label(open_values: Callable[[], Any], layout: Layout, how: Reading, s
     """Say so if the label names a row, and not a column."""
     if how.label is None or how.label in layout.names or layout.numbered:
         return
-    with open_values() as stream, suppress(UnicodeDecodeError, OSError, EOFError, zlib.error):
+    with open_values() as stream, suppress(UnicodeDecodeError, *_BROKEN):
         lines = io.TextIOWrapper(stream, encoding=how.encoding, newline="")
         for place, line in enumerate(lines, layout.n_before + 1):
             if line.split(layout.separator, 1)[0].strip(f" {layout.quote}") == how.label:
@@ -196,7 +206,7 @@ def _read_transposed(
                 budget.check(len(columns), len(layout.names))
         except UnicodeDecodeError as error:
             raise wrong_encoding(budget.source, error, how) from error
-        except (csv.Error, EOFError, OSError, zlib.error) as error:
+        except (csv.Error, *_BROKEN) as error:
             raise InputError(f"{budget.source} is damaged or cut off: {error}") from error
     if not columns:
         raise InputError(f"{budget.source} has {len(layout.names)} columns, but no rows.")
@@ -285,7 +295,7 @@ def _explained(
                 return InputError(f"{source}, line {line}: {wrong}")
     except InputError as odd:
         return odd
-    except (EOFError, OSError, zlib.error) as broken:
+    except _BROKEN as broken:
         return InputError(f"{source} is damaged or cut off: {broken}")
     except csv.Error as odd:
         return InputError(

@@ -2,47 +2,66 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import zipfile
-import zlib
 from collections.abc import Sequence
-from datetime import date, datetime
 from functools import reduce
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from linkselect.cli.errors import InputError, nearest, shown
 from linkselect.cli.tables.features import from_columns
-from linkselect.cli.tables.limits import Budget
+from linkselect.cli.tables.limits import DAMAGED_ARCHIVE, Budget
 from linkselect.cli.tables.table import Reading, Table
 from linkselect.messages import many
 
 __all__ = ["read_excel"]
 
-# What a damaged file raises on the way; RuntimeError if it is locked by a password.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError)
 # The bytes of a cell, filled or not, while a sheet is read.
 _CELL = 32
+# What the process that reads takes for itself.
+_OVERHEAD = 128 << 20
 
 
 def read_excel(path: Path, how: Reading, budget: Budget) -> Table:
     """Read the first sheet, or the one that `how.array` names; its first full row has names."""
-    try:
-        import python_calamine as calamine
-    except ImportError as error:
+    if find_spec("python_calamine") is None:
         raise InputError(
             f"{path.name}: Excel files need one more package: pip install 'linkselect[excel]'. Or "
             "save the table as CSV."
-        ) from error
+        )
     try:
         _check_size(path, budget)
-        with calamine.CalamineWorkbook.from_path(str(path)) as book:
-            name, notes = _sheet(book.sheet_names, how, path.name)
-            rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
-    except (calamine.CalamineError, *_DAMAGED) as error:
-        why = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(f"{path.name} is not a readable spreadsheet: {why}") from error
-    return _from_rows(rows, how, budget, name, notes)
+    except DAMAGED_ARCHIVE as error:
+        raise _unreadable(path, str(error) or type(error).__name__) from error
+    found = _read_apart(path, how, budget)
+    name, notes = _sheet(found["names"], how, path.name)
+    return _from_rows(found["rows"], how, budget, name, notes)
+
+
+def _unreadable(path: Path, why: str) -> InputError:
+    return InputError(f"{path.name} is not a readable spreadsheet: {why.splitlines()[0]}")
+
+
+def _read_apart(path: Path, how: Reading, budget: Budget) -> dict[str, Any]:
+    """Read a sheet in a process of its own, which may crash without harm."""
+    script = Path(__file__).with_name("sheet_process.py")
+    wanted = [] if how.array is None else [how.array]
+    command = [sys.executable, "-P", str(script), str(path), str(budget.limit + _OVERHEAD), *wanted]
+    ended = subprocess.run(command, capture_output=True, check=False)
+    try:
+        found: dict[str, Any] = json.loads(ended.stdout)
+    except ValueError:
+        found = {"error": f"its reader ended with {ended.returncode}."}
+    if "memory" in found or b"memory allocation" in ended.stderr:
+        budget.refuse("reading it took more than that")
+    if "error" in found:
+        raise _unreadable(path, found["error"])
+    return found
 
 
 def _check_size(path: Path, budget: Budget) -> None:
@@ -93,14 +112,14 @@ def _from_rows(
 ) -> Table:
     """Take the first row with more than one value for the names; what is above it is a title."""
     where = f"{budget.source}, sheet {shown(sheet)}"
-    n_filled = [sum(cell != "" for cell in row) for row in rows]
+    n_filled = [sum(cell is not None for cell in row) for row in rows]
     width = max(n_filled, default=0)
     first = next((i for i, n in enumerate(n_filled) if n > min(1, width - 1)), None)
     if first is None:
         raise InputError(f"{where} is empty.")
     if any(n_filled[:first]):
         notes.append(f"left out {many(first, 'row')} above the names of the columns.")
-    cells = [[_cell(cell) for cell in row] for row in rows[first:]]
+    cells = rows[first:]
     if how.no_header:
         cells.insert(0, [f"x{i}" for i in range(len(cells[0]))])
     if how.transpose:
@@ -114,14 +133,6 @@ def _from_rows(
     first_row = 1 if how.transpose else first + 2 - how.no_header
     names, columns = [names[i] for i in kept], [columns[i] for i in kept]
     return from_columns(names, columns, how, budget, notes, first_row)
-
-
-def _cell(value: Any) -> Any:
-    if value == "" or (isinstance(value, str) and not value.strip()):
-        return None
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    return value if isinstance(value, str | float | int | bool) else str(value)
 
 
 def _name(value: Any) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "INDEX_NAMES",
     "Parts",
     "about_index",
+    "as_floats",
     "assemble",
     "from_columns",
     "missing_marks",
@@ -85,6 +87,8 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     ('a', 'b', 'a.2', 'column 4')
     """
     taken, seen, found, repeated = set(names), Counter[str](), [], []
+    # Where to go on looking for a free number, so that none is tried twice.
+    numbers: dict[str, Iterator[int]] = {}
     for place, name in enumerate(names):
         seen[name] += 1
         new = name
@@ -92,11 +96,8 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
             new = f"column {place + 1}"
         elif seen[name] > 1:
             repeated.append(name)
-            new = next(
-                one
-                for i in range(seen[name], len(names) + 2)
-                if (one := f"{name}.{i}") not in taken
-            )
+            untried = numbers.setdefault(name, count(2))
+            new = next(one for i in untried if (one := f"{name}.{i}") not in taken)
         taken.add(new)
         found.append(new)
     if not repeated:
@@ -124,7 +125,7 @@ def from_columns(
     numbers: dict[int, FloatArray] = {}
     texts: dict[int, list[str | None]] = {}
     for place in roles.features:
-        values = _floats(columns[place], how.decimal, marks)
+        values = as_floats(columns[place], how.decimal, marks)
         if values is None:
             texts[place] = [_cell_text(value, marks) for value in columns[place]]
         else:
@@ -142,10 +143,10 @@ def from_columns(
     return assemble(parts, names, roles, how, budget.source, (*notes, *renamed))
 
 
-def _floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> FloatArray | None:
-    """Read a column as numbers; None if a cell is none."""
+def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> FloatArray | None:
+    """Read cells as numbers; None if a cell is none."""
     plain = ["nan" if one is None or one in marks else one for one in cells]
-    if any(isinstance(one, bool) or not isinstance(one, str | float | int) for one in plain):
+    if not set(map(type, plain)) <= {str, float, int}:
         return None
     text = [one for one in plain if isinstance(one, str)]
     joined = "".join(text)
@@ -184,7 +185,7 @@ def assemble(
     encoded: dict[str, list[str]] = {}
     for column in texts:
         if kinds[column.name] == "numbers":
-            values = _floats(column.values, how.decimal, ())
+            values = as_floats(column.values, how.decimal, ())
             added[column.name] = np.full(len(column.values), np.nan) if values is None else values
         elif how.encode and (new := encode(column, kinds[column.name])):
             encoded[column.name] = list(new)

@@ -28,14 +28,18 @@ __all__ = [
     "why_not_encoded",
 ]
 
+# No two repetitions that could share the same signs stand side by side: a long value that does not
+# match would be tried in every way to split it.
 NUMBER = re.compile(
-    r"\s*([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|infinity|nan))\s*", re.IGNORECASE
+    r"\s*([-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|infinity|nan))\s*", re.IGNORECASE
 )
 _GROUPED = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*")
 _COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 # 5%, 12 mg or $5; but not p1, which is an id.
-_WITH_UNIT = re.compile(r"[-+]?(\d+[.,]?\d*\s*%|\d+[.,]?\d*\s+[^\W\d]+[\w/%]*|[$€£]\s*\d+[.,]?\d*)")
+_WITH_UNIT = re.compile(
+    r"[-+]?(\d+([.,]\d*)?\s*%|\d+([.,]\d*)?\s+[^\W\d][\w/%]*|[$€£]\s*\d+([.,]\d*)?)"
+)
 
 Kind = Literal[
     "numbers",

@@ -17,12 +17,17 @@ from linkselect.cli.tables.features import unique_names
 from linkselect.cli.tables.kinds import NUMBER
 from linkselect.cli.tables.table import MISSING, Reading
 
-__all__ = ["Layout", "check_options", "look", "open_stream", "wrong_encoding"]
+__all__ = ["Layout", "check_options", "is_packed", "look", "open_stream", "wrong_encoding"]
 
 _SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 # A block holds whole lines; with small ones the columns' overhead is felt.
 _BLOCK = 4 << 20
 _LONGEST_HEADER = 64 << 20
+# Blank lines and comments before the header, and lines that a quoted name may go over.
+_MOST_SKIPPED = 10_000
+_MOST_IN_NAME = 1_000
+# Bytes of blank lines in a compressed table: packed, a gigabyte of them is small.
+_MOST_BLANK = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ def check_options(how: Reading) -> None:
 
 def open_stream(path: Path, start: int = 0) -> Any:
     """Open a text table at a place, unpacked; UTF-16 that says so becomes UTF-8."""
-    file: Any = gzip.GzipFile(path) if path.suffix == ".gz" else path.open("rb")
+    file: Any = _Unpacked(path) if is_packed(path) else path.open("rb")
     if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         with file:
             file.seek(0)
@@ -87,6 +92,33 @@ def open_stream(path: Path, start: int = 0) -> Any:
                 ) from error
     file.seek(start)
     return file
+
+
+def is_packed(path: Path) -> bool:
+    """Tell whether a table is compressed, by how its name ends."""
+    return path.suffix.lower() == ".gz"
+
+
+class _Unpacked(gzip.GzipFile):
+    """What gzip has packed; refuses to go on through blank lines without end."""
+
+    _n_blank = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._counted(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._counted(super().read1(size))
+
+    def _counted(self, part: bytes) -> bytes:
+        if part and not part.strip(b"\r\n"):
+            self._n_blank += len(part)
+            if self._n_blank > _MOST_BLANK:
+                raise InputError(
+                    f"{Path(self.name).name} holds more than {_MOST_BLANK >> 20} MB of blank "
+                    "lines. Is it damaged?"
+                )
+        return part
 
 
 def look(path: Path, how: Reading) -> tuple[Layout, int, float]:
@@ -135,21 +167,9 @@ def _first_line(file: IO[bytes], path: Path, how: Reading) -> tuple[bytes, int, 
     Return it, the number of lines up to there, and the separator if a line such as `sep=;`, which
     Excel reads, names it.
     """
-    start = file.readline(_LONGEST_HEADER)
-    n_lines = 1
-    separator = None
-    while start and _is_no_header(start):
-        named = re.fullmatch(rb"(?:\xef\xbb\xbf)?sep=(.)\s*", start)
-        separator = named[1].decode("latin-1") if named else separator
-        start = file.readline(_LONGEST_HEADER)
-        n_lines += 1
-    # A quoted name may hold a line break.
-    while start.count(b'"') % 2 and len(start) < _LONGEST_HEADER:
-        more = file.readline(_LONGEST_HEADER)
-        start += more
-        n_lines += 1
-        if not more:
-            break
+    start, n_lines, separator = _skip_to_header(file, path)
+    if start.count(b'"') % 2:  # a quoted name may hold a line break
+        start, n_lines = _to_closing_quote(start, n_lines, file, path)
     if not start.strip():
         raise InputError(f"{path} is empty.")
     if b"\r" in re.sub(rb'"[^"]*"', b"", start).rstrip(b"\r\n"):
@@ -158,6 +178,44 @@ def _first_line(file: IO[bytes], path: Path, how: Reading) -> tuple[bytes, int, 
             "today (LF or CRLF)."
         )
     return start, n_lines, None if how.separator else separator
+
+
+def _skip_to_header(file: IO[bytes], path: Path) -> tuple[bytes, int, str | None]:
+    """Read on to the header; return it, its line, and the separator that a line names."""
+    separator = None
+    n_bytes = 0
+    for n_lines in range(1, _MOST_SKIPPED + 1):
+        line = file.readline(_LONGEST_HEADER)
+        if not line or not _is_no_header(line):
+            return line, n_lines, separator
+        named = re.fullmatch(rb"(?:\xef\xbb\xbf)?sep=(.)\s*", line)
+        separator = named[1].decode("latin-1") if named else separator
+        n_bytes += len(line)
+        if n_bytes > _LONGEST_HEADER:
+            break
+    raise InputError(
+        f"{path.name}: {n_lines:,} lines at the start are blank or comments, and none names the "
+        "columns. Delete them, or is this not a table?"
+    )
+
+
+def _to_closing_quote(start: bytes, n_lines: int, file: IO[bytes], path: Path) -> tuple[bytes, int]:
+    """Read the rest of a header whose quoted name goes over lines."""
+    parts, n_bytes = [start], len(start)
+    is_open = True
+    while is_open and len(parts) <= _MOST_IN_NAME and n_bytes < _LONGEST_HEADER:
+        line = file.readline(_LONGEST_HEADER)
+        if not line:
+            break
+        parts.append(line)
+        n_bytes += len(line)
+        is_open ^= bool(line.count(b'"') % 2)
+    if is_open:
+        raise InputError(
+            f"{path.name}, line {n_lines}: a quote opens in the names of the columns and does not "
+            "close. Close it, or delete it."
+        )
+    return b"".join(parts), n_lines + len(parts) - 1
 
 
 def _is_no_header(line: bytes) -> bool:
@@ -214,7 +272,7 @@ def _separator(header: str, path: Path, how: Reading) -> str:
 
 
 def _found_separator(header: str, path: Path, how: Reading) -> str:
-    kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    kind = Path(path.stem).suffix if is_packed(path) else path.suffix
     if kind.lower() in _SEPARATORS:
         return _SEPARATORS[kind.lower()]
     bare = re.sub(r'"[^"]*"', "", header)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,9 +12,30 @@ from pathlib import Path
 
 from linkselect.cli.errors import InputError, UsageError
 
-__all__ = ["Budget", "available_memory", "bytes_needed", "parse_size", "readable_size"]
+try:
+    from lzma import LZMAError
+except ImportError:  # some builds of Python lack it, and zipfile then says so
+
+    class LZMAError(Exception):  # type: ignore[no-redef]
+        """What is never raised."""
+
+
+__all__ = [
+    "DAMAGED_ARCHIVE",
+    "Budget",
+    "available_memory",
+    "bytes_needed",
+    "parse_size",
+    "readable_size",
+]
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+# What a damaged zip archive raises: RuntimeError if it is locked by a password, NotImplementedError
+# for a way to compress that Python does not know, OSError for bzip2.
+DAMAGED_ARCHIVE = (
+    *(zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, ValueError),
+    *(RuntimeError, NotImplementedError, OverflowError),
+)
 # A table is held as it is read, as one matrix, and scaled.
 _COPIES = 3
 # What libraries take for themselves while they read.
