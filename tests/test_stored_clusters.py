@@ -92,7 +92,7 @@ def test_progress_comes_from_finished_parts(client, tmp_path):
 def test_a_task_uses_its_own_threads(client, tmp_path):
     np.save(tmp_path / "X.npy", given.random_values())
     # A fit inside a task, such as in a search over a cluster, must not wait for other tasks.
-    found = client.submit(given.sum_of, str(tmp_path / "X.npy")).result(timeout=30)
+    found = client.submit(given.sum_of, str(tmp_path / "X.npy")).result(timeout=120)
     assert found == pytest.approx(given.random_values().sum(dtype=np.float64))
 
 
