@@ -122,9 +122,12 @@ def test_pairs_name_rows_by_id(ranking, rank, table, pairs):
     ) in text
     assert "Half of the features, at most 300" in text
     assert "was not validated" in errors
-    found = ranking(*known, "--method", "constraint", *TINY)
+    found = ranking(*known, *TINY)
     assert_same(found, ranking(*known, "--method", "constraint"))
     assert found["notes"][0].endswith("it is read by parts.")
+    assert found["notes"][1] == (
+        "constraint was taken, since the default (consensus_selector) needs the table in memory."
+    )
 
 
 def test_default_follows_what_is_known(rank, table):

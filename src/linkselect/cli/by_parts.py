@@ -35,7 +35,7 @@ __all__ = [
 CONNECT_SECONDS = 10
 NOT_VALIDATED = (
     "the ranking was not validated: that fits the method again many times, and the table is read "
-    "by parts. --select writes a small table that `linkselect compare` can take."
+    "by parts. A table of some of the rows can be validated."
 )
 # What a bar says while parts are read.
 _DOING = {

@@ -134,7 +134,7 @@ def rank(
         task = _task(whole, read, choice, settings, pairs, prepare, seed)
         if validate and task.told is not None:
             task.notes.append(NOT_VALIDATED)
-        said = [] if why is None else [why]
+        said = [one for one in (why, task.about_method) if one]
         fitted, summary = _rank(task, n_features, seed, validate, output, said)
         if select is not None:
             write_selected(select, fitted.selector, task.whole, read)

@@ -16,13 +16,13 @@ from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.bibliography import cites
-from linkselect.stored.rows import take_rows
 from linkselect.devices import device_of
 from linkselect.search.all_pairs import AllPairs
 from linkselect.search.criterion import SimilarityCriterion
 from linkselect.search.device_similarity import AllPairsOnDevice, ListedPairsOnDevice
 from linkselect.search.listed_pairs import ListedPairs
 from linkselect.search.targets import PairTarget, by_group
+from linkselect.stored.rows import take_rows
 
 __all__ = ["SimilarityPath", "select_from_groups", "select_from_pairs"]
 
