@@ -3,9 +3,9 @@
     python benchmarks/billion_rows.py --write
 
 The costs are calculated, not measured: times and memory of stored.json, multiplied. What can be
-tried on one machine is tried: the tree of merges with as many parts and as large results as there
-would be, the tasks that go to the scheduler, and how rows that all workers need spread over 100
-workers of Dask (in one process, over TCP, with fewer bytes). It takes some minutes.
+tried on one machine is tried with `--simulate`: the tree of merges with as many parts and as large
+results as there would be, the tasks that go to the scheduler, and how rows that all workers need
+spread over 32 workers of Dask (in one process, over TCP, with fewer bytes).
 """
 
 import argparse
@@ -21,7 +21,7 @@ import numpy as np
 
 from linkselect.graphs.stored_neighbors import QUERY_BYTES, _nearest_of_all
 from linkselect.moments import Moments
-from linkselect.stored.kinds import MANY_PARTS, SLAB_BYTES
+from linkselect.stored.kinds import MANY_PARTS, PART_BYTES, SLAB_BYTES
 from linkselect.stored.merging import FAN_IN, MergeTree, level_sizes
 from linkselect.stored_forms import HELD_BYTES
 from linkselect.survey import _all_told, _Told
@@ -30,6 +30,8 @@ from stored_tables import largest, table
 
 SIMULATED = Path(__file__).with_suffix(".json")
 GIGA = 1e9
+# Workers of Dask in one process; 70 of them did not come to an end within minutes.
+MOST_WORKERS = 32
 N_COLUMNS_MEASURED = 1000
 
 
@@ -53,7 +55,7 @@ class Setting:
 
     @property
     def n_parts(self):
-        return ceil(self.size / max(SLAB_BYTES, self.size // MANY_PARTS))
+        return ceil(self.size / max(PART_BYTES, self.size // MANY_PARTS))
 
     @property
     def searched(self):
@@ -84,7 +86,12 @@ class Rates:
         """Take them from the largest measurements on Parquet."""
         (rows,), slabs = largest(found, "read")["parquet", "slabs"]
         (fitted,), fisher = largest(found, "moments")["parquet", "FisherScore all"]
-        (searched, _), graph = largest(found, "search")["parquet", "LaplacianScore"]
+        # The one with the most products, beside which reading counts least.
+        searches = {
+            key: one for key, one in found.items() if "/parquet/" in key and "products" in one
+        }
+        key = max(searches, key=lambda key: searches[key]["products"])
+        searched, graph = int(key.split("/")[1]), searches[key]
         per_row = 4 * N_COLUMNS_MEASURED / GIGA
         # What a search costs beyond its products is in it, and the first pass, too.
         products = graph["searched"] * searched * N_COLUMNS_MEASURED
@@ -135,7 +142,7 @@ def cost_table(setting, rates):
             [
                 name,
                 f"{cost['passes']}",
-                f"{cost['read'] / 1000000000000.0:,.0f}",
+                f"{cost['read'] / 1e12:,.0f}",
                 f"{cost['cpu'] / 3600:,.0f}",
                 hours(cost["computing"]),
                 hours(cost["reading"]),
@@ -150,21 +157,29 @@ def hours(seconds):
     return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
 
 
-def memory_table(setting, per_row):
+def memory_table(setting, per_row, tasks):
     """Say what must fit where."""
     groups = setting.n_classes + 1
     told = (3 * groups + 2) * 8 * setting.n_columns
     queries = setting.batch * setting.n_columns * 4
     lists = setting.batch * setting.n_neighbors * 16
     rows = setting.searched * setting.n_columns * 4
-    own = {name: per_row.get(name, float("nan")) * setting.n_rows for name in ("labels", "none")}
+    own = {
+        name: mega(per_row[name] * setting.n_rows) if name in per_row else "-"
+        for name in ("labels", "none")
+    }
     lines = [
         ["worker", "a slab, and its copies in float32 and for the tile", mega(4 * SLAB_BYTES)],
         ["worker", "what a part tells: extremes and moments by class", mega(told)],
         ["worker", f"queries of one pass ({setting.batch:,})", mega(queries)],
         ["worker", "the nearest of these in one part", mega(lists)],
-        ["client", "numbers per row, without labels", mega(own["none"])],
-        ["client", "numbers per row, with labels for all", mega(own["labels"])],
+        [
+            "scheduler",
+            "tasks of the first pass, with the class of every row",
+            mega(tasks["sent"]) if tasks else "-",
+        ],
+        ["client", "numbers per row, without labels", own["none"]],
+        ["client", "numbers per row, with labels for all", own["labels"]],
         [
             "client",
             f"rows that count in the end (`(n_neighbors + 1) max_queries` = "
@@ -192,7 +207,9 @@ def slope(points):
 
 
 def mega(size):
-    return f"{size / GIGA:,.1f} GB" if size >= GIGA else f"{size / 1e6:,.0f} MB"
+    if size >= GIGA:
+        return f"{size / GIGA:,.1f} GB"
+    return f"{size / 1e6:,.0f} MB" if size >= 1e7 else f"{size / 1e6:,.1f} MB"
 
 
 # -- simulated ---------------------------------------------------------------------------------
@@ -262,24 +279,22 @@ def simulate_tasks(setting):
         # The file has the right size and holds nothing; nobody reads it.
         np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, setting.n_columns))
         X = open_stored(path)
-        codes = np.zeros(n_rows, np.intp)
+        # As the survey sends them.
+        codes = np.zeros(n_rows, np.uint8)
         inputs = [(codes[part.rows],) for part in X.parts]
         start = time.process_time()
         job = Job(X, list(range(len(X.parts))), len, len, inputs, "read")
         leaves, top = task_tree(job)
         built = time.process_time() - start
         sent = len(cloudpickle.dumps(dict(top.__dask_graph__())))
-    return {
-        "parts": len(leaves),
-        "seconds": built,
-        "labels": 8 * setting.n_rows,
-        "sent": sent,
-        "each": built / len(leaves),
-    }
+    # Classes grow with the rows, the rest of a task does not.
+    others = sent - codes.nbytes
+    return {"parts": len(leaves), "cpu": built, "sent": setting.n_rows + others, "others": others}
 
 
-def simulate_broadcast(n_workers, n_bytes=8_000_000):
-    """Let so many workers of Dask take the same rows, and count the bytes that each sends."""
+def simulate_broadcast(setting, n_bytes=8_000_000):
+    """Let as many workers of Dask take the same rows, and count the bytes that each sends."""
+    n_workers = min(setting.machines, MOST_WORKERS)
     import distributed
     from dask import delayed
 
@@ -311,6 +326,13 @@ def simulate_broadcast(n_workers, n_bytes=8_000_000):
 def _use(rows, number):
     time.sleep(0.05)
     return float(rows[number])
+
+
+SIMULATIONS = {
+    "merges": simulate_merges,
+    "tasks": simulate_tasks,
+    "broadcast": simulate_broadcast,
+}
 
 
 def simulation_table(found, setting):
@@ -356,14 +378,14 @@ def main():
     found = json.loads(STORE.read_text())
     kept = json.loads(SIMULATED.read_text()) if SIMULATED.exists() else {}
     if options.simulate:
-        kept = {"merges": simulate_merges(setting), "tasks": simulate_tasks(setting)}
-        kept["broadcast"] = simulate_broadcast(setting.machines)
-        SIMULATED.write_text(json.dumps(kept, indent=1) + "\n")
+        for name, simulation in SIMULATIONS.items():
+            kept[name] = simulation(setting)
+            SIMULATED.write_text(json.dumps(kept, indent=1) + "\n")
     rates = Rates.of(found)
-    print(rates, json.dumps(kept.get("tasks")), json.dumps(kept.get("broadcast")), sep="\n")
+    print(rates, kept.get("tasks"), kept.get("broadcast"), sep="\n")
     tables = {
         "costs": cost_table(setting, rates),
-        "held": memory_table(setting, bytes_per_row(found)),
+        "held": memory_table(setting, bytes_per_row(found), kept.get("tasks")),
     }
     if kept:
         tables["simulated"] = simulation_table(kept, setting)

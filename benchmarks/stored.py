@@ -44,7 +44,7 @@ BEFORE = [
     ("LSDF", 200),
     ("ConstraintScore", "pairs"),
 ]
-BEFORE_SHAPES = [(5000, 2000), (20000, 500)]
+BEFORE_SHAPES = [(5000, 2000), (10000, 500)]
 ROUNDS = 5
 
 
@@ -53,7 +53,7 @@ class Bench:
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
-        self.found = json.loads(STORE.read_text()) if STORE.exists() else {}
+        self.found = kept()
 
     def wants(self, method, kind):
         methods, kinds = self.options.methods, self.options.kinds
@@ -66,7 +66,8 @@ class Bench:
         result = run(task, settings, python_path)
         print(key, result, flush=True)
         if "failed" not in result:
-            self.found[key] = result
+            # Another stage may run beside this one.
+            self.found = self.found | kept() | {key: result}
             STORE.write_text(json.dumps(self.found, indent=1) + "\n")
         return result
 
@@ -97,6 +98,11 @@ class Bench:
         settings = settings | {"method": method, "known": told, "X": kind, "shape": shape}
         settings |= {"scores": str(scores), "compare": str(in_memory)}
         return self.measure(key, "fit", settings)
+
+
+def kept():
+    """Return what was measured before."""
+    return json.loads(STORE.read_text()) if STORE.exists() else {}
 
 
 def run(task, settings, python_path=HERE.parent / "src"):
@@ -215,8 +221,12 @@ def clusters(bench):
         settings = {"method": method, "known": told, "X": "parquet", "file": file}
         settings |= {"shape": [rows, N_COLUMNS], "options": options}
         key = f"cluster/{rows}/{method}"
-        bench.measure(f"{key}/threads", "fit", settings)
-        for workers in (2, 1, 4):
+        threads = bench.found.get(f"moments/{rows}/parquet/{method} {told}")
+        if threads is None:
+            bench.measure(f"{key}/threads", "fit", settings)
+        else:
+            bench.found[f"{key}/threads"] = threads
+        for workers in bench.options.workers:
             found = bench.measure(f"{key}/{workers}", "cluster", settings | {"workers": workers})
             if workers == 2:
                 usual = found["wall"]
@@ -306,6 +316,7 @@ def main():
     parser.add_argument("--wide", type=int, default=2_000_000, help="columns of wide data")
     parser.add_argument("--cluster-rows", type=int, default=1_000_000)
     parser.add_argument("--cluster-queries", type=int, default=1000)
+    parser.add_argument("--workers", nargs="*", type=int, default=[2, 1, 4])
     parser.add_argument("--narrow", type=int, default=40_000_000, help="rows of narrow tables")
     parser.add_argument("--methods", nargs="*", help="only these methods")
     parser.add_argument("--kinds", nargs="*", help="only these: memory, parquet, zarr, npy")

@@ -218,6 +218,27 @@ def test_transform_reads_nothing(samples, tmp_path, monkeypatch):
         selector.transform(small)
 
 
+def test_transform_refuses_what_it_was_not_fitted_to(samples, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    X, _ = samples
+    names = list("abcdefg")
+    parquet.write_table(pa.table(dict(zip(names, X.T, strict=True))), tmp_path / "X.parquet")
+    reverse = pa.table({name: X[:, names.index(name)] for name in names[::-1]})
+    parquet.write_table(reverse, tmp_path / "other.parquet")
+    selector = ls.VarianceScore(n_features_to_select=2).fit(tmp_path / "X.parquet")
+    assert selector.feature_names_in_.tolist() == names
+    with pytest.raises(ValueError, match="feature names should match .* column 0 .* is 'g'"):
+        selector.transform(tmp_path / "other.parquet")
+    small = selector.transform(tmp_path / "X.parquet")
+    assert small.names == selector.get_feature_names_out().tolist()
+    with pytest.raises(TypeError, match="inverse_transform needs all samples in memory"):
+        selector.inverse_transform(small)
+    selector.set_output(transform="pandas")
+    with pytest.raises(ValueError, match="would read all of X.parquet into a frame"):
+        selector.transform(tmp_path / "X.parquet")
+
+
 def _must_not_be_called(*_):
     raise AssertionError
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import stored_samples as given
+from linkselect import blocks
 from linkselect.messages import GuidedError, GuidedValueError
 from linkselect.stored import TakenRows, clusters, find_stored, map_parts, reduce_parts, reporting
 from linkselect.stored.clusters import active_client
@@ -169,6 +170,21 @@ def test_part_that_kills_every_worker_is_an_error(cluster, client, tmp_path, mon
     X = given.stored("dask", tmp_path, given.random_values())
     with pytest.raises(GuidedError, match=r"workers died again and again at a part of the dask"):
         map_parts(X, given.die)
+
+
+def test_blas_keeps_to_one_thread_until_the_last_task_ends():
+    def n_threads():
+        return {library["num_threads"] for library in blocks._blas().info()}
+
+    before = n_threads()
+    limit = clusters.BlasLimit()
+    limit.__enter__()
+    limit.__enter__()
+    assert n_threads() == {1}
+    limit.__exit__()
+    assert n_threads() == {1}
+    limit.__exit__()
+    assert n_threads() == before
 
 
 def test_no_workers_for_good_is_an_error(cluster, client, tmp_path, monkeypatch):

@@ -12,16 +12,29 @@ from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.stored import Stored, find_stored, select_columns
 
 
-@pytest.mark.parametrize("X", [np.eye(3), [[1, 2]], "text", "X.csv", None, 3, object()])
+@pytest.mark.parametrize("X", [np.eye(3), [[1, 2]], None, 3, object()])
 def test_other_things_are_not_stored_samples(X):
     assert find_stored(X) is None
     with pytest.raises(GuidedTypeError, match=r"no stored data\. Pass the path of a \.npy"):
         linkselect.open_stored(X)
 
 
+@pytest.mark.parametrize("name", ["text", "X.csv"])
+def test_other_files_are_refused(name):
+    with pytest.raises(GuidedTypeError, match=f"'{name}' names no .npy file, Zarr array, Parquet"):
+        linkselect.VarianceScore().fit(name)
+
+
+def test_a_small_map_is_stored_if_it_is_opened(tmp_path):
+    np.save(tmp_path / "X.npy", np.eye(3))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert find_stored(X) is None
+    assert np.array_equal(linkselect.open_stored(X), np.eye(3))
+
+
 @pytest.mark.parametrize("name", ["X.npy", "X.parquet", "X.zarr"])
 def test_a_path_that_leads_nowhere_is_an_error(name, tmp_path):
-    with pytest.raises(GuidedValueError, match=rf"{name} is not there: .*{name}"):
+    with pytest.raises(GuidedValueError, match=rf"{name} is not there, at .*{name}"):
         find_stored(str(tmp_path / name))
 
 

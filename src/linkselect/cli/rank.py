@@ -176,11 +176,16 @@ class Task:
     @property
     def called(self) -> str:
         """The method, and why it is not the usual one."""
-        if not self.instead_of:
-            return self.choice.name
-        return (
-            f"{self.choice.name}, since the default ({self.instead_of}) needs the table in memory"
-        )
+        return self.choice.name + (f", {self._why}" if self.instead_of else "")
+
+    @property
+    def about_method(self) -> str:
+        """The same as a note; empty if the method is what was asked for or the usual one."""
+        return f"{self.choice.name} was taken, {self._why}." if self.instead_of else ""
+
+    @property
+    def _why(self) -> str:
+        return f"since the default ({self.instead_of}) needs the table in memory"
 
 
 def _task(

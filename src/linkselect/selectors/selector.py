@@ -28,7 +28,7 @@ from linkselect import supervision
 from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.bibliography import with_attributes, with_references
 from linkselect.callbacks import CallbackSupportMixin, tracked, with_callbacks
-from linkselect.checks import check_samples, check_spread, too_large
+from linkselect.checks import check_samples, check_spread, needs_memory, too_large
 from linkselect.columns import constant_columns, with_equal_twins
 from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_numpy
 from linkselect.given import Given
@@ -314,6 +314,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def inverse_transform(self, X: Any) -> Any:
         """Put columns of zeros where features were left out; see scikit-learn's `SelectorMixin`."""
+        if (stored := find_stored(X)) is not None:
+            raise needs_memory("inverse_transform", stored)
         if get_config()["array_api_dispatch"] and (here := device_of(X)) is not None:
             return with_zeros(here, X, self.get_support())
         return super().inverse_transform(X)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from linkselect.arrays import IntArray
@@ -14,6 +15,7 @@ from linkselect.checks import TAKE_ROWS
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError
 from linkselect.stored import Stored
+from linkselect.stored.opening import select_columns
 from linkselect.stored.running import reporting
 from linkselect.supervision import Supervision
 from linkselect.survey import Surveyed, survey
@@ -77,6 +79,20 @@ def chosen_columns(selector: Any, X: Any, stored: Stored) -> Any:
     A dask array stays one; everything else becomes a `Stored`.
     """
     check_is_fitted(selector)
+    container = _get_output_config("transform", selector)["dense"]
+    if container != "default":
+        raise GuidedValueError(
+            f"set_output(transform={container!r}) would read all of {stored.label} into a frame.",
+            "Write set_output(transform='default'), or convert what transform returns.",
+            "X",
+        )
+    _check_columns(selector, stored)
+    columns = np.flatnonzero(selector.get_support())
+    return select_columns(X, columns)
+
+
+def _check_columns(selector: Any, stored: Stored) -> None:
+    """Refuse other columns than those of the fit, in the words of scikit-learn."""
     if stored.shape[1] != selector.n_features_in_:
         raise GuidedValueError(
             f"X has {stored.shape[1]} features, but {type(selector).__name__} is expecting "
@@ -84,6 +100,13 @@ def chosen_columns(selector: Any, X: Any, stored: Stored) -> Any:
             "Pass the columns that it was fitted to.",
             "X",
         )
-    columns = np.flatnonzero(selector.get_support())
-    is_dask = type(X).__module__.split(".")[0] == "dask"
-    return X[:, columns] if is_dask else stored.choose(columns)
+    expected = getattr(selector, "feature_names_in_", None)
+    if expected is None or stored.names is None or stored.names == list(expected):
+        return
+    place = next(j for j, name in enumerate(stored.names) if name != expected[j])
+    raise GuidedValueError(
+        "The feature names should match those that were passed during fit: column "
+        f"{place} of {stored.label} is {stored.names[place]!r}, and was {expected[place]!r}.",
+        "Pass the columns that it was fitted to, in the same order: open_stored(X, columns=...).",
+        "X",
+    )

@@ -176,7 +176,9 @@ def open_npy(path: Path) -> Source:
         values = np.load(path, mmap_mode="r")
     except (ValueError, EOFError, OSError) as error:
         raise GuidedValueError(
-            f"{label} cannot be opened as a .npy file: {error}.", "Write it again.", "X"
+            f"{label} cannot be opened as a .npy file of numbers: {str(error).rstrip('.')}.",
+            "Save an array of numbers by np.save.",
+            "X",
         ) from error
     return source_of_map(values, label)
 

@@ -79,6 +79,8 @@ def open_stored(
     """
     left_out = list(without)
     opened = source if isinstance(source, Stored) else _source(source, columns, left_out)
+    if isinstance(source, np.memmap):
+        opened = source_of_map(source)  # of any size, since it was asked for
     if opened is None:
         raise GuidedTypeError(
             f"{source!r:.200} is no stored data.",
@@ -148,14 +150,18 @@ def _is_a(X: Any, module: str, name: str) -> bool:
 
 def _source_of_path(
     path: Path, columns: Sequence[str | int] | None, without: Sequence[str | int]
-) -> Source | None:
+) -> Source:
     if path.suffix == ".npy":
         return open_npy(path)
     if path.suffix == ".zarr" or is_zarr_folder(path):
         return open_zarr(path)
     if path.suffix.lower() in (".parquet", ".pq") or path.is_dir():
         return open_parquet(path, columns, without)
-    return None
+    raise GuidedTypeError(
+        f"{str(path)!r:.200} names no .npy file, Zarr array, Parquet file or folder of such.",
+        "Read other files into an array or a frame first, for example by pandas.read_csv.",
+        "X",
+    )
 
 
 def _chosen(

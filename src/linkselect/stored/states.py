@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from linkselect.messages import GuidedValueError
+from linkselect.messages import GuidedValueError, many
 
 __all__ = ["FileState", "changed", "missing", "needs", "two_dimensional"]
 
@@ -23,8 +23,9 @@ def changed(label: str) -> GuidedValueError:
 def missing(label: str, path: str) -> GuidedValueError:
     """Return the error for a file that is not there."""
     name = Path(path).name
+    where = "" if path == name else f", at {path}"
     named = label if name in label else f"{label}, file {name},"
-    return GuidedValueError(f"{named} is not there: {path}", parameter="X")
+    return GuidedValueError(f"{named} is not there{where}.", parameter="X")
 
 
 def needs(package: str, name: str) -> ImportError:
@@ -38,7 +39,7 @@ def two_dimensional(shape: tuple[int, ...], label: str) -> tuple[int, int]:
     """Return the shape, which must be one of samples and features."""
     if len(shape) != 2:
         raise GuidedValueError(
-            f"{label} has {len(shape)} dimensions, but samples x features are two.",
+            f"{label} has {many(len(shape), 'dimension')}, but samples x features are two.",
             "Store it with two dimensions, such as by reshape(n_samples, -1).",
             "X",
         )
