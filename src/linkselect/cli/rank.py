@@ -38,6 +38,7 @@ from linkselect.cli.output import (
     write_safely,
 )
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, settle_values
+from linkselect.cli.seeds import Seed
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.supervision_input import (
     blamed,
@@ -72,7 +73,7 @@ def rank(
     pairs: Path | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
-    seed: int = 0,
+    seed: Seed = 0,
     select: Path | None = None,
     validate: Annotated[bool, Parameter(negative="--no-validate")] = True,
     escape_formulas: bool = False,

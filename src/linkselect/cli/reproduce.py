@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkselect.cli.errors import InputError, UsageError, nearest
 from linkselect.cli.output import say
+from linkselect.cli.seeds import Seed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +36,7 @@ def reproduce(
     jobs: int | None = None,
     data_dir: Path | None = None,
     out: Path | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> None:
     """Repeat a paper's experiments, and show its numbers beside ours.
 

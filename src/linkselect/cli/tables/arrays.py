@@ -75,7 +75,7 @@ def _read_header(
         raise InputError(
             f"{source} is not a readable array: {str(error).splitlines()[0]}"
         ) from error
-    if min(shape, default=0) < 0:
+    if any(type(size) is not int or size < 0 for size in shape):
         raise InputError(
             f"{source} is not a readable array: its header gives it the shape {shape}."
         )
