@@ -308,3 +308,26 @@ def test_a_list_of_columns_that_does_not_fit(tmp_path, columns):
     for kind in ("parquet", "feather"):
         with pytest.raises(InputError, match="column") if columns > 1000 else nullcontext():
             read_table(tmp_path / f"t.{kind}", Reading(max_memory="7MB"))
+
+
+def test_characters_that_there_are_not(tmp_path):
+    path = tmp_path / "t.npz"
+    labels = np.array(["a", "b", "a"]).view(np.uint32).copy()
+    arrays = {"X": np.eye(3)[:, :2], "y": labels.view("U1")}
+    np.savez(path, **arrays)
+    assert read_table(path, Reading(label="y")).classes == ["a", "b"]
+    labels[1] = 2**31
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match="characters"):
+        read_table(path, Reading(label="y"))
+
+
+def test_an_archive_whose_array_is_cut_off_at_once(tmp_path):
+    path = tmp_path / "t.npz"
+    content = bytearray(mutated_files.npz(COLUMNS, zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(io.BytesIO(bytes(content))) as archive:
+        start = archive.start_dir
+    content[start + 20 : start + 24] = bytes(4)  # the first member has no bytes
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="not a readable"):
+        read_table(path, Reading(label="class"))
