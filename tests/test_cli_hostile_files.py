@@ -153,7 +153,7 @@ def test_blank_lines_without_end(monkeypatch, line):
 def test_blank_lines_without_end_that_are_compressed(tmp_path, monkeypatch, start):
     monkeypatch.setattr(layout, "_MOST_BLANK", 1 << 20)
     path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(start + b"\n" * (200 << 20), 1))
+    path.write_bytes(gzip.compress(start + b"\n" * (80 << 20), 1))
     unpacked = []
     counted = layout._Unpacked._counted
     monkeypatch.setattr(

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["reproduce"]
 
+# The papers have 100; all runs are listed before the first begins.
+_MOST_RUNS = 10_000
+
 WIDTH_IN_A_PIPE = 200
 
 
@@ -65,6 +68,8 @@ def reproduce(
     known = _load(paper)
     if table is not None and figure is not None:
         raise UsageError("Give --table or --figure, not both; without either, all are made.")
+    if runs is not None and runs > _MOST_RUNS:
+        raise UsageError(f"--runs {runs}: at most {_MOST_RUNS:,} are made.")
     _check_folder(data_dir)
     from linkselect.reproduction import make
 
