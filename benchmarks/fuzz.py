@@ -178,8 +178,11 @@ def read_state():
     return [json.loads(line) for line in STATE.read_text().splitlines()]
 
 
-def go_on(done, n_files, minutes, state):
-    """Try files until there are so many, or the time is over; add a line for each to the state."""
+def go_on(done, n_files, minutes, state, before=()):
+    """Try files until there are so many, or the time is over; add a line for each to the state.
+
+    Those in `before` have failed before, which their lines say from then on.
+    """
     end = time.monotonic() + 60 * minutes
     known = {(line["kind"], line["seed"]) for line in done}
     left = (one for one in ((kind, seed) for seed in count() for kind in KINDS) if one not in known)
@@ -187,7 +190,10 @@ def go_on(done, n_files, minutes, state):
         folder = Path(name)
         prepare(folder)
         while len(done) < n_files and time.monotonic() < end:
-            line = try_one(*next(left), folder)
+            kind, seed = next(left)
+            line = try_one(kind, seed, folder)
+            if (kind, seed) in before:
+                line["failed_before"] = True
             done.append(line)
             state.write(json.dumps(line) + "\n")
             state.flush()
@@ -203,9 +209,11 @@ def write_page(done):
         row = (kind, counts.total(), counts["ranked"], counts["refused"], failed)
         lines.append(f"| {' | '.join(map(str, row))} |")
     most = max((line["memory"] for line in done), default=0) >> 20
+    n_mended = sum("failed_before" in line for line in done)
+    mended = f" ({n_mended} more had failed at first, and hold now)" * bool(n_mended)
     said = (
         f"{len(done):,} files, seeds 0 to {max((line['seed'] for line in done), default=0):,}; "
-        f"{sum(is_failure(line) for line in done)} failed. No process held more than {most} MB, "
+        f"{sum(is_failure(line) for line in done)} failed{mended}. No process held more than {most} MB, "
         "Python and libraries included."
     )
     before, rest = PAGE.read_text().split(START)
@@ -227,7 +235,9 @@ def main():
     options = parser.parse_args()
     if options.fresh:
         STATE.unlink(missing_ok=True)
+    before = set()
     if options.again:
+        before = {(line["kind"], line["seed"]) for line in read_state() if is_failure(line)}
         kept = [json.dumps(line) for line in read_state() if not is_failure(line)]
         STATE.write_text("".join(f"{line}\n" for line in kept))
     if options.trial:
@@ -235,7 +245,7 @@ def main():
             done = go_on([], options.files, options.minutes, nowhere)
     else:
         with STATE.open("a") as state:
-            done = go_on(read_state(), options.files, options.minutes, state)
+            done = go_on(read_state(), options.files, options.minutes, state, before)
         write_page(done)
     failed = [line for line in done if is_failure(line)]
     for line in failed[:20]:

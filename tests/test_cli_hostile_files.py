@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import struct
 import subprocess
 import sys
 import time
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 import scipy.io
 from scipy.sparse import csc_matrix
@@ -158,7 +161,7 @@ def test_blank_lines_without_end(monkeypatch, line):
 def test_blank_lines_without_end_that_are_compressed(tmp_path, monkeypatch, start):
     monkeypatch.setattr(layout, "_MOST_BLANK", 1 << 20)
     path = tmp_path / "t.csv.gz"
-    path.write_bytes(gzip.compress(start + b"\n" * (200 << 20), 1))
+    path.write_bytes(gzip.compress(start + b"\n" * (80 << 20), 1))
     unpacked = []
     counted = layout._Unpacked._counted
     monkeypatch.setattr(
@@ -267,3 +270,72 @@ def test_endings_in_capitals(tmp_path, ending):
     path = tmp_path / f"t{ending}"
     path.write_bytes(mutated_files.MAKERS[kind](COLUMNS))
     assert read_table(path, Reading(label="class")).X.shape[0] == len(COLUMNS["id"])
+
+
+@pytest.mark.parametrize("kind", ["feather", "parquet"])
+@pytest.mark.parametrize("option", ["--label", "--id-column"])
+def test_dates_that_python_cannot_hold(tmp_path, kind, option):
+    path = tmp_path / f"t.{kind}"
+    far = pa.array([2**30, 2**30 + 1, 5], pa.date32())
+    table = pa.table({"x": [1.0, 2, 3], "z": [3.0, 1, 2], "when": far})
+    if kind == "parquet":
+        pyarrow.parquet.write_table(table, path)
+    else:
+        pyarrow.feather.write_feather(table, str(path))
+    how = {"label": "when"} if option == "--label" else {"id_column": "when"}
+    with pytest.raises(InputError, match=f"not a readable {kind.title()} file"):
+        read_table(path, Reading(**how))
+    assert read_table(path, Reading(drop=("when",))).X.shape == (3, 2)
+
+
+@pytest.mark.parametrize("shape", ["(True, 2)", "(2.0, 2)", "(-1, 2)", "(99999999999999999999, 2)"])
+def test_shapes_that_there_are_not(tmp_path, shape):
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}".encode()
+    path = tmp_path / "t.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(32))
+    with pytest.raises(InputError):
+        read_table(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_link_to_itself(tmp_path, capsys):
+    loop, good = tmp_path / "loop.csv", tmp_path / "good.csv"
+    loop.symlink_to("loop.csv")
+    good.write_bytes(mutated_files.delimited(COLUMNS))
+    assert cli.run(["rank", str(loop), "--out", str(tmp_path / "r.csv")]) == 1
+    call = ["rank", str(good), "--label", "class", "--no-validate", "--method", "fisher"]
+    assert cli.run([*call, "--out", str(loop)]) in (0, 1)
+    assert "fault" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [20_000, 200])
+def test_a_list_of_columns_that_does_not_fit(tmp_path, columns):
+    table = pa.table({f"x{i}": [1.0, 2.0] for i in range(columns)})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    pyarrow.feather.write_feather(table, str(tmp_path / "t.feather"))
+    for kind in ("parquet", "feather"):
+        with pytest.raises(InputError, match="column") if columns > 1000 else nullcontext():
+            read_table(tmp_path / f"t.{kind}", Reading(max_memory="7MB"))
+
+
+def test_characters_that_there_are_not(tmp_path):
+    path = tmp_path / "t.npz"
+    labels = np.array(["a", "b", "a"]).view(np.uint32).copy()
+    arrays = {"X": np.eye(3)[:, :2], "y": labels.view("U1")}
+    np.savez(path, **arrays)
+    assert read_table(path, Reading(label="y")).classes == ["a", "b"]
+    labels[1] = 2**31
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match="characters"):
+        read_table(path, Reading(label="y"))
+
+
+def test_an_archive_whose_array_is_cut_off_at_once(tmp_path):
+    path = tmp_path / "t.npz"
+    content = bytearray(mutated_files.npz(COLUMNS, zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(io.BytesIO(bytes(content))) as archive:
+        start = archive.start_dir
+    content[start + 20 : start + 24] = bytes(4)  # the first member has no bytes
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="not a readable"):
+        read_table(path, Reading(label="class"))

@@ -34,7 +34,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     os.listdir(folder)
     ['a.txt']
     """
-    target = Path(path).resolve()
+    target = Path(os.path.realpath(path))  # does not fail at links that form a circle
     # In the same folder, so that it can be renamed; a name nobody can guess, and only if it is new,
     # so that no link that someone planted is followed. The ending stays: formats go by it.
     part = target.with_name(f".{target.stem}.{secrets.token_hex(8)}.part{target.suffix}")

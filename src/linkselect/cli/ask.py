@@ -16,6 +16,7 @@ from cyclopts import Parameter
 from linkselect.cli.errors import InputError, UsageError
 from linkselect.cli.output import check_apart, check_target, say
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, settle_values
+from linkselect.cli.seeds import Seed
 from linkselect.cli.supervision_input import check_pairs, explained, read_pairs
 from linkselect.cli.tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
 from linkselect.messages import GuidedError
@@ -87,7 +88,7 @@ def ask(
     showing: Annotated[Showing, Parameter(name="*")] = DEFAULT_SHOWING,
     strategy: Literal["grow", "minmax", "random"] = "grow",
     prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
-    seed: int = 0,
+    seed: Seed = 0,
     port: int = 0,
     browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
 ) -> None:

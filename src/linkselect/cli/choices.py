@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from linkselect.cli.errors import UsageError, nearest
+from linkselect.cli.errors import UsageError, nearest, shown
 from linkselect.cli.startup import without_pandas
 
 if TYPE_CHECKING:
@@ -301,7 +301,10 @@ def _parse(setting: str, choice: Choice, scale: str) -> tuple[str, Any]:
         return name, found() if inspect.isclass(found) else found
     if name == "estimator" and choice.is_ours:
         return name, make_selector(method_named(text), (), scale=scale)
-    return name, text if text in _named_values(choice, name) else _value(text)
+    value = text if text in _named_values(choice, name) else _value(text)
+    if name == "cv" and choice.is_ours and not isinstance(value, int | None):
+        raise UsageError(f"--set {shown(setting)}: cv is a whole number of folds, such as cv=5.")
+    return name, value
 
 
 def _named_values(choice: Choice, parameter: str) -> set[Any]:

@@ -20,6 +20,7 @@ from linkselect.cli.errors import InputError, UsageError, notes_of, problem_of
 from linkselect.cli.figures import write_comparison_figure
 from linkselect.cli.output import DEFAULT_OUTPUT, Output, say, say_json
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
+from linkselect.cli.seeds import Seed
 from linkselect.cli.supervision_input import (
     about_rows,
     blamed,
@@ -111,7 +112,7 @@ def compare(
     on_conflict: OnConflict = "raise",
     how: Annotated[Measuring, Parameter(name="*")] = DEFAULT_MEASURING,
     prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
-    seed: int = 0,
+    seed: Seed = 0,
     output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
 ) -> None:
     """Compare several methods on one table: how good, how alike, how stable, how fast.

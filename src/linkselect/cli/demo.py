@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linkselect.cli.output import PAGE_FILES, check_target
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.table import Table
@@ -46,6 +48,7 @@ def demo(*, n_features: int = 10, draws: int = 10, report: Path | None = None) -
 
     if not 1 <= n_features <= N_PIXELS or draws < 2:
         sys.exit(f"linkselect demo: choose --n-features from 1 to {N_PIXELS}, --draws from 2.")
+    check_target(report, "--report", PAGE_FILES)
     console = Console()
     X, y = _digits()
     console.print(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from linkselect.files import written_whole
 __all__ = [
     "COLUMN_FILES",
     "DEFAULT_OUTPUT",
+    "PAGE_FILES",
     "Output",
     "check_apart",
     "check_target",
@@ -219,7 +221,7 @@ def check_apart(inputs: Mapping[str, Path | None], targets: Mapping[str, Path | 
 
 
 def _same_file(one: Path, other: Path) -> bool:
-    if one.resolve() == other.resolve():
+    if os.path.realpath(one) == os.path.realpath(other):
         return True
     return one.exists() and other.exists() and one.samefile(other)
 

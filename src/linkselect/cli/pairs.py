@@ -22,6 +22,7 @@ from linkselect.cli.output import (
     write_safely,
 )
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Impute, Preparation, settle_values
+from linkselect.cli.seeds import Seed
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.supervision_input import (
     absent_ids,
@@ -53,7 +54,7 @@ def make(
     read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
     must: int | None = None,
     cannot: int | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     out: Path,
     quiet: bool = False,
 ) -> None:
@@ -194,7 +195,7 @@ def worth(
     n_features: int | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
-    seed: int = 0,
+    seed: Seed = 0,
     out: Path | None = None,
     json: bool = False,
 ) -> None:

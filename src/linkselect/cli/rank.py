@@ -50,6 +50,7 @@ from linkselect.cli.preparation import (
     too_large,
 )
 from linkselect.cli.ranking_output import ranking_text, write_ranking, write_report
+from linkselect.cli.seeds import Seed
 from linkselect.cli.selected import check_selected, write_selected
 from linkselect.cli.startup import without_pandas
 from linkselect.cli.stored_values import Told, settle_stored
@@ -84,7 +85,7 @@ def rank(
     pairs: Path | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
-    seed: int = 0,
+    seed: Seed = 0,
     select: Path | None = None,
     validate: Annotated[bool, Parameter(negative="--no-validate")] = True,
     escape_formulas: bool = False,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkselect.cli.errors import InputError, UsageError, nearest
 from linkselect.cli.output import say
+from linkselect.cli.seeds import Seed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from linkselect.reproduction.runs import Progress
 
 __all__ = ["reproduce"]
+
+# The papers have 100; all runs are listed before the first begins.
+_MOST_RUNS = 10_000
 
 WIDTH_IN_A_PIPE = 200
 
@@ -35,7 +39,7 @@ def reproduce(
     jobs: int | None = None,
     data_dir: Path | None = None,
     out: Path | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> None:
     """Repeat a paper's experiments, and show its numbers beside ours.
 
@@ -64,6 +68,8 @@ def reproduce(
     known = _load(paper)
     if table is not None and figure is not None:
         raise UsageError("Give --table or --figure, not both; without either, all are made.")
+    if runs is not None and runs > _MOST_RUNS:
+        raise UsageError(f"--runs {runs}: at most {_MOST_RUNS:,} are made.")
     _check_folder(data_dir)
     from linkselect.reproduction import make
 

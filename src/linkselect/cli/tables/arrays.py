@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -72,10 +73,9 @@ def _read_header(
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
     except (ValueError, EOFError, SyntaxError, TypeError, TokenError) as error:
-        raise InputError(
-            f"{source} is not a readable array: {str(error).splitlines()[0]}"
-        ) from error
-    if min(shape, default=0) < 0:
+        why = (str(error) or "it is cut off").splitlines()[0]
+        raise InputError(f"{source} is not a readable array: {why}") from error
+    if any(type(size) is not int or size < 0 for size in shape):
         raise InputError(
             f"{source} is not a readable array: its header gives it the shape {shape}."
         )
@@ -86,6 +86,8 @@ def _read_header(
             f"{source} holds Python objects (pickle), which could run foreign code when read. "
             "Save it as plain numbers: np.save(file, array.astype(float))."
         )
+    if dtype.kind == "V":
+        raise InputError(f"{source} holds records of several values, not numbers.")
     if dtype.itemsize == 0:
         raise InputError(f"{source} holds values without a size ({dtype.str}), not numbers.")
     if dtype.kind in "biuf" and len(shape) == 2:
@@ -108,6 +110,10 @@ def _read_array(file: IO[bytes], source: str, budget: Budget) -> NDArray[Any]:
             f"but there are {n_read:,}."
         )
     values = np.frombuffer(b"".join(parts), dtype=dtype)
+    if dtype.kind == "U" and values.size:
+        codes = values.view(f"{dtype.str[0]}u4")
+        if codes.max() > sys.maxunicode:
+            raise InputError(f"{source} is damaged: it holds characters that there are not.")
     return values.reshape(shape[::-1]).T if fortran else values.reshape(shape)
 
 

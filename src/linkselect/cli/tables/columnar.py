@@ -24,6 +24,8 @@ _BATCH = 4 << 20
 _PER_FOOTER_BYTE = {"Parquet": 18, "Feather": 8}
 _PER_COLUMN = {"Parquet": 10_000, "Feather": 1_500}
 _MANY_COLUMNS = 10_000
+# What values raise that Python cannot hold, such as dates far away.
+_ODD_VALUES = (OSError, ValueError, OverflowError)
 _NO_MEMORY = ("bad_alloc", "worker thread", "out of memory", "realloc", "malloc")
 
 
@@ -47,7 +49,7 @@ def read_parquet(path: Path, how: Reading, budget: Budget) -> Table:
             # One column after the other: threads would unpack many at once.
             batches = file.iter_batches(rows, columns=wanted, use_threads=False)
             return gather(_in_order(batches, wanted), wanted, roles, how, budget)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, *_ODD_VALUES) as error:
         raise _unreadable(budget, "Parquet", error) from error
 
 
@@ -115,7 +117,7 @@ def read_feather(path: Path, how: Reading, budget: Budget) -> Table:
             roles = assign_roles(names, how, budget.source)
             batches = (_checked(reader.get_batch(i)) for i in range(reader.num_record_batches))
             return gather(batches, names, roles, how, budget)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, *_ODD_VALUES) as error:
         raise _unreadable(budget, "Feather", error) from error
 
 

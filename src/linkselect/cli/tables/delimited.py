@@ -306,7 +306,8 @@ def _explained(
         return InputError(f"{source} has {len(layout.names)} columns, but no rows.")
     if isinstance(error, InputError):
         return error
-    return InputError(f"{source} cannot be read: {str(error).splitlines()[0]}")
+    why = (str(error) or type(error).__name__).splitlines()[0]
+    return InputError(f"{source} cannot be read: {why}")
 
 
 def _check_decoded(text: str, where: str, how: Reading) -> None:

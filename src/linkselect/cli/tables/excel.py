@@ -51,7 +51,14 @@ def _read_apart(path: Path, how: Reading, budget: Budget) -> dict[str, Any]:
     """Read a sheet in a process of its own, which may crash without harm."""
     script = Path(__file__).with_name("sheet_process.py")
     wanted = [] if how.array is None else [how.array]
-    command = [sys.executable, "-P", str(script), str(path), str(budget.limit + _OVERHEAD), *wanted]
+    command = [
+        sys.executable,
+        "-P",
+        str(script),
+        str(path),
+        str(min(budget.limit + _OVERHEAD, 2**62)),
+        *wanted,
+    ]
     ended = subprocess.run(command, capture_output=True, check=False)
     try:
         found: dict[str, Any] = json.loads(ended.stdout)

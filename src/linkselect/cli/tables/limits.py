@@ -150,7 +150,7 @@ class Budget:
             yield
             return
         before = resource.getrlimit(resource.RLIMIT_DATA)
-        allowed = _data_size() + self.limit + _OVERHEAD
+        allowed = min(_data_size() + self.limit + _OVERHEAD, 2**62)
         most = allowed if before[1] == resource.RLIM_INFINITY else min(allowed, before[1])
         if before[0] != resource.RLIM_INFINITY:
             most = min(most, before[0])
