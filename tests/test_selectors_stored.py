@@ -179,6 +179,33 @@ def test_constant_and_equal_features(samples, tmp_path):
     assert found.ranking_[2] + 1 == found.ranking_[8]
 
 
+def test_copies_in_other_parts_tie_beside_a_rival_with_the_same_score(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(kinds, "SLAB_BYTES", 900)
+    X = rng.random((14, 30))
+    X[:, 7] = X[:, 28] = X[:, 3]
+    X[:, 20] = 2 * X[:, 3]
+    here, there = (ls.LaplacianScore().fit(samples) for samples in (X, stored(tmp_path, X)))
+    assert len(set(there.scores_[[3, 7, 28]])) == 1
+    assert_array_equal(there.order_, here.order_)
+
+
+def test_nothing_of_an_earlier_fit_stays(samples):
+    X, _ = samples
+    selector = ls.LaplacianScore(max_queries=20, random_state=0).fit(X)
+    assert hasattr(selector, "standard_errors_")
+    selector.set_params(max_queries=None).fit(X[:, :4])
+    assert not hasattr(selector, "standard_errors_")
+    assert selector.n_features_in_ == 4
+
+
+def test_pairs_among_more_rows_than_are_held(samples, tmp_path, monkeypatch):
+    X, classes = samples
+    pairs = ls.Pairs.from_labels(some_labels(classes))
+    monkeypatch.setattr("linkselect.stored_forms.HELD_BYTES", 300)
+    here, there = (ls.ConstraintScore().fit(data, pairs=pairs) for data in (X, stored(tmp_path, X)))
+    assert_allclose(there.scores_, here.scores_, rtol=1e-12)
+
+
 def test_faint_and_huge_features_are_refused(samples, tmp_path):
     X, classes = samples
     faint = X.copy()

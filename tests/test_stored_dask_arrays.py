@@ -90,7 +90,7 @@ def test_blocks_of_another_shape_than_they_should_have_are_refused(values):
     array = da.from_array(values, chunks=(40, 5)).map_blocks(
         lambda block: block[: 40 if block.shape[1] == 5 else 30], meta=values[:0, :0]
     )
-    with pytest.raises(GuidedValueError, match=r"for rows 0 to 40 have the shapes"):
+    with pytest.raises(GuidedValueError, match=r"for rows 0 to 40 have shape"):
         map_parts(find_stored(array), given.total)
 
 
@@ -99,3 +99,17 @@ def test_selected_columns_stay_a_dask_array(values):
     selected = select_columns(array, [3, 1])
     assert isinstance(selected, da.Array)
     assert_array_equal(selected.compute(), values[:, [3, 1]])
+
+
+@pytest.mark.parametrize("cut", [np.s_[:3], np.s_[:, :3]])
+def test_blocks_of_another_shape_than_their_chunks_are_refused(values, cut):
+    array = da.from_array(values, chunks=(40, values.shape[1]))
+    wrong = array.map_blocks(lambda block: block[cut], dtype=float, chunks=array.chunks)
+    with pytest.raises(GuidedValueError, match="which is not that of its chunks"):
+        np.asarray(find_stored(wrong))
+
+
+def test_blocks_of_another_type_are_refused(values):
+    wrong = da.from_array(values, chunks=(40, 5)).map_blocks(lambda block: block + 0.5, dtype=int)
+    with pytest.raises(GuidedValueError, match="have type float32, but the array says int64"):
+        np.asarray(find_stored(wrong))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import linkselect
 import stored_samples as given
 from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.stored import kinds
@@ -66,7 +67,7 @@ def test_rows_are_taken_in_any_order(X, values):
     assert_array_equal(X.take(rows), values[rows])
     assert_array_equal(X.take([-1, 0]), values[[-1, 0]])
     assert X.take([]).shape == (0, values.shape[1])
-    with pytest.raises(IndexError, match="has .* rows"):
+    with pytest.raises(IndexError, match="rows of .* are .*; there is no number"):
         X.take([len(values)])
 
 
@@ -149,3 +150,18 @@ def test_cuts_follow_the_edges():
         slice(16, 20),
         slice(20, 24),
     ]
+
+
+def test_rows_and_columns_are_chosen_by_numbers_or_masks(tmp_path):
+    X = np.arange(12.0).reshape(4, 3)
+    np.save(tmp_path / "X.npy", X)
+    stored = linkselect.open_stored(tmp_path / "X.npy")
+    assert np.array_equal(stored.take(X[:, 0] > 4), X[2:])
+    assert np.array_equal(stored.take([-1]), X[-1:])
+    assert np.array_equal(np.asarray(stored.choose([True, False, True])), X[:, [0, 2]])
+    assert np.array_equal(np.asarray(stored.choose([-1])), X[:, [2]])
+    for wrong in ([1.5], [True, False], [[0]], ["a"]):
+        with pytest.raises(TypeError, match="Pass whole numbers, or 4 times True or False"):
+            stored.take(wrong)
+    with pytest.raises(IndexError, match="columns of X.npy are 3; there is no number 99"):
+        stored.choose([0, 99])

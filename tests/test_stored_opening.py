@@ -66,3 +66,15 @@ def test_a_missing_package_is_named(package, name, tmp_path, monkeypatch):
     problem = rf"{name} needs {package}, which is not installed: pip install 'linkselect\[dask\]'"
     with pytest.raises(ImportError, match=problem):
         find_stored(tmp_path / name)
+
+
+def test_a_dataset_with_a_filter_is_refused(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    dataset = pytest.importorskip("pyarrow.dataset")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(
+        pa.table({"a": np.arange(9.0), "b": np.arange(9.0)}), tmp_path / "X.parquet"
+    )
+    some = dataset.dataset(tmp_path / "X.parquet").filter(dataset.field("a") > 4)
+    with pytest.raises(GuidedTypeError, match="has a filter: 4 of 9 rows pass it"):
+        linkselect.open_stored(some)

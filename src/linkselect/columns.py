@@ -102,12 +102,15 @@ def _with_equal_twins_on_device(here: Device, X: Any, scores: Any) -> Any:
 
 def _with_equal_stored_twins(X: Surveyed, scores: FloatArray) -> FloatArray:
     """Compare features with near scores and the same extremes, by what their parts boil down to."""
-    order = np.lexsort((X.high, X.low, scores))
-    ordered = scores[order]
+    by_score = np.argsort(scores, kind="stable")
+    ordered = scores[by_score]
     with np.errstate(invalid="ignore"):
-        near = np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:])
-    near &= (np.diff(X.low[order]) == 0) & (np.diff(X.high[order]) == 0)
-    some = np.sort(np.union1d(order[1:][near], order[:-1][near]))
+        apart = ~(np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:]))
+    run = np.empty(len(scores))
+    run[by_score] = np.cumsum(np.concatenate([[False], apart]))
+    alike = np.column_stack([run, X.low, X.high])
+    _, place, count = np.unique(alike, axis=0, return_inverse=True, return_counts=True)
+    some = np.flatnonzero(count[place.ravel()] > 1)
     if not len(some):
         return scores
     rivals = X.data.choose(some)
@@ -115,10 +118,10 @@ def _with_equal_stored_twins(X: Surveyed, scores: FloatArray) -> FloatArray:
     columns = (
         chain(*found) if rivals.by_columns else map(chain.from_iterable, zip(*found, strict=True))
     )
-    contents = [b"".join(digests) for digests in columns]
-    settled, first = scores.copy(), dict[bytes, int]()
-    for feature, content in zip(some, contents, strict=True):
-        settled[feature] = scores[first.setdefault(content, feature)]
+    settled, first = scores.copy(), dict[tuple[float, bytes], int]()
+    for feature, digests in zip(some, columns, strict=True):
+        twin = first.setdefault((run[feature], b"".join(digests)), int(feature))
+        settled[feature] = scores[twin]
     return settled
 
 

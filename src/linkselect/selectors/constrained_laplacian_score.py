@@ -137,18 +137,19 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
                 "CompensatedLaplacianScore or LSDF, which take any number.",
                 "y",
             )
-        exact = self.max_queries is None or self.max_queries >= X.shape[0]
-        if (
-            isinstance(X, Surveyed)
-            and not X.by_columns
-            and known.must is None
-            and exact
-            and X.nbytes > HELD_BYTES
-            and X.shape[0] <= QUERIES_OF_STORED
-        ):
+        n_samples = X.shape[0]
+        asks_all = self.max_queries is None and n_samples <= QUERIES_OF_STORED
+        asks_all |= self.max_queries is not None and self.max_queries >= n_samples
+        from_rows = isinstance(X, Surveyed) and not X.by_columns and X.nbytes > HELD_BYTES
+        if asks_all and from_rows and known.must is None:
+            fewer = max(2 * n_labelled, n_samples // 2)
+            way_out = "Keep the labels of fewer samples (-1 for the others)"
+            if fewer < n_samples:
+                way_out = f"Pass max_queries={fewer}"
             raise GuidedValueError(
                 f"X takes {X.nbytes / 2**20:,.0f} MB, and ConstrainedLaplacianScore from labels "
                 "needs the samples in memory if it asks all of them for their neighbours.",
-                f"Pass max_queries={X.shape[0] // 2}, or np.asarray(X) if it fits into memory.",
+                f"{way_out}, use CompensatedLaplacianScore or LSDF, or pass np.asarray(X) if it "
+                "fits into memory.",
                 "max_queries",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from linkselect.selectors.method import Need
 from linkselect.selectors.parameters import AT_LEAST_0
 from linkselect.selectors.selector import PairSelector
 from linkselect.stored import Stored
+from linkselect.stored_forms import rows_by_columns
 from linkselect.supervision import OnConflict, Supervision, restrict
 
 __all__ = ["ConstraintScore"]
@@ -103,7 +105,7 @@ class ConstraintScore(PairSelector):
         if isinstance(X, Stored) and not X.by_columns and known.must is not None:
             # Only rows in pairs count; they are read once for both kinds of pairs.
             rows = np.flatnonzero(~known.unlabelled)
-            X, known = X.take(rows), restrict(known, rows)
+            return rows_by_columns(partial(self._score, known=restrict(known, rows)), X, rows)
         if self.criterion == "ratio":
             return scores.constraint_ratio(X, known, self.n_jobs)
         return scores.constraint_difference(X, known, self.weight, self.n_jobs)

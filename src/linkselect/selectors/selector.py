@@ -222,6 +222,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             task.call_on_fit_task_begin(estimator=self, X=X, y=y)
             found, constant = self._ranked(X, known, task)
             self._warn(found.scores, constant)
+            self._restore(_fitted_attributes(self, "_in_"))  # nothing of an earlier fit stays
             self.__dict__.update(found.attributes(device_of(X)))
             task.call_on_fit_task_end(estimator=self, X=X, y=y)
         except FloatingPointError as error:
@@ -442,6 +443,6 @@ class PairSelector(RankingSelector):
         )
 
 
-def _fitted_attributes(estimator: BaseEstimator) -> dict[str, Any]:
+def _fitted_attributes(estimator: BaseEstimator, end: str = "_") -> dict[str, Any]:
     found = vars(estimator).items()
-    return {name: value for name, value in found if name.endswith("_") and name[0] != "_"}
+    return {name: value for name, value in found if name.endswith(end) and name[0] != "_"}

@@ -67,8 +67,8 @@ class DaskSource(Source):
         blocks = self._compute(rows, columns) if self.computed is None else self.computed
         inside = slice(None) if self._must_cut(columns) else self._columns_inside(columns)
         start = rows.start
-        for line in blocks:
-            self._check_line(line, rows)
+        for number, line in zip(self._lines(rows), blocks, strict=True):
+            self._check_line(number, line, columns)
             for piece in slices(len(line[0]), height):
                 values = line[0] if len(line) == 1 else None
                 if values is None:
@@ -162,14 +162,27 @@ class DaskSource(Source):
         block = np.searchsorted(self.edges[1], columns, side="right") - 1
         return np.asarray(starts[block] + columns - self.edges[1][block], np.intp)
 
-    def _check_line(self, line: list[NDArray[Any]], rows: slice) -> None:
-        if any(block.ndim != 2 or len(block) != len(line[0]) for block in line):
-            shapes = ", ".join(str(block.shape) for block in line)
-            raise GuidedValueError(
-                f"Blocks of the dask array for rows {rows.start:,} to {rows.stop:,} have the "
-                f"shapes {shapes}, which are not those of its chunks.",
-                parameter="X",
-            )
+    def _check_line(self, number: int, line: list[NDArray[Any]], columns: Columns) -> None:
+        """Refuse blocks that are not what the array says they are."""
+        start, stop = self.edges[0][number : number + 2]
+        if self._must_cut(columns):
+            width = len(range(*columns.indices(self.shape[1]))) if isinstance(columns, slice) else 0
+        else:
+            width = int(np.diff(self.edges[1])[self._blocks_needed(columns)].sum())
+        heights = {len(block) if block.ndim == 2 else -1 for block in line}
+        if heights != {stop - start} or sum(block.shape[1] for block in line) != width:
+            found = " and ".join(str(block.shape) for block in line)
+            what = f"shape {found}, which is not that of its chunks"
+        elif not all(np.can_cast(block.dtype, self.dtype, "same_kind") for block in line):
+            what = f"type {line[0].dtype}, but the array says {self.dtype}"
+        else:
+            return
+        raise GuidedValueError(
+            f"Blocks of the dask array for rows {start:,} to {stop:,} have {what}.",
+            "Pass the chunks= and dtype= that the function really returns to map_blocks or "
+            "from_delayed.",
+            "X",
+        )
 
 
 def refuse_frame() -> GuidedTypeError:

@@ -35,8 +35,8 @@ SLAB_BYTES = 32 * 2**20
 PART_BYTES = 64 * 2**20
 # Every part is a task: with more of them, the time goes into handing them out.
 MANY_PARTS = 4096
-# Up to so many samples, all distances between them fit into memory.
-WIDE_SAMPLES = 8192
+# Up to so many samples, all products between them fit into memory, for several parts at once.
+WIDE_SAMPLES = 2048
 
 Columns = slice | IntArray
 Slabs = Iterator[tuple[slice, NDArray[Any]]]
@@ -270,11 +270,12 @@ class Stored:
 
         Only parts that hold one of them are read.
         """
-        return take_stored_rows(self, np.asarray(rows, np.intp), n_jobs)
+        numbers = _numbers(rows, self.shape[0], f"rows of {self.label}")
+        return take_stored_rows(self, numbers, n_jobs)
 
     def choose(self, columns: ArrayLike) -> Stored:
         """Return some of the columns, by number, without reading anything."""
-        chosen = np.asarray(columns, np.intp)
+        chosen = _numbers(columns, self.shape[1], f"columns of {self.label}")
         steps = tuple(step.choose(chosen) for step in self.steps)
         kept = chosen if self.columns is None else self.columns[chosen]
         return Stored(self.source, kept, steps)
@@ -338,6 +339,22 @@ class Stored:
         for step in self.steps:
             step.choose(columns).apply(values)
         return values
+
+
+def _numbers(chosen: ArrayLike, total: int, what: str) -> IntArray:
+    """Return what is chosen by numbers, from the end if negative, or by a mask."""
+    given = np.asarray(chosen)
+    if given.dtype == bool and given.shape == (total,):
+        return np.flatnonzero(given)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise GuidedTypeError(
+            f"The {what} are chosen by an array of type {given.dtype} and shape {given.shape}.",
+            f"Pass whole numbers, or {total:,} times True or False.",
+        )
+    numbers = given.astype(np.intp)
+    if numbers.size and not (-total <= numbers.min() and numbers.max() < total):
+        raise IndexError(f"The {what} are {total:,}; there is no number {numbers.max():,}.")
+    return numbers % total
 
 
 def cut(total: int, size: int, edges: IntArray | None) -> list[slice]:

@@ -140,7 +140,15 @@ def _source_of_dataset(
             "Pass the path of the files.",
             "X",
         )
-    return ParquetSource(files, "the dataset", columns, without)
+    source = ParquetSource(files, "the dataset", columns, without)
+    if X.count_rows() != source.shape[0]:
+        raise GuidedTypeError(
+            f"The dataset has a filter: {X.count_rows():,} of {source.shape[0]:,} rows pass it.",
+            "Write what passes into a file of its own (pyarrow.dataset.write_dataset), and open "
+            "that.",
+            "X",
+        )
+    return source
 
 
 def _is_a(X: Any, module: str, name: str) -> bool:

@@ -123,12 +123,9 @@ def reduce_parts(
 
 def take_stored_rows(X: Stored, rows: IntArray, n_jobs: int | None = None) -> NDArray[Any]:
     """Read some rows of the samples into memory, in the given order."""
-    n_samples = X.shape[0]
-    if len(rows) and not (-n_samples <= rows.min() and rows.max() < n_samples):
-        raise IndexError(f"{X.label} has {n_samples} rows, not one for each of the given numbers.")
     if not len(rows):
         return np.empty((0, X.shape[1]), X.dtype)
-    job = _picking(X, rows % n_samples)
+    job = _picking(X, rows)
     client = active_client()
     if client is not None:
         return run_job(client, job, None)
