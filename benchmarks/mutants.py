@@ -314,9 +314,11 @@ def main():
         folders = [Path(name) / f"copy{number}" for number in range(options.jobs)]
         for folder in folders:
             copy_checkout(ROOT, folder)
-            os.waitpid(fork(lambda: compile_tests(test_units()), folder, folder / "log"), 0)
         cover = measured_cover(folders)
         known = read_state()
+        if len(known.keys() & {mutant.key for mutant in mutants}) < len(mutants) / 2:
+            for folder in folders:  # for many mutants it pays
+                os.waitpid(fork(lambda: compile_tests(test_units()), folder, folder / "log"), 0)
         check_controls(mutants, cover, folders, end)
         same = read_equivalent()
         for budget in BUDGETS:

@@ -184,6 +184,19 @@ def test_pairs_in_small_blocks_equal_the_literal_search(seed, monkeypatch):
         assert_same(select_from_pairs(X, pair_target(*links), 0.7, 6), expected)
 
 
+def test_a_block_that_promises_less_may_hold_the_best(monkeypatch):
+    # With must-links alone every feature does harm. Once the first sample is far from all others, a
+    # feature that only moves it further away does less than those that move another one.
+    monkeypatch.setattr(listed_pairs, "VALUES_PER_BLOCK", 1)
+    X = np.zeros((10, 13))
+    X[0, 0], X[0, 12] = 2.0, 5.0
+    X[1, 1:12] = np.linspace(2.01, 2.11, 11)
+    must, none = pairs_of(np.zeros(10, dtype=int))[0], np.empty((0, 2), dtype=np.intp)
+    expected = literal.similarity_search(X, 1.0, *literal.target_of_pairs(10, must, none), 3)
+    assert_array_equal(expected[0][:2], [0, 12])
+    assert_same(select_from_pairs(X, pair_target(must, none), 1.0, 3), expected)
+
+
 @pytest.mark.parametrize("n_chosen", [0, 1, 3])
 def test_no_candidate_changes_more_than_the_bound_says(n_chosen):
     generator = np.random.default_rng(n_chosen)
