@@ -11,6 +11,8 @@ from collections import Counter
 
 import pytest
 
+LOOK_AT_DEFINITIONS = "tests/test_bibliography.py"
+
 
 class Recorder:
     """Keep the tests that passed and the seconds they took; tell coverage which one runs."""
@@ -73,14 +75,14 @@ class Cover:
         """Return the tests that reach the statement of a line.
 
         What is outside of functions runs at import, once for all tests of the file: those that
-        reach it, and those that mirror it.
+        reach it, those that mirror it, and those that look at what is defined.
         """
         of_file = self.tests.get(path, {})
         if in_a_function(code, line):
             return set().union(*(of_file.get(number, ()) for number in statement_lines(code, line)))
-        mirror = mirror_of(path)
-        mirrored = (test for test in self.seconds if test.startswith(mirror))
-        return set(mirrored).union(*of_file.values())
+        others = (mirror_of(path), LOOK_AT_DEFINITIONS)
+        found = {test for test in self.seconds if test.startswith(others)}
+        return found.union(*of_file.values())
 
     def in_order(self, tests, path, budget):
         """Return tests, the quickest of each function first, for so many seconds in all.
