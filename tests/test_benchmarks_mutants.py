@@ -85,13 +85,13 @@ def test_the_share_is_of_those_that_do_not_compute_the_same(part, tmp_path, monk
 def test_survivors_are_tried_again_with_other_or_more_tests(part):
     mutants = part("mutants")
     tests = ["tests/test_graphs_kinds.py::test_a", "tests/test_graphs_kinds.py::test_b"]
-    survived = {"outcome": "survived", "tests": mutants.hash_of_tests(tests), "budget": 10}
-    assert mutants.needs_trial(None, tests, 10)
-    assert not mutants.needs_trial(survived, tests, 10)
-    assert mutants.needs_trial(survived, tests, 60)
-    assert mutants.needs_trial(survived, tests[:1], 10)
-    assert mutants.needs_trial({**survived, "tests": "of a file as it was"}, tests, 10)
-    assert not mutants.needs_trial({**survived, "outcome": "killed"}, tests, 60)
+    survived = {"outcome": "survived", "tests": mutants.hash_of_tests(tests), "budget": 5}
+    assert mutants.needs_trial(None, tests, 5)
+    assert not mutants.needs_trial(survived, tests, 5)
+    assert mutants.needs_trial(survived, tests, 30)
+    assert mutants.needs_trial(survived, tests[:1], 5)
+    assert mutants.needs_trial({**survived, "tests": "of a file as it was"}, tests, 5)
+    assert not mutants.needs_trial({**survived, "outcome": "killed"}, tests, 30)
 
 
 def test_every_mutant_that_computes_the_same_has_a_reason(part):

@@ -283,6 +283,19 @@ def test_a_ball_holds_what_lies_on_it_and_nothing_beyond(put):
     assert len(ball_edges(put(X), 1e200).left) == 66
 
 
+@pytest.mark.parametrize("radius", [1.0, 2.5, 3.5, 4.0, 4.5])
+@pytest.mark.parametrize("width", [1, 10, 100])
+def test_balls_of_any_size(put, width, radius):
+    # In many dimensions samples are farther apart than any of their values.
+    X = np.random.default_rng(0).random((50, width)) * 10 / np.sqrt(width)
+    here, there = ball_edges(X, radius), ball_edges(put(X), radius)
+    order = np.lexsort((there.right, there.left))
+    expected = np.lexsort((here.right, here.left))
+    assert_array_equal(there.left[order], here.left[expected])
+    assert_array_equal(there.right[order], here.right[expected])
+    assert_allclose(there.weights[order], here.weights[expected], rtol=1e-12)
+
+
 @pytest.mark.parametrize("how_far", 10.0 ** np.arange(1, 9))
 def test_a_width_beside_an_outlier_of_any_size(put, how_far):
     X = np.random.default_rng(0).normal(size=(60, 3))

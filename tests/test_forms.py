@@ -13,7 +13,7 @@ from dense_graphs import dense
 from fitting import STORAGE
 from linkselect import blocks, forms, graphs
 from linkselect.forms import laplacian_product
-from linkselect.graphs import Groups, cannot_graph, must_graph, nearest_edges
+from linkselect.graphs import Groups, cannot_graph, distances, must_graph, nearest_edges
 from linkselect.moments import moments
 from linkselect.supervision import from_labels, from_pairs
 from problems import labels, partly_labelled, samples
@@ -200,7 +200,7 @@ def test_laplacian_products_equal_the_matrix():
 
 @pytest.mark.parametrize("store", STORAGE)
 def test_nothing_taken_together_is_nothing(store):
-    whole = forms.moments(store(np.eye(3)), np.full(3, -1)).together()
+    whole = moments(store(np.eye(3)), np.full(3, -1)).together()
     assert_array_equal(whole.mass, [0.0])
     assert_array_equal(whole.scatter, np.zeros((1, 3)))
 
@@ -215,7 +215,8 @@ def test_edges_between_few_of_the_samples(n_features):
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
-def test_kernel_forms_keep_their_digits_in_any_unit(unit):
+def test_kernel_forms_keep_their_digits_in_any_unit_and_tile(unit, monkeypatch):
+    monkeypatch.setattr(distances, "TILE_SIZE", 300)
     # One feature tells two far clusters apart and nothing else, so that its sums cancel.
     X = np.column_stack([np.repeat([0.0, 1.0], 20), np.random.default_rng(0).random(40)])
     points = X * [6.0, 1.0]

@@ -204,6 +204,13 @@ def test_samples_that_are_all_equal(kind):
 
 
 @pytest.mark.parametrize("kind", ["l1", "l2", "lle"])
+def test_both_functions_mean_the_same_by_default(kind, rng):
+    X = rng.normal(size=(20, 3))
+    found, expected = reconstruct(X, kind).weights, reconstruction_weights(X, kind)
+    assert_array_equal(found.toarray(), expected.toarray())
+
+
+@pytest.mark.parametrize("kind", ["l1", "l2", "lle"])
 def test_two_samples_reconstruct_each_other(kind):
     weights = reconstruction_weights([[0.0, 3.0], [1.0, 5.0]], kind, n_neighbors=1)
     assert_allclose(weights.toarray(), [[0.0, 1.0], [1.0, 0.0]])

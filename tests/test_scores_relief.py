@@ -108,7 +108,7 @@ def test_same_with_numba_without_and_on_any_number_of_threads(monkeypatch):
 
 
 @pytest.mark.parametrize("side", [30, 128, 299])
-@pytest.mark.parametrize("n_neighbors", [1, 4])
+@pytest.mark.parametrize("n_neighbors", [1, 4, 10])
 def test_each_half_of_the_distances_serves_both_ends(side, n_neighbors, monkeypatch):
     pytest.importorskip("numba")
     X, y, discrete = mixed_problem()

@@ -148,6 +148,13 @@ def test_vanished_kernel_goes_by_index(way):
         assert_array_equal(found.order[after + 1 :], np.sort(found.order[after + 1 :]))
 
 
+def test_without_pairs_features_keep_their_order():
+    X, none = np.random.default_rng(0).random((6, 4)), np.empty((0, 2), dtype=np.intp)
+    found = select_from_pairs(X, pair_target(none, none), 1.0, 3)
+    assert_array_equal(found.order, np.arange(4))
+    assert_array_equal(found.path, np.zeros(3))
+
+
 def test_offset_and_constant_features(way):
     generator = np.random.default_rng(1)
     X = np.column_stack([generator.random((80, 5)), np.full(80, 7.0)])
@@ -167,12 +174,27 @@ def test_pairs_in_small_blocks_equal_the_literal_search(seed, monkeypatch):
     monkeypatch.setattr(listed_pairs, "VALUES_PER_BLOCK", 1)
     generator = np.random.default_rng(seed)
     groups = np.arange(15) % 3
-    copies = (groups == 0)[:, None] + 1e-3 * generator.random((15, 12))
+    copies = (groups == 0)[:, None] + 0.05 * generator.random((15, 12))
     others = (groups == 1)[:, None] + np.linspace(0.1, 2.0, 20) * generator.random((15, 20))
     X = np.column_stack([copies, others])
     must, cannot = pairs_of(groups)
-    expected = literal.similarity_search(X, 0.7, *literal.target_of_pairs(15, must, cannot), 6)
-    assert_same(select_from_pairs(X, pair_target(must, cannot), 0.7, 6), expected)
+    none = np.empty((0, 2), dtype=np.intp)
+    for links in ((must, cannot), (must, none), (none, cannot)):
+        expected = literal.similarity_search(X, 0.7, *literal.target_of_pairs(15, *links), 6)
+        assert_same(select_from_pairs(X, pair_target(*links), 0.7, 6), expected)
+
+
+def test_a_block_that_promises_less_may_hold_the_best(monkeypatch):
+    # With must-links alone every feature does harm. Once the first sample is far from all others, a
+    # feature that only moves it further away does less than those that move another one.
+    monkeypatch.setattr(listed_pairs, "VALUES_PER_BLOCK", 1)
+    X = np.zeros((10, 13))
+    X[0, 0], X[0, 12] = 2.0, 5.0
+    X[1, 1:12] = np.linspace(2.01, 2.11, 11)
+    must, none = pairs_of(np.zeros(10, dtype=int))[0], np.empty((0, 2), dtype=np.intp)
+    expected = literal.similarity_search(X, 1.0, *literal.target_of_pairs(10, must, none), 3)
+    assert_array_equal(expected[0][:2], [0, 12])
+    assert_same(select_from_pairs(X, pair_target(must, none), 1.0, 3), expected)
 
 
 @pytest.mark.parametrize("n_chosen", [0, 1, 3])

@@ -11,6 +11,8 @@ from collections import Counter
 
 import pytest
 
+LOOK_AT_DEFINITIONS = "tests/test_bibliography.py"
+
 
 class Recorder:
     """Keep the tests that passed and the seconds they took; tell coverage which one runs."""
@@ -72,11 +74,15 @@ class Cover:
     def reaching(self, path, code, line):
         """Return the tests that reach the statement of a line.
 
-        What is outside of functions runs at import, once for all tests that reach the file.
+        What is outside of functions runs at import, once for all tests of the file: those that
+        reach it, those that mirror it, and those that look at what is defined.
         """
         of_file = self.tests.get(path, {})
-        lines = statement_lines(code, line) if in_a_function(code, line) else of_file
-        return set().union(*(of_file.get(number, ()) for number in lines))
+        if in_a_function(code, line):
+            return set().union(*(of_file.get(number, ()) for number in statement_lines(code, line)))
+        others = (mirror_of(path), LOOK_AT_DEFINITIONS)
+        found = {test for test in self.seconds if test.startswith(others)}
+        return found.union(*of_file.values())
 
     def in_order(self, tests, path, budget):
         """Return tests, the quickest of each function first, for so many seconds in all.
