@@ -210,11 +210,11 @@ def write_page(done):
         lines.append(f"| {' | '.join(map(str, row))} |")
     most = max((line["memory"] for line in done), default=0) >> 20
     n_mended = sum("failed_before" in line for line in done)
-    mended = f" ({n_mended} more had failed at first, and hold now)" * bool(n_mended)
+    mended = f" ({n_mended} did at first; what they showed was mended)" * bool(n_mended)
     said = (
         f"{len(done):,} files, seeds 0 to {max((line['seed'] for line in done), default=0):,}; "
-        f"{sum(is_failure(line) for line in done)} failed{mended}. No process held more than {most} MB, "
-        "Python and libraries included."
+        f"{sum(is_failure(line) for line in done)} failed{mended}. "
+        f"No process held more than {most} MB, Python and libraries included."
     )
     before, rest = PAGE.read_text().split(START)
     table_text = "\n".join(lines)

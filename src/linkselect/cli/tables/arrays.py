@@ -86,10 +86,10 @@ def _read_header(
             f"{source} holds Python objects (pickle), which could run foreign code when read. "
             "Save it as plain numbers: np.save(file, array.astype(float))."
         )
-    if dtype.kind == "V":
-        raise InputError(f"{source} holds records of several values, not numbers.")
     if dtype.itemsize == 0:
         raise InputError(f"{source} holds values without a size ({dtype.str}), not numbers.")
+    if dtype.kind == "V":
+        raise InputError(f"{source} holds records of several values, not numbers.")
     if dtype.kind in "biuf" and len(shape) == 2:
         budget.check(*shape, max(dtype.itemsize, 4))
     budget.check_bytes(prod(shape) * dtype.itemsize, "it")
