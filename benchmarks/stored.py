@@ -95,7 +95,8 @@ class Bench:
         """Measure a fit, and how far it is from memory if that was measured in this folder."""
         scores = self.folder / f"{key}.npy".replace("/", "-")
         in_memory = self.folder / f"{key.replace(kind, 'memory')}.npy".replace("/", "-")
-        settings = settings | {"method": method, "known": told, "X": kind, "shape": shape}
+        settings = {"n_jobs": self.options.threads} | settings
+        settings |= {"method": method, "known": told, "X": kind, "shape": shape}
         settings |= {"scores": str(scores), "compare": str(in_memory)}
         return self.measure(key, "fit", settings)
 
@@ -316,6 +317,7 @@ def main():
     parser.add_argument("--wide", type=int, default=2_000_000, help="columns of wide data")
     parser.add_argument("--cluster-rows", type=int, default=1_000_000)
     parser.add_argument("--cluster-queries", type=int, default=1000)
+    parser.add_argument("--threads", type=int, default=1, help="of every fit that is no cluster's")
     parser.add_argument("--workers", nargs="*", type=int, default=[2, 1, 4])
     parser.add_argument("--narrow", type=int, default=40_000_000, help="rows of narrow tables")
     parser.add_argument("--methods", nargs="*", help="only these methods")

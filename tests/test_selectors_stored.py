@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
 import linkselect as ls
 from estimators import SELECTORS, WRAPPERS
@@ -264,6 +267,16 @@ def test_transform_refuses_what_it_was_not_fitted_to(samples, tmp_path):
     selector.set_output(transform="pandas")
     with pytest.raises(ValueError, match="would read all of X.parquet into a frame"):
         selector.transform(tmp_path / "X.parquet")
+
+
+def test_folds_take_their_rows_into_memory(samples, tmp_path, monkeypatch):
+    X, classes = samples
+    model = make_pipeline(ls.FisherScore(n_features_to_select=3), KNeighborsClassifier())
+    here = cross_val_score(model, X, classes, cv=3)
+    with monkeypatch.context() as patch:
+        patch.setattr("linkselect.stored.kinds.Stored.__array__", _must_not_be_called)
+        there = cross_val_score(model, stored(tmp_path, X), classes, cv=3)
+    assert_array_equal(there, here)
 
 
 def _must_not_be_called(*_):

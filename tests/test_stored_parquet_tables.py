@@ -151,7 +151,7 @@ def test_large_row_groups_are_read_in_pieces(matrix_bytes, column_bytes, monkeyp
         monkeypatch.setattr(parquet_tables, name, size)
     used = []
     monkeypatch.setattr(
-        parquet_tables, "Scratch", lambda *of: used.append(of) or scratch.Scratch(*of)
+        parquet_tables, "ColumnsOnDisk", lambda *of: used.append(of) or scratch.ColumnsOnDisk(*of)
     )
     X = find_stored(tmp_path / "X.parquet")
     assert len(X.parts) == 2
@@ -165,7 +165,7 @@ def test_a_full_disk_is_an_error(monkeypatch):
     usage = shutil.disk_usage(".")
     monkeypatch.setattr(scratch.shutil, "disk_usage", lambda folder: usage._replace(free=1000))
     with pytest.raises(GuidedError, match=r"needs 3\.7 GiB on the disk .* smaller row groups"):
-        scratch.Scratch(1_000_000, [500, 500], np.dtype(np.float32))
+        scratch.ColumnsOnDisk(1_000_000, [500, 500], np.dtype(np.float32))
 
 
 def test_twenty_thousand_columns_are_read(tmp_path, monkeypatch):

@@ -128,11 +128,14 @@ def _moments(slab: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
     for columns in column_slices(slab):
         block = slab[:, columns].astype(np.float64)
         gaps = np.isnan(block)
+        # Counted from a known value of the column, so that an offset costs no digits.
+        origin = np.nan_to_num(block[gaps.argmin(axis=0), np.arange(block.shape[1])])
+        block -= origin
         block[gaps] = 0.0
         mean = block.sum(axis=0) / np.maximum(len(block) - gaps.sum(axis=0), 1)
         block -= mean
         block[gaps] = 0.0
-        found.append((mean, np.einsum("ij,ij->j", block, block)))
+        found.append((origin + mean, np.einsum("ij,ij->j", block, block)))
     means, squares = zip(*found, strict=True)
     return np.concatenate(means), np.concatenate(squares)
 

@@ -49,7 +49,7 @@ from linkselect.selectors.storage import (
     INSTEAD_OF_PARTS,
     chosen_columns,
     parts_reported,
-    read_once,
+    surveyed,
 )
 from linkselect.stored import Stored, find_stored
 from linkselect.supervision import OnConflict, Supervision
@@ -240,7 +240,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Rank the features, and tell which are constant."""
         with parts_reported(self, task), np.errstate(over="raise"):
             if isinstance(X, Stored):
-                X = read_once(X, known, getattr(self, "n_jobs", None))
+                X = surveyed(X, known, getattr(self, "n_jobs", None))
             if self._squares_differences:
                 check_spread(X, getattr(self, "feature_names_in_", None))
             constant = constant_columns(X)

@@ -20,7 +20,7 @@ from linkselect.stored.running import reporting
 from linkselect.supervision import Supervision
 from linkselect.survey import Surveyed, survey
 
-__all__ = ["INSTEAD_OF_PARTS", "chosen_columns", "parts_reported", "read_once"]
+__all__ = ["INSTEAD_OF_PARTS", "chosen_columns", "parts_reported", "surveyed"]
 
 INSTEAD_OF_PARTS = (
     f"{TAKE_ROWS} Or use a method that reads parts, such as ConstraintScore, FisherScore or "
@@ -30,7 +30,7 @@ INSTEAD_OF_PARTS = (
 MANY_CLASSES = 1000
 
 
-def read_once(X: Stored, known: Any, n_jobs: int | None) -> Surveyed:
+def surveyed(X: Stored, known: Any, n_jobs: int | None) -> Surveyed:
     """Check that all stored samples are finite; what scores begin with comes along."""
     return survey(X, _classes(known, X.shape[0]), n_jobs)
 

@@ -265,6 +265,13 @@ class Stored:
         cuts = cut(n_samples, max(part_bytes // row_bytes, 1), self.source.row_edges())
         return tuple(Part(self, k, rows, slice(0, n_features)) for k, rows in enumerate(cuts))
 
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        """Read some rows into memory, such as those of a fold of scikit-learn."""
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]
+        chosen = np.arange(self.shape[0])[rows] if isinstance(rows, slice) else rows
+        return self.take(chosen)
+
     def take(self, rows: ArrayLike, n_jobs: int | None = None) -> NDArray[Any]:
         """Read some rows into memory, in the given order, also repeatedly.
 
@@ -352,8 +359,9 @@ def _numbers(chosen: ArrayLike, total: int, what: str) -> IntArray:
             f"Pass whole numbers, or {total:,} times True or False.",
         )
     numbers = given.astype(np.intp)
-    if numbers.size and not (-total <= numbers.min() and numbers.max() < total):
-        raise IndexError(f"The {what} are {total:,}; there is no number {numbers.max():,}.")
+    outside = numbers[(numbers < -total) | (numbers >= total)]
+    if len(outside):
+        raise IndexError(f"The {what} are {total:,}; there is no number {outside[0]:,}.")
     return numbers % total
 
 

@@ -77,7 +77,8 @@ def open_stored(
     (<X.npy: 4 x 2, float64>, array([[ 9., 11.],
            [ 0.,  2.]]))
     """
-    left_out = list(without)
+    columns = [columns] if isinstance(columns, str) else columns
+    left_out = [without] if isinstance(without, str) else list(without)
     opened = source if isinstance(source, Stored) else _source(source, columns, left_out)
     if isinstance(source, np.memmap):
         opened = source_of_map(source)  # of any size, since it was asked for

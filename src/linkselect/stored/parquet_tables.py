@@ -18,7 +18,7 @@ from linkselect.blocks import slices
 from linkselect.messages import GuidedError, GuidedValueError, warn_user
 from linkselect.stored.kinds import Columns, Source
 from linkselect.stored.parquet_columns import FileColumns, columns_of, joint_type, to_numbers
-from linkselect.stored.scratch import Scratch
+from linkselect.stored.scratch import ColumnsOnDisk
 from linkselect.stored.states import FileState, missing, needs
 
 if TYPE_CHECKING:
@@ -160,7 +160,9 @@ class ParquetSource(Source):
                     batches = self._batches(file, group.number, used)
                     yield from gathered(batches, n_rows, height, len(used), self.dtype)
                     return
-                with Scratch(n_rows, [cut.stop - cut.start for cut in cuts], self.dtype) as scratch:
+                with ColumnsOnDisk(
+                    n_rows, [cut.stop - cut.start for cut in cuts], self.dtype
+                ) as scratch:
                     for place, cut in enumerate(cuts):
                         for batch in self._batches(file, group.number, used[cut]):
                             scratch.append(place, batch)

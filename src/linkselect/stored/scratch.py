@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from linkselect.blocks import slices
 from linkselect.messages import GuidedError
 
-__all__ = ["Scratch"]
+__all__ = ["ColumnsOnDisk"]
 
 
-class Scratch:
+class ColumnsOnDisk:
     """Groups of columns on the disk, one after the other, to be read by rows.
 
     The file has no name: it goes with the process, however that ends.
@@ -49,7 +49,7 @@ class Scratch:
             )
         self.file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
 
-    def __enter__(self) -> Scratch:
+    def __enter__(self) -> ColumnsOnDisk:
         return self
 
     def __exit__(
