@@ -78,3 +78,14 @@ def test_a_dataset_with_a_filter_is_refused(tmp_path):
     some = dataset.dataset(tmp_path / "X.parquet").filter(dataset.field("a") > 4)
     with pytest.raises(GuidedTypeError, match="has a filter: 4 of 9 rows pass it"):
         linkselect.open_stored(some)
+
+
+def test_a_dataset_with_columns_from_folders_is_refused(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    dataset = pytest.importorskip("pyarrow.dataset")
+    table = pa.table({"a": np.arange(4.0), "year": [1, 1, 2, 2]})
+    dataset.write_dataset(
+        table, tmp_path / "X", format="parquet", partitioning=["year"], partitioning_flavor="hive"
+    )
+    with pytest.raises(GuidedTypeError, match="takes columns from the names of its folders"):
+        linkselect.open_stored(dataset.dataset(tmp_path / "X", partitioning="hive"))

@@ -16,7 +16,7 @@ from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.stored.dask_arrays import DaskSource, refuse_frame
 from linkselect.stored.kinds import Source, Stored
 from linkselect.stored.memory_maps import open_npy, source_of_map
-from linkselect.stored.parquet_tables import ParquetSource, open_parquet
+from linkselect.stored.parquet_tables import ParquetSource, column_names, open_parquet
 from linkselect.stored.zarr_arrays import ZarrSource, is_zarr_folder, open_zarr
 
 __all__ = ["MEMORY_MAP_LIMIT", "find_stored", "open_stored", "select_columns"]
@@ -142,6 +142,13 @@ def _source_of_dataset(
             "X",
         )
     source = ParquetSource(files, "the dataset", columns, without)
+    if set(X.schema.names) - set(column_names(files[0])):
+        raise GuidedTypeError(
+            "The dataset takes columns from the names of its folders.",
+            "Open the folder itself by open_stored(path), without them, or write them into the "
+            "files.",
+            "X",
+        )
     if X.count_rows() != source.shape[0]:
         raise GuidedTypeError(
             f"The dataset has a filter: {X.count_rows():,} of {source.shape[0]:,} rows pass it.",

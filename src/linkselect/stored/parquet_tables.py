@@ -289,6 +289,12 @@ def _metadata(state: FileState) -> Any:
         ) from error
 
 
+def column_names(path: Path) -> list[str]:
+    """Return the names of all columns in a file."""
+    state = FileState.of(str(path), path.name)
+    return list(_metadata(state).schema.to_arrow_schema().names)
+
+
 def _opened(state: FileState) -> pq.ParquetFile:
     """Open a file so that reading takes little memory."""
     import pyarrow.parquet as pq
