@@ -87,13 +87,13 @@ class Cover:
     def in_order(self, tests, path, budget):
         """Return tests, the quickest of each function first, for so many seconds in all.
 
-        Those of the file that mirrors the source come first.
+        Those of the file that mirrors the source come first, and those that look at definitions.
         """
-        mirror = mirror_of(path)
+        first = (mirror_of(path), LOOK_AT_DEFINITIONS)
         seen, ranked = Counter(), []
         for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
             function = test.split("[")[0]
-            ranked.append((not test.startswith(mirror), seen[function], self.seconds[test], test))
+            ranked.append((not test.startswith(first), seen[function], self.seconds[test], test))
             seen[function] += 1
         chosen, total = [], 0.0
         for _, _, seconds, test in sorted(ranked):
