@@ -20,11 +20,14 @@ import tempfile
 import threading
 from pathlib import Path
 
+import numpy as np
+
 import stored_data as data
 from stored_tables import TABLES
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "guide" / "large_data.md"
+SOURCE = HERE.parent / "src"
 STORE = HERE / "stored.json"
 N_COLUMNS = 1000
 WIDE_ROWS = 500
@@ -59,17 +62,20 @@ class Bench:
         methods, kinds = self.options.methods, self.options.kinds
         return (not methods or method in methods) and (not kinds or kind in kinds)
 
-    def measure(self, key, task, settings, python_path=HERE.parent / "src"):
+    def measure(self, key, task, settings, python_path=SOURCE):
         """Return a measurement, from the file if it is there."""
         if key in self.found:
             return self.found[key]
         result = run(task, settings, python_path)
         print(key, result, flush=True)
         if "failed" not in result:
-            # Another stage may run beside this one.
-            self.found = self.found | kept() | {key: result}
-            STORE.write_text(json.dumps(self.found, indent=1) + "\n")
+            self.keep(key, result)
         return result
+
+    def keep(self, key, result):
+        # Another stage may run beside this one.
+        self.found = self.found | kept() | {key: result}
+        STORE.write_text(json.dumps(self.found, indent=1) + "\n")
 
     def file(self, name, write, size):
         """Return a file of the folder, made if it is not there; an interrupted one is made anew."""
@@ -91,14 +97,24 @@ class Bench:
             4 * rows * N_COLUMNS,
         )
 
-    def fit(self, key, method, told, kind, shape, settings):
+    def fit(self, key, method, told, kind, shape, settings, python_path=SOURCE):
         """Measure a fit, and how far it is from memory if that was measured in this folder."""
         scores = self.folder / f"{key}.npy".replace("/", "-")
         in_memory = self.folder / f"{key.replace(kind, 'memory')}.npy".replace("/", "-")
         settings = {"n_jobs": self.options.threads} | settings
         settings |= {"method": method, "known": told, "X": kind, "shape": shape}
         settings |= {"scores": str(scores), "compare": str(in_memory)}
-        return self.measure(key, "fit", settings)
+        found = self.measure(key, "fit", settings, python_path)
+        if "difference" not in found and scores.exists() and in_memory.exists():
+            # Memory was measured after it.
+            found["difference"] = difference(np.load(scores), np.load(in_memory))
+            self.keep(key, found)
+        return found
+
+
+def difference(scores, others):
+    """Return the largest relative difference."""
+    return float(np.nanmax(np.abs(scores - others) / np.abs(others)))
 
 
 def kept():
@@ -106,7 +122,7 @@ def kept():
     return json.loads(STORE.read_text()) if STORE.exists() else {}
 
 
-def run(task, settings, python_path=HERE.parent / "src"):
+def run(task, settings, python_path=SOURCE):
     """Run one measurement in a process of its own, and watch its memory."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(python_path))
     command = [sys.executable, str(HERE / "stored_runs.py"), task, json.dumps(settings)]
@@ -203,12 +219,16 @@ def wide(bench):
 
     folder = Path(bench.file(f"wide-{columns}", write, 2 * size))
     files = {"memory": "wide.npy", "npy": "wide.npy", "zarr": "wide.zarr"}
+    shape = [WIDE_ROWS, columns]
     for method, told in WIDE:
         for kind, name in files.items():
             if bench.wants(method, kind):
                 settings = {"file": str(folder / name), "wide": True}
-                key = f"wide/{columns}/{kind}/{method}"
-                bench.fit(key, method, told, kind, [WIDE_ROWS, columns], settings)
+                bench.fit(f"wide/{columns}/{kind}/{method}", method, told, kind, shape, settings)
+        if bench.options.before is not None:
+            settings = {"file": str(folder / "wide.npy"), "wide": True}
+            key = f"wide/{columns}/before/{method}"
+            bench.fit(key, method, told, "memory", shape, settings, bench.options.before)
 
 
 def clusters(bench):
@@ -243,7 +263,7 @@ def before(bench):
         print("Without --before PATH (the src of an earlier version), nothing is compared.")
         return
     settings = {"shapes": BEFORE_SHAPES, "methods": BEFORE}
-    paths = {"before": bench.options.before, "now": HERE.parent / "src"}
+    paths = {"before": bench.options.before, "now": SOURCE}
     for number in range(ROUNDS):
         for version in ("before", "now") if number % 2 else ("now", "before"):
             bench.measure(f"before/{number}/{version}", "in_memory", settings, paths[version])

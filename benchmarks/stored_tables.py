@@ -13,7 +13,13 @@ SHORT = {
     "ConstrainedLaplacianScore": "CLS",
     "CompensatedLaplacianScore": "CCLS",
 }
-KIND = {"parquet": "Parquet", "zarr": "Zarr", "npy": "`.npy`", "memory": "memory"}
+KIND = {
+    "parquet": "Parquet",
+    "zarr": "Zarr",
+    "npy": "`.npy`",
+    "memory": "memory",
+    "before": "memory, before",
+}
 
 
 def short(method):
@@ -88,15 +94,17 @@ def order(item):
 
 
 def wide_table(found):
-    results = largest(found, "wide")
     rows = []
-    for (kind, method), ((n_columns,), result) in results.items():
-        there = found.get(f"wide/{n_columns}/memory/{method}")
-        ratio = f"{result['cpu'] / there['cpu']:.2f}" if there and kind != "memory" else "-"
-        start = [short(method), KIND[kind], f"500 x {n_columns:,}", seconds(result["cpu"]), ratio]
-        rows.append([*start, f"{result['anonymous']:,}", apart(result, kind)])
-    head = ["method", "X", "size", "CPU s", "times memory", "`RssAnon`, MB", "apart from memory"]
-    return table(head, rows)
+    for (kind, method), ((n_columns,), result) in largest(found, "wide").items():
+        start = [short(method), KIND[kind], f"500 x {n_columns:,}", seconds(result["cpu"])]
+        ratios = []
+        for other in ("memory", "before"):
+            there = found.get(f"wide/{n_columns}/{other}/{method}")
+            is_stored = there and kind not in {"memory", "before"}
+            ratios.append(f"{result['cpu'] / there['cpu']:.2f}" if is_stored else "-")
+        rows.append([*start, *ratios, f"{result['anonymous']:,}", apart(result, kind)])
+    head = ["method", "X", "size", "CPU s", "times memory", "times memory before"]
+    return table([*head, "`RssAnon`, MB", "apart from memory"], rows)
 
 
 def cluster_table(found):
