@@ -38,7 +38,7 @@ from mutation.trying import (
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "src/linkselect"
-ROOMS = ("scores", "forms.py", "graphs", "search", "pairs")
+ROOMS = ("scores", "forms.py", "moments.py", "graphs", "search", "pairs")
 # The tests of these rooms, and those that compare every selector with its definition.
 TESTS = [
     "test_forms",
@@ -75,7 +75,7 @@ def source_files():
     """Return the files that are mutated, as paths from the root."""
     package = ROOT / PACKAGE
     files = [file for room in ROOMS for file in sorted((package / room).glob("*.py"))]
-    return [str(file.relative_to(ROOT)) for file in [*files, package / "forms.py"]]
+    return [str(file.relative_to(ROOT)) for file in [*files, package / "forms.py", package / "moments.py"]]
 
 
 def room_of(path):

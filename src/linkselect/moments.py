@@ -20,9 +20,6 @@ from linkselect.devices import Device, add_by_index, device_of, namespace_of
 
 __all__ = ["Moments", "joined", "merged", "moments", "weighted_sum"]
 
-# A mean is trusted to this share of its size, well above the rounding of long sums.
-ROUNDING = 1e-8
-
 _deviations, _temporary = Scratch(), Scratch()
 
 
@@ -160,11 +157,6 @@ def moments(
     offset = (member @ deviation) / per_group
     _minus_own(deviation, offset, codes, deviation)
     scatter = member @ np.square(deviation, out=_temporary.array(*block.shape))
-    if (scatter / per_group < (ROUNDING * offset) ** 2).any():
-        # Rounding in the mean shows beside so small a scatter; it is taken out again.
-        slip = (member @ deviation) / per_group
-        offset += slip
-        scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)
     return Moments(mass, scatter, origin, offset)
 
 
