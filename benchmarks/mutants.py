@@ -75,7 +75,10 @@ def source_files():
     """Return the files that are mutated, as paths from the root."""
     package = ROOT / PACKAGE
     files = [file for room in ROOMS for file in sorted((package / room).glob("*.py"))]
-    return [str(file.relative_to(ROOT)) for file in [*files, package / "forms.py", package / "moments.py"]]
+    return [
+        str(file.relative_to(ROOT))
+        for file in [*files, package / "forms.py", package / "moments.py"]
+    ]
 
 
 def room_of(path):
