@@ -106,11 +106,16 @@ def _with_equal_stored_twins(X: Surveyed, scores: FloatArray) -> FloatArray:
     ordered = scores[by_score]
     with np.errstate(invalid="ignore"):
         apart = ~(np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:]))
+    # Only features of which another has nearly the same score are looked at.
+    alone = np.concatenate([[True], apart]) & np.concatenate([apart, [True]])
+    close = by_score[~alone]
+    if not len(close):
+        return scores
     run = np.empty(len(scores))
     run[by_score] = np.cumsum(np.concatenate([[False], apart]))
-    alike = np.column_stack([run, X.low, X.high])
+    alike = np.column_stack([run, X.low, X.high])[close]
     _, place, count = np.unique(alike, axis=0, return_inverse=True, return_counts=True)
-    some = np.flatnonzero(count[place.ravel()] > 1)
+    some = np.sort(close[count[place.ravel()] > 1])
     if not len(some):
         return scores
     rivals = X.data.choose(some)
