@@ -106,11 +106,13 @@ def _with_equal_stored_twins(X: Surveyed, scores: FloatArray) -> FloatArray:
     ordered = scores[by_score]
     with np.errstate(invalid="ignore"):
         apart = ~(np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:]))
-    run = np.empty(len(scores))
+    run = np.empty(len(scores), dtype=np.intp)
     run[by_score] = np.cumsum(np.concatenate([[False], apart]))
-    alike = np.column_stack([run, X.low, X.high])
+    # Of millions of features most have a score of their own.
+    near = np.flatnonzero(np.bincount(run)[run] > 1)
+    alike = np.column_stack([run[near], X.low[near], X.high[near]])
     _, place, count = np.unique(alike, axis=0, return_inverse=True, return_counts=True)
-    some = np.flatnonzero(count[place.ravel()] > 1)
+    some = near[count[place.ravel()] > 1]
     if not len(some):
         return scores
     rivals = X.data.choose(some)
@@ -118,9 +120,9 @@ def _with_equal_stored_twins(X: Surveyed, scores: FloatArray) -> FloatArray:
     columns = (
         chain(*found) if rivals.by_columns else map(chain.from_iterable, zip(*found, strict=True))
     )
-    settled, first = scores.copy(), dict[tuple[float, bytes], int]()
+    settled, first = scores.copy(), dict[tuple[int, bytes], int]()
     for feature, digests in zip(some, columns, strict=True):
-        twin = first.setdefault((run[feature], b"".join(digests)), int(feature))
+        twin = first.setdefault((int(run[feature]), b"".join(digests)), int(feature))
         settled[feature] = scores[twin]
     return settled
 
