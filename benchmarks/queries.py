@@ -126,7 +126,7 @@ def measure(quick):
             sampled.nearest = neighbors.nearest = kept.nearest
         for unit, method in missing:
             done[f"{unit} {method}"] = compare(METHODS[method], kept, X, y, *unit[1:])
-            STORE.write_text(json.dumps(done, indent=1))
+            STORE.write_text(json.dumps(done, indent=1) + "\n")
             print(unit, method, done[f"{unit} {method}"], flush=True)
         # The next data are searched again.
         sampled.nearest = neighbors.nearest = SEARCH
