@@ -253,7 +253,7 @@ def clusters(bench):
                 usual = found["wall"]
         killed = settings | {"workers": 2, "kill_after": usual / 2, "kill": "one"}
         bench.measure(f"{key}/2 killed", "cluster", killed)
-        if method == "FisherScore":
+        if method == "LaplacianScore":
             bench.measure(f"{key}/2 gone", "cluster", killed | {"kill": "all"})
 
 

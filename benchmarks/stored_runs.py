@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -219,46 +220,58 @@ def in_memory(task):
 
 
 def cluster(task):
-    """Fit by processes of Dask; perhaps one of them, or all, are killed on the way."""
+    """Fit by processes of Dask; perhaps one of them, or all for good, are killed on the way."""
     import distributed
 
     X, classes = samples(task)
     selector, told = selector_of(task), known(task["known"], classes)
-    options = {"n_workers": task["workers"], "threads_per_worker": 1, "memory_limit": "1GB"}
+    # A nanny starts a worker that was killed again, so who is to be gone for good has none.
+    own = task.get("kill") == "all"
+    options = {"n_workers": 0 if own else task["workers"], "threads_per_worker": 1}
     with (
-        distributed.LocalCluster(**options, dashboard_address=None) as workers,
+        distributed.LocalCluster(**options, memory_limit="1GB", dashboard_address=None) as workers,
         distributed.Client(workers) as client,
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore", UserWarning)
+        started = [bare_worker(client) for _ in range(task["workers"])] if own else []
+        client.wait_for_workers(task["workers"])
+        pids = [one.pid for one in started] or list(client.run(os.getpid).values())
         running, killed = threading.Event(), []
         running.set()
         if task.get("kill_after"):
-            arguments = (client, workers, task, running, killed)
+            doomed = pids if own else pids[:1]
+            arguments = (doomed, task["kill_after"], running, killed)
             threading.Thread(target=kill, args=arguments, daemon=True).start()
         error, start = "", time.perf_counter()
         try:
             selector.fit(X, **told)
         except Exception as problem:
             error = f"{type(problem).__name__}: {problem}"
-        finally:
-            running.clear()
-        found = {"wall": round(time.perf_counter() - start, 1), "killed": killed, "error": error}
+        running.clear()
+        found = {"wall": round(time.perf_counter() - start, 1), "error": error}
+        found["killed"] = [round(moment - start, 1) for moment in killed]
+        found["left"] = len(client.nthreads())
+        for one in started:
+            one.kill()
+            one.wait()
     return found | (scores_of(selector, task) if not error else {})
 
 
-def kill(client, workers, task, running, killed):
-    """Send SIGKILL to a worker, or to all for good, if the fit still runs then."""
-    pids = list(client.run(os.getpid).values())
-    time.sleep(task["kill_after"])
-    if not running.is_set():
-        return
-    if task["kill"] == "all":
-        for nanny in workers.workers.values():
-            nanny.auto_restart = False
-    for pid in pids if task["kill"] == "all" else pids[:1]:
-        os.kill(pid, signal.SIGKILL)
-        killed.append(round(task["kill_after"], 1))
+def bare_worker(client):
+    """Start a worker that nobody starts again."""
+    options = ["--no-nanny", "--nthreads", "1", "--memory-limit", "1GB", "--no-dashboard"]
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address]
+    return subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL)
+
+
+def kill(pids, seconds, running, killed):
+    """Send SIGKILL to some workers, if the fit still runs then."""
+    time.sleep(seconds)
+    if running.is_set():
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+            killed.append(time.perf_counter())
 
 
 TASKS = {"read": read, "fit": fit, "in_memory": in_memory, "cluster": cluster}
