@@ -229,7 +229,9 @@ def cluster(task):
     own = task.get("kill") == "all"
     options = {"n_workers": 0 if own else task["workers"], "threads_per_worker": 1}
     with (
-        distributed.LocalCluster(**options, memory_limit="1GB", dashboard_address=None) as workers,
+        distributed.LocalCluster(
+            **options, memory_limit="1GB", dashboard_address="127.0.0.1:0"
+        ) as workers,
         distributed.Client(workers) as client,
         warnings.catch_warnings(),
     ):

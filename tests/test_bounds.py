@@ -186,7 +186,7 @@ def test_widths_and_balls_of_odd_data(kind):
     wide = X.astype(np.float64)
     left, right = np.triu_indices(len(X), 1)
     away = ((wide[left] - wide[right]) ** 2).sum(axis=1)
-    assert kernels._median_distance(X, 1) == np.median(away)
+    assert kernels._median_distance(X, np.arange(len(X)), 1) == np.median(away)
     for radius in np.sqrt(np.quantile(away, [0.2, 0.5], method="nearest")):
         for width in (np.nextafter(radius, 0), radius):
             found = graphs.ball_edges(X, width)

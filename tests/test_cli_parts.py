@@ -455,7 +455,7 @@ def test_cluster(ranking, table):
     distributed = pytest.importorskip("distributed")
     expected = ranking(table, *LABELS, "--by-parts")
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
     ) as cluster:
         found = ranking(table, *LABELS, "--scheduler", cluster.scheduler_address)
     assert found["ranking"] == expected["ranking"]

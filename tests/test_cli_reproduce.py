@@ -156,7 +156,7 @@ def test_missing_data(call):
         ("toy", {"table": 2, "figure": 1}, "Give --table or --figure, not both"),
         ("toy", {"runs": 0}, "runs must be 1 or more, but is 0"),
         ("toy", {"jobs": -1}, "jobs must be 1 or more, but is -1"),
-        ("toy", {"seed": -1}, "seed must be 0 or more, but is -1"),
+        ("toy", {"seed": -1}, "--seed. Must be >= 0"),
     ],
 )
 def test_wrong_usage(call, paper, options, message):

@@ -94,6 +94,11 @@ def press(page, key, change=1):
     )
 
 
+# All at once, since the page may show its question anew just now.
+BOXES = """() => [...document.querySelectorAll(".buttons button")].map(
+    (button) => button.getBoundingClientRect().toJSON())"""
+
+
 def answer_some(page, n_answers):
     for _ in range(n_answers):
         a, b = asked(page)
@@ -296,8 +301,8 @@ def test_nothing_is_cut_off_on_a_phone(opened, shown):
         page.goto(server.address + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
     page.goto(server.address)
-    for button in page.locator(".buttons button").all():
-        box = button.bounding_box()
+    page.wait_for_selector(".buttons button")
+    for box in page.evaluate(BOXES):
         assert 0 <= box["y"] <= PHONE["height"] - box["height"], "on the screen without scrolling"
         assert min(box["width"], box["height"]) >= 44, "large enough for a finger"
 
