@@ -42,6 +42,9 @@ def cluster():
 def client(cluster):
     # Not a fixture of the module: other tests must not find an active client.
     with distributed.Client(cluster) as client:
+        # Whatever the test before has left.
+        cluster.scale(2)
+        client.wait_for_workers(2, timeout=60)
         yield client
 
 
@@ -70,7 +73,7 @@ def test_bits_do_not_depend_on_the_number_of_workers(cluster, tmp_path):
         assert active_client() is client
         assert results(sources) == expected
         cluster.scale(2)
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=60)
         assert results(sources) == expected
     assert active_client() is None
 
@@ -115,7 +118,6 @@ def test_a_killed_worker_changes_nothing(client, tmp_path):
     X = given.stored("dask", tmp_path, given.random_values())
     work = partial(given.slow_weighted, seconds=0.3)
     shared = TakenRows(np.arange(0, 200, 7))
-    client.wait_for_workers(2)
     processes = client.run(os.getpid)
     done_at_kill = []
 
