@@ -180,17 +180,16 @@ def connected(scheduler: str | None) -> Iterator[None]:
     # What it says about a connection that fails is said below, in one line.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
-        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=True)
+        # As a default it would leave its mark in Dask's settings even if nobody answers.
+        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise InputError(
             f"--scheduler {scheduler}: no Dask scheduler answered within {CONNECT_SECONDS} s "
             f"({_first_line(error)}). The address looks like tcp://10.0.0.1:8786, and "
             "`dask scheduler` prints it."
         ) from error
-    try:
+    with client, client.as_current():
         yield
-    finally:
-        client.close()
 
 
 def _first_line(error: Exception) -> str:
