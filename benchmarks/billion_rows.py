@@ -25,7 +25,8 @@ from linkselect.stored.kinds import MANY_PARTS, PART_BYTES, SLAB_BYTES
 from linkselect.stored.merging import FAN_IN, MergeTree, level_sizes
 from linkselect.stored_forms import HELD_BYTES
 from linkselect.survey import _all_told, _Told
-from stored import PAGE, STORE, put
+from measured_pages import show
+from stored import PAGE, STORE
 from stored_tables import largest, table
 
 SIMULATED = Path(__file__).with_suffix(".json")
@@ -389,12 +390,7 @@ def main():
     }
     if kept:
         tables["simulated"] = simulation_table(kept, setting)
-    print("\n\n".join("\n".join(lines) for lines in tables.values()))
-    if options.write:
-        page = PAGE.read_text(encoding="utf-8")
-        for name, lines in tables.items():
-            page = put(page, name, lines)
-        PAGE.write_text(page, encoding="utf-8")
+    show(tables, PAGE, options.write)
 
 
 if __name__ == "__main__":

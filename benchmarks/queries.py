@@ -12,7 +12,6 @@ edges, scores and standard errors are those of `max_queries=`, at a small part o
 import argparse
 import json
 import os
-import re
 import warnings
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from scipy.stats import spearmanr
 import linkselect as ls
 from linkselect.graphs import neighbors, sampled
 from linkselect.selectors import neighbor_graph
+from measured_pages import show
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "many_rows.md"
@@ -164,16 +164,6 @@ def errors_table(results):
     return lines
 
 
-def put(page, mark, lines):
-    """Replace what stands between two marks."""
-    pattern = rf"(<!-- measured: {mark} -->\n).*?(<!-- end -->)"
-    text = "\n".join(lines) + "\n"
-    new, count = re.subn(pattern, lambda found: found[1] + text + found[2], page, flags=re.DOTALL)
-    if count != 1:
-        raise ValueError(f"The page has {count} places marked {mark!r}.")
-    return new
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--write", action="store_true", help="put the tables into the page")
@@ -183,12 +173,7 @@ def main():
     warnings.simplefilter("ignore", UserWarning)
     results = list(measure(options.quick))
     tables = {"agreement": agreement_table(results), "errors": errors_table(results)}
-    print("\n\n".join("\n".join(lines) for lines in tables.values()))
-    if options.write:
-        page = PAGE.read_text(encoding="utf-8")
-        for mark, lines in tables.items():
-            page = put(page, mark, lines)
-        PAGE.write_text(page, encoding="utf-8")
+    show(tables, PAGE, options.write)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import stored_data as data
+from measured_pages import show
 from stored_tables import TABLES
 
 HERE = Path(__file__).parent
@@ -319,16 +320,6 @@ STAGES = {
 }
 
 
-def put(page, mark, lines):
-    """Replace what stands between two marks."""
-    pattern = rf"(<!-- measured: {mark} -->\n).*?(<!-- end -->)"
-    text = "\n".join(lines) + "\n"
-    new, count = re.subn(pattern, lambda found: found[1] + text + found[2], page, flags=re.DOTALL)
-    if count != 1:
-        raise ValueError(f"The page has {count} places marked {mark!r}.")
-    return new
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("stages", nargs="*", choices=[*STAGES, []], help="default: all")
@@ -357,12 +348,7 @@ def main():
         if not options.keep:
             shutil.rmtree(folder)
     tables = {name: table(bench.found) for name, table in TABLES.items()}
-    print("\n\n".join("\n".join(lines) for lines in tables.values()))
-    if options.write:
-        page = PAGE.read_text(encoding="utf-8")
-        for name, lines in tables.items():
-            page = put(page, name, lines)
-        PAGE.write_text(page, encoding="utf-8")
+    show(tables, PAGE, options.write)
 
 
 if __name__ == "__main__":
