@@ -3,8 +3,10 @@
 import os
 import signal
 import time
+from contextlib import contextmanager
 from functools import partial
 
+import dask
 import distributed
 import numpy as np
 import pytest
@@ -38,13 +40,21 @@ def cluster():
         yield cluster
 
 
+@contextmanager
+def connected(cluster):
+    """Connect to two workers, whatever the test before has left."""
+    with distributed.Client(cluster) as client:
+        cluster.scale(2)
+        client.wait_for_workers(2, timeout=60)
+        yield client
+    # A client that is closed inside its own block leaves Dask's settings to every later test.
+    assert dask.config.get("scheduler", None) is None
+
+
 @pytest.fixture
 def client(cluster):
     # Not a fixture of the module: other tests must not find an active client.
-    with distributed.Client(cluster) as client:
-        # Whatever the test before has left.
-        cluster.scale(2)
-        client.wait_for_workers(2, timeout=60)
+    with connected(cluster) as client:
         yield client
 
 
@@ -114,11 +124,10 @@ def test_cancelled_tasks_are_an_error(client, tmp_path, monkeypatch):
         map_parts(X, partial(given.slow_rounding, seconds=0.2))
 
 
-def test_a_killed_worker_changes_nothing(client, tmp_path):
+def test_a_killed_worker_changes_nothing(cluster, tmp_path):
     X = given.stored("dask", tmp_path, given.random_values())
-    work = partial(given.slow_weighted, seconds=0.3)
     shared = TakenRows(np.arange(0, 200, 7))
-    processes = client.run(os.getpid)
+    expected = map_parts(X, partial(given.slow_weighted, seconds=0), shared=shared)
     done_at_kill = []
 
     def kill(done, total, what):
@@ -126,15 +135,15 @@ def test_a_killed_worker_changes_nothing(client, tmp_path):
             done_at_kill.append(done)
             os.kill(next(iter(processes.values())), signal.SIGKILL)
 
-    token = reporting.set(kill)
-    try:
-        found = map_parts(X, work, shared=shared)
-    finally:
-        reporting.reset(token)
-    assert done_at_kill[0] < len(X.parts)
-    assert client.run(os.getpid) != processes
-    client.close()
-    expected = map_parts(X, partial(given.slow_weighted, seconds=0), shared=shared)
+    with connected(cluster) as client:
+        processes = client.run(os.getpid)
+        token = reporting.set(kill)
+        try:
+            found = map_parts(X, partial(given.slow_weighted, seconds=0.3), shared=shared)
+        finally:
+            reporting.reset(token)
+        assert done_at_kill[0] < len(X.parts)
+        assert client.run(os.getpid) != processes
     assert found == expected
 
 
