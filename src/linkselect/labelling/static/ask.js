@@ -158,13 +158,14 @@
 
   // The first page is asked for without a name, so another window may show its question.
   const claim = async () => {
-    const shown = main();
     const pair = (content) => [..."ab"].map((side) => content?.querySelector(`input[name=${side}]`)?.value).join();
+    const shown = main();
+    const asked = pair(shown);
     try {
       const response = await fetch(window.location.href, { headers });
       const text = await response.text();
       const other = new DOMParser().parseFromString(text, "text/html").getElementById("content");
-      if (response.ok && !busy && shown.isConnected && pair(other) !== pair(shown)) take(text, response.url);
+      if (response.ok && !busy && shown.isConnected && pair(other) !== asked) take(text, response.url);
     } catch { /* whoever answers will see */ }
   };
 
