@@ -43,6 +43,26 @@ def test_laplacian_form_of_every_kind_of_graph(store, data):
 
 
 @pytest.mark.parametrize("store", STORAGE)
+def test_two_forms_of_the_same_groups_take_one_pass(store, monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(60, 5)), np.arange(60) % 3
+    known = from_labels(y, 60)
+    together = [must_graph(known, 2.0), cannot_graph(known)]
+    apart = [Groups(y, weight=2.0), Groups(y.copy(), across=True)]
+    passes = []
+
+    def counted(block, codes, weights):
+        passes.append(block.shape)
+        return moments(block, codes, weights)
+
+    expected = [forms.laplacian_form(store(X), graph) for graph in apart]
+    monkeypatch.setattr(forms, "moments", counted)
+    for two, n_passes in ((apart, 2), (together, 1)):
+        passes.clear()
+        assert_array_equal(forms.laplacian_forms(store(X), *two), expected)
+        assert len(passes) == n_passes
+
+
+@pytest.mark.parametrize("store", STORAGE)
 @given(X=samples())
 def test_degree_form(store, X):
     degrees = np.random.default_rng(0).random(len(X))

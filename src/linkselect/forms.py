@@ -35,6 +35,7 @@ __all__ = [
     "degree_form",
     "from_moments",
     "laplacian_form",
+    "laplacian_forms",
     "laplacian_product",
     "reconstruction_form",
 ]
@@ -75,6 +76,19 @@ def laplacian_form(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatA
         case tuple():
             first, *others = (laplacian_form(X, part, n_jobs) for part in graph)
             return sum(others, start=first)
+
+
+def laplacian_forms(
+    X: Matrix, one: Graph, other: Graph, n_jobs: int | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Compute `laplacian_form` of two graphs; groups of the same samples cost one pass over X."""
+    match one, other:
+        case Groups(strength=None), Groups(strength=None) if one.codes is other.codes:
+            forms = from_moments(
+                partial(_plain_forms, (one, other)), X, (one.codes, None), n_jobs=n_jobs
+            )
+            return forms[0, :], forms[1, :]
+    return laplacian_form(X, one, n_jobs), laplacian_form(X, other, n_jobs)
 
 
 def laplacian_product(graph: Edges | Groups, values: FloatArray) -> FloatArray:
@@ -213,12 +227,19 @@ def _sparse_edge_form(X: Matrix, graph: Edges, n_jobs: int | None) -> FloatArray
 
 def _group_form(X: Matrix, graph: Groups, n_jobs: int | None) -> FloatArray:
     plain = (graph.codes, None)
-    if not graph.across:
-        return from_moments(partial(_inside_groups, graph.weight), X, plain, n_jobs=n_jobs)
-    work = partial(_across_groups, graph.weight)
     if graph.strength is None:
-        return from_moments(work, X, plain, n_jobs=n_jobs)
+        return from_moments(partial(_plain_form, graph), X, plain, n_jobs=n_jobs)
+    work = partial(_across_groups, graph.weight)
     return from_moments(work, X, plain, (graph.codes, graph.strength), n_jobs=n_jobs)
+
+
+def _plain_form(graph: Groups, plain: Moments) -> FloatArray:
+    form = _across_groups if graph.across else _inside_groups
+    return form(graph.weight, plain)
+
+
+def _plain_forms(graphs: tuple[Groups, ...], plain: Moments) -> FloatArray:
+    return namespace_of(plain.mass).stack([_plain_form(graph, plain) for graph in graphs])
 
 
 def _inside_groups(weight: float, plain: Moments) -> FloatArray:

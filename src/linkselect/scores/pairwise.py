@@ -9,7 +9,7 @@ import numpy as np
 from linkselect.arrays import FloatArray, Matrix
 from linkselect.bibliography import cites
 from linkselect.devices import device_of, namespace_of
-from linkselect.forms import degree_form, from_moments, laplacian_form
+from linkselect.forms import degree_form, from_moments, laplacian_form, laplacian_forms
 from linkselect.graphs.kernels import gaussian_edges
 from linkselect.graphs.kinds import Edges, Graph, degrees
 from linkselect.graphs.links import (
@@ -40,8 +40,7 @@ __all__ = [
 @cites("zhang2008")
 def constraint_ratio(X: Matrix, known: Supervision, n_jobs: int | None = None) -> FloatArray:
     """Compare the change along must-links with that along cannot-links; smaller is better."""
-    apart = laplacian_form(X, cannot_graph(known), n_jobs)
-    return ratio(laplacian_form(X, must_graph(known), n_jobs), apart)
+    return ratio(*laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs))
 
 
 @cites("zhang2008")
@@ -49,8 +48,8 @@ def constraint_difference(
     X: Matrix, known: Supervision, weight: float, n_jobs: int | None = None
 ) -> FloatArray:
     """Subtract the weighted change along cannot-links from must-links'; smaller is better."""
-    apart = laplacian_form(X, cannot_graph(known), n_jobs)
-    return laplacian_form(X, must_graph(known), n_jobs) - weight * apart
+    alike, apart = laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs)
+    return alike - weight * apart
 
 
 @cites("zhao2008", "salmi2020")
