@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import sklearn
+from threadpoolctl import threadpool_info
 
 from process_settings import changes, process_settings
 
@@ -43,3 +44,10 @@ def test_a_change_is_noticed(name, change, restored):
     assert changes(before) == []
     change()
     assert [line.split(":")[0] for line in changes(before)] == [name]
+
+
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="needs tests side by side")
+@pytest.mark.skipif(os.environ.get("OPENBLAS_NUM_THREADS") != "1", reason="asked for more threads")
+def test_tests_side_by_side_have_a_thread_each():
+    """A plugin that loads NumPy early would make it two or more, and all tests take twice as long."""
+    assert {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"} == {1}
