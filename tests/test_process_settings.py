@@ -49,5 +49,5 @@ def test_a_change_is_noticed(name, change, restored):
 @pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="needs tests side by side")
 @pytest.mark.skipif(os.environ.get("OPENBLAS_NUM_THREADS") != "1", reason="asked for more threads")
 def test_tests_side_by_side_have_a_thread_each():
-    """A plugin that loads NumPy early would make it two or more, and all tests take twice as long."""
+    """A plugin that loads NumPy early would make it two or more, which takes twice as long."""
     assert {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"} == {1}
