@@ -26,9 +26,10 @@ lint: .venv/ready  ## check style, spelling and files
 types: .venv/ready  ## check types
 	$(BIN)/mypy
 
-# SCIPY_ARRAY_API must be set before SciPy is imported, or scikit-learn skips its array checks.
+# SCIPY_ARRAY_API must be set before SciPy is imported, or scikit-learn skips its array checks. Tests
+# start hundreds of processes: each would compile the library anew if no bytecode were kept.
 unit: .venv/ready  ## run unit tests and doctests
-	SCIPY_ARRAY_API=1 $(BIN)/pytest -n $(JOBS)
+	SCIPY_ARRAY_API=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(JOBS)
 
 # Fresh environments in temporary folders, grown from the core to [cli] to [all].
 versions: .venv/ready  ## run the README with the oldest and the newest dependencies

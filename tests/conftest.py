@@ -1,5 +1,6 @@
-"""The folder of benchmark data, and data that several modules test on."""
+"""The folder of benchmark data, data for several modules, and what holds for every test."""
 
+import gc
 import os
 
 # Before SciPy is imported anywhere, or scikit-learn skips its array checks.
@@ -19,12 +20,33 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import MinMaxScaler
 
+from process_settings import changes, process_settings
+
 settings.register_profile(
     "linkselect", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
 )
 settings.load_profile("linkselect")
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without looking for garbage: thousands of tests stay, and to look takes a quarter."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def leave_the_process_as_it_was():
+    """Fail a test that changes the process for later ones, which run in any order."""
+    before = process_settings()
+    yield
+    assert changes(before) == [], "put back what the test has changed"
 
 
 @pytest.fixture

@@ -192,14 +192,15 @@ def contradicted(page, server):
     server.labelling.answer((a, b), "alike")
     server.labelling.answer((b, c), "alike")
     page.reload()
+    # Both at once: a page that was loaded just now may show its question anew in between.
     page.evaluate(
         """([a, b]) => {
             document.querySelector('form.buttons [name=a]').value = a;
             document.querySelector('form.buttons [name=b]').value = b;
+            document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'd', bubbles: true}));
         }""",
         [a, c],
     )
-    page.keyboard.press("d")
     page.wait_for_selector(".earlier")
     return a, b, c
 
