@@ -128,6 +128,22 @@ def peak_memory(statements):
     return float(done.stdout)
 
 
+def _fail_at_row_50(block, block_info=None):
+    (start, _), _ = block_info[0]["array-location"]
+    return block / (1 if start != 50 else 1 // 0)
+
+
+def failing_at_row_50(values):
+    """Return a dask array of which one line of blocks cannot be computed."""
+    X = dask.array.from_array(values, chunks=(25, 6))
+    return X.map_blocks(_fail_at_row_50, dtype=values.dtype)
+
+
+FAILED_AT_ROW_50 = (
+    "This happened in the blocks of the dask array for rows 50 to 75. Nothing was fitted."
+)
+
+
 # Functions of parts, here so that worker processes can load them.
 def total(part):
     return sum(values.sum(dtype=np.float64) for _, values in part.slabs())

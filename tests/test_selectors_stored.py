@@ -15,6 +15,8 @@ from estimators import SELECTORS, WRAPPERS
 from fitting import needs_callbacks
 from linkselect import evaluation
 from linkselect import survey as survey_module
+from linkselect.selectors import neighbor_graph
+from linkselect.selectors.column_scorer import ColumnScorer
 from linkselect.stored import kinds
 from linkselect.survey import Surveyed, survey
 
@@ -151,8 +153,50 @@ def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, monkeypat
     )
     there = clone(consensus).fit(stored(tmp_path, X), classes).scores_
     assert_allclose(there, here)
-    # The variance asks for no classes, so it reads again.
-    assert len(passes) == 2
+    assert len(passes) == 1
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [each for each in READ_PARTS if isinstance(each, ColumnScorer)],
+    ids=repr,
+)
+def test_wide_samples_are_read_once(selector, rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(kinds, "SLAB_BYTES", 24 * 40 * 8)
+    classes = np.arange(24) // 6 % 2
+    on_disk = stored(tmp_path, rng.random((24, 350)))
+    read, slabs = [], kinds.Part.slabs
+    monkeypatch.setattr(kinds.Part, "slabs", lambda part: read.append(part.number) or slabs(part))
+    for known in told(selector, classes):
+        read.clear()
+        clone(selector).fit(on_disk, **known)
+        assert sorted(read) == list(range(len(on_disk.parts)))
+
+
+@pytest.mark.parametrize("make", [stored, lambda _, X: X], ids=["stored", "memory"])
+@pytest.mark.usefixtures("small_parts")
+def test_rounding_does_not_order_features_of_zeros_and_ones(make, rng, tmp_path):
+    X = np.zeros((300, 12), dtype=bool)
+    classes = np.arange(300) // 150
+    for feature in X.T:
+        for one in (0, 1):  # as many ones in each class
+            feature[150 * one + rng.permutation(150)[:47]] = True
+    for selector in (ls.VarianceScore(), ls.FisherMarkov(), ls.ConstraintScore()):
+        found = selector.fit(make(tmp_path, X), classes)
+        assert len(set(found.scores_)) == 1
+        assert_array_equal(found.order_, np.arange(12))
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.filterwarnings("ignore:1 of 7 features are constant")
+def test_parts_without_a_known_sample_beside_huge_values(samples, tmp_path, monkeypatch):
+    monkeypatch.setattr(neighbor_graph, "HELD_BYTES", 0)
+    X, _ = samples
+    X[:, 2] = 1e200  # its square is infinite, but nothing about it varies
+    pairs = ls.Pairs(must=[(70, 71), (72, 74)], cannot=[(70, 72)])
+    selector = ls.CompensatedLaplacianScore()
+    here = clone(selector).fit(X, pairs=pairs).scores_
+    assert_allclose(selector.fit(stored(tmp_path, X), pairs=pairs).scores_, here, rtol=1e-10)
 
 
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (-np.inf, "infinity")])

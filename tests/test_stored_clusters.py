@@ -5,6 +5,7 @@ import signal
 import time
 from contextlib import contextmanager
 from functools import partial
+from types import SimpleNamespace
 
 import dask
 import distributed
@@ -153,6 +154,10 @@ def test_errors_of_a_part_arrive_whole(client, tmp_path):
     with pytest.raises(GuidedValueError, match=r"X\.parquet is not there") as caught:
         map_parts(X, given.rounding)
     assert caught.value.parameter == "X"
+    failing = find_stored(given.failing_at_row_50(given.random_values()))
+    with pytest.raises(ZeroDivisionError) as caught:
+        map_parts(failing, given.rounding)
+    assert caught.value.__notes__ == [given.FAILED_AT_ROW_50]
     # The scheduler forgets what nobody waits for.
     for _ in range(100):
         if not client.who_has():
@@ -196,6 +201,23 @@ def test_blas_keeps_to_one_thread_until_the_last_task_ends():
     assert n_threads() == {1}
     limit.__exit__()
     assert n_threads() == before
+
+
+def test_workers_that_start_again_are_waited_for(client, tmp_path, monkeypatch):
+    X = given.stored("npy", tmp_path, given.random_values())
+    expected = map_parts(X, given.rounding)
+    # A look at some workers, a long time without a look, and then two that find none.
+    looks, clock, nthreads = iter([1.0, 100.0, 101.0]), SimpleNamespace(now=0.0), client.nthreads
+
+    def look():
+        clock.now = next(looks, 102.0)
+        return nthreads() if clock.now not in (100.0, 101.0) else {}
+
+    monkeypatch.setattr(client, "nthreads", look)
+    monkeypatch.setattr(clusters, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(clusters, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    assert map_parts(X, partial(given.slow_rounding, seconds=0.1)) == expected
+    assert clock.now == 102.0
 
 
 def test_no_workers_for_good_is_an_error(cluster, client, tmp_path, monkeypatch):

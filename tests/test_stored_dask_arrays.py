@@ -94,6 +94,14 @@ def test_blocks_of_another_shape_than_they_should_have_are_refused(values):
         map_parts(find_stored(array), given.total)
 
 
+def test_an_error_inside_a_block_says_which_rows(values, monkeypatch):
+    given.make_parts_small(monkeypatch, 600, 1000)
+    X = find_stored(given.failing_at_row_50(values))
+    with pytest.raises(ZeroDivisionError) as caught:
+        map_parts(X, given.total)
+    assert caught.value.__notes__ == [given.FAILED_AT_ROW_50]
+
+
 def test_selected_columns_stay_a_dask_array(values):
     array = da.from_array(values, chunks=(40, 5))
     selected = select_columns(array, [3, 1])

@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+import zarr
 from numpy.testing import assert_array_equal
 
 import linkselect
@@ -66,6 +67,19 @@ def test_a_missing_package_is_named(package, name, tmp_path, monkeypatch):
     problem = rf"{name} needs {package}, which is not installed: pip install 'linkselect\[dask\]'"
     with pytest.raises(ImportError, match=problem):
         find_stored(tmp_path / name)
+
+
+def test_a_group_of_zarr_arrays_is_refused(tmp_path):
+    group = zarr.open_group(str(tmp_path / "X.zarr"), mode="w")
+    group.create_group("mouse").create_array("counts", shape=(4, 3), dtype="f4")
+    listed = r" is a group of Zarr arrays \(mouse/counts\)\. Pass one of them, such as "
+    with pytest.raises(GuidedTypeError, match=f"X{listed}X\\['mouse/counts'\\]"):
+        linkselect.VarianceScore().fit(group)
+    with pytest.raises(
+        GuidedTypeError, match=rf"X\.zarr{listed}open_stored\('X\.zarr/mouse/counts"
+    ):
+        find_stored(tmp_path / "X.zarr")
+    assert find_stored(group["mouse/counts"]).shape == (4, 3)
 
 
 def test_a_dataset_with_a_filter_is_refused(tmp_path):

@@ -18,13 +18,15 @@ from linkselect.stored import Part
 from linkselect.stored.running import map_parts
 from linkselect.survey import Surveyed
 
-__all__ = ["FAINT", "constant_columns", "faint_columns", "with_equal_twins"]
+__all__ = ["FAINT", "constant_columns", "faint_columns", "with_equal_ties", "with_equal_twins"]
 
 # Squares of smaller differences, and their products with small weights, come near the smallest
 # numbers there are and lose their digits.
 FAINT = 1e-90
 # Scores of equal features differ by less than this, relative to their size.
 TWIN_ROUNDING = 1e-9
+# What the order of adding up changes in sums over up to a thousand million samples.
+SUM_ROUNDING = 1e-12
 
 
 def constant_columns(X: Matrix) -> BoolArray:
@@ -46,6 +48,27 @@ def constant_columns(X: Matrix) -> BoolArray:
     for part in slices(len(left), max(BLOCK_SIZE // X.shape[0], 16)):
         constant[left[part]] = (X[:, left[part]] == X[0, left[part]]).all(axis=0)
     return constant
+
+
+def with_equal_ties(scores: FloatArray) -> FloatArray:
+    """Give scores that differ by rounding only the same value, that of the first feature of them.
+
+    Features of zeros and ones have the same variance if they have as many ones. Where these are
+    decides the last digit of a sum, and so does where the samples are cut into parts.
+    """
+    here, values = device_of(scores), to_numpy(scores)
+    by_score = np.argsort(values)
+    ordered = values[by_score]
+    with np.errstate(invalid="ignore"):
+        near = np.diff(ordered) <= SUM_ROUNDING * np.abs(ordered[1:])
+    near &= np.isfinite(ordered[1:])
+    if not near.any():
+        return scores
+    run = np.concatenate([[0], np.cumsum(~near)])
+    first = np.minimum.reduceat(by_score, np.flatnonzero(np.diff(run, prepend=-1)))
+    settled = np.empty_like(values)
+    settled[by_score] = values[first[run]]
+    return settled if here is None else here.put(settled)
 
 
 def with_equal_twins(X: Matrix, scores: FloatArray) -> FloatArray:

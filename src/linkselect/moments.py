@@ -103,6 +103,8 @@ def _merged_pair(one: Moments, other: Moments) -> Moments:
     share = (other.mass / np.where(mass > 0, mass, 1.0))[:, None]
     lacking = (one.mass == 0)[:, None]
     gap = (other._origin - one._origin) + (other._offset - one._offset)
+    # Where nobody is, there is no gap: what stands there instead of a mean may be far from it.
+    gap = np.where(lacking | (other.mass == 0)[:, None], 0.0, gap)
     scatter = one.scatter + other.scatter + one.mass[:, None] * share * gap**2
     origin = np.where(lacking, other._origin, one._origin)
     offset = np.where(lacking, other._offset, one._offset + share * gap)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +19,8 @@ from linkselect.stored.running import map_parts, reduce_parts
 
 __all__ = ["Surveyed", "moments_of_part", "survey"]
 
+Score = Callable[..., FloatArray]
+
 
 class Surveyed(Stored):
     """Stored samples together with what one pass over them has told.
@@ -33,6 +35,8 @@ class Surveyed(Stored):
         The class of each sample, -1 for none.
     moments : Moments or None
         Of the samples without a class and of each class; None if X is read by columns.
+    scores : ndarray of shape (n_features,) or None
+        The score of each feature, if the survey was asked for it.
     kept : dict
         What was computed from the samples once and is needed again.
     """
@@ -44,10 +48,11 @@ class Surveyed(Stored):
         high: FloatArray,
         codes: IntArray,
         moments: Moments | None,
+        scores: FloatArray | None = None,
     ) -> None:
         super().__init__(data.source, data.columns, data.steps)
         self.data, self.low, self.high = data, low, high
-        self.codes, self.moments = codes, moments
+        self.codes, self.moments, self.scores = codes, moments, scores
         self.kept: dict[str, Any] = {}
 
     @property
@@ -89,39 +94,48 @@ class _Told:
     low: FloatArray
     high: FloatArray
     moments: Moments | None
+    scores: FloatArray | None = None
 
 
 class _NotFiniteError(ValueError):
     """A value is missing or infinite; its arguments are row, column and value."""
 
 
-def survey(X: Stored, codes: IntArray, n_jobs: int | None = None) -> Surveyed:
+def survey(
+    X: Stored, codes: IntArray, n_jobs: int | None = None, score: Score | None = None
+) -> Surveyed:
     """Read stored samples once, refuse what is not finite, and collect what scores begin with.
 
     Parameters
     ----------
     X : Stored
-        The samples. If they were surveyed with the same classes, they are not read again.
+        The samples. If they were surveyed and that has told enough, they are not read again.
     codes : ndarray of shape (n_samples,)
         The class of each sample, -1 for none.
     n_jobs : int, optional
         The number of threads, if no Dask client is active.
+    score : callable, optional
+        Scores features from X and `n_jobs`, each on its own, in the same pass; only of samples
+        that are read by columns.
     """
     if isinstance(X, Surveyed):
-        if np.array_equal(X.codes, codes):
+        # By columns nothing was told of classes; and what was told of them covers all samples.
+        if X.by_columns or (codes < 0).all() or np.array_equal(X.codes, codes):
             return X
         X = X.data
     try:
-        told = _read_by_columns(X, n_jobs) if X.by_columns else _read_by_rows(X, codes, n_jobs)
+        told = (
+            _read_by_columns(X, n_jobs, score) if X.by_columns else _read_by_rows(X, codes, n_jobs)
+        )
     except _NotFiniteError as error:
         raise _not_finite(X, *error.args) from None
-    return Surveyed(X, told.low, told.high, codes, told.moments)
+    return Surveyed(X, told.low, told.high, codes, told.moments, told.scores)
 
 
-def _read_by_columns(X: Stored, n_jobs: int | None) -> _Told:
-    parts = map_parts(X, _extremes_of_part, n_jobs=n_jobs, what="read")
-    low, high = (np.concatenate(side) for side in zip(*parts, strict=True))
-    return _Told(low, high, None)
+def _read_by_columns(X: Stored, n_jobs: int | None, score: Score | None) -> _Told:
+    parts = map_parts(X, partial(_tell_of_columns, score=score), n_jobs=n_jobs, what="read")
+    low, high, *scores = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return _Told(low, high, None, *scores)
 
 
 def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None) -> _Told:
@@ -140,9 +154,13 @@ def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None) -> _Told:
     return told
 
 
-def _extremes_of_part(part: Part) -> tuple[FloatArray, FloatArray]:
+def _tell_of_columns(part: Part, *, score: Score | None) -> tuple[FloatArray, ...]:
     ((rows, slab),) = part.slabs()
-    return _extremes(slab, rows.start, part.columns.start)
+    extremes = _extremes(slab, rows.start, part.columns.start)
+    if score is None:
+        return extremes
+    with np.errstate(over="raise"):
+        return *extremes, score(slab, n_jobs=1)
 
 
 def _tell_of_part(part: Part, groups: NDArray[Any], *, n_groups: int) -> _Told:

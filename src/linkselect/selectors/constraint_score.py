@@ -14,6 +14,7 @@ from linkselect.arrays import FloatArray, Matrix
 from linkselect.blocks import BLOCK_SIZE, column_block, map_threads, slices
 from linkselect.scores.left_out import squared_differences, sums_without_each
 from linkselect.scores.ratios import ratio
+from linkselect.selectors.column_scorer import ColumnScore, ColumnScorer
 from linkselect.selectors.method import Need
 from linkselect.selectors.parameters import AT_LEAST_0
 from linkselect.selectors.selector import PairSelector
@@ -24,7 +25,7 @@ from linkselect.supervision import OnConflict, Supervision, restrict
 __all__ = ["ConstraintScore"]
 
 
-class ConstraintScore(PairSelector):
+class ConstraintScore(ColumnScorer, PairSelector):
     """Rank features by how they change over must-links and over cannot-links.
 
     With `M` and `C` the sums of `(f_i - f_j)^2` over must-links and over cannot-links, the score
@@ -106,9 +107,12 @@ class ConstraintScore(PairSelector):
             # Only rows in pairs count; they are read once for both kinds of pairs.
             rows = np.flatnonzero(~known.unlabelled)
             return rows_by_columns(partial(self._score, known=restrict(known, rows)), X, rows)
+        return super()._score(X, known)
+
+    def _column_score(self, known: Supervision) -> ColumnScore:
         if self.criterion == "ratio":
-            return scores.constraint_ratio(X, known, self.n_jobs)
-        return scores.constraint_difference(X, known, self.weight, self.n_jobs)
+            return partial(scores.constraint_ratio, known=known)
+        return partial(scores.constraint_difference, known=known, weight=self.weight)
 
     def _scores_without_each_pair(self, X: Matrix, known: Supervision) -> FloatArray | None:
         if known.must is None or known.cannot is None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval
 
 from linkselect import scores
-from linkselect.arrays import FloatArray, Matrix
+from linkselect.selectors.column_scorer import ColumnScore, ColumnScorer
 from linkselect.selectors.selector import LabelSelector
 from linkselect.supervision import Supervision
 
 __all__ = ["FisherMarkov"]
 
 
-class FisherMarkov(LabelSelector):
+class FisherMarkov(ColumnScorer, LabelSelector):
     """Rank features by the variance of class means and a share of the variance.
 
     The score of a feature is `between - gamma * total`: the variance of its class means, weighted
@@ -69,5 +70,5 @@ class FisherMarkov(LabelSelector):
         self.gamma = gamma
         self.n_jobs = n_jobs
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
-        return scores.fisher_markov(X, known.classes, self.gamma, self.n_jobs)
+    def _column_score(self, known: Supervision) -> ColumnScore:
+        return partial(scores.fisher_markov, classes=known.classes, gamma=self.gamma)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 from linkselect import scores
-from linkselect.arrays import FloatArray, Matrix
+from linkselect.selectors.column_scorer import ColumnScore, ColumnScorer
 from linkselect.selectors.selector import LabelSelector
 from linkselect.supervision import Supervision
 
 __all__ = ["FisherScore"]
 
 
-class FisherScore(LabelSelector):
+class FisherScore(ColumnScorer, LabelSelector):
     """Rank features by the scatter of class means over the scatter inside classes.
 
     The score of a feature is `sum_c n_c (mean_c - mean)^2 / sum_c n_c var_c` over classes c;
@@ -56,5 +57,5 @@ class FisherScore(LabelSelector):
         self.n_features_to_select = n_features_to_select
         self.n_jobs = n_jobs
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
-        return scores.fisher(X, known.classes, self.n_jobs)
+    def _column_score(self, known: Supervision) -> ColumnScore:
+        return partial(scores.fisher, classes=known.classes)

@@ -240,7 +240,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Rank the features, and tell which are constant."""
         with parts_reported(self, task), np.errstate(over="raise"):
             if isinstance(X, Stored):
-                X = surveyed(X, known, getattr(self, "n_jobs", None))
+                X = surveyed(self, X, known)
             if self._squares_differences:
                 check_spread(X, getattr(self, "feature_names_in_", None))
             constant = constant_columns(X)

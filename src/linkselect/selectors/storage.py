@@ -14,6 +14,7 @@ from linkselect.arrays import IntArray
 from linkselect.checks import TAKE_ROWS
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError
+from linkselect.selectors.column_scorer import ColumnScorer
 from linkselect.stored import Stored
 from linkselect.stored.opening import select_columns
 from linkselect.stored.running import reporting
@@ -30,9 +31,13 @@ INSTEAD_OF_PARTS = (
 MANY_CLASSES = 1000
 
 
-def surveyed(X: Stored, known: Any, n_jobs: int | None) -> Surveyed:
+def surveyed(selector: Any, X: Stored, known: Any) -> Surveyed:
     """Check that all stored samples are finite; what scores begin with comes along."""
-    return survey(X, _classes(known, X.shape[0]), n_jobs)
+    n_jobs, score = getattr(selector, "n_jobs", None), None
+    if X.by_columns and isinstance(selector, ColumnScorer):
+        # A part has all that the score of its features needs: it is not read a second time.
+        score = selector._column_score(known)
+    return survey(X, _classes(known, X.shape[0]), n_jobs, score)
 
 
 def _classes(known: Any, n_samples: int) -> IntArray:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from linkselect import scores
-from linkselect.arrays import FloatArray, Matrix
+from linkselect.selectors.column_scorer import ColumnScore, ColumnScorer
 from linkselect.selectors.selector import RankingSelector
 from linkselect.supervision import Supervision
 
 __all__ = ["VarianceScore"]
 
 
-class VarianceScore(RankingSelector):
+class VarianceScore(ColumnScorer, RankingSelector):
     """Rank features by their variance.
 
     The score of a feature f is `mean((f - mean(f))^2)`; larger is better.
@@ -55,5 +55,5 @@ class VarianceScore(RankingSelector):
         self.n_features_to_select = n_features_to_select
         self.n_jobs = n_jobs
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
-        return scores.variance(X, self.n_jobs)
+    def _column_score(self, known: Supervision) -> ColumnScore:
+        return scores.variance

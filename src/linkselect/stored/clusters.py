@@ -91,18 +91,20 @@ def run_job(client: Any, job: Job, report: Callable[[int, int, str], None] | Non
     total = len(open_leaves)
     if report is not None:
         report(0, total, job.what)
-    seen = time.monotonic()
+    gone_since = None
     try:
         while not ended(last):
             open_leaves = release_ended(open_leaves)
             if report is not None:
                 report(total - len(open_leaves), total, job.what)
-            seen = time.monotonic() if client.nthreads() else seen
-            if time.monotonic() - seen > WORKERS_GONE:
+            # Counted from the first look that finds none. From the last that finds one much time
+            # may pass, such as on a machine that sleeps or is busy, while workers start again.
+            gone_since = None if client.nthreads() else gone_since or time.monotonic()
+            if gone_since is not None and time.monotonic() - gone_since > WORKERS_GONE:
                 raise no_workers(client)
         if report is not None and last.status == "finished":
             report(total, total, job.what)
-        return result_of(last, job)
+        return result_of(last, job, open_leaves)
     finally:
         # What nobody waits for any more is dropped by the scheduler, running or not.
         for future in (last, *open_leaves):
@@ -122,18 +124,21 @@ def ended(future: Any) -> bool:
 
 
 def release_ended(futures: list[Any]) -> list[Any]:
-    """Return the tasks that still run; results of the others may leave memory once merged."""
+    """Return the tasks that still run or failed; results of others may leave memory once merged."""
     still_open = []
     for future in futures:
-        if future.done():
+        if future.status == "finished":
             future.release()
         else:
             still_open.append(future)
     return still_open
 
 
-def result_of(future: Any, job: Job) -> Any:
-    """Return the result of a task that has ended, or its error in words that help."""
+def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
+    """Return the result of a task that has ended, or its error in words that help.
+
+    The leaves are the tasks of parts that have not been released.
+    """
     from distributed import CancelledError, KilledWorker
 
     try:
@@ -145,6 +150,13 @@ def result_of(future: Any, job: Job) -> Any:
             "The Dask scheduler went away, or somebody cancelled the tasks of this fit.",
             "Start the cluster again, connect a new client, and fit again.",
         ) from error
+    except GuidedError:
+        raise
+    except Exception as error:
+        failed = [job.numbers[leaf.key[1]] for leaf in leaves if leaf.status == "error"]
+        if failed and (where := job.samples.source.where_failed(job.samples.parts[failed[0]].rows)):
+            error.add_note(where)
+        raise
 
 
 def task_tree(job: Job) -> tuple[list[Any], Any]:

@@ -107,6 +107,13 @@ class DaskSource(Source):
         lengths = np.diff(self.edges[1])[self._blocks_needed(columns)]
         return int(n_rows * lengths.sum() * self.dtype.itemsize)
 
+    def where_failed(self, rows: slice) -> str:
+        """Say which rows the blocks hold that could not be computed."""
+        return (
+            f"This happened in the blocks of the dask array for rows {rows.start:,} to "
+            f"{rows.stop:,}. Nothing was fitted."
+        )
+
     def _compute(self, rows: slice, columns: Columns) -> Blocks:
         """Compute the blocks of a part in this thread."""
         import dask
@@ -120,7 +127,11 @@ class DaskSource(Source):
             needed = self._blocks_needed(columns)
             grid = [[keys[i][j] for j in needed] for i in self._lines(rows)]
         wanted = [key for line in grid for key in line]
-        values = iter(dask.get(cull(graph, wanted)[0], wanted))
+        try:
+            values = iter(dask.get(cull(graph, wanted)[0], wanted))
+        except Exception as error:
+            error.add_note(self.where_failed(rows))
+            raise
         return [[np.asarray(next(values)) for _ in line] for line in grid]
 
     @cached_property

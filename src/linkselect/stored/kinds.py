@@ -120,6 +120,10 @@ class Source(ABC):
         """Return how much of a part is held at once."""
         return SLAB_BYTES
 
+    def where_failed(self, rows: slice) -> str:
+        """Say in which rows code that is not ours failed; what reads files says so itself."""
+        return ""
+
     def column(self, name: str) -> NDArray[Any]:
         """Read one column by its name, whatever its type."""
         raise GuidedTypeError(f"{self.label} has no names of columns.", parameter="X")
@@ -154,7 +158,8 @@ class Part:
         X.source.check_unchanged(self.rows)
         pieces = X.source.read(self.rows, columns, height)
         if X.by_columns:
-            pieces = iter([(self.rows, np.concatenate([values for _, values in pieces]))])
+            found = [values for _, values in pieces]
+            pieces = iter([(self.rows, found[0] if len(found) == 1 else np.concatenate(found))])
         for rows, values in pieces:
             # Before anyone complains about its values.
             X.source.check_unchanged(rows)

@@ -17,7 +17,7 @@ from linkselect.stored.dask_arrays import DaskSource, refuse_frame
 from linkselect.stored.kinds import Source, Stored
 from linkselect.stored.memory_maps import open_npy, source_of_map
 from linkselect.stored.parquet_tables import ParquetSource, column_names, open_parquet
-from linkselect.stored.zarr_arrays import ZarrSource, is_zarr_folder, open_zarr
+from linkselect.stored.zarr_arrays import ZarrSource, is_zarr_folder, open_zarr, refuse_group
 
 __all__ = ["MEMORY_MAP_LIMIT", "find_stored", "open_stored", "select_columns"]
 
@@ -117,6 +117,8 @@ def _source(
     # A value can only be of a type whose library was imported.
     if _is_a(X, "zarr", "Array"):
         return ZarrSource(X, f"the Zarr array {X.path or getattr(X.store, 'root', '')}".rstrip())
+    if _is_a(X, "zarr", "Group"):
+        raise refuse_group(X, "X", "X['{}']")
     if _is_a(X, "dask.array", "Array"):
         return DaskSource(X)
     if _is_a(X, "dask.dataframe", "DataFrame"):

@@ -17,7 +17,7 @@ from linkselect.messages import GuidedTypeError, GuidedValueError, warn_user
 from linkselect.stored.kinds import Columns, Source, numeric_type
 from linkselect.stored.states import changed, missing, needs, two_dimensional
 
-__all__ = ["ZarrSource", "is_zarr_folder", "open_zarr"]
+__all__ = ["ZarrSource", "is_zarr_folder", "open_zarr", "refuse_group"]
 
 # Chunks are decoded whole. Up to this size a line of them is held, and handed on piece by piece.
 LINE_BYTES = 128 * 2**20
@@ -157,10 +157,17 @@ def open_zarr(path: Path) -> Source:
             f"{path.name} cannot be opened as a Zarr array: {error}", parameter="X"
         ) from error
     if isinstance(node, zarr.Group):
-        names = ", ".join(sorted(name for name, _ in node.arrays())) or "none"
-        raise GuidedTypeError(
-            f"{path.name} is a group of Zarr arrays ({names}).",
-            f"Pass one of them, such as open_stored('{path.name}/NAME').",
-            "X",
-        )
+        raise refuse_group(node, path.name, f"open_stored('{path.name}/{{}}')")
     return ZarrSource(node, path.name)
+
+
+def refuse_group(group: Any, label: str, one: str) -> GuidedTypeError:
+    """Return the error for several arrays; `one` says how to get that of a name."""
+    names = sorted(
+        name for name, member in group.members(max_depth=None) if hasattr(member, "chunks")
+    )
+    return GuidedTypeError(
+        f"{label} is a group of Zarr arrays ({', '.join(names) or 'none'}).",
+        f"Pass one of them, such as {one.format(names[0] if names else 'NAME')}.",
+        "X",
+    )

@@ -1,0 +1,37 @@
+"""What selectors share that score each feature on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from linkselect.arrays import FloatArray, Matrix
+from linkselect.columns import with_equal_ties
+from linkselect.stored import Stored
+from linkselect.stored_forms import by_column_parts
+from linkselect.supervision import Supervision
+from linkselect.survey import Surveyed
+
+__all__ = ["ColumnScore", "ColumnScorer"]
+
+# Takes X and `n_jobs`. Worker processes load it, so it is a function and no selector.
+ColumnScore = Callable[..., FloatArray]
+
+
+class ColumnScorer:
+    """A selector whose score of a feature looks at no other one, nor at neighbours."""
+
+    n_jobs: int | None
+
+    def _column_score(self, known: Supervision) -> ColumnScore:
+        """Return what computes the score of every feature."""
+        raise NotImplementedError
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        """Compute the score of every feature, unless that was done when X was surveyed."""
+        if isinstance(X, Surveyed) and X.scores is not None:
+            return with_equal_ties(X.scores)
+        score = self._column_score(known)
+        if isinstance(X, Stored) and X.by_columns:
+            return with_equal_ties(by_column_parts(partial(score, n_jobs=1), X, self.n_jobs))
+        return with_equal_ties(score(X, n_jobs=self.n_jobs))
