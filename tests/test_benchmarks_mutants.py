@@ -4,6 +4,7 @@ import signal
 import tomllib
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,23 +64,40 @@ def test_what_the_end_of_the_tests_says(part):
         outcome(3)
 
 
-def test_the_share_is_of_those_that_do_not_compute_the_same(part, tmp_path, monkeypatch):
+def test_the_share_is_of_those_that_do_not_compute_the_same(part):
     mutants = part("mutants")
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{mutants.START}\nold\n{mutants.END}\nafter\n")
-    monkeypatch.setattr(mutants, "PAGE", page)
     ends = ["killed", "hangs", "crashes", "survived", "survived"]
     lines = [
         {"path": SOURCE, "function": "f", "before": str(n), "after": "", "outcome": end}
         for n, end in enumerate(ends)
     ]
-    mutants.write_page(lines, {mutants.key_of(lines[3]): "only the speed changes"}, 70, 9)
-    text = page.read_text()
-    assert "| `graphs` | 5 | 3 | 1 | 1 | 75.0 % |" in text
-    assert "5 mutants, seed 9, from 70 places" in text
-    assert text.startswith("before\n")
-    assert text.endswith("after\n")
-    assert "old" not in text
+    said, *table = mutants.table_of(lines, {mutants.key_of(lines[3]): "only faster"}, 70, 9)
+    assert "| `graphs` | 5 | 3 | 1 | 1 | 75.0 % |" in table
+    assert "5 mutants, seed 9, from 70 places" in said
+
+
+def test_counts_of_a_seed_stay_beside_those_of_others(part, tmp_path, monkeypatch, capsys):
+    mutants = part("mutants")
+    monkeypatch.setattr(mutants, "PAGE", tmp_path / "page.md")
+    places = [mutants.place_of(seed, is_first) for seed in (8, 9) for is_first in (True, False)]
+    page = "\n".join(f"<!-- measured: {place} -->\nold\n<!-- end -->" for place in places[1:])
+    mutants.PAGE.write_text(page)
+    line = {"path": SOURCE, "function": "f", "before": "", "after": "", "outcome": "killed"}
+    mutant = SimpleNamespace(key=mutants.key_of(line))
+
+    def report(seed, is_first):
+        options = SimpleNamespace(seed=seed, first=is_first)
+        assert not mutants.report([mutant], {mutant.key: line}, 70, options)
+        return mutants.PAGE.read_text()
+
+    assert report(8, True) == page, "there is no place for it"
+    assert "1 mutants, seed 8" in capsys.readouterr().out
+    written = report(9, True).split("<!-- end -->")
+    assert [("seed 9, from" in part, "old" in part) for part in written[:3]] == [
+        (False, True),
+        (True, False),
+        (False, True),
+    ]
 
 
 def test_survivors_are_tried_again_with_other_or_more_tests(part):

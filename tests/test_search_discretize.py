@@ -21,16 +21,26 @@ def test_deviation_equals_the_definition(dtype):
 @pytest.mark.parametrize(
     ("low", "high"), [(0, 1), (0.1, 0.7), (-0.3, 0.1), (1e8, 1e8 + 0.1), (0, 1e-160), (0, 1e300)]
 )
-@pytest.mark.parametrize("n_samples", [2, 6, 10, 1000])
+@pytest.mark.parametrize("n_samples", [2, 6, 10, 1000, 100_000])
 def test_two_equally_frequent_values_stay_apart(low, high, n_samples):
-    """They lie on the cuts, where rounding would decide and could make the feature constant."""
-    f = np.tile([low, high], n_samples // 2)[:, None]
-    assert_array_equal(states_of(f, "deviation").ravel(), np.where(f.ravel() == low, 0, 1))
+    """They lie on the cuts, where rounding would decide and could make the feature constant.
+
+    Beside other columns, too: then rows are added up one after the other, unless that is avoided.
+    """
+    f = np.tile([low, high], n_samples // 2)
+    f = np.column_stack([f, np.random.default_rng(0).permutation(f)])
+    for X in (f[:, :1], f):
+        assert_array_equal(states_of(X, "deviation"), np.where(low == X, 0, 1))
 
 
-def test_a_large_offset_changes_no_state():
-    X = np.random.default_rng(1).integers(-1000, 1000, (50, 5)) * 2.0**-20
-    assert_array_equal(states_of(X + 2.0**27, "deviation"), states_of(X, "deviation"))
+@pytest.mark.parametrize("how", ["deviation", "uniform", "quantile"])
+def test_places_of_rows_and_units_and_a_large_offset_change_no_state(how):
+    rng = np.random.default_rng(1)
+    X = rng.integers(-1000, 1000, (50, 5)) * 2.0**-20
+    states, rows = states_of(X, how), rng.permutation(50)
+    assert_array_equal(states_of(X + 2.0**27, how), states)
+    assert_array_equal(states_of(3 * X, how), states)
+    assert_array_equal(states_of(X[rows], how), states[rows])
 
 
 @pytest.mark.parametrize("how", ["uniform", "quantile"])

@@ -16,6 +16,9 @@ __all__ = ["states_of"]
 N_BINS = 5
 # States up to this number are kept in one byte each.
 SMALL = 256
+# How far rounding may move a value from a cut, in deviations: two means and a root of pairwise
+# sums, 48 roundings each at most.
+ROUNDING = 160 * 2.0**-53
 
 
 def states_of(X: Matrix, how: str | None) -> NDArray[np.integer[Any]]:
@@ -61,16 +64,19 @@ def _scaled(block: FloatArray) -> FloatArray:
 
 
 def _by_deviation(block: FloatArray) -> NDArray[np.integer[Any]]:
-    centred = block - block.mean(axis=0)
+    # One feature per row: NumPy then adds up pairwise, and the error does not grow with the number
+    # of samples.
+    rows = np.ascontiguousarray(block.T)
+    centred = rows - rows.mean(axis=1, keepdims=True)
     # With a large offset the mean is rounded, but what is subtracted is subtracted exactly: the
     # mean of the rest repairs it.
-    centred -= centred.mean(axis=0)
-    deviation = centred.std(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    deviation = centred.std(axis=1, keepdims=True)
     # Two equally frequent values lie exactly on both cuts, so what meets a cut up to rounding
     # counts as equal to it.
-    rounding = 16 * np.finfo(np.float64).eps * deviation
+    rounding = ROUNDING * deviation
     above = (centred > deviation + rounding).astype(np.uint8)
-    return 1 + above - (centred <= rounding - deviation)
+    return (1 + above - (centred <= rounding - deviation)).T
 
 
 def _by_width(block: FloatArray) -> NDArray[np.integer[Any]]:

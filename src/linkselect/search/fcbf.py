@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.bibliography import cites
-from linkselect.search.information import DECIMALS, Discrete, symmetric_uncertainty
+from linkselect.search.information import Discrete, symmetric_uncertainty
+from linkselect.search.ties import tied_ranks
 
 __all__ = ["Predominant", "fcbf"]
 
@@ -45,7 +46,8 @@ def fcbf(
     A feature is relevant if its symmetric uncertainty with the class exceeds the threshold.
     From the best relevant one down, each that is still there is predominant, and removes every
     worse q for which it is an approximate Markov blanket:
-    `uncertainty(p, q) >= uncertainty(q, class)`.
+    `uncertainty(p, q) >= uncertainty(q, class)`. Values that are equal up to rounding are equal,
+    and of equally good features the earlier one comes first.
 
     Parameters
     ----------
@@ -68,9 +70,8 @@ def fcbf(
     """
     features = Discrete.of(states)
     uncertainty = symmetric_uncertainty(features, classes)
-    compared = np.round(uncertainty, DECIMALS)
-    ranked = np.argsort(-compared, kind="stable")
-    candidates = ranked[compared[ranked] > threshold]
+    ranked = np.argsort(tied_ranks(uncertainty.lower, uncertainty.upper), kind="stable")
+    candidates = ranked[uncertainty.lower[ranked] > threshold]
 
     def best_of_the_rest() -> Iterator[int]:
         while len(candidates):
@@ -81,7 +82,7 @@ def fcbf(
         predominant.append(best)
         others = candidates[1:]
         shared = symmetric_uncertainty(features, states[:, best], others)
-        candidates = others[np.round(shared, DECIMALS) < compared[others]]
+        candidates = others[shared.upper < uncertainty.lower[others]]
     rest = ranked[~np.isin(ranked, predominant)]
     order = np.append(np.array(predominant, dtype=np.intp), rest)
-    return Predominant(uncertainty, order, len(predominant))
+    return Predominant(uncertainty.value, order, len(predominant))

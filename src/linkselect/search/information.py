@@ -13,16 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.arrays import BoolArray, FloatArray, IntArray
+from linkselect.search.ties import UNIT, Rounded
 
-__all__ = ["DECIMALS", "Discrete", "mutual_information", "symmetric_uncertainty"]
+__all__ = ["Discrete", "mutual_information", "symmetric_uncertainty"]
 
 # A table costs (states x states x samples / 64) word operations by bits and about one or two per
 # sample by sorting. Up to here the bits win.
 STATES_AS_BITS = 16
 CELLS_AS_BITS = 256
-# Information is compared after rounding to this many decimals: far coarser than the rounding of the
-# sums, so that features that tie in exact arithmetic tie here too, and go by index.
-DECIMALS = 11
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,8 @@ class Discrete:
         Small non-negative integers.
     n_states : ndarray of shape (n_features,)
         One more than the largest state.
+    terms : ndarray of shape (n_samples + 1,)
+        `-p log p` for p = count / n_samples, for every count.
     entropy : ndarray of shape (n_features,)
         The entropy of each feature.
     bits : ndarray of uint64 of shape (at most 16, n_samples / 64, n_features)
@@ -45,6 +45,7 @@ class Discrete:
 
     states: NDArray[np.integer[Any]]
     n_states: IntArray
+    terms: FloatArray
     entropy: FloatArray
     bits: NDArray[np.uint64]
 
@@ -62,12 +63,12 @@ class Discrete:
         entropy = terms[np.bitwise_count(bits).sum(axis=1, dtype=np.intp)].sum(axis=0)
         for feature in np.flatnonzero(~few):
             entropy[feature] = terms[np.bincount(states[:, feature])].sum()
-        return cls(states, n_states, entropy, bits)
+        return cls(states, n_states, terms, entropy, bits)
 
 
 def mutual_information(
     features: Discrete, variable: NDArray[np.integer[Any]], columns: IntArray | None = None
-) -> FloatArray:
+) -> Rounded:
     """Compute `H(f) + H(variable) - H(f, variable)` of features with one discrete variable.
 
     Parameters
@@ -81,34 +82,44 @@ def mutual_information(
 
     Returns
     -------
-    ndarray
-        One value per wanted feature, at least 0.
+    Rounded
+        One value per wanted feature, at least 0, and by how much it may be off: docs/bounds.md
+        derives that.
 
     Examples
     --------
     >>> import numpy as np
     >>> features = Discrete.of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]))
-    >>> mutual_information(features, np.array([0, 0, 1, 1])).round(4)
+    >>> mutual_information(features, np.array([0, 0, 1, 1])).value.round(4)
     array([0.6931, 0.    ])
     """
     columns = np.arange(len(features.n_states)) if columns is None else columns
-    terms = _entropy_terms(len(variable))
-    counts = np.bincount(variable)
-    joint = _joint_entropy(features, variable, len(counts), columns, terms)
-    information = features.entropy[columns] + terms[counts].sum() - joint
+    entropies, n_values = _entropies(features, variable, columns), int(variable.max()) + 1
+    information = entropies - _joint_entropy(features, variable, n_values, columns)
+    # More cells than that are added up pairwise.
+    n_cells = np.minimum(features.n_states[columns] * n_values, CELLS_AS_BITS)
+    error = UNIT * (4 + 2 * (n_cells + 6) * entropies)
     # What rounding leaves of independence is no information; a quotient must not take it for some.
-    return np.where(information < 10.0**-DECIMALS / 100, 0.0, information)
+    information = np.where(information <= error, 0.0, information)
+    return Rounded(information, np.where(information > 0, error, 0.0))
 
 
 def symmetric_uncertainty(
     features: Discrete, variable: NDArray[np.integer[Any]], columns: IntArray | None = None
-) -> FloatArray:
+) -> Rounded:
     """Compute `2 I(f; variable) / (H(f) + H(variable))`: 0 to 1, and 0 where both are constant."""
     columns = np.arange(len(features.n_states)) if columns is None else columns
-    own = _entropy_terms(len(variable))[np.bincount(variable)].sum()
-    entropies = features.entropy[columns] + own
+    entropies = _entropies(features, variable, columns)
+    divisor = np.where(entropies > 0, entropies, 1.0)
     information = mutual_information(features, variable, columns)
-    return 2.0 * information / np.where(entropies > 0, entropies, 1.0)
+    return Rounded(2.0 * information.value / divisor, 3.0 * information.error / divisor)
+
+
+def _entropies(
+    features: Discrete, variable: NDArray[np.integer[Any]], columns: IntArray
+) -> FloatArray:
+    """Return `H(f) + H(variable)`."""
+    return features.entropy[columns] + features.terms[np.bincount(variable)].sum()
 
 
 def _joint_entropy(
@@ -116,36 +127,34 @@ def _joint_entropy(
     variable: NDArray[np.integer[Any]],
     n_values: int,
     columns: IntArray,
-    terms: FloatArray,
 ) -> FloatArray:
     n_states = features.n_states[columns]
     few = (n_states <= STATES_AS_BITS) & (n_states * n_values <= CELLS_AS_BITS)
     joint = np.empty(len(columns))
-    joint[few] = _joint_entropy_by_bits(features.bits, variable, n_values, columns[few], terms)
+    joint[few] = _joint_entropy_by_bits(features, variable, n_values, columns[few])
     for place in np.flatnonzero(~few):
         cells = features.states[:, columns[place]].astype(np.int64) * n_values + variable
-        joint[place] = terms[np.unique(cells, return_counts=True)[1]].sum()
+        joint[place] = features.terms[np.unique(cells, return_counts=True)[1]].sum()
     return joint
 
 
 def _joint_entropy_by_bits(
-    bits: NDArray[np.uint64],
+    features: Discrete,
     variable: NDArray[np.integer[Any]],
     n_values: int,
     columns: IntArray,
-    terms: FloatArray,
 ) -> FloatArray:
     joint = np.zeros(len(columns))
     if len(columns) == 0:
         return joint
     # The bits of all features are read in place; a copy pays off only once many are gone.
-    everything = len(columns) == bits.shape[2]
+    everything = len(columns) == features.bits.shape[2]
     of_variable = _packed(variable[:, None] == np.arange(n_values))
-    for of_state in bits:
+    for of_state in features.bits:
         of_feature = of_state if everything else of_state[:, columns]
         for value in range(n_values):
             common = np.bitwise_count(of_feature & of_variable[:, [value]])
-            joint += terms[common.sum(axis=0, dtype=np.intp)]
+            joint += features.terms[common.sum(axis=0, dtype=np.intp)]
     return joint
 
 

@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.arrays import BoolArray, FloatArray, IntArray
+from linkselect.arrays import FloatArray, IntArray
 from linkselect.bibliography import cites
-from linkselect.search.information import DECIMALS, Discrete, mutual_information
+from linkselect.search.information import Discrete, mutual_information
+from linkselect.search.ties import UNIT, Rounded, tied_ranks
 
 __all__ = ["Relevant", "mrmr"]
 
@@ -47,7 +48,8 @@ def mrmr(
     `relevance / redundancy`, where relevance is `I(f; class)` and redundancy the mean of `I(f; g)`
     over the chosen g. A quotient over 0 is infinite if there is relevance (and the more relevant
     of two such features is better), else NaN, which ranks last; so does a feature with one state
-    from the first step on. Ties go by feature index.
+    from the first step on. Ties go to the earlier feature; values that are equal up to rounding
+    tie.
 
     Parameters
     ----------
@@ -72,37 +74,52 @@ def mrmr(
     """
     features = Discrete.of(states)
     relevance = mutual_information(features, classes)
-    redundancy = np.zeros(len(relevance))
-    remaining = rest = np.arange(len(relevance))
-    values = relevance
+    by_relevance = tied_ranks(relevance.lower, relevance.upper)
+    redundancy = Rounded(*np.zeros((2, len(by_relevance))))
+    remaining = rest = np.arange(len(by_relevance))
+    values, ranks = relevance.value, by_relevance
     # In a quotient a feature with one state is 0 / 0 against every other, so it comes last.
-    last = features.entropy == 0 if scheme == "quotient" else np.zeros(len(relevance), dtype=bool)
+    last = (features.entropy == 0) & (scheme == "quotient")
     chosen: list[int] = []
     path: list[float] = []
     for _ in track(range(n_chosen)):
         if chosen:
-            redundancy += mutual_information(features, states[:, chosen[-1]])
-            values = _VALUES[scheme](relevance, redundancy / len(chosen))
-        ranked = _best_first(values[remaining], relevance[remaining], last[remaining])
+            redundancy = redundancy.plus(mutual_information(features, states[:, chosen[-1]]))
+            values, lower, upper = _VALUES[scheme](relevance, redundancy.over(len(chosen)))
+            ranks = tied_ranks(lower[remaining], upper[remaining])
+        among_infinite = np.where(np.isinf(values), by_relevance, 0)[remaining]
+        ranked = np.lexsort((among_infinite, ranks, last[remaining]))
         chosen.append(int(remaining[ranked[0]]))
         path.append(np.nan if last[chosen[-1]] else float(values[chosen[-1]]))
         # The remaining ones stay in the order of their indices, which breaks ties.
         remaining, rest = np.delete(remaining, ranked[0]), remaining[ranked[1:]]
-    return Relevant(relevance, np.append(np.array(chosen, dtype=np.intp), rest), np.array(path))
+    order = np.append(np.array(chosen, dtype=np.intp), rest)
+    return Relevant(relevance.value, order, np.array(path))
 
 
-def _quotient(relevance: FloatArray, redundancy: FloatArray) -> FloatArray:
-    without = np.where(relevance > 0, np.inf, np.nan)
-    return np.divide(relevance, redundancy, out=without, where=redundancy > 0)
+# Values, and the ends between which they lie.
+_Ends = tuple[FloatArray, FloatArray, FloatArray]
 
 
-_VALUES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "difference": np.subtract,
+def _difference(relevance: Rounded, redundancy: Rounded) -> _Ends:
+    difference = relevance.minus(redundancy)
+    return difference.value, difference.lower, difference.upper
+
+
+def _quotient(relevance: Rounded, redundancy: Rounded) -> _Ends:
+    without = np.where(relevance.value > 0, np.inf, np.nan)
+
+    def over(numerator: FloatArray, denominator: FloatArray, otherwise: FloatArray) -> FloatArray:
+        return np.divide(numerator, denominator, out=otherwise.copy(), where=denominator > 0)
+
+    values = over(relevance.value, redundancy.value, without)
+    # As little over as much as it may be, and the reverse. No redundancy is exactly 0.
+    lower = over(relevance.lower, redundancy.upper, without)
+    upper = over(relevance.upper, redundancy.lower, np.where(redundancy.value > 0, np.inf, without))
+    return values, lower * (1 - 4 * UNIT), upper * (1 + 4 * UNIT)
+
+
+_VALUES: dict[str, Callable[[Rounded, Rounded], _Ends]] = {
+    "difference": _difference,
     "quotient": _quotient,
 }
-
-
-def _best_first(values: FloatArray, relevance: FloatArray, last: BoolArray) -> IntArray:
-    """Order by decreasing value, infinite ones by decreasing relevance, then NaN; ties by index."""
-    among_infinite = np.where(np.isinf(values), relevance, 0.0)
-    return np.lexsort((-np.round(among_infinite, DECIMALS), -np.round(values, DECIMALS), last))

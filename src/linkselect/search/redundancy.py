@@ -9,12 +9,9 @@ import numpy as np
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import dense_blocks
+from linkselect.search.ties import UNIT, tied_ranks
 
 __all__ = ["Distinct", "least_redundant", "rank_merit"]
-
-# Values are compared after rounding to this many decimals, so that correlations that are equal up
-# to rounding tie.
-DECIMALS = 12
 
 
 class Distinct(NamedTuple):
@@ -44,7 +41,7 @@ def least_redundant(
     The first one is chosen by merit alone. The largest and not the mean correlation counts, since
     the copy of a chosen feature is no less of a copy when many others are chosen. A constant
     feature correlates with nothing. Every step reads X once, in blocks, and keeps one number per
-    feature. Ties go by merit, then by index.
+    feature. Ties go by merit, then by index; values that are equal up to rounding tie.
 
     Parameters
     ----------
@@ -69,6 +66,7 @@ def least_redundant(
     largest = np.zeros(len(merit))
     free = np.ones(len(merit), dtype=bool)
     values = merit
+    error = 0.0  # ranks are exact
     ranked = np.arange(len(merit))
     chosen: list[int] = []
     path: list[float] = []
@@ -76,7 +74,8 @@ def least_redundant(
         if chosen:
             np.maximum(largest, _correlations(X, chosen[-1]), out=largest)
             values = (1.0 - weight) * merit - weight * largest
-        ranked = np.lexsort((-merit, -np.round(values, DECIMALS), ~free))
+            error = UNIT * (weight * (3 * X.shape[0] + 64) + 4)
+        ranked = np.lexsort((-merit, tied_ranks(values - error, values + error), ~free))
         chosen.append(int(ranked[0]))
         path.append(float(values[chosen[-1]]))
         free[chosen[-1]] = False

@@ -54,9 +54,9 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     """Rank features by the mean of the ranks that several selectors give them.
 
     Every member is fitted on the same samples and told the same. The score of a feature is the
-    mean of its ranks, weighted if `weights` are given; smaller is better. Ranks fit every score,
-    whatever its scale or direction. Members that work in different ways complement each other
-    better than members that resemble each other.
+    mean of its ranks, weighted if `weights` are given; smaller is better, ties go to the earlier
+    column. Ranks fit every score, whatever its scale or direction. Members that work in different
+    ways complement each other better than members that resemble each other.
 
     With `estimators="auto"` the members follow from what is known. From pairs:
     `SimilarityConstraintScore(mode="semi-supervised")`, `CompensatedLaplacianScore` and `SCGS`.
@@ -101,7 +101,8 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     named_estimators_ : Bunch
         The fitted members by name.
     rankings_ : ndarray of shape (n_members, n_features)
-        The rank of each feature by each member; ties share the mean of their ranks.
+        The rank of each feature by each member. If a member has scores but no ranking, ties
+        share the mean of their ranks.
 
     See Also
     --------
@@ -326,7 +327,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
 
 
 def _ranks(fitted: Any, n_features: int) -> FloatArray:
-    """Return the rank of each feature by a fitted selector; ties share the mean of their ranks."""
+    """Return the rank of each feature by a fitted selector; tied scores share their mean rank."""
     if hasattr(fitted, "ranking_"):
         keys = np.asarray(fitted.ranking_, dtype=np.float64)
     elif hasattr(fitted, "scores_"):

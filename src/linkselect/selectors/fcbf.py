@@ -24,8 +24,8 @@ class FCBF(InformationSelector):
     A feature is relevant if its symmetric uncertainty with the class,
     `2 I(f; class) / (H(f) + H(class))`, exceeds the threshold. From the best one down, each that is
     left is predominant and removes every worse q for which it is an approximate Markov blanket:
-    it shares at least as much with q as q shares with the class. Labels of -1 are a
-    class like any other here.
+    it shares at least as much with q as q shares with the class. Values that are equal up to
+    rounding tie, and ties go to the earlier column. Labels of -1 are a class like any other here.
 
     Not for features that matter only together, such as the two sides of an exclusive or.
 

@@ -22,8 +22,8 @@ class MRMR(InformationSelector):
 
     The first feature has the largest relevance, its mutual information with the class. Every next
     one maximises relevance minus (MID) or over (MIQ) redundancy, its mean mutual information
-    with the features already chosen (natural logarithm). Labels of -1
-    are a class like any other here.
+    with the features already chosen (natural logarithm). Values that are equal up to rounding tie,
+    and ties go to the earlier column. Labels of -1 are a class like any other here.
 
     Not for features that matter only together: each is judged by itself and against single
     others. Only `n_features_to_select` steps are taken; the rest is ordered by the last one.

@@ -30,7 +30,7 @@ FEATURES_SHOWN = 10
 
 
 def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
-    """Order features from best to worst: ties by index, NaN last."""
+    """Order features from best to worst by their scores as computed: ties by index, NaN last."""
     keys = -scores if greater_is_better else scores
     if (here := device_of(scores)) is not None:
         return here.xp.argsort(keys, stable=True)

@@ -27,7 +27,8 @@ class Redundancy(Wrapper):
     The first feature is the selector's best. Every next one maximises
     `(1 - weight) * merit - weight * largest |correlation| with the chosen ones`, where the merit
     falls evenly from 1 for the selector's best feature to 0 for its worst. Ranks make this fit
-    every score, whatever its scale or direction.
+    every score, whatever its scale or direction. Values that are equal up to rounding tie, and ties
+    go to the feature that the selector ranks higher.
 
     Not for relations that correlation does not see, such as a feature and its square about 0.
 
