@@ -61,9 +61,11 @@ def test_missing_labels_are_refused(selector, X, y, pairs):
         selector.fit(X, pairs=pairs)
     with pytest.raises(ValueError, match="y has the one class 7"):
         selector.fit(X, np.full(12, 7))
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="y has 5 labels, but X has 12 rows. Pass one label"):
         selector.fit(X, y[:5])
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match=r"y has 12 labels, but X has \d+ rows.*pass X.T if"):
+        selector.fit(X.T, y)
+    with pytest.raises(ValueError, match=r"missing labels? \(None or NaN\).*such as SCGS"):
         selector.fit(X, np.where(y == 0, np.nan, y))
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         selector.fit(X, y + 0.5)
@@ -138,8 +140,15 @@ def test_invalid_labels_are_refused(selector, X, y):
 
 @every_pair_selector
 def test_pairs_of_another_type_are_refused(selector, X):
-    for wrong in ([(0, 1)], np.array([[0, 1]]), {"must": [(0, 1)]}):
-        with pytest.raises(TypeError, match=r"must be a linkselect.Pairs, got .*Write Pairs\("):
+    frame = pd.DataFrame({"a": [0], "b": [1], "link": ["must"]})
+    for wrong, way_out in [
+        ([(0, 1)], r"Pairs\(must="),
+        (np.array([[0, 1]]), r"Pairs\(must="),
+        ({"must": [(0, 1)]}, r"Pairs\(\*\*pairs\)"),
+        (frame, r"Pairs.from_frame\(frame\)"),
+        ("pairs.csv", r"Pairs.from_csv\('pairs.csv'\)"),
+    ]:
+        with pytest.raises(TypeError, match=rf"must be a linkselect.Pairs, got .*Write {way_out}"):
             selector.fit(X, pairs=wrong)
 
 
@@ -360,7 +369,7 @@ def test_labels_of_mixed_types_and_missing_ones(selector, X):
         selector.fit(X, np.array(["a", 1] * 6, dtype=object))
     for nothing in (None, pd.NA):
         y = np.array(["a", "b", nothing] * 4, dtype=object)
-        with pytest.raises(ValueError, match="y has missing labels.*such as LSDF"):
+        with pytest.raises(ValueError, match="y has 4 missing labels.*such as SCGS"):
             selector.fit(X, y)
 
 

@@ -115,6 +115,13 @@ def test_columns_of_text_are_named(library, estimator):
     assert caught.value.parameter == "X"
 
 
+def test_columns_that_share_a_name_are_refused():
+    frame = pd.DataFrame([[1.0, "x", 2.0], [2.0, "y", 5.0]], columns=["a", "a", "b"])
+    words = r"^X has 1 name that several columns share: 'a'\..*duplicated\(\)"
+    with pytest.raises(ValueError, match=words):
+        ls.VarianceScore().fit(frame)
+
+
 def test_no_more_than_five_columns_are_named():
     frame = pd.DataFrame({f"c{number}": ["x", "y"] for number in range(9)})
     with pytest.raises(ValueError, match=r"9 columns.*'c4' \(such as 'x'\), and 4 more\."):

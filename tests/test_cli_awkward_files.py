@@ -354,7 +354,12 @@ BAD = {
     "a sheet that is not there": (
         excel(("Data", [["x"], [1], [2]])),
         {"array": "Date"},
-        ["no sheet 'Date'", "Did you mean 'Data'?", "--array"],
+        ["no sheet 'Date'", "Did you mean 'Data'?", "--sheet"],
+    ),
+    "a label in another sheet": (
+        excel(("About", [["Readme"], ["genes"]]), ("Genes", [HEADER, *ROWS])),
+        KIND,
+        ["There are: Readme. Note that the first of 2 sheets, 'About', is read", "--sheet"],
     ),
     "a word among numbers in Excel": (
         excel(("Data", [["Title"], ["x", "y"], [1, 2], [2, "n.d."], [3, 4]])),

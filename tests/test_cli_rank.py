@@ -89,11 +89,13 @@ def noise(tmp_path):
 def test_a_ranking_no_better_than_chance_is_a_note_first(noise, capsys, tmp_path):
     assert run([*noise, "--n-features", "3", "--report", str(tmp_path / "r.html")]) == 0
     text, errors = capsys.readouterr()
-    assert errors.startswith("Note: On held-out pairs the ranking is not better than chance: AUC ")
+    assert errors.startswith(
+        "Note: On held-out pairs the ranking is not shown to be better than chance: AUC "
+    )
     assert "(chance 0.50, random features " in text
     assert "x2 ~ x7 (1.00)" in text or "x7 ~ x2 (1.00)" in text
     page = (tmp_path / "r.html").read_text()
-    assert page.index("not better than chance") < page.index('class="figures"')
+    assert page.index("not shown to be better than chance") < page.index('class="figures"')
 
 
 def test_validation_in_json(noise, capsys):
@@ -104,7 +106,9 @@ def test_validation_in_json(noise, capsys):
     assert validation["selected"] == found["ranking"]["feature"][:3]
     assert len(validation["selected_again"]) == len(validation["twins"]) == 3
     assert validation["estimate"]["chance"] == 0.5
-    assert found["notes"][0].startswith("On held-out pairs the ranking is not better than chance")
+    assert found["notes"][0].startswith(
+        "On held-out pairs the ranking is not shown to be better than chance"
+    )
     assert run([*noise, "--n-features", "3", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["validation"] == validation
     assert run([*noise, "--n-features", "3", "--json", "--seed", "1"]) == 0

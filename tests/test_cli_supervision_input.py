@@ -77,8 +77,11 @@ def test_pairs_that_are_wrong(rank, tmp_path):
     assert "--set on_conflict=drop" in errors
     code, _, errors = with_pairs("a,b,link\nq0,q1,must\nq1,q2,cannot\n")
     assert (code, "2 of 2 pairs" in errors) == (1, True)
-    code, _, errors = with_pairs("a,b,link\np0,p1,must\np0,p99,cannot\np0,zz,must\n")
+    code, text, errors = with_pairs("a,b,link\np0,p1,must\np0,p99,cannot\np0,zz,must\n")
     assert (code, "1 of 3 pairs" in errors and "'zz'" in errors) == (0, True)
+    assert "1 must-link, 1 cannot-link\n" in text
+    code, _, errors = with_pairs("a,b,link\n")
+    assert (code, "The file of pairs holds none" in errors) == (1, True)
     code, _, errors = with_pairs("x,y\n1,2\n")
     assert (code, "a,b,link" in errors) == (1, True)
     code, _, errors = with_pairs("{", "pairs.json")

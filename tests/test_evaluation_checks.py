@@ -31,6 +31,12 @@ def test_bad_input(change, words):
         compare(**arguments)
 
 
+def test_methods_without_names_are_refused():
+    X, y = two_classes()
+    with pytest.raises(TypeError, match=r"a list has none.*\{\"fisher\": FisherScore\(\)"):
+        compare([FisherScore()], X, y)
+
+
 def test_minus_one_as_text_is_a_class():
     X, y = two_classes()
     found = compare({"fisher": FisherScore()}, X, np.where(y, "1", "-1"), n_splits=2)

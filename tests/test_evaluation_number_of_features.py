@@ -190,4 +190,4 @@ def test_the_estimate_is_the_point_of_the_curve():
     at = found.curve.mean[found.curve.n_features == found.n_features]
     np.testing.assert_allclose(estimate.value, at)
     assert len(found.rankings.orders) == 3 * estimate.n_folds
-    assert "of at least 5 features" in found.reason
+    assert "from 5 features on" in found.reason

@@ -1,5 +1,6 @@
 """What `fit` was given: pairs come before labels, and a pandas index is the default of ids."""
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -62,11 +63,24 @@ def test_row_numbers_do_not_name_an_index_that_means_something_else():
     assert Given.read(frame, None, pairs, range(3)).supervision(3).must.tolist() == [[0, 1]]
 
 
+@pytest.mark.parametrize(
+    ("index", "warns"),
+    [(["b", "a"], True), (["a", "b"], False), (["a", "c"], False), ([0, 1], False)],
+)
+def test_labels_in_another_order_than_the_samples(index, warns):
+    frame = pd.DataFrame({"f": [0.0, 1.0]}, index=["a", "b"])
+    y = pd.Series([0, 1], index=index)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert Given.read(frame, y).labels().tolist() == [0, 1]
+    assert [r"y.loc[X.index]" in str(one.message) for one in caught] == [True] * warns
+
+
 def test_conflicts():
     given = Given(pairs=Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 2), (0, 3)]))
     with pytest.raises(PairConflictError, match="0 = 1 = 2"):
         given.supervision(4)
-    with pytest.warns(UserWarning, match=r"0 = 1 = 2\. They were left out\. Correct"):
+    with pytest.warns(UserWarning, match=r"0 = 1 = 2\. It was left out\. Correct"):
         warned = given.supervision(4, "warn")
     assert warned.cannot.tolist() == given.supervision(4, "drop").cannot.tolist() == [[0, 3]]
 

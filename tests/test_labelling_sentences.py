@@ -12,7 +12,7 @@ BAD = {"value": 0.6, "low": 0.3, "high": 0.9, "better_than_chance": False}
     ("checked", "said"),
     [
         ({"estimate": GOOD}, "better than chance on pairs that it has not seen"),
-        ({"estimate": BAD}, "not better than chance yet"),
+        ({"estimate": BAD}, "More than chance is not shown yet"),
         ({"estimate": None, "reason": "There is one must-link."}, "There is one must-link."),
         ({"estimate": None, "reason": None}, "Being computed."),
     ],

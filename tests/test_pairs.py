@@ -71,8 +71,13 @@ def test_ids_must_be_hashable():
     for unhashable in ([0], np.array([0, 1])):
         with pytest.raises(TypeError, match="must be hashable"):
             Pairs(cannot=[(unhashable, "a")])
-    with pytest.raises(TypeError, match="must be a list of pairs"):
+    with pytest.raises(TypeError, match="is a list of pairs"):
         Pairs(must=5)
+
+
+def test_a_frame_is_told_what_takes_frames():
+    with pytest.raises(TypeError, match=r"must is a frame.*Pairs.from_frame\(frame\)"):
+        Pairs(pd.DataFrame({"a": [0], "b": [1], "link": ["must"]}))
 
 
 def test_numpy_pairs_become_plain_ids():
@@ -108,7 +113,7 @@ def test_closure_and_conflicts_by_brute_force(must, cannot):
         assert links <= as_sets(pairs)[0]
         assert {conflict.chain[0], conflict.chain[-1]} == set(conflict.cannot)
     if contradicted:
-        with pytest.raises(PairConflictError, match="contradict the must-links"):
+        with pytest.raises(PairConflictError, match="contradicts? the must-links"):
             pairs.closure()
         pairs = pairs.without_conflicts()
         assert pairs.conflicts() == ()
@@ -131,7 +136,7 @@ def test_a_conflict_is_explained_by_the_shortest_chain():
 def test_many_conflicts_are_counted():
     must = [(0, 1), (1, 2), (2, 3), (3, 4)]
     pairs = Pairs(must, cannot=[(0, 2), (0, 3), (0, 4), (1, 3), (7, 8)])
-    with pytest.raises(PairConflictError, match=r"4 of the cannot-links.*and 1 more.*drop"):
+    with pytest.raises(PairConflictError, match=r"^4 cannot-links contradict .*and 1 more.*drop"):
         pairs.closure()
 
 
@@ -140,6 +145,7 @@ def test_the_error_has_the_chain_apart_from_the_way_out():
     with pytest.raises(PairConflictError) as caught:
         pairs.closure()
     for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert error.problem.startswith("1 cannot-link contradicts the must-links: ")
         assert error.problem.endswith("must-links join its ends: 0 = 1 = 2.")
         assert error.way_out.startswith("Correct the pairs (Pairs.conflicts() lists all), or pass")
         assert str(error) == f"{error.problem} {error.way_out}"

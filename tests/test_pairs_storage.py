@@ -49,11 +49,19 @@ def test_csv_as_people_write_it(tmp_path):
     assert Pairs.from_csv(file, id_type=str).must == (("1", "2"),)
 
 
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_csv_as_spreadsheets_of_other_countries_write_it(sign, tmp_path):
+    file = tmp_path / "pairs.csv"
+    lines = [["a", "b", "link"], ["p,1", "p,2", "must"], ["p,1", "p,7", "cannot"]]
+    file.write_text("".join(f"{sign.join(line)}\n" for line in lines))
+    assert Pairs.from_csv(file) == Pairs([("p,1", "p,2")], [("p,1", "p,7")])
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "starts with the line a,b,link"),
-        ("x,y,link\n0,1,must\n", "starts with the line a,b,link"),
+        ("", "begins with a,b,link"),
+        ("x,y,link\n0,1,must\n", "begins with a,b,link"),
         ("a,b,link\n0,1,must\n0,2,maybe\n", "line 3: 0,2,maybe is not a pair"),
         ("a,b,link\n0,,must\n", "line 2"),
         ("a,b,link\n0,1\n", "line 2"),

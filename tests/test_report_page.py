@@ -85,7 +85,7 @@ def test_how_far_to_trust_a_ranking_is_on_the_page(without_pictures):
     assert page.count("How far to trust it") == 1
     assert "AUC of held-out pairs" in page
     assert ", better than chance" in page
-    assert "not better than chance" not in page
+    assert "not shown to be better than chance" not in page
     table = embedded(page)
     assert [share is None for share in table["again"]] == [False] * 3 + [True] * 10
     assert table["twins"][3:] == [None] * 10
@@ -99,7 +99,42 @@ def test_a_ranking_no_better_than_chance_is_said_first(without_pictures):
     page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
     text = [piece.strip() for piece in Page(page[page.index("<main") :]).text if piece.strip()]
     assert text[2] == "Look at this first"
-    assert text[3].startswith("On held-out pairs the ranking is not better than chance")
+    assert text[3].startswith("On held-out pairs the ranking is not shown to be better than chance")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.3, "chance would give 50, which is no worse."),
+        (1.0, "chance would give 50, and 6 are too few to tell the two apart."),
+    ],
+)
+def test_what_is_not_shown_is_not_called_wrong(without_pictures, value, words):
+    summary = {**paired_summary()}
+    estimate = {
+        "measure": "pair AUC",
+        "value": value,
+        "standard_error": 0.3,
+        "chance": 0.5,
+        "random_features": 0.4,
+        "all_features": 0.3,
+        "n_held_out": 6,
+        "n_folds": 3,
+    }
+    summary["validation"] = {
+        "estimate": estimate,
+        "better_than_chance": False,
+        "reason": "",
+        "selected": [],
+        "selected_again": [],
+        "n_resamples": 0,
+        "twins": [],
+    }
+    summary["notes"] = ["left out 1 column.", "scgs_like is a name."]
+    page = render(summary)
+    assert words in page
+    assert "<li>Left out 1 column.</li>" in page
+    assert "<li>scgs_like is a name.</li>" in page
 
 
 @pytest.mark.parametrize(

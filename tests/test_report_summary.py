@@ -97,7 +97,9 @@ def test_a_doubtful_ranking_is_the_first_note():
     selector = FisherScore(3).fit(X, shuffled)
     found = validate(selector, X, shuffled)
     notes = summarize(selector, X, shuffled, notes=["Other."], validation=found)["notes"]
-    assert notes[0].startswith("On held-out labels the ranking is not better than chance: 1-NN")
+    assert notes[0].startswith(
+        "On held-out labels the ranking is not shown to be better than chance: 1-NN"
+    )
     assert notes[1] == "Other."
 
 

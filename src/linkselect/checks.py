@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -25,6 +26,7 @@ from linkselect.stored import Stored, find_stored
 
 __all__ = [
     "TAKE_ROWS",
+    "check_all_labelled",
     "check_labels",
     "check_samples",
     "check_spread",
@@ -53,6 +55,7 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
     if (stored := find_stored(X)) is not None:
         return check_stored(estimator, stored)
     check_library(estimator, X)
+    _check_names(X)
     given = X
     try:
         if _holds_times(given):
@@ -135,6 +138,20 @@ def _holds_times(X: Any) -> bool:
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         return any(str(dtype).lower().startswith(TIMES) for dtype in X.dtypes)
     return getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M")
+
+
+def _check_names(X: Any) -> None:
+    """Refuse a frame in which two columns have one name, which then tells neither of them."""
+    names = list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
+    if len(set(names)) == len(names):
+        return
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    raise GuidedValueError(
+        f"X has {many(len(twice), 'name')} that several columns share: "
+        f"{_listed([repr(name) for name in twice])}.",
+        "Give each column its own, or keep the first of each: X.loc[:, ~X.columns.duplicated()].",
+        "X",
+    )
 
 
 def _name_columns_without_numbers(X: Any, error: Exception) -> None:
@@ -241,6 +258,24 @@ def check_labels(y: Any) -> Any:
                 "Cut a continuous target into classes first.",
             )
     return labels
+
+
+def check_all_labelled(name: str, y: NDArray[Any]) -> None:
+    """Refuse labels of which some are missing, for the method of that name."""
+    if y.dtype.kind == "f":
+        n_missing = int(np.count_nonzero(np.isnan(y)))
+    elif y.dtype.kind == "O":
+        n_missing = sum(is_missing(label, minus_one=False) for label in y)
+    else:
+        return
+    if n_missing:
+        raise GuidedValueError(
+            f"y has {many(n_missing, 'missing label')} (None or NaN), but {name} needs a label for "
+            "every sample.",
+            "Use a method that takes some labels, such as SCGS or LSDF, or pass the labelled "
+            "samples only.",
+            "y",
+        )
 
 
 def index_of(X: Any) -> Iterable[Hashable] | None:

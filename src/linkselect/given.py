@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from linkselect.checks import check_labels, index_of
-from linkselect.messages import GuidedTypeError
+from linkselect.messages import GuidedTypeError, warn_user
 from linkselect.pairs import Pairs
 from linkselect.supervision import OnConflict, Supervision, from_labels, from_pairs, nothing
 
@@ -66,9 +66,10 @@ class Given:
                 f"Pass pairs by name: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",
                 "y",
             )
+        index = index_of(X)
+        _warn_of_order(index, index_of(y))
         if sample_ids is not None:
             return cls(y, pairs, sample_ids)
-        index = index_of(X)
         return cls(y, pairs, index, ids_are_index=index is not None)
 
     @property
@@ -105,6 +106,17 @@ class Given:
             )
         labels = self.labels()
         return nothing(n_samples) if labels is None else from_labels(labels, n_samples)
+
+
+def _warn_of_order(of_samples: Any, of_labels: Any) -> None:
+    """Warn if labels name the samples in another order: they go by position, as in scikit-learn."""
+    if of_samples is None or of_labels is None or of_samples.equals(of_labels):
+        return
+    if len(of_samples) == len(of_labels) and set(of_samples) == set(of_labels):
+        warn_user(
+            "The index of y names the rows of X in another order, but labels go by position.",
+            way_out="Pass y.loc[X.index] if each label belongs to the row of its index.",
+        )
 
 
 def _is_pair(one: Any) -> bool:

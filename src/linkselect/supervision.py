@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ __all__ = [
     "OnConflict",
     "Supervision",
     "check_index",
+    "check_length",
     "from_labels",
     "from_pairs",
     "nothing",
@@ -108,15 +110,23 @@ def nothing(n_samples: int) -> Supervision:
 def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
     """Read labels, of which -1, None and NaN mean unlabelled."""
     codes, labels = encode_labels(y)
-    if len(codes) != n_samples:
-        raise GuidedValueError(
-            f"y has {len(codes)} labels, but X has {n_samples} rows.",
-            "Pass one label per row, -1 where it is unknown.",
-        )
+    check_length(len(codes), n_samples)
     lone = LoneClass.find(y, codes, labels)
     if lone is not None and lone.is_one:
         raise lone.error()
     return Supervision(codes, lone_class=lone)
+
+
+def check_length(n_labels: int, n_samples: int, n_features: int | None = None) -> None:
+    """Refuse labels that are not one for each sample."""
+    if n_labels == n_samples:
+        return
+    way_out = "Pass one label per row, -1 where it is unknown."
+    if n_features is not None:
+        way_out = "Pass one label per row."
+    if n_labels == n_features:
+        way_out = "It has as many columns: pass X.T if they are the samples."
+    raise GuidedValueError(f"y has {n_labels} labels, but X has {n_samples} rows.", way_out)
 
 
 def from_pairs(
@@ -148,7 +158,7 @@ def present_pairs(
     if not isinstance(pairs, Pairs):
         raise GuidedTypeError(
             f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
-            "Write Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
+            _how_to_make(pairs),
         )
     if sample_ids is None:
         row_of: Mapping[Hashable, int] = _row_numbers(pairs, n_samples)
@@ -160,6 +170,17 @@ def present_pairs(
     held = pairs.restrict(row_of)
     _report_lost(pairs, held, row_of)
     return held, row_of
+
+
+def _how_to_make(pairs: object) -> str:
+    """Say how to make `Pairs` of what was passed in their place."""
+    if hasattr(pairs, "columns"):
+        return "Write Pairs.from_frame(frame), whose columns are a, b and link."
+    if isinstance(pairs, str | PathLike):
+        return f"Write Pairs.from_csv({str(pairs)!r}), or from_json."
+    if isinstance(pairs, Mapping):
+        return "Write Pairs(**pairs) if its keys are must and cannot."
+    return "Write Pairs(must=[(0, 3)], cannot=[(0, 60)])."
 
 
 def check_index(pairs: Pairs, index: tuple[Hashable, ...]) -> None:
@@ -254,7 +275,8 @@ def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
         error = PairConflictError(describe_conflicts(pairs))
         if on_conflict == "raise":
             raise error
-        warn_user(f"{error.problem} They were left out.", way_out=error.way_out)
+        left = "It was" if pairs.n_conflicts == 1 else "They were"
+        warn_user(f"{error.problem} {left} left out.", way_out=error.way_out)
     return pairs.without_conflicts()
 
 

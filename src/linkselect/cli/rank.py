@@ -33,7 +33,7 @@ from linkselect.cli.choices import (
     make_selector,
     method_named,
 )
-from linkselect.cli.errors import notes_of
+from linkselect.cli.errors import InputError, notes_of
 from linkselect.cli.figures import write_ranking_figure
 from linkselect.cli.number_of_features import keep_number, number_typed, prepare_number
 from linkselect.cli.output import (
@@ -199,6 +199,8 @@ def _task(
     seed: int,
 ) -> Task:
     """Choose a method by what is there if none was named, and check that both fit."""
+    if whole.X.shape[0] < 2:
+        raise InputError(f"{whole.source} has one row, but features are ranked by two or more.")
     links = None if pairs is None else read_pairs(pairs, whole.ids is not None)
     instead_of = ""
     if choice is None:

@@ -59,7 +59,10 @@ def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
 
 
 def _known_text(data: Table, links: Any) -> str:
-    """Say what is known of the rows, whether or not the method looks at it."""
+    """Say what is known of the rows, whether or not the method looks at it.
+
+    Pairs that name rows which the table does not have tell nothing about it.
+    """
     text = ""
     if data.labels is not None:
         classes = data.classes
@@ -68,6 +71,7 @@ def _known_text(data: Table, links: Any) -> str:
         n_unlabelled = sum(label is None for label in data.labels)
         text += f", {n_unlabelled:,} rows unlabelled" if n_unlabelled else ""
     if links is not None:
+        links = links if data.ids is None else links.restrict(data.ids)
         text += f", {many(links.n_must, 'must-link')}, {many(links.n_cannot, 'cannot-link')}"
     return text
 

@@ -79,6 +79,8 @@ def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | No
     table, pairs
         What is there.
     """
+    if pairs is not None and not pairs.ids:
+        raise InputError("The file of pairs holds none. Write one in each line below a,b,link.")
     if "labels" in method.needs:
         _check_labels(name, table)
     if method.sees == "pairs" and method.needs and table.labels is not None and pairs is None:

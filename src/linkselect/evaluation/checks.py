@@ -20,6 +20,12 @@ __all__ = ["check_classes", "check_measurable", "check_methods", "check_numbers"
 
 def check_methods(selectors: Mapping[str, Any]) -> None:
     """Refuse an empty comparison, what does not rank, and the name of the random choice."""
+    if not isinstance(selectors, Mapping):
+        raise GuidedTypeError(
+            f"The methods to compare have names, but a {type(selectors).__name__} has none.",
+            'Write {"fisher": FisherScore(), "laplacian": LaplacianScore()}.',
+            "selectors",
+        )
     if not selectors:
         raise GuidedValueError("There is no method to compare.", "Name one or more.")
     for name, one in selectors.items():

@@ -287,8 +287,8 @@ def _by_accuracy(folds: _Folds, n_features: int, n_scored: int) -> NumberOfFeatu
     best = float(accuracy[curve.n_features >= _fewest(curve)].max())
     reached = float(accuracy[curve.n_features == number][0])
     text = (
-        f"The smallest number of at least {many(_fewest(curve), 'feature')} within 1 point of the "
-        f"best held-out 1-NN accuracy: {reached:.1%} with {many(number, 'feature')}, at best "
+        f"The smallest number, from {many(_fewest(curve), 'feature')} on, within 1 point of the "
+        f"best held-out 1-NN accuracy there: {reached:.1%} with {many(number, 'feature')}, at best "
         f"{best:.1%}."
     )
     return NumberOfFeatures(number, "held-out accuracy", text, "1-NN accuracy", curve, rankings)

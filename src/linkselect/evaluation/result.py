@@ -121,6 +121,13 @@ class Comparison:
         """Plain sentences: who led and by how much, against whom that can be shown."""
         return tuple(sentences.summarize(self))
 
+    def __repr__(self) -> str:
+        # All numbers would fill pages; `summary` says what they mean.
+        return (
+            f"Comparison(methods={list(self.methods)}, n_samples={self.n_samples}, "
+            f"n_features={self.n_features}, leader={self.leader!r})"
+        )
+
     def _repr_html_(self) -> str:
         return comparison_view(self)
 

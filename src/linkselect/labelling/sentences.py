@@ -23,7 +23,7 @@ def held_out_sentence(checked: dict[str, Any]) -> str:
         reason = checked.get("reason")
         return f"Not known yet: {reason}" if reason else "Being computed."
     if not estimate["better_than_chance"]:
-        return "This is not better than chance yet. Go on answering before you trust the ranking."
+        return "More than chance is not shown yet. Go on answering before you trust the ranking."
     return "The ranking is better than chance on pairs that it has not seen."
 
 
@@ -45,5 +45,5 @@ def change_sentence(checked: dict[str, Any]) -> str | None:
     if n_kept < MOSTLY * n_best:
         return f"{stayed}: more answers will probably change them."
     if estimate is not None and not estimate["better_than_chance"]:
-        return f"{stayed}, but that is no sign of quality while it is not better than chance."
+        return f"{stayed}, but that is no sign of quality while more than chance is not shown."
     return f"{stayed}: more answers will probably change little."

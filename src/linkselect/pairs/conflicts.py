@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
-from linkselect.messages import GuidedValueError
+from linkselect.messages import GuidedValueError, many
 
 if TYPE_CHECKING:
     from linkselect.pairs.pairs import Pairs
@@ -61,4 +61,5 @@ def describe_conflicts(pairs: Pairs) -> str:
     n_conflicts = pairs.n_conflicts
     shown = "; ".join(map(str, pairs.conflicts(limit=3)))
     more = f"; and {n_conflicts - 3} more" if n_conflicts > 3 else ""
-    return f"{n_conflicts} of the cannot-links contradict the must-links: {shown}{more}."
+    verb = "contradicts" if n_conflicts == 1 else "contradict"
+    return f"{many(n_conflicts, 'cannot-link')} {verb} the must-links: {shown}{more}."

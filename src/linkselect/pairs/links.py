@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from linkselect.arrays import BoolArray, IntArray
-from linkselect.messages import GuidedValueError
+from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.pairs.ids import plain_id
 from linkselect.pairs.labels import is_missing
 
@@ -37,18 +37,31 @@ def encode_links(pairs: Any, kind: str, codes: dict[Hashable, int]) -> IntArray:
     codes : dict
         The number of each id so far; the ids of these pairs are added.
     """
-    if not isinstance(pairs, Iterable) or isinstance(pairs, str):
-        raise TypeError(f"{kind} must be a list of pairs such as [(0, 3), (1, 4)], got {pairs!r}.")
+    _check_list(pairs, kind)
     encoded = []
     for pair in pairs:
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
-            raise ValueError(
-                f"{kind} has the entry {pair!r}; a pair is two samples, such as (0, 3)."
+            raise GuidedValueError(
+                f"{kind} has the entry {pair!r}, but a pair is two samples.",
+                f"Write {kind}=[(0, 3), (1, 4)], also for a single pair.",
+                kind,
             )
         a, b = plain_id(pair[0]), plain_id(pair[1])
         _check_ends(a, b, kind)
         encoded.append((codes.setdefault(a, len(codes)), codes.setdefault(b, len(codes))))
     return np.array(encoded, dtype=np.intp).reshape(-1, 2)
+
+
+def _check_list(pairs: Any, kind: str) -> None:
+    if hasattr(pairs, "columns"):
+        raise GuidedTypeError(
+            f"{kind} is a frame, but it is a list of pairs such as [(0, 3), (1, 4)].",
+            "For a frame with the columns a, b and link write Pairs.from_frame(frame), else "
+            "frame.to_numpy().",
+            kind,
+        )
+    if not isinstance(pairs, Iterable) or isinstance(pairs, str):
+        raise TypeError(f"{kind} is a list of pairs such as [(0, 3), (1, 4)], not {pairs!r}.")
 
 
 def _check_ends(a: Hashable, b: Hashable, kind: str) -> None:

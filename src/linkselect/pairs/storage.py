@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -131,13 +132,17 @@ def write_json(
 
 def _read_lines(lines: Iterable[str], name: str) -> dict[str, list[tuple[str, str]]]:
     """Read the pairs of a CSV file as text, without spaces around it."""
-    reader = csv.DictReader(lines, skipinitialspace=True)
+    lines = iter(lines)
+    header = next(lines, "")
+    reader = csv.DictReader(
+        chain([header], lines), delimiter=_separator(header), skipinitialspace=True
+    )
     links: dict[str, list[tuple[str, str]]] = {"must": [], "cannot": []}
     try:
         if reader.fieldnames is None or not {"a", "b", "link"} <= set(reader.fieldnames):
             raise ValueError(
-                f"{name}: the header is {reader.fieldnames}, but a pairs file starts with "
-                "the line a,b,link."
+                f"{name} begins with the line {_shown(header.strip())}, but a file of pairs begins "
+                "with a,b,link."
             )
         for row in reader:
             a, b, link = ((row[column] or "").strip() for column in ("a", "b", "link"))
@@ -151,6 +156,11 @@ def _read_lines(lines: Iterable[str], name: str) -> dict[str, list[tuple[str, st
     except csv.Error as error:
         raise ValueError(f"{name}, line {reader.reader.line_num}: {error}.") from error
     return links
+
+
+def _separator(header: str) -> str:
+    """Find what stands between the names: spreadsheets of many countries write semicolons."""
+    return next((sign for sign in ";\t" if sign in header and "," not in header), ",")
 
 
 def _csv_text(must: Links, cannot: Links) -> str:

@@ -166,6 +166,7 @@ def _environment(package: str) -> Environment:
     )
     environment.filters["score"] = _score_on_page
     environment.filters["share"] = _share
+    environment.filters["sentence"] = _sentence
     environment.globals["many"] = many
     environment.policies["json.dumps_function"] = _strict_json
     return environment
@@ -177,6 +178,11 @@ def _packaged(name: str) -> str:
 
 def _strict_json(value: Any, **options: Any) -> str:
     return json.dumps(value, allow_nan=False, separators=(",", ":"), **options)
+
+
+def _sentence(note: str) -> str:
+    """Begin a note with a capital letter, which it lacks behind the word of a terminal, "Note:"."""
+    return re.sub(r"^[a-z]+(?= )", lambda word: word[0].capitalize(), note)
 
 
 def _score_on_page(score: Score) -> str:

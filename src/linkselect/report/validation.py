@@ -33,14 +33,15 @@ def describe_validation(found: Validation, names: Sequence[str]) -> ValidationSu
 
 
 def warning_of(found: ValidationSummary) -> str | None:
-    """Say that a ranking is not better than chance, if it is not."""
+    """Say that a ranking is not shown to be better than chance, if it is not."""
     estimate = found["estimate"]
     if estimate is None or found["better_than_chance"]:
         return None
+    held_out = HELD_OUT[estimate["measure"]]
     return (
-        f"On held-out {HELD_OUT[estimate['measure']]} the ranking is not better than chance: "
+        f"On held-out {held_out} the ranking is not shown to be better than chance: "
         f"{_measured(estimate)}, chance {estimate['chance']:.2f}. Do not trust it without more "
-        "supervision; another method may do better."
+        f"{held_out}; another method may do better."
     )
 
 

@@ -49,7 +49,9 @@ def plain_sentence(summary: Summary) -> str:
             because = "without labels or pairs nothing shows whether they suit a purpose"
         return f"Of {many(n_all, 'measured feature')} {those} came out first; {because}."
     right, chance = _of_100(estimate["value"]), _of_100(estimate["chance"])
-    doubt = "" if found is None or found["better_than_chance"] else ", which is no worse"
+    doubt = ""
+    if found is not None and not found["better_than_chance"]:
+        doubt = _doubt(right, chance, estimate["n_held_out"])
     if estimate["measure"] == "pair AUC":
         return (
             f"Of {many(n_all, 'measured feature')} {those} were chosen. In them, two samples that "
@@ -63,6 +65,13 @@ def plain_sentence(summary: Summary) -> str:
         f"samples that had no part in ranking the features{_number_from_them(summary)}; always "
         f"naming the largest class gives {chance}{doubt}."
     )
+
+
+def _doubt(right: int, chance: int, n_held_out: int) -> str:
+    """Say why more than chance is not shown: it is not more, or too little was held out."""
+    if right <= chance:
+        return ", which is no worse"
+    return f", and {n_held_out:,} are too few to tell the two apart"
 
 
 def _number_from_them(summary: Summary) -> str:

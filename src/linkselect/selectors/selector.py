@@ -19,7 +19,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names_in,
     assert_all_finite,
-    check_consistent_length,
     check_is_fitted,
     column_or_1d,
 )
@@ -28,12 +27,18 @@ from linkselect import supervision
 from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.bibliography import with_attributes, with_references
 from linkselect.callbacks import CallbackSupportMixin, tracked, with_callbacks
-from linkselect.checks import check_samples, check_spread, needs_memory, too_large
+from linkselect.checks import (
+    check_all_labelled,
+    check_samples,
+    check_spread,
+    needs_memory,
+    too_large,
+)
 from linkselect.columns import constant_columns, with_equal_twins
 from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_numpy
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
-from linkselect.pairs import Pairs, encode_labels, is_missing
+from linkselect.pairs import Pairs, encode_labels
 from linkselect.selectors.method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
 from linkselect.selectors.parameters import NUMBER_OF_FEATURES
 from linkselect.selectors.placement import check_placement, out_of_memory, with_zeros
@@ -305,6 +310,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         X_selected : array-like of shape (n_samples, n_features_)
             A dask array of a dask array; a `Stored` of other stored samples.
         """
+        check_is_fitted(self)
         stored = find_stored(X)
         return super().transform(X) if stored is None else chosen_columns(self, X, stored)
 
@@ -358,16 +364,11 @@ class LabelSelector(RankingSelector):
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
         X = self._check_samples_with_labels(X, y)
         y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "O" and any(is_missing(label, minus_one=False) for label in y):
-            raise GuidedValueError(
-                f"y has missing labels (None or NaN), but {type(self).__name__} needs a label for "
-                "every sample.",
-                "Use a method for partial labels, such as LSDF or ConstrainedLaplacianScore.",
-            )
+        check_all_labelled(type(self).__name__, y)
         assert_all_finite(y, input_name="y")
         encode_labels(y)  # explains labels that have no common order
         check_classification_targets(y)
-        check_consistent_length(X, y)
+        supervision.check_length(len(y), *X.shape)
         return X, y
 
     def _check_samples_with_labels(self, X: Any, y: Any) -> Matrix:

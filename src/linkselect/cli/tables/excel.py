@@ -40,7 +40,13 @@ def read_excel(path: Path, how: Reading, budget: Budget) -> Table:
         raise _unreadable(path, str(error) or type(error).__name__) from error
     found = _read_apart(path, how, budget)
     name, notes = _sheet(found["names"], how, path.name)
-    return _from_rows(found["rows"], how, budget, name, notes)
+    about_sheets = "".join(f" Note that {note}" for note in notes)
+    try:
+        return _from_rows(found["rows"], how, budget, name, notes)
+    except InputError as error:
+        # What is missing may stand in another sheet.
+        error.args = (f"{error}{about_sheets}",)
+        raise
 
 
 def _unreadable(path: Path, why: str) -> InputError:
@@ -101,7 +107,7 @@ def _extent(sheet: bytes) -> tuple[int, int]:
 def _sheet(names: Sequence[str], how: Reading, source: str) -> tuple[str, list[str]]:
     if how.array is not None and how.array not in names:
         raise InputError(
-            f"{source} has no sheet {shown(how.array)} (--array). {nearest(how.array, names)}"
+            f"{source} has no sheet {shown(how.array)} (--sheet). {nearest(how.array, names)}"
         )
     if not names:
         raise InputError(f"{source} has no sheet.")
@@ -109,7 +115,7 @@ def _sheet(names: Sequence[str], how: Reading, source: str) -> tuple[str, list[s
         return how.array or names[0], []
     others = ", ".join(map(shown, names[1:4]))
     return names[0], [
-        f"the first of {len(names)} sheets, {shown(names[0])}, is read; --array names another: "
+        f"the first of {len(names)} sheets, {shown(names[0])}, is read; --sheet names another: "
         f"{others}."
     ]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from cyclopts import Parameter
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
@@ -85,7 +86,7 @@ class Reading:
     decimal: str = "."
     encoding: str = "utf-8"
     no_header: bool = False
-    array: str | None = None
+    array: Annotated[str | None, Parameter(alias="--sheet")] = None
     max_memory: str | None = None
 
 
