@@ -82,6 +82,19 @@ def test_nothing_is_asked_for_without_both_kinds():
     background.close()
 
 
+def test_a_process_that_ended_by_itself_is_cleared_away():
+    background = Background(X, {"names": [], "ids": None}, 3)
+    ended = subprocess.Popen(
+        [sys.executable, "-c", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    ended.wait()
+    background._process = ended
+    assert background._started() is not ended
+    assert ended.stdin.closed
+    assert ended.stdout.closed
+    background.close()
+
+
 def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labelling):
     background = labelling.background
     pages = Pages(labelling, "samples")

@@ -201,7 +201,7 @@ computed = 0
 def compute(unit, data_dir):
     global computed
     computed += 1
-    time.sleep(0.05)
+    time.sleep(0.02)
     return {"value": unit.run}
 
 store = Store(Path(sys.argv[1]), "a-paper")

@@ -143,13 +143,13 @@ def test_a_file_of_objects_is_an_error(tmp_path):
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_large_files_take_little_memory(tmp_path):
     statements = ["import sys"]
-    for name, shape in {"C": (75_000, 1000), "F": (300, 250_000)}.items():
+    for name, shape in {"C": (50_000, 1000), "F": (200, 250_000)}.items():
         path = tmp_path / f"{name}.npy"
         # A file with holes: it takes no room on the disk.
         mapped = np.lib.format.open_memmap(path, "w+", np.float32, shape, fortran_order=name == "F")
         mapped[5, 0] = 3
         del mapped
-        assert path.stat().st_size > 300e6 - 1000
+        assert path.stat().st_size > 200e6
         statements += [
             f"X = find_stored({str(path)!r})",
             "assert sum(map_parts(X, total, n_jobs=1)) == 3",

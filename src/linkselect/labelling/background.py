@@ -239,9 +239,9 @@ class Background:
     def _started(self) -> subprocess.Popen[str]:
         with self._changed:
             is_killed = self._overtaken
-        if is_killed:
+        if is_killed or (self._process is not None and self._process.poll() is not None):
             self._end_process()
-        if self._process is None or self._process.poll() is not None:
+        if self._process is None:
             folder = self._written()
             command = [sys.executable, "-m", "linkselect.labelling.worker", str(folder)]
             process = subprocess.Popen(
