@@ -7,8 +7,15 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+import zarr
+from threadpoolctl import threadpool_limits
 
-from linkselect.cli import run
+from linkselect import blocks
+from linkselect.cli import by_parts, run
+from linkselect.cli.errors import InputError
+from linkselect.cli.tables import Reading
+from linkselect.cli.tables.parts import open_table
+from linkselect.stored import kinds, zarr_arrays
 
 N_ROWS, NAMES = 240, [f"f{j}" for j in range(10)]
 TINY = ("--max-memory", "1KB")
@@ -461,3 +468,54 @@ def test_cluster(ranking, table):
     assert found["ranking"] == expected["ranking"]
     with pytest.raises(ValueError, match="No global client"):
         distributed.get_client()
+
+
+# -- memory ----------------------------------------------------------------------------------
+
+
+def test_pieces_and_threads_follow_the_limit(table, monkeypatch):
+    opened = open_table(table, Reading(label="class", id_column="patient"))
+    assert by_parts.pieces_for(opened, 4 << 30, 2) == (2, 1.0)
+    n_threads, share = by_parts.pieces_for(opened, 300 << 20, 2)
+    assert n_threads == 2
+    assert 0.25 < share < 0.5
+    n_threads, share = by_parts.pieces_for(opened, 150 << 20, 8)
+    assert n_threads == 1
+    assert 1 / 16 < share < 0.25
+    # Libraries take more than a tiny limit: it counts as what they need.
+    assert by_parts.pieces_for(opened, 1, 8) == by_parts.pieces_for(opened, 96 << 20, 8)
+    monkeypatch.setattr(by_parts, "_ROW_WITH_TEXT", 1 << 20)
+    with pytest.raises(InputError, match=r"takes 324\.2 MB, of which 240\.0 MB .* limit of 300"):
+        by_parts.pieces_for(opened, 300 << 20, 8)
+    assert by_parts.pieces_for(opened, 325 << 20, 8)[0] == 1
+
+
+def test_a_chunk_counts_as_it_is(tmp_path, monkeypatch):
+    array = zarr.create_array(str(tmp_path / "X.zarr"), shape=(600, 4), chunks=(300, 2), dtype="f8")
+    array[:] = np.random.default_rng(0).random((600, 4))
+    opened = open_table(tmp_path / "X.zarr", Reading())
+    assert opened.X.source.line_bytes() == 300 * 4 * 8
+    monkeypatch.setattr(zarr_arrays, "LINE_BYTES", 5000)
+    assert opened.X.source.line_bytes() == 300 * 2 * 8
+
+
+def test_what_may_be_used_reaches_every_part(ranking, table, monkeypatch):
+    monkeypatch.setattr(kinds, "PART_BYTES", 1000)  # several parts, whatever the limit
+    asked = (table, *LABELS, "--method", "fisher", "--by-parts")
+    shares, threads, slabs, share_out = set(), set(), kinds.Part.slabs, blocks._share_out
+    monkeypatch.setattr(
+        kinds.Part,
+        "slabs",
+        lambda part: shares.add(part.samples.slab_bytes / kinds.SLAB_BYTES) or slabs(part),
+    )
+    monkeypatch.setattr(
+        blocks, "_share_out", lambda *all_: threads.add(all_[2]) or share_out(*all_)
+    )
+    with threadpool_limits(3, user_api="blas"):
+        usual = ranking(*asked)
+        assert (shares, threads) == ({1.0}, {3})
+        shares.clear(), threads.clear()
+        assert_same(ranking(*asked, "--max-memory", "100MB"), usual)
+        assert blocks.blas_threads() == 3
+    assert max(shares) < 0.1
+    assert not threads

@@ -53,6 +53,16 @@ def test_columns_of_wide_blocks_are_computed_in_pieces(values):
     assert max(widths) < 200
 
 
+@pytest.mark.parametrize("shape", [(40, 6), (6, 40)])
+def test_blocks_may_be_empty(shape, monkeypatch):
+    given.make_parts_small(monkeypatch, 200, 200)
+    values = given.random_values(shape)
+    chunks = [(0, 1, 0, 0, length - 3, 2, 0) for length in shape]
+    X = find_stored(da.from_array(values, chunks=chunks))
+    assert_array_equal(np.asarray(X), values)
+    assert_array_equal(X.take([3, 0, -1]), values[[3, 0, -1]])
+
+
 def test_no_other_scheduler_is_used(values):
     array = da.from_array(values, chunks=(40, 13)).map_blocks(np.copy)
     with dask.config.set(scheduler=lambda *arguments, **options: 1 / 0):

@@ -22,6 +22,7 @@ from linkselect.devices import device_of
 
 __all__ = [
     "Scratch",
+    "blas_threads",
     "blockwise",
     "column_block",
     "column_slices",
@@ -176,7 +177,7 @@ def map_threads(
     `threadpool_limits` and the limits that joblib sets in its worker processes.
     """
     items = list(items)
-    wanted = _blas_threads() if n_jobs is None else effective_n_jobs(n_jobs)
+    wanted = blas_threads() if n_jobs is None else effective_n_jobs(n_jobs)
     n_threads = min(wanted, len(items))
     with one_blas_thread():
         if n_threads <= 1:
@@ -237,5 +238,6 @@ def one_blas_thread() -> Iterator[None]:
         _limiting.release()
 
 
-def _blas_threads() -> int:
+def blas_threads() -> int:
+    """Return how many threads BLAS may use, and so how many `map_threads` takes by itself."""
     return max((library["num_threads"] for library in _blas().info()), default=1)

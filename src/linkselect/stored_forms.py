@@ -38,7 +38,7 @@ def _on_values(function: Callable[[Any], FloatArray], part: Part) -> FloatArray:
 
 def rows_by_columns(function: Callable[[Any], FloatArray], X: Stored, rows: IntArray) -> FloatArray:
     """Apply a function to some rows of X, as many columns at a time as memory is set aside for."""
-    width = max(HELD_BYTES // max(len(rows) * X.dtype.itemsize, 1), 1)
+    width = max(X.allowed(HELD_BYTES) // max(len(rows) * X.dtype.itemsize, 1), 1)
     if width >= X.shape[1]:
         return function(X.take(rows))
     chosen = (np.arange(columns.start, columns.stop) for columns in slices(X.shape[1], width))

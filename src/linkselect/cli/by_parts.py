@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,9 @@ __all__ = [
     "default_by_parts",
     "number_by_parts",
     "parts_shown",
+    "pieces_for",
     "why_by_parts",
+    "within_memory",
 ]
 
 # Seconds until a scheduler that does not answer counts as absent.
@@ -37,6 +39,18 @@ NOT_VALIDATED = (
     "the ranking was not validated: that fits the method again many times, and the table is read "
     "by parts. A table of some of the rows can be validated."
 )
+# What reading by parts takes in all: always, for the rows of a search or of pairs, and in each
+# thread; the last two of pieces of the usual size. Measured, and rounded up.
+_ALWAYS, _ROWS_HELD = 32 << 20, 300 << 20
+_THREAD, _THREAD_PIECES = 16 << 20, 280 << 20
+# A line of Zarr's chunks is held as it is stored, decoded, and as a matrix.
+_COPIES_OF_LINE = 3
+# Labels and ids as text, and what is made of them; the numbers of rows without.
+_ROW_WITH_TEXT, _ROW = 200, 24
+# Pieces of a quarter of the usual size cost no more time, pieces of a sixteenth about a quarter.
+_GOOD_SHARE, _LEAST_SHARE = 1 / 4, 1 / 16
+# A limit below counts as this: the libraries that read take as much themselves.
+_LEAST_LIMIT = 96 << 20
 # What a bar says while parts are read.
 _DOING = {
     "look at values": "reading: gaps and ranges",
@@ -96,6 +110,43 @@ def why_by_parts(path: Path, read: Reading, parts: ByParts) -> str | None:
     return (
         f"{path.name} would take {readable_size(needed)} in memory, more than the limit of "
         f"{readable_size(limit)}: it is read by parts."
+    )
+
+
+@contextmanager
+def within_memory(table: Table, read: Reading, parts: ByParts) -> Iterator[Table]:
+    """Read a table in pieces so small, and by so few threads, that `--max-memory` is enough.
+
+    The workers of a cluster have limits of their own.
+    """
+    if not isinstance(table, StoredTable) or parts.scheduler is not None:
+        yield table
+        return
+    from threadpoolctl import threadpool_limits
+
+    from linkselect.blocks import blas_threads
+
+    limit = Budget.of(read.max_memory, table.source).limit
+    n_threads, share = pieces_for(table, limit, blas_threads())
+    with threadpool_limits(n_threads, user_api="blas"):
+        yield replace(table, X=table.X.within(share))
+
+
+def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, float]:
+    """Return by how many threads a table is read, and which share of the usual size pieces have."""
+    has_text = table.labels is not None or table.ids is not None
+    of_rows = table.X.shape[0] * (_ROW_WITH_TEXT if has_text else _ROW)
+    in_thread = _THREAD + _COPIES_OF_LINE * table.X.source.line_bytes()
+    left = max(limit, _LEAST_LIMIT) - _ALWAYS - of_rows
+    for n_threads in range(most_threads, 0, -1):
+        share = (left - n_threads * in_thread) / (_ROWS_HELD + n_threads * _THREAD_PIECES)
+        if share >= (_GOOD_SHARE if n_threads > 1 else _LEAST_SHARE):
+            return n_threads, min(share, 1.0)
+    least = _ALWAYS + of_rows + in_thread + _LEAST_SHARE * (_ROWS_HELD + _THREAD_PIECES)
+    raise InputError(
+        f"{table.source}: reading it by parts takes {readable_size(least)}, of which "
+        f"{readable_size(of_rows)} are for the labels, ids and numbers of its rows; more than the "
+        f"limit of {readable_size(limit)}. Allow that much with --max-memory."
     )
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +26,7 @@ from linkselect.cli.by_parts import (
     number_by_parts,
     parts_shown,
     why_by_parts,
+    within_memory,
 )
 from linkselect.cli.choices import (
     Choice,
@@ -130,8 +132,10 @@ def rank(
     why = why_by_parts(table, read, parts)
     check_selected(select, table, by_parts=why is not None)
     output.say_notes([] if why is None else [why])
-    with connected(parts.scheduler), parts_shown(why is not None and output.shows_progress):
+    shown = parts_shown(why is not None and output.shows_progress)
+    with connected(parts.scheduler), shown, ExitStack() as stack:
         whole = read_table(table, read) if why is None else open_table(table, read)
+        whole = stack.enter_context(within_memory(whole, read, parts))
         task = _task(whole, read, choice, settings, pairs, prepare, seed)
         if validate and task.told is not None:
             task.notes.append(NOT_VALIDATED)

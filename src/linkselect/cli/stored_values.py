@@ -234,7 +234,7 @@ def _replacements(
     if prepare.impute == "mean":
         return told.mean, []
     columns = np.flatnonzero(told.n_missing)
-    n_rows = min(told.n_rows, MOST_ROWS, max(MOST_BYTES // (8 * len(columns)), 100))
+    n_rows = min(told.n_rows, MOST_ROWS, max(X.allowed(MOST_BYTES) // (8 * len(columns)), 100))
     rows = np.sort(np.random.default_rng(seed).choice(told.n_rows, n_rows, replace=False))
     with library_errors():
         drawn = X.choose(columns).take(rows)

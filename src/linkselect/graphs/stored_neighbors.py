@@ -46,7 +46,7 @@ def nearest(
         return _nearest_by_columns(X, n_neighbors, queries, n_jobs)
     centre, scale = _centre(X)
     work = partial(_nearest_in_part, centre=centre, scale=scale, n_neighbors=n_neighbors)
-    size = max(QUERY_BYTES // (X.shape[1] * X.dtype.itemsize), 1)
+    size = max(X.allowed(QUERY_BYTES) // (X.shape[1] * X.dtype.itemsize), 1)
     found = []
     for batch in slices(len(queries), size):
         some = queries[batch]

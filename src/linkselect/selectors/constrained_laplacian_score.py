@@ -140,7 +140,9 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         n_samples = X.shape[0]
         asks_all = self.max_queries is None and n_samples <= QUERIES_OF_STORED
         asks_all |= self.max_queries is not None and self.max_queries >= n_samples
-        from_rows = isinstance(X, Surveyed) and not X.by_columns and X.nbytes > HELD_BYTES
+        from_rows = (
+            isinstance(X, Surveyed) and not X.by_columns and (X.nbytes > X.allowed(HELD_BYTES))
+        )
         if asks_all and from_rows and known.must is None:
             fewer = max(2 * n_labelled, n_samples // 2)
             way_out = "Keep the labels of fewer samples (-1 for the others)"

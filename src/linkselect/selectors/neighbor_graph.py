@@ -106,7 +106,7 @@ class GraphSelector(RankingSelector):
         queries = self._queries(X, known) if self._needs_graph(known) else None
         if queries is None:
             near, sigma = self._all_neighbors(X, known), self._width(X)
-            if isinstance(X, Surveyed) and not X.by_columns and X.nbytes <= HELD_BYTES:
+            if isinstance(X, Surveyed) and not X.by_columns and X.nbytes <= X.allowed(HELD_BYTES):
                 X = take_rows(X, np.arange(X.shape[0]))
             return self._score_graph(X, near, known, sigma), {}
         found = sampled_edges(X, self.n_neighbors, queries, self.n_jobs)

@@ -83,7 +83,8 @@ class DaskSource(Source):
     def blocks(self, rows: slice, columns: Columns) -> Any:
         """Return the blocks of a part as delayed values, for a cluster."""
         if self._must_cut(columns):
-            return self.array[rows, columns].to_delayed().tolist()
+            cut = self.array[rows, columns]
+            return filled_lines(cut.to_delayed().tolist(), cut)
         lines, needed = self._lines(rows), self._blocks_needed(columns)
         return [[self._delayed[i, j] for j in needed] for i in lines]
 
@@ -121,7 +122,8 @@ class DaskSource(Source):
 
         if self._must_cut(columns):
             cut = self.array[rows, columns]
-            graph, grid = dict(dask.optimize(cut)[0].__dask_graph__()), cut.__dask_keys__()
+            graph = dict(dask.optimize(cut)[0].__dask_graph__())
+            grid = filled_lines(cut.__dask_keys__(), cut)
         else:
             graph, keys = self._graph
             needed = self._blocks_needed(columns)
@@ -146,10 +148,12 @@ class DaskSource(Source):
     def _delayed(self) -> NDArray[np.object_]:
         return np.asarray(self.array.to_delayed(), dtype=object)
 
-    def _lines(self, rows: slice) -> range:
-        """Return the numbers of the lines of blocks that hold some rows."""
+    def _lines(self, rows: slice) -> list[int]:
+        """Return the numbers of the lines of blocks that hold some rows; blocks may be empty."""
         first, last = np.searchsorted(self.edges[0], (rows.start, rows.stop))
-        return range(int(first), int(last))
+        return [
+            line for line in range(first, last) if self.edges[0][line] < self.edges[0][line + 1]
+        ]
 
     def _blocks_needed(self, columns: Columns) -> IntArray:
         """Return the numbers of the blocks in a line that hold some columns."""
@@ -194,6 +198,11 @@ class DaskSource(Source):
             "from_delayed.",
             "X",
         )
+
+
+def filled_lines(grid: list[Any], array: Any) -> list[Any]:
+    """Return the lines of blocks that hold a row."""
+    return [line for line, length in zip(grid, array.chunks[0], strict=True) if length]
 
 
 def refuse_frame() -> GuidedTypeError:

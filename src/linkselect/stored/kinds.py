@@ -71,12 +71,15 @@ class Source(ABC):
         The type of the values that reading gives.
     names : list of str or None
         The names of the columns.
+    share : float
+        How much of the usual memory reading may take; see `Stored.within`.
     """
 
     label: str
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     names: list[str] | None = None
+    share: float = 1.0
 
     @abstractmethod
     def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
@@ -119,6 +122,10 @@ class Source(ABC):
     def held_bytes(self, part: Part) -> int:
         """Return how much of a part is held at once."""
         return SLAB_BYTES
+
+    def line_bytes(self) -> int:
+        """Return how much must be decoded at once, whatever memory reading may take."""
+        return 0
 
     def where_failed(self, rows: slice) -> str:
         """Say in which rows code that is not ours failed; what reads files says so itself."""
@@ -217,7 +224,7 @@ class Stored:
         self.dtype = np.dtype(np.float64) if steps else source.dtype
         self.label = source.label
         # Kept, so that every process cuts the same parts.
-        self.slab_bytes, self.part_bytes = SLAB_BYTES, PART_BYTES
+        self.slab_bytes, self.part_bytes = self.allowed(SLAB_BYTES), self.allowed(PART_BYTES)
         if 0 in self.shape:
             raise GuidedValueError(
                 f"{self.label} holds {self.shape[0]} rows and {n_columns} columns.",
@@ -301,6 +308,16 @@ class Stored:
         """Return a number per column for every missing value, in float64; nothing is read."""
         step = Filling(self._for_columns(values))
         return Stored(self.source, self.columns, (*self.steps, step))
+
+    def within(self, share: float) -> Stored:
+        """Return the same, read in pieces that take this share of the usual memory."""
+        source = copy(self.source)
+        source.share = share
+        return Stored(source, self.columns, self.steps)
+
+    def allowed(self, n_bytes: int) -> int:
+        """Return how much may be held of what usually takes so many bytes."""
+        return max(int(n_bytes * self.source.share), 1)
 
     def _for_columns(self, values: ArrayLike) -> FloatArray:
         return np.broadcast_to(np.asarray(values, np.float64), self.shape[1])

@@ -151,11 +151,11 @@ class ParquetSource(Source):
         state, n_rows = self.files[group.file], group.rows.stop - group.rows.start
         try:
             with _opened(state) as file:
-                if n_rows * len(used) * self.dtype.itemsize <= MATRIX_BYTES:
+                if n_rows * len(used) * self.dtype.itemsize <= MATRIX_BYTES * self.share:
                     matrix = self._matrix(file, group.number, used, n_rows)
                     yield from (matrix[rows] for rows in slices(n_rows, height))
                     return
-                cuts = column_groups(file, group.number, self._names(used))
+                cuts = column_groups(file, group.number, self._names(used), self.share)
                 if len(cuts) == 1:
                     batches = self._batches(file, group.number, used)
                     yield from gathered(batches, n_rows, height, len(used), self.dtype)
@@ -178,7 +178,8 @@ class ParquetSource(Source):
     ) -> NDArray[Any]:
         """Read all rows of a row group, few columns at a time: a reader takes twice their size."""
         matrix = np.empty((n_rows, len(used)), self.dtype)
-        for cut in slices(len(used), max(BATCH_BYTES // (n_rows * self.dtype.itemsize), 1)):
+        width = max(int(BATCH_BYTES * self.share) // (n_rows * self.dtype.itemsize), 1)
+        for cut in slices(len(used), width):
             start = 0
             for batch in self._batches(file, number, used[cut]):
                 matrix[start : start + batch.shape[1], cut] = batch.T
@@ -190,7 +191,7 @@ class ParquetSource(Source):
     def _batches(self, file: pq.ParquetFile, number: int, used: IntArray) -> Iterator[NDArray[Any]]:
         """Yield some rows of a row group, one column in each line."""
         names = self._names(used)
-        height = max(BATCH_BYTES // (len(names) * self.dtype.itemsize), 1)
+        height = max(int(BATCH_BYTES * self.share) // (len(names) * self.dtype.itemsize), 1)
         # One column after the other: threads would decode many at once.
         batches = file.iter_batches(height, row_groups=[number], columns=names, use_threads=False)
         places: dict[str, int] = {}
@@ -247,22 +248,22 @@ def gathered(
         yield matrix[:filled]
 
 
-def column_groups(file: pq.ParquetFile, number: int, names: list[str]) -> list[slice]:
+def column_groups(file: pq.ParquetFile, number: int, names: list[str], share: float) -> list[slice]:
     """Cut the columns of a row group so that reading each cut takes little memory.
 
     Where all of them together take little, there is one cut.
     """
     group = file.metadata.row_group(number)
-    if len(names) * COLUMN_BYTES <= READER_BYTES:
+    if len(names) * COLUMN_BYTES <= READER_BYTES * share:
         return [slice(0, len(names))]
     leaves = {group.column(j).path_in_schema: j for j in range(group.num_columns)}
     sizes = [2 * group.column(leaves[name]).total_uncompressed_size for name in names]
     sizes = [min(size, COLUMN_BYTES) for size in sizes]
-    if sum(sizes) <= READER_BYTES:
+    if sum(sizes) <= READER_BYTES * share:
         return [slice(0, len(names))]
     cuts, start, total = [], 0, 0
     for place, size in enumerate(sizes):
-        if total and total + size > GROUP_BYTES:
+        if total and total + size > GROUP_BYTES * share:
             cuts.append(slice(start, place))
             start, total = place, 0
         total += size

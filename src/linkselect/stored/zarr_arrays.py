@@ -45,6 +45,12 @@ class ZarrSource(Source):
         """Return where chunks begin, and the end."""
         return edges(self.shape[1], self.chunks[1])
 
+    def line_bytes(self) -> int:
+        """Return the size of a line of chunks, or of one chunk if lines are decoded in pieces."""
+        height, width = self.chunks
+        line = height * self.shape[1] * self.dtype.itemsize
+        return line if line <= LINE_BYTES else height * width * self.dtype.itemsize
+
     def check_unchanged(self, rows: slice) -> None:
         """Raise an error if a chunk with some of these rows is not what it was."""
         if not self.states:
