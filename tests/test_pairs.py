@@ -94,6 +94,13 @@ def test_union_of_other_row_numbers_is_refused():
         Pairs() | [(0, 1)]
 
 
+def test_pairs_with_an_absent_end_have_no_rows():
+    pairs = Pairs(must=[("a", "b"), ("a", "gone")], cannot=[("gone", "b"), ("b", "c")])
+    must, cannot = pairs.rows({"c": 0, "b": 1, "a": 2})
+    assert [sorted(pair) for pair in must.tolist()] == [[1, 2]]
+    assert [sorted(pair) for pair in cannot.tolist()] == [[0, 1]]
+
+
 @given(small_pairs, small_pairs)
 def test_closure_and_conflicts_by_brute_force(must, cannot):
     pairs = Pairs(must, cannot)
@@ -153,7 +160,8 @@ def test_a_long_chain_is_shortened_in_the_message():
 
 
 def test_row_numbers_are_checked_if_the_number_of_rows_is_known():
-    with pytest.raises(ValueError, match="A pair names 100, but with n_samples=10"):
+    message = "A pair names 100, but with n_samples=10 .* row numbers from 0 to 9"
+    with pytest.raises(ValueError, match=message):
         Pairs(must=[(0, 100)], n_samples=10)
     with pytest.raises(ValueError, match="n_samples='x'"):
         Pairs(n_samples="x")

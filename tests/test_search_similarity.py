@@ -219,6 +219,17 @@ def test_no_candidate_changes_more_than_the_bound_says(n_chosen):
             assert np.abs(changes).max() > 0.1 * criterion.magnitude()
 
 
+def test_the_rounding_of_forms_is_that_derived_in_the_docs():
+    generator = np.random.default_rng(0)
+    X, groups = generator.random((30, 5)), np.sort(generator.integers(0, 3, 30))
+    criterion = all_pairs.AllPairs(X, groups, 0.5, 1)
+    criterion.add(0)
+    kernel = literal.gauss(X[:, :1], 0.5)
+    size = (kernel**2).sum() + 2 * kernel[groups[:, None] == groups].sum()
+    share = max((5 * 30 + 8 * criterion.n_terms**2 + 2048) * 2.0**-53, 1e-12)
+    assert criterion.rounding() - criterion.tie() == pytest.approx(share * size, rel=1e-6)
+
+
 def test_the_memory_of_all_pairs_is_what_it_is_said_to_be():
     X = np.random.default_rng(0).random((700, 3))
     groups = np.sort(np.arange(700) % 5)
