@@ -315,6 +315,7 @@ def test_how_many_samples_are_not_solved_and_how_badly_is_reported_once(rng):
 def test_the_limit_of_steps_grows_with_the_problem(n, d, seen):
     # Steps that were seen on features of rank 20 and noise, times 1,000 or 10,000.
     limit = step_limit("auto", n, d)
+    assert limit == np.ceil(5 * min(n, d + 1) * np.sqrt(n + d))
     assert limit >= max(10_000, 3 * seen)
     assert step_limit("auto", 4 * n, d) > limit
     assert step_limit("auto", n, 4 * d) > limit
