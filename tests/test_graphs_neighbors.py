@@ -143,6 +143,8 @@ def test_a_sample_alone_has_no_neighbours():
 
 def test_fewer_samples_than_neighbours_asked_for():
     X = np.arange(6.0)[:, None]
+    left, _, _ = graphs.nearest(X[:4], 9)
+    assert_array_equal(left, np.repeat(np.arange(4), 3))
     left, right, _ = graphs.nearest(X, 4, queries=np.array([0, 1]), pool=np.array([0, 1, 2]))
     assert_array_equal(left, [0, 0, 1, 1])
     assert_array_equal(right, [1, 2, 0, 2])

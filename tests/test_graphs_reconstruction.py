@@ -1,6 +1,7 @@
 """The reconstruction weights against other solvers."""
 
 import re
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -210,6 +211,26 @@ def test_both_functions_mean_the_same_by_default(kind, rng):
     assert_array_equal(found.toarray(), expected.toarray())
 
 
+def test_both_functions_have_the_same_defaults():
+    inner, outer = (signature(f).parameters for f in (reconstruct, reconstruction_weights))
+    assert {name: inner[name].default for name in outer} == {
+        name: parameter.default for name, parameter in outer.items()
+    }
+
+
+def test_weights_that_are_rounding_become_0():
+    weights = np.array([[1.0, 1e-14, 1.0], [1e-14, -1e-28, 3e-14]])
+    expected = [[0.5, 0.0, 0.5], [0.25, 0.0, 0.75]]
+    assert_array_equal(l1_reconstruction._cleaned(weights), expected)
+
+
+def test_one_sample_at_a_time_gives_the_same_weights(rng, monkeypatch):
+    X = rng.normal(size=(20, 3))
+    expected = reconstruction_weights(X, "lle").toarray()
+    monkeypatch.setattr(reconstruction, "LOCAL_TILE_BYTES", 1)
+    assert_array_equal(reconstruction_weights(X, "lle").toarray(), expected)
+
+
 @pytest.mark.parametrize("kind", ["l1", "l2", "lle"])
 def test_two_samples_reconstruct_each_other(kind):
     weights = reconstruction_weights([[0.0, 3.0], [1.0, 5.0]], kind, n_neighbors=1)
@@ -315,6 +336,7 @@ def test_how_many_samples_are_not_solved_and_how_badly_is_reported_once(rng):
 def test_the_limit_of_steps_grows_with_the_problem(n, d, seen):
     # Steps that were seen on features of rank 20 and noise, times 1,000 or 10,000.
     limit = step_limit("auto", n, d)
+    assert limit == np.ceil(5 * min(n, d + 1) * np.sqrt(n + d))
     assert limit >= max(10_000, 3 * seen)
     assert step_limit("auto", 4 * n, d) > limit
     assert step_limit("auto", n, 4 * d) > limit

@@ -1,6 +1,7 @@
 """Sampled queries against the graph of all samples, and proposals against the exact search."""
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -206,6 +207,16 @@ def test_a_feature_that_the_draw_does_not_see_is_announced(X):
         found = ls.LaplacianScore(max_queries=5, random_state=0).fit(X)
     assert found.order_[-1] == 6
     assert np.isnan(found.standard_errors_[6])
+
+
+def test_standard_errors_by_hand():
+    """Scores without each of 4 groups: 3/4 of what they vary; 10 of 20 samples: half of it."""
+    found = SimpleNamespace(
+        sizes=np.array([2, 3, 3, 2]), n_others=20, counted=lambda without: without
+    )
+    without_group = np.array([[1.0, 7.0], [2.0, 7.0], [4.0, 7.0], [5.0, 7.0]])
+    errors = graphs.standard_errors(lambda group: without_group[group], found)
+    assert_allclose(errors, [np.sqrt(10 * 3 / 4 / 2), 0.0])
 
 
 def test_one_query_has_no_standard_error(X):

@@ -1,10 +1,11 @@
 """The compiled way to compare candidates: when it is taken, and how exact it is."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from linkselect.compiled import similarity as similarity_sums
 from linkselect.search import all_pairs, screening, select_from_groups
@@ -23,6 +24,15 @@ def test_compiled_loops_are_used_for_large_problems_only(monkeypatch):
     wide, apart = np.linspace(0, 9, 30)[:, None] * np.ones(5), X + 9.0 * np.arange(5)
     assert all_pairs.AllPairs(wide, groups, 1.0, 1).screen is None
     assert all_pairs.AllPairs(apart, groups, 1.0, 1).screen is not None
+
+
+@pytest.mark.parametrize(("sum_alike", "pairs"), [(10.0, 20.0), (40.0, 50.0)])
+def test_the_slack_of_must_links_is_that_derived_in_the_docs(sum_alike, pairs):
+    """Half the number of pairs, or twice the sum of their kernels, if that is less."""
+    screen = SimpleNamespace(n_alike=100.0, similarity=np.ones((3, 3)))
+    found = screening.Screen.must_slack(screen, np.array([0.0, 5.0]), sum_alike)
+    expected = screening.KERNEL_ROUNDING * pairs + 2 * screening.TINY * 9
+    assert_allclose(found - screening.MUST_ROUNDING * np.array([0.0, 5.0]), expected)
 
 
 @pytest.mark.parametrize("seed", range(8))

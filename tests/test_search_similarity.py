@@ -20,6 +20,7 @@ from linkselect.search import (
     select_from_groups,
     select_from_pairs,
 )
+from linkselect.search.criterion import form_rounding
 from problems import pairs_of, prototypes
 
 SIGMAS = [1.0, 0.3, 0.05, 3.0]
@@ -217,6 +218,19 @@ def test_no_candidate_changes_more_than_the_bound_says(n_chosen):
         assert np.abs(changes).max() <= criterion.magnitude() * (1 + 1e-12)
         if n_chosen == 0:
             assert np.abs(changes).max() > 0.1 * criterion.magnitude()
+
+
+def test_the_rounding_of_forms_is_that_derived_in_the_docs():
+    generator = np.random.default_rng(0)
+    X, groups = generator.random((30, 5)), np.sort(generator.integers(0, 3, 30))
+    criterion = all_pairs.AllPairs(X, groups, 0.5, 1)
+    criterion.add(0)
+    kernel = literal.gauss(X[:, :1], 0.5)
+    size = (kernel**2).sum() + 2 * kernel[groups[:, None] == groups].sum()
+    share = form_rounding(30, criterion.n_terms)
+    assert criterion.rounding() - criterion.tie() == pytest.approx(share * size, rel=1e-6)
+    assert form_rounding(10**6, 64) == (5 * 10**6 + 8 * 64**2 + 2048) * 2.0**-53
+    assert form_rounding(30, 2) == 1e-12
 
 
 def test_the_memory_of_all_pairs_is_what_it_is_said_to_be():
