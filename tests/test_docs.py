@@ -132,6 +132,17 @@ def test_a_newcomer_finds_the_tasks_first():
     assert max(places) < min(guide.index(f"\n{name}\n") for name in FLOW if name != "report")
 
 
+def test_the_picture_of_a_report_is_current():
+    """`python docs/images/page.py` takes it, and writes down the headings that it saw."""
+    image = pytest.importorskip("PIL.Image")
+    with image.open(ROOT / "docs" / "images" / "report.png") as picture:
+        headings = picture.text["Headings"].splitlines()
+    template = ROOT / "src" / "linkselect" / "report" / "templates" / "report.html"
+    text = template.read_text(encoding="utf-8")
+    assert len(headings) >= 5
+    assert [heading for heading in headings if heading not in text] == []
+
+
 def test_every_public_name_is_in_the_reference():
     reference = (ROOT / "docs" / "api" / "index.rst").read_text()
     for name in linkselect.__all__:
