@@ -20,7 +20,7 @@ import tables  # noqa: E402
 
 BUILT = {"_build", "auto_examples", "generated"}
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")),
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not BUILT & set(page.parts)),
 ]
 # Runs in a copy of the repository: tests/test_add_a_method.py.
@@ -141,6 +141,12 @@ def test_the_picture_of_a_report_is_current():
     text = template.read_text(encoding="utf-8")
     assert len(headings) >= 5
     assert [heading for heading in headings if heading not in text] == []
+
+
+def test_every_measurement_is_listed():
+    listed = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    files = sorted(path.name for path in (ROOT / "benchmarks").glob("*.py"))
+    assert [name for name in files if f"`{name}`" not in listed] == []
 
 
 def test_every_public_name_is_in_the_reference():
