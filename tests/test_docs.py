@@ -20,7 +20,10 @@ import tables  # noqa: E402
 
 BUILT = {"_build", "auto_examples", "generated"}
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")),
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
+    ),
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not BUILT & set(page.parts)),
 ]
 # Runs in a copy of the repository: tests/test_add_a_method.py.
