@@ -80,9 +80,9 @@ def test_no_supervision_is_refused(selector, X):
     name = type(selector).__name__
     with pytest.raises(ValueError, match=rf"{name} needs .*neither pairs nor y.*pairs=Pairs\(must"):
         selector.fit(X)
-    with pytest.raises(ValueError, match=f"{name} needs .*there is none among the 0 samples"):
+    with pytest.raises(ValueError, match=rf"{name} needs .*there is none\."):
         selector.fit(X, pairs=ls.Pairs())
-    with pytest.raises(ValueError, match=f"{name} needs .*there is none among the 0 samples"):
+    with pytest.raises(ValueError, match=rf"{name} needs .*there is none\."):
         selector.fit(X, np.full(12, -1))
 
 

@@ -162,10 +162,18 @@ def test_an_array_of_dates_is_refused():
 
 @pytest.mark.parametrize("library", [pd, pl])
 def test_columns_with_gaps_are_named(library):
-    frame = library.DataFrame({"a": [1.0, None, 2.0], "b": [1.0, 2.0, 3.0], "c": [None, None, 1.0]})
-    words = r"^Input X contains NaN\. Missing in 2 columns: 'a' \(1 value\), 'c' \(2 values\)\."
-    with pytest.raises(ValueError, match=words):
-        ls.VarianceScore().fit(frame)
+    # -1 is a value of a feature, unlike among labels.
+    columns = {"a": [1.0, None, -1.0], "b": [1.0, 2.0, -1.0], "c": [None, None, 1.0]}
+    words = r"^Input X contains NaN\. Missing in 2 columns: {} \(1 value\), {} \(2 values\)\."
+    with pytest.raises(ValueError, match=words.format("'a'", "'c'") + r" Fill them, .*\(\)\.$"):
+        ls.VarianceScore().fit(library.DataFrame(columns))
+    with pytest.raises(ValueError, match=words.format("0", "2")):
+        ls.VarianceScore().fit(pd.DataFrame(columns).to_numpy())
+
+
+def test_a_frame_without_columns_is_refused():
+    with pytest.raises(ValueError, match="X has no columns"):
+        ls.VarianceScore().fit(pd.DataFrame(index=range(3)))
 
 
 @pytest.mark.parametrize("selector", [ls.VarianceScore(), ls.ConstraintScore(), ls.FisherScore()])

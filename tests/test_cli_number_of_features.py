@@ -80,6 +80,6 @@ def test_a_typed_number_is_kept(rank):
     assert found["number_of_features"] == {
         "n_features": N_FEATURES // 2,
         "rule": "given",
-        "reason": "As --n-features says.",
+        "reason": "The number was given by --n-features.",
         "curve": None,
     }

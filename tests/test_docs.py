@@ -20,7 +20,10 @@ import tables  # noqa: E402
 
 BUILT = {"_build", "auto_examples", "generated"}
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
+    ),
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not BUILT & set(page.parts)),
 ]
 # Runs in a copy of the repository: tests/test_add_a_method.py.
@@ -130,6 +133,23 @@ def test_a_newcomer_finds_the_tasks_first():
         guide.index(f"\n{name}\n") for name in ("few_labels", "alike", "how_many", "pipelines")
     ]
     assert max(places) < min(guide.index(f"\n{name}\n") for name in FLOW if name != "report")
+
+
+def test_the_picture_of_a_report_is_current():
+    """`python docs/images/page.py` takes it, and writes down the headings that it saw."""
+    image = pytest.importorskip("PIL.Image")
+    with image.open(ROOT / "docs" / "images" / "report.png") as picture:
+        headings = picture.text["Headings"].splitlines()
+    template = ROOT / "src" / "linkselect" / "report" / "templates" / "report.html"
+    text = template.read_text(encoding="utf-8")
+    assert len(headings) >= 5
+    assert [heading for heading in headings if heading not in text] == []
+
+
+def test_every_measurement_is_listed():
+    listed = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    files = sorted(path.name for path in (ROOT / "benchmarks").glob("*.py"))
+    assert [name for name in files if f"`{name}`" not in listed] == []
 
 
 def test_every_public_name_is_in_the_reference():

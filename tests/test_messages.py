@@ -79,7 +79,9 @@ def function_in(module, code):
     return namespace["work"]
 
 
-@pytest.mark.parametrize("module", ["linkselect", "linkselect.deep.inside", "sklearn.base"])
+@pytest.mark.parametrize(
+    "module", ["linkselect", "linkselect.deep.inside", "sklearn.base", "joblib.memory"]
+)
 def test_a_warning_points_behind_our_own_modules(module):
     warn = function_in("linkselect.selectors", "warn_user('Careful.')")
     call = function_in(module, "inner()")

@@ -247,3 +247,15 @@ def test_constant_features_are_reported_once(selector, wine):
 def test_a_number_in_the_place_of_the_members():
     with pytest.raises(ValueError, match=r"Write ConsensusSelector\(n_features_to_select=2\)"):
         ls.ConsensusSelector(2).fit(np.eye(4))
+
+
+def test_what_every_member_would_say_about_pairs_is_said_once(wine):
+    X, y = wine
+    pairs = ls.Pairs.from_labels(y, n_must=2, n_cannot=3, random_state=0)
+    contrary = ls.Pairs(cannot=pairs.must[:1])
+    lost = ls.Pairs(must=[("a", name) for name in "bcdefgh"])
+    with pytest.warns(UserWarning, match="1 cannot-link contradicts|7 of 13 pairs") as caught:
+        ls.ConsensusSelector(on_conflict="warn", random_state=0).fit(
+            X, pairs=pairs | contrary | lost, sample_ids=range(len(X))
+        )
+    assert len(caught) == 2

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -125,6 +126,9 @@ def test_features_out_of_scale_are_reported():
         r"apart \(in feature 23 more than \d+\).*MinMaxScaler.*sigma=\"auto\".*sigma=\"target\""
     )
     pairs = ls.Pairs.from_labels(y, n_must=50, n_cannot=50, random_state=0)
+    frame = pd.DataFrame(X).add_prefix("f")
+    with pytest.warns(UserWarning, match=message.replace("feature 23", "'f23'")):
+        ls.SimilarityConstraintScore(2).fit(frame, pairs=pairs)
     with pytest.warns(UserWarning, match=message):
         ls.SimilarityConstraintScore(2).fit(X, y)
     with pytest.warns(UserWarning, match=message):

@@ -1,9 +1,4 @@
-"""Draw the small pictures of the pages: `python docs/images/cards.py`.
-
-`report.png` is a photograph of a report on the breast cancer data, written by `linkselect rank
-tumours.csv --pairs pairs.csv --drop class --n-features 6 --report report.html` from 20 must-links
-and 20 cannot-links, and taken by `chromium --headless --window-size=960,960 --screenshot=...`.
-"""
+"""Draw the small pictures of the pages: `python docs/images/cards.py`."""
 
 import warnings
 from pathlib import Path

@@ -1,6 +1,7 @@
-"""Take the pictures of the page that asks: `python docs/images/page.py`, with Chromium.
+"""Take the pictures of reports and of the page that asks: `python docs/images/page.py`.
 
-A person who knows the digits answers by keyboard, as in the tests.
+It needs Chromium. A person who knows the digits answers by keyboard, as in the tests.
+`python docs/images/page.py report` takes one of them.
 """
 
 import shutil
@@ -8,9 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import sync_playwright
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
+from linkselect import Pairs
+from linkselect.cli import run
 from linkselect.labelling.opening import Ask, begin
 from linkselect.labelling.samples import Samples
 from linkselect.labelling.serving import Server
@@ -20,7 +25,28 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
 DESK = {"width": 1180, "height": 820}
 PHONE = {"width": 360, "height": 720}
+READER = {"width": 960, "height": 1120}
 SECONDS = 120
+
+
+def report(browser, folder):
+    """Show the first screen of a report on the breast cancer data, from 40 pairs."""
+    frame = load_breast_cancer(as_frame=True).frame.rename(columns={"target": "class"})
+    frame.to_csv(folder / "tumours.csv", index=False)
+    pairs = Pairs.from_labels(frame["class"], n_must=20, n_cannot=20, random_state=0)
+    pairs.to_csv(folder / "pairs.csv")
+    written = str(folder / "report.html")
+    command = ["rank", str(folder / "tumours.csv"), "--pairs", str(folder / "pairs.csv")]
+    run([*command, "--drop", "class", "--n-features", "6", "--report", written])
+    page = browser.new_page(viewport=READER)
+    page.goto(f"file://{written}")
+    take(page, "report")
+    # A test compares them with the templates: a picture does not change with them by itself.
+    headings = PngInfo()
+    headings.add_text("Headings", "\n".join(page.locator("h2").all_inner_texts()))
+    picture = FOLDER / "report.png"
+    with Image.open(picture) as image:
+        image.save(picture, pnginfo=headings, optimize=True)
 
 
 def serve(data, source, repeat, folder, **shown):
@@ -116,7 +142,9 @@ def main():
         sys.exit(f"needs a browser: one of {', '.join(BROWSERS)}")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
-        for show in (digits, wine):
+        for show in (report, digits, wine):
+            if show.__name__ not in (sys.argv[1:] or show.__name__):
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 show(browser, Path(folder))
         browser.close()

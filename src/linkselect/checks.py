@@ -143,6 +143,8 @@ def _holds_times(X: Any) -> bool:
 def _check_names(X: Any) -> None:
     """Refuse a frame in which two columns have one name, which then tells neither of them."""
     names = list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
+    if not names and hasattr(X, "dtypes") and hasattr(X, "columns"):
+        raise GuidedValueError("X has no columns, so there is nothing to rank.", parameter="X")
     if len(set(names)) == len(names):
         return
     twice = [name for name, n in Counter(names).items() if n > 1]
@@ -172,18 +174,32 @@ def _name_columns_without_numbers(X: Any, error: Exception) -> None:
 
 
 def _name_columns_with_gaps(X: Any, error: Exception) -> None:
-    """Add the columns of a frame that lack values to what scikit-learn says about NaN."""
-    if "contains NaN" not in str(error) or not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+    """Say which columns lack values, and how to fill them, instead of scikit-learn's advice."""
+    if "contains NaN" not in str(error):
         return
-    lacking = [(name, n) for name in X.columns if (n := sum(map(is_missing, X[name])))]
+    lacking = _gaps(X)
     if lacking:
+        # What else scikit-learn says is about classifiers that take missing values.
         shown = _listed([f"{name!r} ({many(n, 'value')})" for name, n in lacking])
-        first, *others = str(error).split("\n")
         raise GuidedValueError(
-            f"{first} Missing in {many(len(lacking), 'column')}: {shown}.",
-            "\n".join(["Fill them, for example by sklearn.impute.SimpleImputer().", *others]),
+            f"Input X contains NaN. Missing in {many(len(lacking), 'column')}: {shown}.",
+            "Fill them, for example by sklearn.impute.SimpleImputer().",
             "X",
         ) from error
+
+
+def _gaps(X: Any) -> list[tuple[Hashable, int]]:
+    """Return the columns of a frame or an array that lack values, and how many each lacks."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        counts = [
+            (name, sum(is_missing(value, minus_one=False) for value in X[name]))
+            for name in X.columns
+        ]
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f":
+        counts = list(enumerate(np.isnan(X).sum(axis=0).tolist()))
+    else:
+        return []
+    return [(name, n) for name, n in counts if n]
 
 
 def _listed(names: list[str]) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 __all__ = ["GuidedError", "GuidedTypeError", "GuidedValueError", "many", "warn_user"]
 
-OUR_PACKAGES = {"linkselect", "sklearn"}
+# Whose lines a warning does not point to: joblib calls the steps of a Pipeline.
+OUR_PACKAGES = {"linkselect", "sklearn", "joblib"}
 
 
 class GuidedError(Exception):
@@ -58,7 +59,7 @@ def warn_user(
     way_out: str = "",
     settings: Mapping[str, str] | None = None,
 ) -> None:
-    """Warn at the first line outside linkselect and scikit-learn that led here.
+    """Warn at the first line outside linkselect, scikit-learn and joblib that led here.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def keep_number(
 
     if wanted != "auto":
         number = int(selector.n_features_)
-        return NumberOfFeatures(number, "given", "As --n-features says.")
+        return NumberOfFeatures(number, "given", "The number was given by --n-features.")
     found = choose_number(selector, X, y, **known)
     if found.n_features != selector.n_features_:
         supervision = {key: known.get(key) for key in ("pairs", "sample_ids")}

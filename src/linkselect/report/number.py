@@ -25,13 +25,13 @@ def describe_number(selector: Any, number: NumberOfFeatures | None) -> NumberSum
         }
     n_features = int(selector.get_support().sum())
     if getattr(selector, "n_features_to_select", None) != "auto":
-        reason = "As n_features_to_select says."
+        reason = "The number was given by n_features_to_select."
         return {"n_features": n_features, "rule": "given", "reason": reason, "curve": None}
     own = getattr(selector, "own_number", "")
     return {
         "n_features": n_features,
         "rule": "own optimum" if own else "half",
-        "reason": f"{own[0].upper()}{own[1:]}." if own else 'Half of the features, as "auto" says.',
+        "reason": f"{own[0].upper()}{own[1:]}." if own else "Half of the features, the default.",
         "curve": None,
     }
 

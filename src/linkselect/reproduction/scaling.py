@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkselect.arrays import IntArray
+from linkselect.arrays import FloatArray, IntArray
 
 __all__ = ["fill_missing", "scale_by_maximum", "scale_to_unit"]
 
-Matrix = NDArray[np.float64]
 
-
-def fill_missing(X: Matrix, train: IntArray) -> Matrix:
+def fill_missing(X: FloatArray, train: IntArray) -> FloatArray:
     """Replace missing values by the median of the feature's values in the training rows.
 
     A feature that no training row has becomes 0.
@@ -29,14 +26,14 @@ def fill_missing(X: Matrix, train: IntArray) -> Matrix:
     return filled
 
 
-def scale_to_unit(X: Matrix) -> Matrix:
+def scale_to_unit(X: FloatArray) -> FloatArray:
     """Scale each feature to [0, 1] over all rows; a constant feature becomes 0."""
     lowest = np.nanmin(X, axis=0)
     span = np.nanmax(X, axis=0) - lowest
     return (X - lowest) / np.where(span > 0, span, 1.0)
 
 
-def scale_by_maximum(X: Matrix) -> Matrix:
+def scale_by_maximum(X: FloatArray) -> FloatArray:
     """Divide each feature by its largest value over all rows.
 
     For figure 6 of Zhang, Chen & Zhou (2008). A feature whose largest value is 0 is not changed.

@@ -47,6 +47,9 @@ DRAWN_PAIRS = 1000
 # Looser than the default of SCGS: a rank needs few digits.
 SCGS_TOLERANCE = 1e-2
 
+# How warnings begin that every member would give about the same pairs.
+ABOUT_PAIRS = r".*( pairs have an end that|contradicts? the must-links)"
+
 _MEMBERS_FOR_EXAMPLE = "Write [('fisher', FisherScore()), ('relieff', ReliefF())]"
 
 
@@ -242,6 +245,8 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
             with warnings.catch_warnings():
                 # Said once, of all members together.
                 warnings.filterwarnings("ignore", message=".* features are constant")
+                if isinstance(self.estimators, str):  # said when they were chosen
+                    warnings.filterwarnings("ignore", message=ABOUT_PAIRS)
                 return clone(member).fit(X, **arguments_of(known, member))
         except ValueError as error:
             if isinstance(self.estimators, str):

@@ -435,7 +435,7 @@ class PairSelector(RankingSelector):
         else:
             n_known = int(np.count_nonzero(~known.unlabelled))
             which = f"the {n_known} samples with a pair or label here"
-            found = f"there is none among {which}"
+            found = f"there is none among {which}" if n_known else "there is none"
             if missing == ["two groups"] and n_known:
                 found = f"{which} are one group"
         raise GuidedValueError(

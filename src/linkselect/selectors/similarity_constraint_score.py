@@ -232,10 +232,12 @@ class SimilarityConstraintScore(PairSelector):
         if n_vanished < SHARE_OF_VANISHED * len(apart) or n_vanished == 0:
             return
         worst = int(apart.argmax())
+        names = getattr(self, "feature_names_in_", None)
+        feature = f"feature {worst}" if names is None else repr(names[worst])
         warn_user(
             f"sigma={self.sigma:g} is too narrow for {n_vanished} of {len(apart)} features: in "
-            f"each of them half of the must-links are more than {limit:.2g} apart (in feature "
-            f"{worst} more than {apart[worst]:.3g}), so that the kernel is below {VANISHED:g} "
+            f"each of them half of the must-links are more than {limit:.2g} apart (in "
+            f"{feature} more than {apart[worst]:.3g}), so that the kernel is below {VANISHED:g} "
             "where samples should be alike.",
             way_out="Scale the features to [0, 1] with MinMaxScaler, or "
             'pass sigma="auto" or sigma="target".',
