@@ -173,6 +173,13 @@ def test_wide_samples_are_read_once(selector, rng, tmp_path, monkeypatch):
         assert sorted(read) == list(range(len(on_disk.parts)))
 
 
+def test_scores_of_another_selector_are_not_taken(rng, tmp_path):
+    X, nobody = rng.random((24, 350)), np.full(24, -1)
+    first = survey(stored(tmp_path, X), nobody, score=ls.VarianceScore()._column_score(None))
+    assert first.scores is not None
+    assert survey(first, nobody).scores is None
+
+
 @pytest.mark.parametrize("make", [stored, lambda _, X: X], ids=["stored", "memory"])
 @pytest.mark.usefixtures("small_parts")
 def test_rounding_does_not_order_features_of_zeros_and_ones(make, rng, tmp_path):

@@ -119,8 +119,10 @@ def survey(
         that are read by columns.
     """
     if isinstance(X, Surveyed):
-        # By columns nothing was told of classes; and what was told of them covers all samples.
-        if X.by_columns or (codes < 0).all() or np.array_equal(X.codes, codes):
+        # By columns nothing was told of classes; and what was told of them covers all samples. The
+        # scores are another selector's.
+        told_enough = X.by_columns or (codes < 0).all() or np.array_equal(X.codes, codes)
+        if told_enough and X.scores is None:
             return X
         X = X.data
     try:
