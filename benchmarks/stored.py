@@ -6,7 +6,7 @@ makes the files (4 GB each, in a temporary folder), measures everything in proce
 one at a time, and deletes them. A measurement is kept in stored.json as soon as it ends, so the
 same command goes on where it was stopped. `--rows 100000 --queries 1000 --wide 200000` is a trial
 of some minutes; name stages to run only these. `--write` puts the tables into
-docs/guide/large_data.md: of each measurement the largest size that was run.
+docs/guide/large_data.md.
 """
 
 import argparse
@@ -221,6 +221,10 @@ def wide(bench):
     folder = Path(bench.file(f"wide-{columns}", write, 2 * size))
     files = {"memory": "wide.npy", "npy": "wide.npy", "zarr": "wide.zarr"}
     shape = [WIDE_ROWS, columns]
+    for kind in ("npy", "zarr"):
+        if bench.wants("load", kind):
+            settings = {"how": "library", "file": str(folder / files[kind])}
+            bench.measure(f"load/{columns}/{kind}/library", "read", settings)
     for method, told in WIDE:
         for kind, name in files.items():
             if bench.wants(method, kind):

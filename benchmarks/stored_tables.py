@@ -1,4 +1,4 @@
-"""Tables of what stored.py has measured: of each measurement the largest size."""
+"""Tables of what stored.py has measured, of moments the largest size of each."""
 
 from statistics import median
 
@@ -95,16 +95,28 @@ def order(item):
 
 def wide_table(found):
     rows = []
-    for (kind, method), ((n_columns,), result) in largest(found, "wide").items():
-        start = [short(method), KIND[kind], f"500 x {n_columns:,}", seconds(result["cpu"])]
-        ratios = []
-        for other in ("memory", "before"):
-            there = found.get(f"wide/{n_columns}/{other}/{method}")
-            is_stored = there and kind not in {"memory", "before"}
-            ratios.append(f"{result['cpu'] / there['cpu']:.2f}" if is_stored else "-")
-        rows.append([*start, *ratios, f"{result['anonymous']:,}", apart(result, kind)])
-    head = ["method", "X", "size", "CPU s", "times memory", "times memory before"]
+    for key, result in sorted(found.items(), key=order):
+        stage, *sizes, kind, method = key.split("/")
+        if stage not in {"load", "wide"}:
+            continue
+        name = "load the file" if stage == "load" else short(method)
+        start = [name, KIND[kind], f"500 x {int(sizes[0]):,}", seconds(result["cpu"])]
+        numbers = [*in_memory(found, key), f"{result['anonymous']:,}", apart(result, kind)]
+        rows.append([*start, *numbers])
+    head = ["method", "X", "size", "CPU s", "times memory", "times memory before", "with loading"]
     return table([*head, "`RssAnon`, MB", "apart from memory"], rows)
+
+
+def in_memory(found, key):
+    """Compare a fit to a wide file with memory: now, before, and before with loading the file."""
+    stage, n_columns, kind, method = key.split("/")
+    if stage == "load" or kind in {"memory", "before"}:
+        return ["-", "-", "-"]
+    now, before = (found.get(f"wide/{n_columns}/{one}/{method}") for one in ("memory", "before"))
+    load = found.get(f"load/{n_columns}/{kind}/library")
+    units = [now and now["cpu"], before and before["cpu"]]
+    units.append(before and load and before["cpu"] + load["cpu"])
+    return [f"{found[key]['cpu'] / unit:.2f}" if unit else "-" for unit in units]
 
 
 def cluster_table(found):
