@@ -101,7 +101,8 @@ class Bench:
     def fit(self, key, method, told, kind, shape, settings, python_path=SOURCE):
         """Measure a fit, and how far it is from memory if that was measured in this folder."""
         scores = self.folder / f"{key}.npy".replace("/", "-")
-        in_memory = self.folder / f"{key.replace(kind, 'memory')}.npy".replace("/", "-")
+        *first, _, last = key.split("/")
+        in_memory = self.folder / f"{'-'.join([*first, 'memory', last])}.npy"
         settings = {"n_jobs": self.options.threads} | settings
         settings |= {"method": method, "known": told, "X": kind, "shape": shape}
         settings |= {"scores": str(scores), "compare": str(in_memory)}

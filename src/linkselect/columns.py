@@ -57,13 +57,13 @@ def with_equal_ties(scores: FloatArray) -> FloatArray:
     decides the last digit of a sum, and so does where the samples are cut into parts.
     """
     here, values = device_of(scores), to_numpy(scores)
-    by_score = np.argsort(values)
-    ordered = values[by_score]
+    ordered = np.sort(values)
     with np.errstate(invalid="ignore"):
         near = np.diff(ordered) <= SUM_ROUNDING * np.abs(ordered[1:])
     near &= np.isfinite(ordered[1:])
     if not near.any():
         return scores
+    by_score = np.argsort(values)
     run = np.concatenate([[0], np.cumsum(~near)])
     first = np.minimum.reduceat(by_score, np.flatnonzero(np.diff(run, prepend=-1)))
     settled = np.empty_like(values)
