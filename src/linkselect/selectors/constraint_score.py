@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
 from linkselect.blocks import BLOCK_SIZE, column_block, map_threads, slices
+from linkselect.columns import with_equal_ties
 from linkselect.scores.left_out import squared_differences, sums_without_each
 from linkselect.scores.ratios import ratio
 from linkselect.selectors.column_scorer import ColumnScore, ColumnScorer
@@ -106,7 +107,8 @@ class ConstraintScore(ColumnScorer, PairSelector):
         if isinstance(X, Stored) and not X.by_columns and known.must is not None:
             # Only rows in pairs count; they are read once for both kinds of pairs.
             rows = np.flatnonzero(~known.unlabelled)
-            return rows_by_columns(partial(self._score, known=restrict(known, rows)), X, rows)
+            score = partial(self._column_score(restrict(known, rows)), n_jobs=self.n_jobs)
+            return with_equal_ties(rows_by_columns(score, X, rows))
         return super()._score(X, known)
 
     def _column_score(self, known: Supervision) -> ColumnScore:
