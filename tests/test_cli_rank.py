@@ -55,6 +55,12 @@ def test_ranking_as_text(rank):
     assert text.split("\n\n")[3].startswith("2 of 4 features are selected (")
 
 
+def test_a_table_of_one_row(iris, rank):
+    iris.write_text("\n".join(iris.read_text().splitlines()[:2]) + "\n")
+    code, _, errors = rank("--drop", "species")
+    assert (code, "has one row, but features are ranked by two or more" in errors) == (1, True)
+
+
 def test_json_is_what_the_library_finds(rank):
     code, text, _ = rank("--label", "species", "--n-features", "3", "--json")
     found = json.loads(text)

@@ -106,7 +106,7 @@ def test_a_ranking_no_better_than_chance_is_said_first(without_pictures):
     ("value", "words"),
     [
         (0.3, "chance would give 50, which is no worse."),
-        (1.0, "chance would give 50, and 6 are too few to tell the two apart."),
+        (1.0, "chance would give 50, and 6 pairs are too few to rule that out."),
     ],
 )
 def test_what_is_not_shown_is_not_called_wrong(without_pictures, value, words):

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn import config_context
 from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -41,6 +42,12 @@ def test_warnings_point_at_the_line_of_the_user():
             np.random.default_rng(0).random((10, 3)), pairs=pairs, sample_ids=range(10)
         )
     assert caught[0].filename == __file__
+
+
+def test_what_is_not_fitted_says_so_and_nothing_else():
+    X, _ = load_breast_cancer(return_X_y=True, as_frame=True)
+    with pytest.raises(NotFittedError, match="not fitted yet"):  # and no warning about names
+        ls.FisherScore().transform(X)
 
 
 def test_row_numbers_are_not_taken_for_index_labels():

@@ -401,7 +401,7 @@ class Pairs:
         Parameters
         ----------
         path : str or path
-            The file.
+            The file; semicolons or tabs may stand in place of the commas.
         id_type : callable, optional
             Makes an id of the text in the file, such as `str` or `int`. Default: whole
             numbers if every id in the file is written as one, else text. Pass `str` for ids

@@ -51,7 +51,8 @@ def plain_sentence(summary: Summary) -> str:
     right, chance = _of_100(estimate["value"]), _of_100(estimate["chance"])
     doubt = ""
     if found is not None and not found["better_than_chance"]:
-        doubt = _doubt(right, chance, estimate["n_held_out"])
+        noun = "pair" if estimate["measure"] == "pair AUC" else "sample"
+        doubt = _doubt(right, chance, many(estimate["n_held_out"], noun))
     if estimate["measure"] == "pair AUC":
         return (
             f"Of {many(n_all, 'measured feature')} {those} were chosen. In them, two samples that "
@@ -67,11 +68,11 @@ def plain_sentence(summary: Summary) -> str:
     )
 
 
-def _doubt(right: int, chance: int, n_held_out: int) -> str:
+def _doubt(right: int, chance: int, held_out: str) -> str:
     """Say why more than chance is not shown: it is not more, or too little was held out."""
     if right <= chance:
         return ", which is no worse"
-    return f", and {n_held_out:,} are too few to tell the two apart"
+    return f", and {held_out} are too few to rule that out"
 
 
 def _number_from_them(summary: Summary) -> str:
