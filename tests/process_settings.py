@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import sklearn
 
-# pytest changes the first for every phase of a test. Benchmarks set the others when they are
-# imported: the libraries that look at them have started by then.
-OF_OTHERS = {"PYTEST_CURRENT_TEST", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
+# pytest changes the first for every phase of a test; scripts set the others when they are loaded,
+# which changes nothing here: BLAS has read them.
+FREE = {"PYTEST_CURRENT_TEST", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}
 
 
 def process_settings():
@@ -17,7 +17,7 @@ def process_settings():
     dask, pyplot = (sys.modules.get(name) for name in ("dask.config", "matplotlib.pyplot"))
     return {
         "folder": Path.cwd(),
-        "environment": {name: value for name, value in os.environ.items() if name not in OF_OTHERS},
+        "environment": {name: value for name, value in os.environ.items() if name not in FREE},
         "settings of scikit-learn": sklearn.get_config(),
         "errors of numpy": np.geterr(),
         "printing of numpy": np.get_printoptions(),
@@ -32,8 +32,16 @@ def process_settings():
 
 
 def changes(before):
-    """Return the settings that differ from earlier ones, as lines to print."""
+    """Return what differs from earlier settings, by name; values may be secrets."""
     after = process_settings()
     return [
-        f"{name}: {before[name]} -> {after[name]}" for name in after if after[name] != before[name]
+        f"{name}: {', '.join(differing(before[name], after[name]))}"
+        for name in after
+        if after[name] != before[name]
     ]
+
+
+def differing(before, after):
+    if not isinstance(before, dict):
+        return [f"{before} -> {after}"]
+    return sorted(key for key in before | after if before.get(key) != after.get(key))

@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 import sklearn
 
@@ -69,6 +70,7 @@ def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
             exec(compile(block, name_of(page), "exec"), namespace)
     finally:
         sklearn.set_config(**before)
+        plt.close("all")
 
 
 # Pages share commands. None reads what another one has written, so that each runs once.
