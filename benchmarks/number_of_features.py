@@ -24,7 +24,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
 from linkselect.evaluation import choose_number, nearest_neighbor_curve
-from linkselect.evaluation.number_of_features import plain_number
+from linkselect.evaluation.number_of_features import number_without_labels
 
 CHOSEN_ON = (
     "sonar",
@@ -109,7 +109,7 @@ def measure(selector, part: str, data: Split, seed: int) -> dict[str, float]:
     n_features = data.train.shape[1]
     half = max(1, n_features // 2)
     number = choose_number(fitted, data.train, **given) if "y" in given else None
-    kept = plain_number(n_features) if number is None else number.n_features
+    kept = number_without_labels(n_features) if number is None else number.n_features
     labelled = np.asarray(given.get("y", data.y_train)) >= 0
     counts = np.unique([kept, half, n_features, *(min(half, cap) for cap in CAPS)])
     curve = nearest_neighbor_curve(

@@ -201,11 +201,11 @@ def check_labelled_fit(table: Table, read: Reading) -> None:
 def number_by_parts(selector: Any, wanted: int | float | str) -> NumberOfFeatures:
     """Say how many features are kept, and keep them; nothing is read again."""
     from linkselect.evaluation import NumberOfFeatures
-    from linkselect.evaluation.number_of_features import plain_number
+    from linkselect.evaluation.number_of_features import number_without_labels
 
     if wanted != "auto":
-        return NumberOfFeatures(int(selector.n_features_), "given", "As --n-features says.")
-    number = plain_number(len(selector.ranking_))
+        return NumberOfFeatures(int(selector.n_features_), "given", "You asked for this number.")
+    number = number_without_labels(len(selector.ranking_))
     selector.set_params(n_features_to_select=number)
     selector.n_features_ = number
     selector.support_ = selector.ranking_ <= number

@@ -27,7 +27,7 @@ from linkselect.messages import many
 from linkselect.pairs import Pairs
 from linkselect.selectors.method import describe
 
-__all__ = ["NumberOfFeatures", "Rule", "choose_number", "largest_number", "plain_number"]
+__all__ = ["NumberOfFeatures", "Rule", "choose_number", "largest_number", "number_without_labels"]
 
 Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300"]
 
@@ -85,7 +85,7 @@ def largest_number(n_features: int) -> int:
     return min(max(1, n_features // 2), MOST)
 
 
-def plain_number(n_features: int) -> int:
+def number_without_labels(n_features: int) -> int:
     """Return the number that is kept without labels: half of the features, at most 300."""
     return min(max(1, n_features // 2), MOST_WITHOUT_LABELS)
 
@@ -322,4 +322,4 @@ def _rounded(values: FloatArray) -> FloatArray:
 
 def _plain(n_features: int, why: str) -> NumberOfFeatures:
     text = f"Half of the features, at most {MOST_WITHOUT_LABELS}: {why.rstrip('.')}."
-    return NumberOfFeatures(plain_number(n_features), "half, at most 300", text)
+    return NumberOfFeatures(number_without_labels(n_features), "half, at most 300", text)
