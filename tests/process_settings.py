@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import sklearn
 
-# pytest sets the first for every phase of a test. Scripts set numbers of threads when they are loaded,
-# which changes nothing here: BLAS has read them. Dask sets the rest for its workers, and leaves them.
+# pytest sets the first for every phase of a test. Scripts set numbers of threads when they are
+# loaded, which changes nothing here: BLAS has read them. Dask sets the rest for its workers, and
+# leaves them set.
 FREE = {
     "PYTEST_CURRENT_TEST",
     "OPENBLAS_NUM_THREADS",
