@@ -7,9 +7,18 @@ from pathlib import Path
 import numpy as np
 import sklearn
 
-# pytest changes the first for every phase of a test; scripts set the others when they are loaded,
-# which changes nothing here: BLAS has read them.
-FREE = {"PYTEST_CURRENT_TEST", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}
+# pytest sets the first for every phase of a test. Scripts set numbers of threads when they are
+# loaded, which changes nothing here: BLAS has read them. Dask sets the rest for its workers, and
+# leaves them set.
+FREE = {
+    "PYTEST_CURRENT_TEST",
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "MALLOC_TRIM_THRESHOLD_",
+    "PYTHONHASHSEED",
+    "__DASK_PARENT_PID",
+}
 
 
 def process_settings():
