@@ -231,7 +231,7 @@ def wide(bench):
             if bench.wants(method, kind):
                 settings = {"file": str(folder / name), "wide": True}
                 bench.fit(f"wide/{columns}/{kind}/{method}", method, told, kind, shape, settings)
-        if bench.options.before is not None:
+        if bench.options.before is not None and bench.wants(method, "before"):
             settings = {"file": str(folder / "wide.npy"), "wide": True}
             key = f"wide/{columns}/before/{method}"
             bench.fit(key, method, told, "memory", shape, settings, bench.options.before)
@@ -337,7 +337,7 @@ def main():
     parser.add_argument("--workers", nargs="*", type=int, default=[2, 1, 4])
     parser.add_argument("--narrow", type=int, default=40_000_000, help="rows of narrow tables")
     parser.add_argument("--methods", nargs="*", help="only these methods")
-    parser.add_argument("--kinds", nargs="*", help="only these: memory, parquet, zarr, npy")
+    parser.add_argument("--kinds", nargs="*", help="only these: memory, parquet, zarr, npy, before")
     parser.add_argument("--before", type=Path, help="the src folder of an earlier version")
     parser.add_argument("--folder", type=Path, help="for the files; default: a temporary one")
     parser.add_argument("--keep", action="store_true", help="do not delete the files")

@@ -63,11 +63,14 @@ def with_equal_ties(scores: FloatArray) -> FloatArray:
     near &= np.isfinite(ordered[1:])
     if not near.any():
         return scores
-    by_score = np.argsort(values)
-    run = np.concatenate([[0], np.cumsum(~near)])
-    first = np.minimum.reduceat(by_score, np.flatnonzero(np.diff(run, prepend=-1)))
-    settled = np.empty_like(values)
-    settled[by_score] = values[first[run]]
+    # Runs of near scores are few, so they are looked up instead of sorting features.
+    edges = np.diff(np.concatenate([[False], near, [False]]).astype(np.int8))
+    least, most = ordered[edges == 1], ordered[edges == -1]
+    run = np.minimum(np.searchsorted(most, values), len(most) - 1)
+    members = np.flatnonzero((least[run] <= values) & (values <= most[run]))
+    _, first, run_of = np.unique(run[members], return_index=True, return_inverse=True)
+    settled = values.copy()
+    settled[members] = values[members[first[run_of]]]
     return settled if here is None else here.put(settled)
 
 
@@ -81,7 +84,7 @@ def with_equal_twins(X: Matrix, scores: FloatArray) -> FloatArray:
         return _with_equal_twins_on_device(here, X, scores)
     if isinstance(X, Surveyed):
         return _with_equal_stored_twins(X, scores)
-    by_score = np.argsort(scores, kind="stable")
+    by_score = np.argsort(scores)
     ordered = scores[by_score]
     with np.errstate(invalid="ignore"):
         near = np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:])

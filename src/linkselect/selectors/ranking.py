@@ -35,10 +35,14 @@ def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
     if (here := device_of(scores)) is not None:
         return here.xp.argsort(keys, stable=True)
     order = np.argsort(keys)
-    # A stable sort is several times slower, and is only needed if there are ties.
+    # A stable sort is several times slower: only those that tie are sorted by index.
     ordered = keys[order]
-    if (ordered[1:] == ordered[:-1]).any() or np.isnan(ordered[-2:]).all():
-        return np.argsort(keys, kind="stable")
+    equal = ordered[1:] == ordered[:-1]
+    ties = np.isnan(ordered)
+    ties[1:] |= equal
+    ties[:-1] |= equal
+    tied = order[ties]
+    order[ties] = tied[np.lexsort((tied, ordered[ties]))]
     return order
 
 
