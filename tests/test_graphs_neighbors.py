@@ -72,6 +72,7 @@ def test_neighbours_in_small_tiles_and_any_number_of_threads(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 4))
     expected = graphs.nearest(X, 3)
     monkeypatch.setattr(distances, "TILE_SIZE", 1000)
+    monkeypatch.setattr(neighbors, "LEAST_QUERIES", 1)
     for n_jobs in (1, 2, 5):
         for found, whole in zip(graphs.nearest(X, 3, n_jobs=n_jobs), expected, strict=True):
             assert_array_equal(found, whole)

@@ -165,6 +165,9 @@ def _centre(X: Matrix, chunks: list[slice], n_jobs: int | None) -> tuple[FloatAr
     return first + np.sum(sums, axis=0) / X.shape[0], 2.0 * max(largest)
 
 
-def row_tiles(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Cut rows so that a tile of them against all columns has about TILE_SIZE entries."""
-    yield from slices(n_rows, max(TILE_SIZE // max(n_columns, 1), 1))
+def row_tiles(n_rows: int, n_columns: int, least: int = 1) -> Iterator[slice]:
+    """Cut rows so that a tile of them against all columns has about TILE_SIZE entries.
+
+    However many columns there are, a tile has `least` rows.
+    """
+    yield from slices(n_rows, max(TILE_SIZE // max(n_columns, 1), least))

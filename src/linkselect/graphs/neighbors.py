@@ -42,6 +42,8 @@ __all__ = [
 ]
 
 MUTUAL_TILE_SIZE = 1 << 21
+# Fewer queries at a time, and reading all samples for them costs more than the products.
+LEAST_QUERIES = 32
 
 
 def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edges:
@@ -137,7 +139,7 @@ def nearest(
         candidates = _candidates(rows, queries[part], pool, n_neighbors, most)
         return None if candidates is None else closest(X, *candidates, n_neighbors, n_jobs=1)
 
-    tiles = row_tiles(len(queries), len(pool))
+    tiles = row_tiles(len(queries), len(pool), LEAST_QUERIES)
     found = map_threads(lambda part: search(rough, part, MANY_CANDIDATES), tiles, n_jobs)
     if any(part is None for part in found):
         # Now every pair may be a candidate, so a tile has fewer rows.
