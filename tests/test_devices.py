@@ -148,6 +148,15 @@ def test_without_dispatch_nothing_changes(cancer):
 # -- twins, constants, extreme values --------------------------------------------------------
 
 
+def test_scores_that_differ_by_rounding_tie(put):
+    rng = np.random.default_rng(0)
+    X = np.array([rng.permutation(300) < 47 for _ in range(40)]).T.astype(float)
+    X[:, 7] = rng.random(300)
+    fitted = fit_there(ls.VarianceScore(), put, X)
+    assert len(np.unique(to_numpy(fitted.scores_))) == 2
+    assert_array_equal(to_numpy(fitted.order_), [*range(7), *range(8, 40), 7])
+
+
 def test_constant_features_and_twins(put, cancer):
     X, y = cancer
     odd = np.column_stack([X[:, 3], np.ones(len(X)), X, X[:, 0]])

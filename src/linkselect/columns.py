@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from linkselect import devices
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.blocks import BLOCK_SIZE, slices
-from linkselect.devices import Device, device_of, to_numpy
+from linkselect.devices import Device, device_of, namespace_of, to_numpy
 from linkselect.stored import Part
 from linkselect.stored.running import map_parts
 from linkselect.survey import Surveyed
@@ -56,22 +56,24 @@ def with_equal_ties(scores: FloatArray) -> FloatArray:
     Features of zeros and ones have the same variance if they have as many ones. Where these are
     decides the last digit of a sum, and so does where the samples are cut into parts.
     """
-    here, values = device_of(scores), to_numpy(scores)
-    ordered = np.sort(values)
+    xp = namespace_of(scores)
+    ordered = xp.sort(scores)
     with np.errstate(invalid="ignore"):
-        near = np.diff(ordered) <= SUM_ROUNDING * np.abs(ordered[1:])
-    near &= np.isfinite(ordered[1:])
-    if not near.any():
+        near = ordered[1:] - ordered[:-1] <= SUM_ROUNDING * xp.abs(ordered[1:])
+    near = near & xp.isfinite(ordered[1:])
+    if not bool(xp.any(near)):
         return scores
     # Runs of near scores are few, so they are looked up instead of sorting features.
-    edges = np.diff(np.concatenate([[False], near, [False]]).astype(np.int8))
-    least, most = ordered[edges == 1], ordered[edges == -1]
-    run = np.minimum(np.searchsorted(most, values), len(most) - 1)
-    members = np.flatnonzero((least[run] <= values) & (values <= most[run]))
-    _, first, run_of = np.unique(run[members], return_index=True, return_inverse=True)
-    settled = values.copy()
-    settled[members] = values[members[first[run_of]]]
-    return settled if here is None else here.put(settled)
+    no = xp.zeros_like(near[:1])
+    after, before = xp.concat([no, near]), xp.concat([near, no])
+    least, most = ordered[before & ~after], ordered[after & ~before]
+    run = xp.clip(xp.searchsorted(most, scores), 0, most.shape[0] - 1)
+    is_near = (xp.take(least, run) <= scores) & (scores <= xp.take(most, run))
+    features = np.flatnonzero(to_numpy(is_near))
+    _, first = np.unique(to_numpy(run)[features], return_index=True)
+    here = device_of(scores)
+    leaders = features[first] if here is None else here.put(features[first])
+    return xp.where(is_near, xp.take(xp.take(scores, leaders), run), scores)
 
 
 def with_equal_twins(X: Matrix, scores: FloatArray) -> FloatArray:
