@@ -145,7 +145,7 @@ def test_many_conflicts_are_counted():
     pairs = Pairs(must, cannot=[(0, 2), (0, 3), (0, 4), (1, 3), (7, 8)])
     with pytest.raises(PairConflictError, match=r"^4 cannot-links contradict .*and 1 more.*drop"):
         pairs.closure()
-    with pytest.raises(PairConflictError, match="3 of the cannot-links") as all_shown:
+    with pytest.raises(PairConflictError, match="^3 cannot-links contradict") as all_shown:
         Pairs(must, cannot=[(0, 2), (0, 3), (0, 4)]).closure()
     assert " more" not in str(all_shown.value)
 
