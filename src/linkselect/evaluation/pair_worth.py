@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 from linkselect.arrays import BoolArray, FloatArray, IntArray
 from linkselect.blocks import map_threads
 from linkselect.checks import check_samples
+from linkselect.columns import with_equal_ties
 from linkselect.evaluation.inputs import check_selector, reproducible
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError
@@ -188,8 +189,13 @@ def _scores_at_once(
 
 
 def _ranked(fitted: Any, scores: FloatArray) -> _Found:
+    """Rank as `ConstraintScore` does: smaller is better, and what differs by rounding ties."""
+    order = best_first(scores, greater_is_better=False)
+    tied = with_equal_ties(scores, order)
+    if tied is not scores:
+        scores, order = tied, best_first(tied, greater_is_better=False)
     ranking = np.empty(len(scores), dtype=np.intp)
-    ranking[best_first(scores, fitted.greater_is_better)] = np.arange(1, len(scores) + 1)
+    ranking[order] = np.arange(1, len(scores) + 1)
     return _Found(scores, ranking, ranking <= fitted.n_features_)
 
 

@@ -139,7 +139,7 @@ class ConstraintScore(ColumnScorer, PairSelector):
             found[0] = np.nan
         if self.criterion == "ratio" and len(cannot) == 1:
             found[n_must] = np.nan
-        return np.array(map_threads(with_equal_ties, found, self.n_jobs))
+        return found
 
     def _criterion(self, together: FloatArray, apart: FloatArray) -> FloatArray:
         if self.criterion == "ratio":
