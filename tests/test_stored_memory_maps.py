@@ -134,6 +134,26 @@ def test_a_file_that_was_cut_short_before_is_an_error(path, length):
         find_stored(path)
 
 
+# The shape as the header says it.
+SHAPES = {
+    "no end": "(3, 2, ",
+    "no end of a text": "'''(3, 2)",
+    "no end of a bracket": "((3, 2)",
+    "a sum": "(2**70, 2)",
+    "larger than any file": f"({2**70}, 2)",
+    "negative": "(-3, 2)",
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_a_damaged_header_is_an_error(tmp_path, shape):
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"
+    start = b"\x93NUMPY\x01\x00" + bytes([len(header), 0])
+    (tmp_path / "X.npy").write_bytes(start + header.encode() + np.zeros((3, 2)).tobytes())
+    with pytest.raises(GuidedValueError, match=r"X\.npy (cannot be opened|is damaged)"):
+        np.asarray(find_stored(tmp_path / "X.npy"))
+
+
 def test_a_file_of_objects_is_an_error(tmp_path):
     np.save(tmp_path / "X.npy", np.array([[1, "a"], [2, "b"]], dtype=object))
     with pytest.raises(GuidedValueError, match=r"X\.npy cannot be opened"):

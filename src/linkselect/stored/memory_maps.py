@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -21,9 +22,11 @@ from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.stored.kinds import Columns, Source, numeric_type
 from linkselect.stored.states import FileState, two_dimensional
 
-__all__ = ["MapSource", "NpySource", "open_npy", "source_of_map"]
+__all__ = ["DAMAGED_NPY", "MapSource", "NpySource", "open_npy", "source_of_map"]
 
 STRETCH_BYTES = 8 * 2**20
+# What NumPy raises for a header that is damaged: it is text in the syntax of Python.
+DAMAGED_NPY = (ValueError, EOFError, SyntaxError, TypeError, TokenError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -174,9 +177,10 @@ def open_npy(path: Path) -> Source:
     FileState.of(str(path), label)
     try:
         values = np.load(path, mmap_mode="r")
-    except (ValueError, EOFError, OSError) as error:
+    except (*DAMAGED_NPY, OSError) as error:
+        why = (str(error) or "it is cut off").splitlines()[0].rstrip(".")
         raise GuidedValueError(
-            f"{label} cannot be opened as a .npy file of numbers: {str(error).rstrip('.')}.",
+            f"{label} cannot be opened as a .npy file of numbers: {why}.",
             "Save an array of numbers by np.save.",
             "X",
         ) from error
