@@ -22,7 +22,7 @@ from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.stored.kinds import Columns, Source, numeric_type
 from linkselect.stored.states import FileState, two_dimensional
 
-__all__ = ["DAMAGED_NPY", "MapSource", "NpySource", "open_npy", "source_of_map"]
+__all__ = ["DAMAGED_NPY", "MapSource", "NpySource", "open_npy", "source_of_map", "why_damaged"]
 
 STRETCH_BYTES = 8 * 2**20
 # What NumPy raises for a header that is damaged: it is text in the syntax of Python.
@@ -178,13 +178,18 @@ def open_npy(path: Path) -> Source:
     try:
         values = np.load(path, mmap_mode="r")
     except (*DAMAGED_NPY, OSError) as error:
-        why = (str(error) or "it is cut off").splitlines()[0].rstrip(".")
         raise GuidedValueError(
-            f"{label} cannot be opened as a .npy file of numbers: {why}.",
+            f"{label} cannot be opened as a .npy file of numbers: {why_damaged(error)}.",
             "Save an array of numbers by np.save.",
             "X",
         ) from error
     return source_of_map(values, label)
+
+
+def why_damaged(error: Exception) -> str:
+    """Say in one line why NumPy cannot read a header."""
+    reason = error.args[0] if isinstance(error, TokenError) else error
+    return (str(reason) or "it is cut off").splitlines()[0].rstrip(".")
 
 
 def source_of_map(values: np.memmap[Any, Any], label: str | None = None) -> Source:

@@ -21,7 +21,7 @@ from linkselect.cli.tables.labels import make_labels
 from linkselect.cli.tables.limits import DAMAGED_ARCHIVE, Budget
 from linkselect.cli.tables.matlab import list_variables, read_variable
 from linkselect.cli.tables.table import Reading, Table, assign_roles, make_ids
-from linkselect.stored.memory_maps import DAMAGED_NPY
+from linkselect.stored.memory_maps import DAMAGED_NPY, why_damaged
 
 __all__ = ["read_mat", "read_npy", "read_npz", "read_svmlight"]
 
@@ -73,8 +73,7 @@ def _read_header(
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
     except DAMAGED_NPY as error:
-        why = (str(error) or "it is cut off").splitlines()[0]
-        raise InputError(f"{source} is not a readable array: {why}") from error
+        raise InputError(f"{source} is not a readable array: {why_damaged(error)}.") from error
     if any(type(size) is not int or size < 0 for size in shape):
         raise InputError(
             f"{source} is not a readable array: its header gives it the shape {shape}."
