@@ -133,17 +133,24 @@ def check_library(estimator: BaseEstimator, X: Any) -> None:
         )
 
 
+def _is_frame(X: Any) -> bool:
+    """Whether X is a data frame, of pandas, polars or another library."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
 def _holds_times(X: Any) -> bool:
     """Whether an array or a frame has dates or spans of time, which NumPy would count silently."""
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+    if _is_frame(X):
         return any(str(dtype).lower().startswith(TIMES) for dtype in X.dtypes)
     return getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M")
 
 
 def _check_names(X: Any) -> None:
     """Refuse a frame in which two columns have one name, which then tells neither of them."""
-    names = list(X.columns) if hasattr(X, "columns") and hasattr(X, "dtypes") else []
-    if not names and hasattr(X, "dtypes") and hasattr(X, "columns"):
+    if not _is_frame(X):
+        return
+    names = list(X.columns)
+    if not names:
         raise GuidedValueError("X has no columns, so there is nothing to rank.", parameter="X")
     if len(set(names)) == len(names):
         return
@@ -158,7 +165,7 @@ def _check_names(X: Any) -> None:
 
 def _name_columns_without_numbers(X: Any, error: Exception) -> None:
     """Raise an error that names the columns of a frame that hold no numbers, if there are any."""
-    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+    if not _is_frame(X):
         return
     odd = [(name, value) for name in X.columns if (value := _no_number(X[name])) is not None]
     if not odd:
@@ -190,7 +197,7 @@ def _name_columns_with_gaps(X: Any, error: Exception) -> None:
 
 def _gaps(X: Any) -> list[tuple[Hashable, int]]:
     """Return the columns of a frame or an array that lack values, and how many each lacks."""
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+    if _is_frame(X):
         counts = [
             (name, sum(is_missing(value, minus_one=False) for value in X[name]))
             for name in X.columns

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkselect.cli.choices import Choice, methods
 from linkselect.cli.errors import InputError, UsageError
+from linkselect.cli.number_of_features import GIVEN
 from linkselect.cli.tables import Reading, Table
 from linkselect.cli.tables.limits import Budget, bytes_needed, readable_size
 from linkselect.cli.tables.parts import StoredTable, has_parts, size_of
@@ -204,7 +205,7 @@ def number_by_parts(selector: Any, wanted: int | float | str) -> NumberOfFeature
     from linkselect.evaluation.number_of_features import number_without_labels
 
     if wanted != "auto":
-        return NumberOfFeatures(int(selector.n_features_), "given", "You asked for this number.")
+        return NumberOfFeatures(int(selector.n_features_), "given", GIVEN)
     number = number_without_labels(len(selector.ranking_))
     selector.set_params(n_features_to_select=number)
     selector.n_features_ = number

@@ -10,7 +10,10 @@ from linkselect.cli.tables import Table
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures
 
-__all__ = ["keep_number", "number_typed", "prepare_number"]
+__all__ = ["GIVEN", "keep_number", "number_typed", "prepare_number"]
+
+# Why so many features are kept.
+GIVEN = "The number was given by --n-features."
 
 # A search by accuracy is slow, and its best point comes early.
 MOST_STEPS_BY_ACCURACY = 100
@@ -77,7 +80,7 @@ def keep_number(
 
     if wanted != "auto":
         number = int(selector.n_features_)
-        return NumberOfFeatures(number, "given", "The number was given by --n-features.")
+        return NumberOfFeatures(number, "given", GIVEN)
     found = choose_number(selector, X, y, **known)
     if found.n_features != selector.n_features_:
         supervision = {key: known.get(key) for key in ("pairs", "sample_ids")}

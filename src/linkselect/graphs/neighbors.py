@@ -209,8 +209,7 @@ def _mutual_candidates(
         places = np.divmod(np.flatnonzero(possible), tile.shape[1])
         order = np.argsort(places[axis], kind="stable")
         left, right = places[axis][order], places[1 - axis][order]
-        values = tile[places][order].astype(np.float64)
-        return left + own.start, right + other.start, values
+        return left + own.start, right + other.start, tile[places][order].astype(np.float64)
 
     def work(pair: tuple[slice, slice]) -> list[Found]:
         if overfull.is_set():

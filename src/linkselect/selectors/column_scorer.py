@@ -29,9 +29,11 @@ class ColumnScorer:
 
     def _score(self, X: Matrix, known: Supervision) -> FloatArray:
         """Compute the score of every feature, unless that was done when X was surveyed."""
-        if isinstance(X, Surveyed) and X.scores is not None:
-            return with_equal_ties(X.scores)
         score = self._column_score(known)
-        if isinstance(X, Stored) and X.by_columns:
-            return with_equal_ties(by_column_parts(partial(score, n_jobs=1), X, self.n_jobs))
-        return with_equal_ties(score(X, n_jobs=self.n_jobs))
+        if isinstance(X, Surveyed) and X.scores is not None:
+            found = X.scores
+        elif isinstance(X, Stored) and X.by_columns:
+            found = by_column_parts(partial(score, n_jobs=1), X, self.n_jobs)
+        else:
+            found = score(X, n_jobs=self.n_jobs)
+        return with_equal_ties(found)
