@@ -132,6 +132,10 @@ def measure(selector, part: str, data: Split, seed: int) -> dict[str, float]:
     return found
 
 
+def points(difference: float) -> str:
+    return "-" if np.isnan(difference) else f"{difference:+.1f}"
+
+
 def show(part: str, selector, folder: Path, names: list[str], n_splits: int) -> None:
     name = type(selector).__name__
     print(f"\n### From {part}: {name}\n")
@@ -147,11 +151,11 @@ def show(part: str, selector, folder: Path, names: list[str], n_splits: int) -> 
             mean = {key: float(np.nanmean([run[key] for run in found])) for key in found[0]}
             rows.append(mean)
             kept = f"{np.median([run['n'] for run in found]):.0f} of {X.shape[1]:,}"
-            values = " | ".join(f"{mean[key]:+.1f}" for key in columns)
+            values = " | ".join(points(mean[key]) for key in columns)
             print(f"| {one} | {mean['half']:.1f} | {kept} | {values} |", flush=True)
         if rows:
             mean = {key: float(np.nanmean([row[key] for row in rows])) for key in rows[0]}
-            values = " | ".join(f"{mean[key]:+.1f}" for key in columns)
+            values = " | ".join(points(mean[key]) for key in columns)
             print(f"| **{title}** | {mean['half']:.1f} | {mean['share']:.0%} | {values} |")
 
 
