@@ -251,6 +251,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(path, values):
     slabs = find_stored(path).parts[0].slabs()
     next(slabs)
     pq.write_table(given.as_table(values + 1), path)
+    given.touch_later(path)
     with pytest.raises(GuidedValueError, match=r"X\.parquet changed while it was read"):
         list(slabs)
 
