@@ -275,19 +275,18 @@ from linkselect.reproduction.paper import Unit
 from linkselect.reproduction.runs import run_units
 from linkselect.reproduction.store import Store
 
-n_computed = 0
-
 def compute(unit, data_dir):
-    global n_computed
-    n_computed += 1
-    if n_computed > 2:  # it is stopped here, whenever that is
-        time.sleep(600)
+    process = os.getpid()
+    if len(list(data_dir.glob(f"{process}-*"))) == 2:
+        time.sleep(600)  # it is stopped here, whenever that is
+    (data_dir / f"{process}-{unit.run}").touch()
     return {"value": unit.run, "process": os.getpid()}
 
 if __name__ == "__main__":
-    store = Store(Path(sys.argv[1]), "a-paper")
+    path = Path(sys.argv[1])
+    units = [Unit("e", "d", "m", run) for run in range(60)]
     try:
-        run_units([Unit("e", "d", "m", run) for run in range(60)], compute, store, jobs=2)
+        run_units(units, compute, Store(path, "a-paper"), jobs=2, data_dir=path.parent)
     except KeyboardInterrupt:
         sys.exit(130)
 """
