@@ -22,7 +22,9 @@ import numpy as np
 
 from linkselect import Pairs
 
-SECONDS_TO_START = 60
+SECONDS_TO_START = 300
+# A machine that is busy with something else answers later, but it does.
+SECONDS_TO_ANSWER = 120
 # Long enough for several answers, short enough for the middle of one.
 LONGEST = 2.0
 TAKEN = re.compile(r"note=(alike|different|unsure|same)\b")
@@ -74,7 +76,9 @@ def answer(address, y, confirmed, most, stop):
     """Answer questions until told to stop; keep what was confirmed, as (a, b, answer)."""
     origin = "/".join(address.split("/", 3)[:3])
     headers = {"origin": origin, "x-window": str(threading.get_ident())}
-    client = httpx.Client(base_url=address, headers=headers, trust_env=False)
+    client = httpx.Client(
+        base_url=address, headers=headers, trust_env=False, timeout=SECONDS_TO_ANSWER
+    )
     n_answers = 0
     try:
         with client:

@@ -56,7 +56,7 @@ def served(labelling, **options):
 def client_of(address):
     """Return a client that behaves like a browser on a page of the server."""
     origin = "/".join(address.split("/", 3)[:3])
-    return httpx.Client(base_url=address, headers={"origin": origin}, trust_env=False, timeout=30)
+    return httpx.Client(base_url=address, headers={"origin": origin}, trust_env=False, timeout=120)
 
 
 def asked(page):

@@ -247,6 +247,19 @@ def test_a_port_that_is_taken(tmp_path, monkeypatch, capsys):
     assert f"Port {port} cannot be used" in capsys.readouterr().err
 
 
+def test_ctrl_c_before_anything_was_answered(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def press(address):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("webbrowser.open", press)
+    assert run(["ask"]) == 0
+    said = capsys.readouterr()
+    assert "The pairs are in pairs.csv" in said.out
+    assert said.err == ""
+
+
 def test_from_the_start_to_ctrl_c(tmp_path):
     command = [sys.executable, "-m", "linkselect", "ask", "--no-browser"]
     # The address must come at once, also if Python holds back what goes into a pipe.
@@ -259,7 +272,7 @@ def test_from_the_start_to_ctrl_c(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    timer = threading.Timer(300, process.kill)
+    timer = threading.Timer(600, process.kill)
     timer.start()
     address = process.stdout.readline().split()[1]
     with client_of(address) as client:

@@ -65,7 +65,7 @@ def test_indices_and_offsets_that_point_outside(tmp_path):
     labels = ["y", "y", "text", "code"]
     given = [str(item) for pair in zip(files, labels, strict=True) for item in pair]
     command = [sys.executable, "-c", COMMANDS, *given]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended
     assert "Traceback" not in ended.stderr
     assert "fault of linkselect" not in ended.stderr

@@ -458,8 +458,9 @@ def test_scheduler_without_dask(rank, table, monkeypatch):
     assert (code, "pip install 'linkselect[dask]'" in errors) == (1, True)
 
 
-def test_cluster(ranking, table):
+def test_cluster(ranking, table, monkeypatch):
     distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("linkselect.cli.by_parts.CONNECT_SECONDS", 120)
     expected = ranking(table, *LABELS, "--by-parts")
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"

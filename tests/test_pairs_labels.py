@@ -25,6 +25,7 @@ def test_all_pairs_of_labels(y):
 @given(st.integers(0, 1000))
 def test_a_random_number_of_pairs_is_part_of_all(seed):
     y = np.random.default_rng(seed).integers(-1, 3, 15)
+    y[:2] = 0, 1  # one class beside -1 is refused
     everything = Pairs.from_labels(y)
     n_must, n_cannot = len(everything.must) // 2, len(everything.cannot)
     drawn = Pairs.from_labels(y, n_must=n_must, n_cannot=n_cannot, random_state=seed)

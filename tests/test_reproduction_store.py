@@ -4,6 +4,7 @@ import sqlite3
 import sys
 import time
 from contextlib import closing
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -144,7 +145,7 @@ def test_a_full_disk_keeps_what_was_finished_and_says_so(store):
 
 def claim_elsewhere(path, until):
     Store(path, "a-paper").claim(UNIT)
-    until.wait(60)
+    until.wait(600)
 
 
 def test_a_claimed_unit_is_left_to_the_process_that_claimed_it(store):
@@ -166,9 +167,9 @@ def test_a_claimed_unit_is_left_to_the_process_that_claimed_it(store):
 
 
 def wait_for_a_claim(path):
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + 300
     while time.monotonic() < give_up:
-        with closing(sqlite3.connect(path)) as connection:
+        with closing(sqlite3.connect(path, timeout=60)) as connection:
             if connection.execute("SELECT count(*) FROM claims").fetchone() == (1,):
                 return
         time.sleep(0.05)
@@ -245,15 +246,21 @@ def test_a_new_store_does_without_a_write_ahead_log(store, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "message"), [(0.0, "another process. Try"), (2.0, "another process for 2 seconds")]
+    ("seconds", "message"), [(0.5, "another process. Try"), (2.0, "another process for 2 seconds")]
 )
 def test_a_locked_store_says_how_long_it_waited(store, monkeypatch, seconds, message):
     store.find([UNIT])
-    monkeypatch.setattr("linkselect.reproduction.store.SECONDS_TO_WAIT_FOR_A_LOCK", seconds)
+    monkeypatch.setattr("linkselect.reproduction.store.SECONDS_TO_WAIT_FOR_A_LOCK", 0.5)
+    clock = iter([100.0, 100.0 + seconds])
+    monkeypatch.setattr(
+        "linkselect.reproduction.store.time", SimpleNamespace(monotonic=lambda: next(clock))
+    )
     other = sqlite3.connect(store.path)
     other.execute("BEGIN IMMEDIATE")
+    start = time.monotonic()
     with pytest.raises(StoreError, match=message):
         store.keep(UNIT, {"value": 1}, 0.1)
+    assert time.monotonic() - start > 0.4, "it does wait"
     other.close()
 
 

@@ -109,6 +109,7 @@ def test_a_file_that_changes_while_it_is_read_is_an_error(path, values):
     slabs = find_stored(path).parts[0].slabs()
     next(slabs)
     np.save(path, values + 1)
+    given.touch_later(path)
     with pytest.raises(GuidedValueError, match=r"X\.npy changed while it was read\. Nothing"):
         list(slabs)
 

@@ -141,13 +141,14 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
     except InputError:
         labelling.close()
         raise
-    server.start()
-    say(f"Open {server.address}")
-    say("The address holds a secret: who has it can answer, on this machine. Ctrl-C ends it.")
-    sys.stdout.flush()  # a program that reads the address through a pipe waits for it
-    if browser:
-        webbrowser.open(server.address_once())
+    # From the start on: who presses Ctrl-C as soon as the address is there ends it, too.
     try:
+        server.start()
+        say(f"Open {server.address}")
+        say("The address holds a secret: who has it can answer, on this machine. Ctrl-C ends it.")
+        sys.stdout.flush()  # a program that reads the address through a pipe waits for it
+        if browser:
+            webbrowser.open(server.address_once())
         server.wait()
     except KeyboardInterrupt:
         pass

@@ -280,8 +280,10 @@ class Background:
         if self._process is not None:
             self._process.kill()
             for stream in (self._process.stdin, self._process.stdout):
-                if stream is not None:
-                    stream.close()
+                # What it did not read is still to be written, and cannot be.
+                with suppress(BrokenPipeError):
+                    if stream is not None:
+                        stream.close()
             self._process.wait()
             with self._changed:
                 self._process, self._overtaken = None, False

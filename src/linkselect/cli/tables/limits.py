@@ -40,6 +40,7 @@ DAMAGED_ARCHIVE = (
 _COPIES = 3
 # What libraries take for themselves while they read.
 _OVERHEAD = 256 << 20
+_CGROUP = Path("/sys/fs/cgroup")
 
 
 def parse_size(text: str) -> int:
@@ -96,10 +97,14 @@ def _meminfo() -> int | None:
 
 
 def _cgroup_left() -> int | None:
-    folder = Path("/sys/fs/cgroup")
     try:
-        most = int((folder / "memory.max").read_text())
-        return max(0, most - int((folder / "memory.current").read_text()))
+        most = int((_CGROUP / "memory.max").read_text())
+        used = int((_CGROUP / "memory.current").read_text())
+        lines = (_CGROUP / "memory.stat").read_text().splitlines()
+        # Copies of files count as used, but make room for whoever needs it.
+        kept = {"active_file", "inactive_file"}
+        copies = sum(int(size) for name, size in map(str.split, lines) if name in kept)
+        return max(0, most - used + copies)
     except (OSError, ValueError):  # no such group, or "max": no limit
         return None
 
