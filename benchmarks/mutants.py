@@ -62,6 +62,9 @@ TESTS = [
     "test_blocks",
     "test_cluster",
     "test_bibliography",
+    "test_bounds",
+    "test_parts",
+    "test_bad_input",
 ]
 STATE = Path(__file__).with_suffix(".jsonl")
 COVERS = Path(__file__).parent / "mutants_cover"

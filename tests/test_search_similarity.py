@@ -220,6 +220,73 @@ def test_no_candidate_changes_more_than_the_bound_says(n_chosen):
             assert np.abs(changes).max() > 0.1 * criterion.magnitude()
 
 
+def changes_by_definition(X, chosen, rest, sigma, target):
+    """Return what each candidate would add to the criterion; without features all are alike."""
+    before = literal.similarity_criterion(X, chosen, sigma, *target)
+    values = [literal.similarity_criterion(X, [*chosen, r], sigma, *target) for r in rest]
+    return np.array(values) - before
+
+
+@pytest.mark.parametrize("sigma", [1.2, 0.4, 0.06])
+def test_candidates_lie_between_their_bounds_at_every_step(sigma, way, monkeypatch):
+    """And the bounds decide: almost no candidate is summed up pair by pair."""
+    monkeypatch.setattr(all_pairs, "ROWS_PER_BLOCK", 16)
+    monkeypatch.setattr(screening, "FIRST_LOOK", 2)
+    generator = np.random.default_rng(int(100 * sigma))
+    X, groups = generator.random((45, 14)), np.sort(generator.integers(0, 3, 45))
+    X[:, :4] = (X[:, :4] + groups[:, None]) / 3
+    criterion = all_pairs.AllPairs(X, groups, sigma, 1)
+    direct, summed = criterion._direct_change, []
+    criterion._direct_change = lambda feature: summed.append(feature) or direct(feature)
+    target, chosen = literal.target_of_groups(groups), []
+    for _ in range(6):
+        rest = np.setdiff1d(np.arange(14), chosen)
+        exact = changes_by_definition(X, chosen, rest, sigma, target)
+        allowed = 1e-12 * (criterion.magnitude() + criterion.criterion())
+        assert (criterion.lower[rest] <= exact + allowed).all()
+        best = criterion.best(rest)
+        assert best == rest[exact.argmin()]
+        assert (criterion.lower[rest] <= exact + allowed).all()
+        assert (criterion.upper[rest] >= exact - allowed).all()
+        seen = np.isfinite(criterion.upper[rest])
+        above = criterion.upper[rest][seen] - exact[seen]
+        assert (above <= 1e-10 * criterion.magnitude() + criterion._truncation(rest[seen])).all()
+        if criterion.screen is not None:
+            alike = groups[:, None] == groups
+            for feature in rest:
+                kernel = literal.gauss(X[:, [*chosen, feature]], sigma)
+                exact_part = (kernel[~alike] ** 2).sum()
+                assert criterion.screen.cannot_lower[feature] <= exact_part * (1 + 1e-12)
+        criterion.add(best)
+        chosen.append(best)
+    assert len(summed) <= (0 if criterion.screen is None else 6 * screening.FEW)
+
+
+def test_listed_candidates_lie_above_their_bounds_at_every_step(monkeypatch):
+    """And most of those that promise less are not looked at."""
+    monkeypatch.setattr(listed_pairs, "VALUES_PER_BLOCK", 1)
+    generator = np.random.default_rng(5)
+    groups = np.arange(15) % 3
+    # The last 30 tear groups apart.
+    X = np.repeat([0.3, 9.0], [10, 30]) * generator.random((15, 40)) + 0.3 * (groups == 1)[:, None]
+    links = pairs_of(groups)
+    criterion = listed_pairs.ListedPairs(X, pair_target(*links), 0.7, 1)
+    changes, looked_at = criterion._changes, []
+    criterion._changes = lambda features: looked_at.extend(features) or changes(features)
+    target, chosen = literal.target_of_pairs(15, *links), []
+    for _ in range(8):
+        rest = np.setdiff1d(np.arange(40), chosen)
+        exact = changes_by_definition(X, chosen, rest, 0.7, target)
+        assert (criterion.lower[rest] <= exact + 1e-12 * criterion.magnitude()).all()
+        best = criterion.best(rest)
+        assert best == rest[exact.argmin()]
+        assert (criterion.lower[rest] <= exact).all()
+        criterion.add(best)
+        chosen.append(best)
+    # All of them at the first step, and then hardly more than the first 10 and one block.
+    assert len(looked_at) <= 40 + 7 * 16
+
+
 def test_the_rounding_of_forms_is_that_derived_in_the_docs():
     generator = np.random.default_rng(0)
     X, groups = generator.random((30, 5)), np.sort(generator.integers(0, 3, 30))
