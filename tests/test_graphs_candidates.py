@@ -1,5 +1,7 @@
 """Which samples can be among the nearest, by trying all."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -68,7 +70,7 @@ def test_the_nearest_are_kept_and_ties_go_by_number():
 def test_even_parts(total, size, least):
     parts = even_parts(total, size, least)
     assert [parts[0].start, parts[-1].stop] == [0, total]
-    assert all(left.stop == right.start for left, right in zip(parts, parts[1:], strict=False))
+    assert all(left.stop == right.start for left, right in pairwise(parts))
     lengths = [part.stop - part.start for part in parts]
     assert max(lengths) - min(lengths) <= 1
     assert len(parts) == 1 or min(lengths) >= least

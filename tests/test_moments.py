@@ -147,6 +147,8 @@ def test_a_part_far_away_costs_no_digits():
     for parts in ([nobody, both], [both, nobody]):
         assert_array_equal(merged(parts).scatter, [[14.0]])
         assert merged(parts).means_minus(1e9)[0, 0] == 2.0
+    elsewhere = Moments(np.zeros(1), np.zeros((1, 1)), np.full((1, 1), 3e300), np.zeros((1, 1)))
+    assert_array_equal(merged([nobody, elsewhere, both]).scatter, [[14.0]])
 
 
 def test_a_light_sample_far_away_is_no_origin():

@@ -132,11 +132,12 @@ def test_links_are_drawn_in_ascending_order(sizes):
 
 
 def test_what_stands_for_no_label():
-    for label in (None, float("nan"), pd.NA, pd.NaT, -1, -1.0, np.int8(-1)):
+    for label in (None, float("nan"), pd.NA, pd.NaT):
         assert is_missing(label)
-        assert is_missing(label, minus_one=False) == (
-            label is None or label is pd.NA or label != -1
-        )
+        assert is_missing(label, minus_one=False)
+    for label in (-1, -1.0, np.int8(-1)):
+        assert is_missing(label)
+        assert not is_missing(label, minus_one=False)
     for label in (0, 1, -2, "-1", "", "nan", (), (-1,), True, False):
         assert not is_missing(label)
 
