@@ -66,6 +66,7 @@ TESTS = [
     "test_bounds",
     "test_defaults",
     "test_parts",
+    "test_ways",
     "test_bad_input",
 ]
 STATE = Path(__file__).with_suffix(".jsonl")
