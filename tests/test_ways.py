@@ -3,16 +3,25 @@
 Results tell nothing about that, but time and memory do.
 """
 
+import importlib
 from functools import partial
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn import config_context
 
-from linkselect.graphs import candidates, neighbors
+import linkselect as ls
+from linkselect.devices import device_of
+from linkselect.graphs import candidates, device_distances, device_kernels, kernels, neighbors
+from linkselect.graphs.distances import products
+from linkselect.graphs.reconstruction import _tile_size
 from linkselect.scores import relief
 from linkselect.search import information, listed_pairs, nearest_neighbor, pair_target, screening
 from linkselect.search.all_pairs import AllPairs, memory_needed
 from linkselect.search.kernel_terms import kernel_terms
+from linkselect.survey import survey
 
 
 @pytest.mark.parametrize(
@@ -170,3 +179,102 @@ def test_many_candidates_are_left_to_double_precision(monkeypatch):
         assert found[1].tolist() == [1]
         assert searches == expected
     assert candidates.MANY_CANDIDATES == 64
+
+
+# -- bounds leave hardly more to differences than is asked for ----------------------------------
+
+
+def strict(X):
+    return importlib.import_module("array_api_strict").asarray(X)
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Count the pairs of samples whose distance is found by differences."""
+    counts = []
+
+    def watch(module, place):
+        plain = module.pair_distances
+
+        def counted(*given, **more):
+            counts.append(given[place].shape[0])
+            return plain(*given, **more)
+
+        monkeypatch.setattr(module, "pair_distances", counted)
+
+    for module in (neighbors, kernels):
+        watch(module, 1)
+    for module in (device_distances, device_kernels):
+        watch(module, 2)
+    return counts
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 5])
+def test_candidates_are_hardly_more_than_neighbours(n_neighbors):
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    rows = products(X, n_jobs=1)
+    assert len(neighbors._mutual_candidates(rows, n_neighbors, 1)[0]) == 300 * n_neighbors
+    found = neighbors._candidates(rows, np.arange(100), np.arange(50, 300), n_neighbors, 64)
+    assert 100 * n_neighbors <= len(found[0]) <= 110 * n_neighbors
+    here = device_of(strict(X))
+    search = device_distances._Search(here, strict(X), here.put(np.arange(300)), n_neighbors)
+    rows = device_distances.products(here, strict(X), here.xp.float32)
+    # One more than the neighbours and the sample itself is enough to be certain.
+    for n_more, n_open in [(device_distances.MORE_CANDIDATES, 0), (1, 0), (0, 300)]:
+        assert search.by_products(rows, np.arange(300), n_more)[2].sum() == n_open
+
+
+@pytest.mark.parametrize("store", [np.asarray, strict])
+def test_few_distances_are_found_by_differences(store, compared):
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    with config_context(array_api_dispatch=True):
+        edges = neighbors.ball_edges(store(X), 1.0)
+        assert compared == [len(edges.left)] == [356]
+        compared.clear()
+        kernels.auto_sigma(store(X))
+        assert sum(compared) <= 8
+        compared.clear()
+        kernels.kernel_graph(store(X), 1.0)
+        assert not compared
+        # Products do not resolve distances inside of two far clusters; those across do not matter.
+        kernels.kernel_graph(store(X + 1e7 * (np.arange(300) % 2)[:, None]), 1.0)
+        assert compared == [2 * 150 * 150]
+
+
+def test_few_distances_of_stored_samples_are_found_by_differences(compared, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 90))
+    none, codes = sparse.csr_array((40, 40)), np.arange(40) // 20
+    for move, n_compared in [(0.0, 0), (1e7, 2 * 2 * 45)]:
+        np.save(tmp_path / "X.npy", X + move * (np.arange(40) % 2)[:, None])
+        stored = survey(ls.open_stored(tmp_path / "X.npy"), np.full(40, -1))
+        kernels.listed_kernel(stored, 3.0, codes, none, 1)
+        assert sum(compared) == n_compared
+
+
+def test_candidates_of_relieff_are_its_neighbours():
+    codes, sizes = np.random.default_rng(0).random((300, 5)), np.array([100, 200])
+    single = codes.astype(np.float32)
+
+    def between(left, right):
+        return cdist(single[left], single[right], "cityblock").astype(np.float32)
+
+    plain = relief._scipy_distances(codes, np.zeros(5, dtype=bool))
+    for listed in (relief._by_rows(plain, sizes, 5, 5), relief._by_halves(between, sizes, 5, 5, 1)):
+        lengths = {tuple(map(len, by_class)) for by_class in listed(slice(0, 300))}
+        assert lengths == {(5, 5)}
+
+
+@pytest.mark.parametrize("n_samples", [2, 16, 17, 400, 3000, 40_000])
+@pytest.mark.parametrize("n_features", [1, 300, 5000])
+def test_tiles_of_reconstructions_fill_their_room(n_samples, n_features):
+    """At most 128 targets in 32 MB, and 16 tiles if there are as many samples; else even ones."""
+    smaller = min(n_samples, n_features + 1)
+    of_target = 8 * (20 * (n_samples + n_features) + 3 * smaller**2)
+    size = _tile_size(n_samples, n_features, "exact")
+    allowed = min(128, 2**25 // of_target, int(np.ceil(n_samples / 16)))
+    assert size == max(1, allowed)
+    near = _tile_size(n_samples, n_features, "first_order")
+    n_tiles = int(np.ceil(n_samples / near))
+    assert near <= 192
+    assert n_tiles == int(np.ceil(n_samples / 192))
+    assert near == int(np.ceil(n_samples / n_tiles))
