@@ -20,7 +20,7 @@ from linkselect.search import (
     select_from_groups,
     select_from_pairs,
 )
-from linkselect.search.criterion import SimilarityCriterion, form_rounding
+from linkselect.search.criterion import form_rounding
 from problems import pairs_of, prototypes
 
 SIGMAS = [1.0, 0.3, 0.05, 3.0]
@@ -351,10 +351,3 @@ def test_a_search_can_be_ended_early(load_scaled, way):
     assert_array_equal(short.path, whole.path[:3])
     assert_array_equal(short.order[:4], whole.order[:4])
     assert sorted(short.order) == list(range(13))
-
-
-def test_a_criterion_defines_all_that_a_search_asks_for():
-    assert SimilarityCriterion.__abstractmethods__ == {
-        *("must_part", "criterion", "standard_error", "magnitude"),
-        *("rounding", "add", "values", "best"),
-    }

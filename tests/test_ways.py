@@ -5,6 +5,7 @@ Results tell nothing about that, but time and memory do.
 
 import importlib
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -24,24 +25,19 @@ from linkselect.search.kernel_terms import kernel_terms
 from linkselect.survey import survey
 
 
-@pytest.mark.parametrize(
-    ("n_distances", "n_candidates", "n_features", "compiled"),
-    [
+def test_large_searches_by_accuracy_are_compiled(monkeypatch):
+    """From 1e9 differences on, 1e4 more for each evaluation, and from 100 candidates."""
+    monkeypatch.setattr(nearest_neighbor, "count_hits", lambda: "loop")
+    for n_distances, n_candidates, n_features, compiled in [
         (990_000, 100, 10, True),
         (989_999, 100, 10, False),
         (990_000, 100, 9, False),
         (990_000, 99, 11, False),
         (0, 1000, 100, True),
-    ],
-)
-def test_large_searches_by_accuracy_are_compiled(
-    n_distances, n_candidates, n_features, compiled, monkeypatch
-):
-    """From 1e9 differences on, 1e4 more for each evaluation, and from 100 candidates."""
-    monkeypatch.setattr(nearest_neighbor, "count_hits", lambda: "loop")
-    way = nearest_neighbor._way_to_count(n_distances, n_candidates, n_features)
-    assert isinstance(way, partial) == compiled
-    assert compiled == (way is not nearest_neighbor._hits)
+    ]:
+        way = nearest_neighbor._way_to_count(n_distances, n_candidates, n_features)
+        assert isinstance(way, partial) == compiled
+        assert compiled == (way is not nearest_neighbor._hits)
 
 
 @pytest.mark.parametrize("n_samples", [64, 65])
@@ -69,24 +65,19 @@ def test_distances_are_kept_if_there_is_room(monkeypatch):
         assert not keep or blocks[2].kept.shape == (1, 7)
 
 
-@pytest.mark.parametrize(
-    ("n_features", "sigma", "screened"), [(200, 1.0, True), (199, 1.0, False), (200, 0.9, False)]
-)
-def test_large_searches_by_similarity_are_screened(n_features, sigma, screened, monkeypatch):
+def test_large_searches_by_similarity_are_screened(monkeypatch):
     """From 1e8 values of half a matrix on, if no feature is wider than 1.01 sigma."""
     monkeypatch.setattr(screening, "pair_sums", lambda: "sums")
     monkeypatch.setattr(screening, "Screen", lambda *given: given)
-    columns = np.zeros((n_features, 1000))
+    columns = np.zeros((200, 1000))
     columns[7, 3] = 1.01
-    given = columns, columns, np.zeros(1000, dtype=int), sigma, map
-    assert (screening.compiled_screen(*given) is not None) == screened
+    for n_features, sigma, screened in [(200, 1.0, True), (199, 1.0, False), (200, 0.999, False)]:
+        some = columns[:n_features]
+        given = some, some, np.zeros(1000, dtype=int), sigma, map
+        assert (screening.compiled_screen(*given) is not None) == screened
 
 
-@pytest.mark.parametrize(
-    ("n_features", "n_neighbors", "way"),
-    [(2000, 10, "scipy"), (2001, 62, "halves"), (2001, 63, "rows")],
-)
-def test_large_data_of_relieff_are_compiled(n_features, n_neighbors, way, monkeypatch):
+def test_large_data_of_relieff_are_compiled(monkeypatch):
     """Above 2e9 comparisons; by halves if 8 candidates for each neighbour are not all samples."""
     monkeypatch.setattr(relief, "manhattan_distances", lambda: "compiled")
     monkeypatch.setattr(relief, "_scipy_distances", lambda *_: "scipy")
@@ -94,9 +85,15 @@ def test_large_data_of_relieff_are_compiled(n_features, n_neighbors, way, monkey
     monkeypatch.setattr(
         relief, "_by_rows", lambda propose, *_: propose if propose == "scipy" else "rows"
     )
-    codes, sizes = np.broadcast_to(0.0, (1000, n_features)), np.array([400, 600])
-    discrete = np.zeros(n_features, dtype=bool)
-    assert relief._candidates(codes, discrete, sizes, n_neighbors, 1) == way
+    sizes = np.array([400, 600])
+    for n_features, n_neighbors, way in [
+        (2000, 10, "scipy"),
+        (2001, 62, "halves"),
+        (2001, 63, "rows"),
+    ]:
+        codes = np.broadcast_to(0.0, (1000, n_features))
+        discrete = np.zeros(n_features, dtype=bool)
+        assert relief._candidates(codes, discrete, sizes, n_neighbors, 1) == way
 
 
 def test_few_states_are_counted_by_bits(monkeypatch):
@@ -118,9 +115,13 @@ def test_few_states_are_counted_by_bits(monkeypatch):
         assert asked.pop() == expected
 
 
-@pytest.mark.parametrize(("n_pairs", "n_blocks"), [(6, 1), (7, 2), (13, 3)])
-def test_blocks_of_listed_pairs_have_a_bounded_size(n_pairs, n_blocks, monkeypatch):
+def test_blocks_of_listed_pairs_have_a_bounded_size(monkeypatch):
     monkeypatch.setattr(listed_pairs, "VALUES_PER_BLOCK", 6)
+    for n_pairs, n_blocks in [(2, 1), (6, 1), (7, 2), (13, 3)]:
+        check_blocks(n_pairs, n_blocks)
+
+
+def check_blocks(n_pairs, n_blocks):
     must = np.column_stack([np.zeros(n_pairs, dtype=int), np.arange(1, n_pairs + 1)])
     none = np.empty((0, 2), dtype=int)
     X = np.ones((n_pairs + 1, 3))
@@ -264,10 +265,13 @@ def test_candidates_of_relieff_are_its_neighbours():
         assert lengths == {(5, 5)}
 
 
-@pytest.mark.parametrize("n_samples", [2, 16, 17, 400, 3000, 40_000])
-@pytest.mark.parametrize("n_features", [1, 300, 5000])
-def test_tiles_of_reconstructions_fill_their_room(n_samples, n_features):
+def test_tiles_of_reconstructions_fill_their_room():
     """At most 128 targets in 32 MB, and 16 tiles if there are as many samples; else even ones."""
+    for n_samples, n_features in product([2, 16, 17, 400, 3000, 40_000], [1, 300, 5000]):
+        check_tile_sizes(n_samples, n_features)
+
+
+def check_tile_sizes(n_samples, n_features):
     smaller = min(n_samples, n_features + 1)
     of_target = 8 * (20 * (n_samples + n_features) + 3 * smaller**2)
     size = _tile_size(n_samples, n_features, "exact")
