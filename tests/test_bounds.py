@@ -4,6 +4,7 @@
 least a quarter wherever it can be, so a bound that is four times as small fails here.
 """
 
+import importlib
 from fractions import Fraction
 from types import ModuleType, SimpleNamespace
 
@@ -16,13 +17,14 @@ import literal
 from bound_attacks import ATTACKS, U32, climb, nudge, opposite_drifting, share_of_distance_error
 from linkselect import graphs
 from linkselect.compiled import similarity as compiled
-from linkselect.devices import product_rounding
-from linkselect.graphs import distances, kernels, kinds, products
+from linkselect.devices import device_of, product_rounding, to_numpy
+from linkselect.graphs import device_distances, distances, kernels, kinds, products
 from linkselect.scores import relief
 from linkselect.search import (
     all_pairs,
     criterion,
     discretize,
+    draw_from_pairs,
     information,
     kernel_terms,
     listed_pairs,
@@ -475,6 +477,31 @@ def test_the_bounds_of_the_similarity_score_are_those_that_are_derived(monkeypat
     assert left_out.min() > 0.01
 
 
+@pytest.mark.parametrize("n_cannot", [0, 5])
+def test_the_bounds_of_listed_pairs_are_those_that_are_derived(n_cannot):
+    X = np.random.default_rng(0).random((12, 4))
+    links = np.arange(12).reshape(-1, 2)
+    must, cannot = links[n_cannot:], links[:n_cannot]
+    target = draw_from_pairs(must, cannot, 100, np.random.default_rng(0))
+    target = target._replace(weights=(3.0, 5.0))
+    found = listed_pairs.ListedPairs(X, target, 0.5, 1)
+    found.add(0)
+    alike, apart = (literal.gauss(X[:, :1], 0.5)[ends[:, 0], ends[:, 1]] for ends in (must, cannot))
+    magnitude = 3 * (alike**2 + 2 * alike).sum() + 5 * (apart**2).sum()
+    error = 3 * ((alike - 1) ** 2).sum() + 5 * (apart**2).sum()
+    tie = 1e-14 * magnitude + U64 * error
+    assert_allclose(found.magnitude(), magnitude, rtol=1e-12)
+    assert_allclose(found.rounding(), tie, rtol=1e-12)
+    assert_allclose(found._value_rounding(), 1e-12 * magnitude + 100 * tie, rtol=1e-12)
+    # What was known before the second feature, less what it changes and what sums are off by.
+    found.lower[:] = 0.0
+    before, cannot_before = found.criterion(), found.criterion() - found.must_part()
+    found.add(1)
+    fell = cannot_before - (found.criterion() - found.must_part())
+    lost = found.criterion() - before + fell + 256 * U64 * max(before, found.criterion())
+    assert_allclose(-found.lower, lost, rtol=1e-12)
+
+
 def test_the_bounds_of_ties_are_those_that_are_derived():
     rng = np.random.default_rng(1)
     for n_states, n_values, n_cells in [(3, 4, 12), (40, 10, 256)]:
@@ -487,11 +514,35 @@ def test_the_bounds_of_ties_are_those_that_are_derived():
         assert_allclose(found.error, expected, rtol=1e-12)
         uncertain = information.symmetric_uncertainty(information.Discrete.of(states), variable)
         assert_allclose(uncertain.error, 3 * expected / entropies, rtol=1e-12)
-    one, other = (ties.Rounded(np.array([4.0]), np.array([error])) for error in (0.5, 0.25))
+    one, other = (ties.Rounded(np.array([4.0]), np.array([error * U64])) for error in (5, 3))
     for found, value, error in [
-        (one.plus(other), 8.0, 0.75 + 8 * U64),
-        (one.minus(ties.Rounded(np.array([6.0]), other.error)), -2.0, 0.75 + 2 * U64),
-        (one.over(3), 4 / 3, 0.5 / 3 + 4 / 3 * U64),
+        (one.plus(other), 8.0, (5 + 3 + 8) * U64),
+        (one.minus(ties.Rounded(np.array([6.0]), other.error)), -2.0, (5 + 3 + 2) * U64),
+        (one.over(2), 2.0, (2.5 + 2) * U64),
     ]:
-        assert_allclose([*found.value, *found.error], [value, error], rtol=1e-15)
-        assert_allclose([found.lower, found.upper], [[value - error], [value + error]])
+        assert (found.value, found.error) == (value, error)
+        assert (found.lower, found.upper) == (value - error, value + error)
+    mrmr = importlib.import_module("linkselect.search.mrmr")  # the name is that of a function
+    over = ties.Rounded(np.array([2.0]), np.array([0.5]))
+    values, lower, upper = mrmr._quotient(ties.Rounded(np.array([6.0]), np.array([1.0])), over)
+    assert values == 3.0
+    assert (lower, upper) == (5.0 / 2.5 * (1 - 4 * U64), 7.0 / 1.5 * (1 + 4 * U64))
+    assert_allclose(np.ravel(mrmr._difference(one, over)), [2.0, 1.5, 2.5])
+
+
+def test_the_bounds_of_products_on_a_device_are_those_of_the_processor():
+    array_api_strict = pytest.importorskip("array_api_strict")
+    for n_features in (3, 1024, 2500):
+        X = np.random.default_rng(0).normal(size=(4, n_features))
+        there = array_api_strict.asarray(X)
+        for dtype in (np.float32, np.float64):
+            here = device_distances.products(
+                device_of(there), there, getattr(array_api_strict, np.dtype(dtype).name)
+            )
+            norms, length = to_numpy(here.norms), distances.product_length(n_features)
+            expected = products.product_errors(norms, length, dtype)
+            assert_allclose(to_numpy(here.errors), expected, rtol=1e-14)
+            assert_allclose(
+                norms, (((X - X.mean(axis=0)) / here.scale) ** 2).sum(axis=1), rtol=1e-5
+            )
+            assert 1 <= here.scale / np.abs(X - X.mean(axis=0)).max() < 4

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from dataclasses import is_dataclass
 
 import linkselect
 from linkselect.graphs import kernels, l1_reconstruction, reconstruction
@@ -59,6 +60,14 @@ def test_defaults_are_those_documented():
     defined = [one for name in modules() for one in documented(importlib.import_module(name))]
     found = [text for one in defined for text in wrong_defaults(one)]
     assert not found, "\n".join(found)
+
+
+def test_values_cannot_be_changed():
+    """Graphs, moments and results are passed on to many who rely on them."""
+    found = [one for name in modules() for one in documented(importlib.import_module(name))]
+    values = [one for one in found if isinstance(one, type) and is_dataclass(one)]
+    assert len(values) > 15
+    assert [one.__name__ for one in values if not one.__dataclass_params__.frozen] == []
 
 
 def test_limits_are_those_documented():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkselect import Pairs
-from linkselect.pairs import PairConflictError
+from linkselect.pairs import PairConflictError, describe_conflicts
 
 small_pairs = st.lists(
     st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda pair: pair[0] != pair[1]),
@@ -288,3 +288,21 @@ def test_components_of_equal_size_keep_the_order_of_their_first_samples():
     pairs = Pairs(must=[(7, 3), (1, 0), (4, 5), (5, 6)], cannot=[(9, 8)])
     assert pairs.components() == ((4, 5, 6), (7, 3), (1, 0), (9,), (8,))
     assert repr(pairs) == "Pairs(must=4, cannot=1)"
+
+
+def test_three_conflicts_are_told_and_the_others_counted():
+    pairs = Pairs([(0, 1), (1, 2), (2, 3)], [(0, 2), (1, 3), (0, 3), (0, 1), (2, 3)])
+    told = (
+        "cannot-link (0, 2), but must-links join its ends: 0 = 1 = 2; "
+        "cannot-link (1, 3), but must-links join its ends: 1 = 2 = 3; "
+        "cannot-link (0, 3), but must-links join its ends: 0 = 1 = 2 = 3"
+    )
+    expected = f"5 cannot-links contradict the must-links: {told}; and 2 more."
+    assert describe_conflicts(pairs) == expected
+
+
+def test_the_arrays_inside_cannot_be_written_to():
+    for pairs in (Pairs([(0, 1)], [(1, 2)]), Pairs.from_labels([0, 0, 1])):
+        for links in (pairs._must, pairs._cannot):
+            with pytest.raises(ValueError, match="read-only"):
+                links[0, 0] = 5

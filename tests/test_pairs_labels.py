@@ -1,5 +1,7 @@
 """Pairs that labels imply, all of them or drawn, and labels as codes."""
 
+from math import isqrt
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from linkselect import Pairs
-from linkselect.pairs import LoneClass, encode_labels, is_missing
+from linkselect.pairs import LoneClass, drawing, encode_labels, is_missing
 
 
 @given(st.lists(st.integers(-1, 3), max_size=12))
@@ -156,3 +158,18 @@ def test_a_lone_class_is_named_with_the_number_of_others():
         "y has the one labelled class 3 and 2 samples marked -1, which means unlabelled here. "
         "If -1 is a class of yours, rename it: y = np.where(y == -1, 0, y)."
     )
+
+
+def test_numbered_pairs_are_found_whatever_the_size_of_a_class(monkeypatch):
+    """The square root of a number of 16 digits is not exact."""
+    ends = [2, 3, 1000, 94_906_266, 2**27 + 1, 300_000_001]
+    numbers = [b * (b - 1) // 2 + more for b in ends for more in (-1, 0, 1)]
+    expected = []
+    for t in numbers:
+        b = (1 + isqrt(8 * t + 1)) // 2
+        expected.append([t - b * (b - 1) // 2, b])
+    monkeypatch.setattr(drawing, "_draw", lambda *_: np.array(numbers))
+    assert drawing._draw_within(np.array([400_000_000]), None, None).tolist() == expected
+    # The same behind another class.
+    moved = drawing._draw_within(np.array([1, 400_000_000]), None, None)
+    assert (moved - 1).tolist() == expected

@@ -65,6 +65,22 @@ def test_distances_are_kept_if_there_is_room(monkeypatch):
         assert not keep or blocks[2].kept.shape == (1, 7)
 
 
+def test_large_searches_by_accuracy_use_threads(monkeypatch):
+    """From as many squared differences on as pay for starting them."""
+    X, labels = np.random.default_rng(0).random((12, 5)), np.arange(12) % 2
+    asked = set()
+    monkeypatch.setattr(
+        nearest_neighbor,
+        "map_threads",
+        lambda function, items, n_jobs: asked.add(n_jobs) or list(map(function, items)),
+    )
+    for least, expected in [(12 * 12 * 5, 3), (12 * 12 * 5 + 1, 1)]:
+        monkeypatch.setattr(nearest_neighbor, "DIFFERENCES_WORTH_THREADS", least)
+        nearest_neighbor.select_by_nearest_neighbor(X, labels, 2, n_jobs=3)
+        assert asked == {expected}
+        asked.clear()
+
+
 def test_large_searches_by_similarity_are_screened(monkeypatch):
     """From 1e8 values of half a matrix on, if no feature is wider than 1.01 sigma."""
     monkeypatch.setattr(screening, "pair_sums", lambda: "sums")
