@@ -73,16 +73,6 @@ def shrink(monkeypatch):
     return to
 
 
-@pytest.fixture
-def compiled(monkeypatch):
-    """Take compiled loops, whatever the size."""
-    pytest.importorskip("numba")
-    monkeypatch.setattr("linkselect.search.screening.VALUES_WORTH_COMPILING", 0)
-    monkeypatch.setattr("linkselect.scores.relief.COMPARISONS_WORTH_COMPILING", 0)
-    monkeypatch.setattr("linkselect.search.nearest_neighbor.DIFFERENCES_WORTH_COMPILING", 0)
-    monkeypatch.setattr("linkselect.search.nearest_neighbor.CANDIDATES_WORTH_SORTING", 0)
-
-
 def stores_for(selector):
     """Return how the samples may be stored."""
     stores = [np.asarray, sparse.csr_array]
