@@ -1,4 +1,5 @@
 import pickle
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -306,3 +307,11 @@ def test_the_arrays_inside_cannot_be_written_to():
         for links in (pairs._must, pairs._cannot):
             with pytest.raises(ValueError, match="read-only"):
                 links[0, 0] = 5
+
+
+def test_pairs_are_equal_if_all_of_them_are():
+    pairs, more = Pairs([(0, 1)], [(1, 2)]), Pairs([(0, 1), (3, 4)], [(1, 2)])
+    other = Pairs([(0, 1)], [(1, 2), (1, 3)])
+    assert len({pairs, more, other, Pairs([(1, 0)], [(2, 1)]), Pairs()}) == 4
+    for one, another in permutations([pairs, more, other, Pairs()], 2):
+        assert one != another

@@ -357,6 +357,8 @@ def test_links_may_be_spelled_out(library, tmp_path):
     ("links", "words"),
     [
         ([True, False, True], r"linked by True.*\.map\(\{True: 'must', False: 'cannot'\}\)"),
+        ([1, 0, 0], r"linked by 1\..*\.map\(\{1: 'must', -1: 'cannot'\}\)"),
+        ([2, 1, 1], r"linked by 2\. The column link holds must or cannot\.$"),
         ([0, 1, 1], r"linked by 0.*\.map\(\{1: 'must', 0: 'cannot'\}\)"),
         ([-1, 1, 1], r"linked by -1.*\.map\(\{1: 'must', -1: 'cannot'\}\)"),
     ],

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 
 import literal
 from fitting import ended_after
+from linkselect.devices import device_of
 from linkselect.search import (
     all_pairs,
     draw_from_groups,
@@ -21,6 +23,7 @@ from linkselect.search import (
     select_from_pairs,
 )
 from linkselect.search.criterion import form_rounding
+from linkselect.search.device_similarity import AllPairsOnDevice
 from problems import pairs_of, prototypes
 
 SIGMAS = [1.0, 0.3, 0.05, 3.0]
@@ -343,6 +346,56 @@ def test_the_minimum_is_never_missed(seed):
     assert np.argmin(short.path) == np.argmin(whole.path)
     assert_array_equal(short.order[: len(short.path)], whole.order[: len(short.path)])
     assert sorted(short.order) == list(range(12))
+
+
+def test_a_search_for_the_minimum_ends_as_soon_as_it_can():
+    """With must-links alone the first feature is the least harm: one step more, and no other."""
+    generator = np.random.default_rng(0)
+    X, none = generator.random((12, 6)), np.empty((0, 2), dtype=np.intp)
+    must, cannot = pairs_of(np.arange(12) % 2)
+    found = select_from_pairs(X, pair_target(must, none), until_minimum=True)
+    assert len(found.path) == 2
+    # With cannot-links alone the criterion falls to the end.
+    assert len(select_from_pairs(X, pair_target(none, cannot), until_minimum=True).path) == 6
+    assert len(select_from_pairs(X, pair_target(must, none), until_minimum=False).path) == 6
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_values_that_are_off_by_rounding_do_not_decide(there):
+    """The least value may be too small by it, and the true least too large."""
+    generator = np.random.default_rng(2)
+    X, groups = generator.random((20, 8)), np.arange(20) // 10
+    if there:
+        strict = pytest.importorskip("array_api_strict").asarray(X)
+        criterion = AllPairsOnDevice(device_of(strict), strict, groups, 0.5)
+    else:
+        criterion = all_pairs.AllPairs(X, groups, 0.5, 1)
+    exact = criterion.values(np.arange(8))
+    best, second = np.argsort(exact)[:2]
+    gap = exact[second] - exact[best]
+    criterion.rounding = lambda: 0.6 * gap
+    values = exact.copy()
+    values[best] += 0.6 * gap
+    values[second] -= 0.5 * gap
+    assert values.argmin() == second
+    assert criterion.best(np.arange(8), values) == best
+
+
+@pytest.mark.parametrize("unit", [1e-14, 1.0, 1e9])
+def test_units_change_nothing_on_a_device(unit):
+    generator = np.random.default_rng(3)
+    X, groups = generator.random((20, 8)), np.arange(20) % 3
+    strict = pytest.importorskip("array_api_strict").asarray
+    must, cannot = pairs_of(groups)
+    with config_context(array_api_dispatch=True):
+        for search, target in [
+            (select_from_groups, groups),
+            (select_from_pairs, pair_target(must, cannot)),
+        ]:
+            expected = search(X, target, 0.5)
+            found = search(strict(unit * X), target, 0.5 * unit)
+            assert_array_equal(found.order, expected.order)
+            assert_allclose(found.path, expected.path, rtol=1e-11)
 
 
 def test_a_search_can_be_ended_early(load_scaled, way):

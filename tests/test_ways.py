@@ -298,3 +298,18 @@ def check_tile_sizes(n_samples, n_features):
     assert near <= 192
     assert n_tiles == int(np.ceil(n_samples / 192))
     assert near == int(np.ceil(n_samples / n_tiles))
+
+
+@pytest.mark.parametrize("store", [np.asarray, strict])
+@pytest.mark.parametrize("unit", [2.0**-10, 2.0**10])
+def test_both_ends_of_a_pair_count_in_the_error_of_its_distance(store, unit, compared):
+    """One end alone would be resolved, both are not."""
+    X = unit * np.repeat([[-1.0], [1.0]], 8, axis=0)
+    X += 1e-9 * unit * np.arange(16)[:, None]
+    rows = products(X, np.float64, n_jobs=1)
+    error = rows.errors.min() * rows.scale**2
+    with config_context(array_api_dispatch=True):
+        for share, expected in [(1.5, [2 * 8 * 8]), (2.5, [])]:
+            kernels.kernel_graph(store(X), np.sqrt(share * error / 2e-9))
+            assert compared == expected
+            compared.clear()
