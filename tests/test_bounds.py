@@ -458,7 +458,7 @@ def test_the_bounds_of_the_similarity_score_are_those_that_are_derived(monkeypat
     assert criterion.form_rounding(10**6, 64) == (5 * 10**6 + 8 * 64**2 + 2048) * U64
     assert criterion.form_rounding(10, 3) == 1e-12
     rng = np.random.default_rng(0)
-    X, groups = rng.random((30, 5)), np.sort(rng.integers(0, 3, 30))
+    X, groups = rng.random((30, 32)), np.sort(rng.integers(0, 3, 30))
     strict = pytest.importorskip("array_api_strict").asarray(X)
     for room, there in [(2**28, False), (2**28, True), (0, False)]:
         # If there is no room, all but two terms are left out.
@@ -480,7 +480,7 @@ def test_the_bounds_of_the_similarity_score_are_those_that_are_derived(monkeypat
         assert_allclose(found.rounding(), share * (squares + 2 * inside) + tie, rtol=1e-12)
         inputs = 8 * U64 * np.ptp(X, axis=0) / 0.5 * (2 * squares + 4 * inside)
         left_out = found.squared_remainder * squares + 4 * found.plain_remainder * inside
-        assert_allclose(found._truncation(np.arange(5)), left_out + inputs, rtol=1e-10)
+        assert_allclose(found._truncation(np.arange(32)), left_out + inputs, rtol=1e-10)
     assert left_out.min() > 0.01
 
 

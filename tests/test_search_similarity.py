@@ -373,10 +373,10 @@ def test_values_that_are_off_by_rounding_do_not_decide(there):
     exact = criterion.values(np.arange(8))
     best, second = np.argsort(exact)[:2]
     gap = exact[second] - exact[best]
-    criterion.rounding = lambda: 0.6 * gap
+    criterion.rounding = lambda: 1.5 * gap
     values = exact.copy()
-    values[best] += 0.6 * gap
-    values[second] -= 0.5 * gap
+    values[best] += 1.4 * gap
+    values[second] -= 1.4 * gap
     assert values.argmin() == second
     assert criterion.best(np.arange(8), values) == best
 
