@@ -11,6 +11,7 @@ import literal
 from dense_graphs import dense
 from linkselect import graphs
 from linkselect.graphs import distances, neighbors
+from linkselect.messages import GuidedValueError
 from problems import samples
 
 
@@ -183,3 +184,16 @@ def test_values_to_one_side_of_the_first_sample(sign, unit):
     assert_allclose(found[2], unit**2 * expected[2], rtol=1e-12)
     rows = distances.products(sign * unit * X, n_jobs=1)
     assert 0.1 < np.abs(rows.rows).max() <= 1.0
+
+
+def test_neighbours_are_fewer_than_samples():
+    for n_neighbors in (1, 4):
+        neighbors.check_n_neighbors(n_neighbors, 5)
+    for n_neighbors in (5, 6):
+        with pytest.raises(GuidedValueError) as caught:
+            neighbors.check_n_neighbors(n_neighbors, 5)
+        assert str(caught.value) == (
+            f"n_neighbors={n_neighbors}, but X has 5 samples, so a sample has only 4 others. "
+            "Choose n_neighbors from 1 to 4."
+        )
+        assert caught.value.parameter == "n_neighbors"
