@@ -47,6 +47,7 @@ ROOMS = ("scores", "forms.py", "moments.py", "graphs", "search", "pairs")
 # The tests of these rooms, and those that compare every selector with its definition.
 TESTS = [
     "test_forms",
+    "test_moments",
     "test_scores*",
     "test_graphs*",
     "test_search*",
@@ -62,6 +63,11 @@ TESTS = [
     "test_blocks",
     "test_cluster",
     "test_bibliography",
+    "test_bounds",
+    "test_defaults",
+    "test_parts",
+    "test_ways",
+    "test_bad_input",
 ]
 STATE = Path(__file__).with_suffix(".jsonl")
 COVERS = Path(__file__).parent / "mutants_cover"

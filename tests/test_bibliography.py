@@ -9,7 +9,7 @@ import pytest
 
 import linkselect as ls
 from estimators import CLUSTERERS, COMBINED, SELECTORS, WRAPPERS
-from linkselect import scores
+from linkselect import scores, search
 from linkselect.bibliography import (
     Reference,
     bibliography,
@@ -259,3 +259,19 @@ def test_a_function_cites():
 @pytest.mark.parametrize("name", scores.__all__)
 def test_every_score_names_its_paper(name):
     assert "References\n----------\n.. [1]" in getattr(scores, name).__doc__
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        search.best_trace_ratio,
+        search.fcbf,
+        search.mrmr,
+        search.scgs,
+        search.select_by_nearest_neighbor,
+        search.select_from_groups,
+        search.select_from_pairs,
+    ],
+)
+def test_every_search_of_a_paper_names_it(function):
+    assert "References\n----------\n.. [1]" in function.__doc__

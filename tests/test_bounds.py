@@ -4,6 +4,7 @@
 least a quarter wherever it can be, so a bound that is four times as small fails here.
 """
 
+import importlib
 from fractions import Fraction
 from types import ModuleType, SimpleNamespace
 
@@ -16,10 +17,23 @@ import literal
 from bound_attacks import ATTACKS, U32, climb, nudge, opposite_drifting, share_of_distance_error
 from linkselect import graphs
 from linkselect.compiled import similarity as compiled
-from linkselect.devices import product_rounding
-from linkselect.graphs import distances, kernels, products
+from linkselect.devices import device_of, product_rounding, to_numpy
+from linkselect.graphs import device_distances, distances, kernels, kinds, products
 from linkselect.scores import relief
-from linkselect.search import all_pairs, screening, select_from_groups
+from linkselect.search import (
+    all_pairs,
+    criterion,
+    device_similarity,
+    discretize,
+    draw_from_pairs,
+    information,
+    kernel_terms,
+    listed_pairs,
+    screening,
+    select_from_groups,
+    ties,
+    trace_ratio,
+)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -381,3 +395,161 @@ def test_values_of_the_polynomial_reach_to_the_widest_difference():
     for coefficient in fitted.convert(kind=np.polynomial.Polynomial).coef[::-1]:
         rounded = rounded * x + np.float32(coefficient)
     assert np.abs(rounded / exact - 1).max() <= 7 * U32
+
+
+# -- the bounds in the code are those that docs/bounds.md claims --------------------------------
+
+U64 = 2.0**-53
+
+
+def test_the_constants_are_those_that_are_derived():
+    """One that is a little too small would pass every search that did not try hard enough."""
+    for found, derived in [
+        (relief.CODE_ROUNDING, 2.0**-23),
+        (relief.TIE_PER_FEATURE, 2.0**-42),
+        (compiled.WIDEST, 1.01),
+        (compiled.TINY, 1e-16),
+        (compiled.KERNEL_ROUNDING, 16 * U32),
+        (compiled.MUST_ROUNDING, 36 * U32),
+        (compiled.CANNOT_ROUNDING, 2 * 16 * U32 + 260 * U32),
+        (all_pairs.COARSE_ROUNDING, (256 + 128 + 16) * U32),
+        (all_pairs.VALUES_PER_COARSE_SUM, 256),
+        (all_pairs.ROWS_PER_BLOCK, 128),
+        (all_pairs.TINY, 1e-18),
+        (all_pairs.INPUT_ROUNDING, 8 * U64),
+        (kernel_terms.MAX_TERMS, 64),
+        (kernel_terms.TOLERANCE, 1e-14),
+        (criterion.PRODUCT_ROUNDING, 1e-12),
+        (criterion.TIE_ROUNDING, 1e-14),
+        (criterion.CRITERION_ROUNDING, U64),
+        (listed_pairs.CARRIED_ROUNDING, 256 * U64),
+        (ties.UNIT, U64),
+        (discretize.ROUNDING, 160 * U64),
+        (trace_ratio.ROUNDING, 8 * U64),
+        (kinds.EXPONENT_ERROR, 1e-9),
+        (kinds.VANISHED, 1e-290),
+        (kernels.FAINT, 1e-100),
+    ]:
+        assert found == derived
+
+
+@pytest.mark.parametrize("n_features", [1, 1024, 1025, 4096, 5000])
+def test_the_bounds_of_sums_are_those_that_are_derived(n_features):
+    """Of distances, in shares of a squared norm, and of ReliefF's sums of differences."""
+    length = min(n_features, 1024) + -(-n_features // 1024)
+    assert distances.product_length(n_features) == length
+    norms = np.array([0.0, 1.0, 3.0])
+    for dtype, share, tiny in [
+        (np.float32, (length + 32) * U32, 2.0**-126),
+        (np.float64, (6 * length + 32) * U64, 2.0**-1022),
+    ]:
+        found = products.product_errors(norms, length, dtype)
+        assert_allclose(found, share * norms + (length + 16) * tiny, rtol=1e-14)
+    r = (min(n_features, 4096) + 8) * U32
+    a = n_features * (2.0**-23 + 2.0**-42)
+    assert relief._sum_rounding(n_features) == r
+    reach = np.array([0.0, 0.5, 7.0])
+    assert_allclose(
+        relief._within(reach, n_features), (reach * (1 + r) + 2 * a) / (1 - r), rtol=1e-15
+    )
+
+
+def test_the_bounds_of_the_similarity_score_are_those_that_are_derived(monkeypatch):
+    assert criterion.form_rounding(10**6, 64) == (5 * 10**6 + 8 * 64**2 + 2048) * U64
+    assert criterion.form_rounding(10, 3) == 1e-12
+    rng = np.random.default_rng(0)
+    X, groups = rng.random((30, 32)), np.sort(rng.integers(0, 3, 30))
+    strict = pytest.importorskip("array_api_strict").asarray(X)
+    for room, there in [(2**28, False), (2**28, True), (0, False)]:
+        # If there is no room, all but two terms are left out.
+        monkeypatch.setattr(all_pairs, "MAX_BYTES_FOR_TERMS", room)
+        if there:
+            found = device_similarity.AllPairsOnDevice(device_of(strict), strict, groups, 0.5)
+            assert found.n_terms == found.squared.shape[1] >= found.plain.shape[1] > 5
+        else:
+            found = all_pairs.AllPairs(X, groups, 0.5, 1)
+        found.add(0)
+        kernel, alike = literal.gauss(X[:, :1], 0.5), groups[:, None] == groups
+        squares, inside = (kernel**2).sum(), kernel[alike].sum()
+        error = ((kernel - alike) ** 2).sum()
+        assert_allclose(found.magnitude(), squares + 2 * inside - 3 * 30, rtol=1e-12)
+        tie = 1e-14 * found.magnitude() + U64 * error
+        assert_allclose(found.tie(), tie, rtol=1e-12)
+        share = criterion.form_rounding(30, found.n_terms)
+        assert found.n_terms == 64 if room == 0 else 5 < found.n_terms < 30
+        assert_allclose(found.rounding(), share * (squares + 2 * inside) + tie, rtol=1e-12)
+        inputs = 8 * U64 * np.ptp(X, axis=0) / 0.5 * (2 * squares + 4 * inside)
+        left_out = found.squared_remainder * squares + 4 * found.plain_remainder * inside
+        assert_allclose(found._truncation(np.arange(32)), left_out + inputs, rtol=1e-10)
+    assert left_out.min() > 0.01
+
+
+@pytest.mark.parametrize("n_cannot", [0, 5])
+def test_the_bounds_of_listed_pairs_are_those_that_are_derived(n_cannot):
+    X = np.random.default_rng(0).random((12, 4))
+    links = np.arange(12).reshape(-1, 2)
+    must, cannot = links[n_cannot:], links[:n_cannot]
+    target = draw_from_pairs(must, cannot, 100, np.random.default_rng(0))
+    target = target._replace(weights=(3.0, 5.0))
+    found = listed_pairs.ListedPairs(X, target, 0.5, 1)
+    found.add(0)
+    alike, apart = (literal.gauss(X[:, :1], 0.5)[ends[:, 0], ends[:, 1]] for ends in (must, cannot))
+    magnitude = 3 * (alike**2 + 2 * alike).sum() + 5 * (apart**2).sum()
+    error = 3 * ((alike - 1) ** 2).sum() + 5 * (apart**2).sum()
+    tie = 1e-14 * magnitude + U64 * error
+    assert_allclose(found.magnitude(), magnitude, rtol=1e-12)
+    assert_allclose(found.rounding(), tie, rtol=1e-12)
+    assert_allclose(found._value_rounding(), 1e-12 * magnitude + 100 * tie, rtol=1e-12)
+    # What was known before the second feature, less what it changes and what sums are off by.
+    found.lower[:] = 0.0
+    before, cannot_before = found.criterion(), found.criterion() - found.must_part()
+    found.add(1)
+    fell = cannot_before - (found.criterion() - found.must_part())
+    lost = found.criterion() - before + fell + 256 * U64 * max(before, found.criterion())
+    assert_allclose(-found.lower, lost, rtol=1e-12)
+
+
+def test_the_bounds_of_ties_are_those_that_are_derived():
+    rng = np.random.default_rng(1)
+    for n_states, n_values, n_cells in [(3, 4, 12), (40, 10, 256)]:
+        states, variable = rng.integers(0, n_states, (400, 2)), rng.integers(0, n_values, 400)
+        states[0], variable[0] = n_states - 1, n_values - 1
+        of = variable.tolist()
+        entropies = [literal.entropy(f) + literal.entropy(of) for f in states.T.tolist()]
+        expected = U64 * (4 + 2 * (n_cells + 6) * np.array(entropies))
+        found = information.mutual_information(information.Discrete.of(states), variable)
+        assert_allclose(found.error, expected, rtol=1e-12)
+        uncertain = information.symmetric_uncertainty(information.Discrete.of(states), variable)
+        assert_allclose(uncertain.error, 3 * expected / entropies, rtol=1e-12)
+    one, other = (ties.Rounded(np.array([4.0]), np.array([error * U64])) for error in (5, 3))
+    for found, value, error in [
+        (one.plus(other), 8.0, (5 + 3 + 8) * U64),
+        (one.minus(ties.Rounded(np.array([6.0]), other.error)), -2.0, (5 + 3 + 2) * U64),
+        (one.over(2), 2.0, (2.5 + 2) * U64),
+    ]:
+        assert (found.value, found.error) == (value, error)
+        assert (found.lower, found.upper) == (value - error, value + error)
+    mrmr = importlib.import_module("linkselect.search.mrmr")  # the name is that of a function
+    over = ties.Rounded(np.array([2.0]), np.array([0.5]))
+    values, lower, upper = mrmr._quotient(ties.Rounded(np.array([6.0]), np.array([1.0])), over)
+    assert values == 3.0
+    assert (lower, upper) == (5.0 / 2.5 * (1 - 4 * U64), 7.0 / 1.5 * (1 + 4 * U64))
+    assert_allclose(np.ravel(mrmr._difference(one, over)), [2.0, 1.5, 2.5])
+
+
+def test_the_bounds_of_products_on_a_device_are_those_of_the_processor():
+    array_api_strict = pytest.importorskip("array_api_strict")
+    for n_features in (3, 1024, 2500):
+        X = np.random.default_rng(0).normal(size=(4, n_features))
+        there = array_api_strict.asarray(X)
+        for dtype in (np.float32, np.float64):
+            here = device_distances.products(
+                device_of(there), there, getattr(array_api_strict, np.dtype(dtype).name)
+            )
+            norms, length = to_numpy(here.norms), distances.product_length(n_features)
+            expected = products.product_errors(norms, length, dtype)
+            assert_allclose(to_numpy(here.errors), expected, rtol=1e-14)
+            assert_allclose(
+                norms, (((X - X.mean(axis=0)) / here.scale) ** 2).sum(axis=1), rtol=1e-5
+            )
+            assert 1 <= here.scale / np.abs(X - X.mean(axis=0)).max() < 4

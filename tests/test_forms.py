@@ -243,3 +243,40 @@ def test_kernel_forms_keep_their_digits_in_any_unit_and_tile(unit, monkeypatch):
     W = literal.gauss(points, 1.0)
     found = forms.laplacian_form(unit * X, graphs.kernel_graph(points, 1.0))
     assert_allclose(found, [unit**2 * literal.form(f, W) for f in X.T], rtol=1e-10)
+
+
+def test_only_forms_that_cancel_are_computed_by_differences(monkeypatch):
+    """Those below 1e-5 of what is subtracted."""
+    points = np.repeat([[0.0], [8.0]], 20, axis=0) + np.random.default_rng(0).random((40, 1))
+    apart = np.repeat([0.0, 1.0], 20)
+    noise = np.random.default_rng(1).normal(size=40)
+    # The share of the noise in the form is about its square.
+    X = np.column_stack([apart + size * noise for size in (0.0, 1e-4, 1e-2, 1.0)])
+    by_differences, asked = forms._kernel_form_by_differences, []
+
+    def watched(X, graph, tiles, features, n_jobs):
+        asked.extend(features.tolist())
+        return by_differences(X, graph, tiles, features, n_jobs)
+
+    monkeypatch.setattr(forms, "_kernel_form_by_differences", watched)
+    W = literal.gauss(points, 1.0)
+    found = forms.laplacian_form(X, graphs.kernel_graph(points, 1.0))
+    assert_allclose(found, [literal.form(f, W) for f in X.T], rtol=1e-8)
+    shares = [literal.form(f, W) / (W.sum(axis=1) @ (f - f.mean()) ** 2) for f in X.T]
+    assert [share < 1e-5 for share in shares] == [True, True, False, False]
+    assert asked == [0, 1]
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+def test_errors_that_are_rounding_count_nothing(store):
+    """Those below 1e-9 of the deviation, sample by sample."""
+    weights = sparse.csr_array(np.roll(np.eye(8), 1, axis=0))  # each from the one before
+    f = np.tile([0.0, 0.0, 1.0, 1.0], 2)
+    for size, counts in [(0.9e-9, False), (1.1e-9, True)]:
+        g = f.copy()
+        g[1] += size * f.std()
+        found = forms.reconstruction_form(store(np.column_stack([f, g])), weights)
+        assert found[0] == 4.0
+        # The step behind it is large, and changes by as much.
+        step = (1.0 - size * f.std()) ** 2 + 3.0
+        assert_allclose(found[1] - step, (size * f.std()) ** 2 if counts else 0.0, atol=1e-15)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn import config_context
 
 import literal
 from dense_graphs import dense
@@ -81,3 +82,14 @@ def test_a_graph_of_faint_weights_is_refused(store):
     with pytest.raises(ValueError, match="0 or nearly 0"):
         gaussian_edges(near, sigma)
     assert gaussian_edges(near, 2 * sigma).weights.max() > 1e-40
+
+
+@pytest.mark.parametrize("n_twins", [2, 3, 10, 30])
+def test_twins_count_in_the_median_unless_they_are_most(n_twins):
+    """Also on a device."""
+    X = np.random.default_rng(n_twins).normal(size=(40, 3))
+    X[:n_twins] = X[0]
+    there = pytest.importorskip("array_api_strict").asarray(X)
+    with config_context(array_api_dispatch=True):
+        for found in (graphs.auto_sigma(X), graphs.auto_sigma(there)):
+            assert_allclose(found, literal.auto_sigma(X), rtol=1e-14)

@@ -11,6 +11,7 @@ import literal
 from dense_graphs import dense
 from linkselect import graphs
 from linkselect.graphs import distances, neighbors
+from linkselect.messages import GuidedValueError
 from problems import samples
 
 
@@ -169,3 +170,30 @@ def test_memory_of_neighbours_is_not_quadratic():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 12_000 * 12_000 * 4 / 3
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
+def test_values_to_one_side_of_the_first_sample(sign, unit):
+    """Single precision does not hold the squares of the largest, so that they are scaled before."""
+    X = np.random.default_rng(0).random((30, 4))
+    X[0] = 0.0
+    found, expected = graphs.nearest(sign * unit * X, 3), graphs.nearest(X, 3)
+    assert_array_equal(found[0], expected[0])
+    assert_array_equal(found[1], expected[1])
+    assert_allclose(found[2], unit**2 * expected[2], rtol=1e-12)
+    rows = distances.products(sign * unit * X, n_jobs=1)
+    assert 0.1 < np.abs(rows.rows).max() <= 1.0
+
+
+def test_neighbours_are_fewer_than_samples():
+    for n_neighbors in (1, 4):
+        neighbors.check_n_neighbors(n_neighbors, 5)
+    for n_neighbors in (5, 6):
+        with pytest.raises(GuidedValueError) as caught:
+            neighbors.check_n_neighbors(n_neighbors, 5)
+        assert str(caught.value) == (
+            f"n_neighbors={n_neighbors}, but X has 5 samples, so a sample has only 4 others. "
+            "Choose n_neighbors from 1 to 4."
+        )
+        assert caught.value.parameter == "n_neighbors"

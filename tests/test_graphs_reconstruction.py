@@ -1,6 +1,7 @@
 """The reconstruction weights against other solvers."""
 
 import re
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
@@ -14,11 +15,14 @@ from sklearn.manifold._locally_linear import barycenter_kneighbors_graph
 import linkselect as ls
 from linkselect.graphs import l1_reconstruction, reconstruction, reconstruction_weights
 from linkselect.graphs.reconstruction import (
+    Reconstruction,
+    check_reconstruction,
     n_reconstruction_steps,
     reconstruct,
     smallest_errors,
     step_limit,
 )
+from linkselect.messages import GuidedValueError
 
 
 def with_twins_and_a_constant(X):
@@ -521,3 +525,66 @@ def test_first_order_with_twins_and_constant_features():
     found = reconstruct(X, solver="first_order")
     assert found.weights[3, 40] == found.weights[40, 3] == 1.0
     assert (found.gaps <= 0.01).all()
+
+
+def test_the_limits_of_parameters_are_allowed():
+    for given in (
+        ("lle", "compensated", 0.0, 1, 1e-300),
+        ("lle", "compensated", 0.0, 9, 1e300),
+        ("l2", "compensated", 0.0, 10, 1e-300),
+        ("l1", "tolerance", 1e-300, 0, 0.0),
+        ("l1", "equality", 0.0, 0, -1.0),
+    ):
+        check_reconstruction(10, *given)
+    for given, parameter in [
+        (("lle", "compensated", 0.0, 10, 1.0), "n_neighbors"),
+        (("lle", "compensated", 0.0, 0, 1.0), "n_neighbors"),
+        (("l2", "compensated", 0.0, 5, np.inf), "regularization"),
+        (("l2", "compensated", 0.0, 5, np.nan), "regularization"),
+        (("l1", "tolerance", 0.0, 5, 1.0), "tolerance"),
+        (("l1", "tolerance", 1.0, 5, 1.0, "first_order"), "solver"),
+    ]:
+        with pytest.raises(GuidedValueError) as caught:
+            check_reconstruction(10, *given)
+        assert caught.value.parameter == parameter
+        if parameter == "n_neighbors":
+            assert "10 samples, so a sample has only 9 others. " in str(caught.value)
+            assert caught.value.way_out == "Choose n_neighbors from 1 to 9."
+
+
+@pytest.mark.parametrize(
+    ("gaps", "unsolved", "certain"),
+    [
+        ([0.0, 1e-6, 2e-6], [2], "the largest certified gap is 2e-06 of the optimum"),
+        (
+            [0.5, np.inf, 0.25],
+            [0, 1, 2],
+            "the largest certified gap is 0.5 of the optimum; nothing is certain of 1 of them",
+        ),
+        ([np.nan, 0.0, np.inf], [0, 2], "nothing is certain of 2 of them"),
+    ],
+)
+def test_what_is_certain_is_said(gaps, unsolved, certain):
+    n = len(gaps)
+    found = Reconstruction(None, np.array(gaps), np.ones(n, dtype=int), 7)
+    assert found.unsolved.tolist() == unsolved
+    with pytest.warns(ConvergenceWarning) as caught:
+        found.warn_unsolved()
+    assert str(caught[0].message).startswith(
+        f"{len(unsolved)} of {n} samples, the first of them sample {unsolved[0]}, are not certain "
+        f"to be within 1e-06 of their optimum after at most max_iter=7 steps: {certain}. "
+    )
+    assert "solver='exact'" not in str(caught[0].message)
+    near = replace(found, largest_gap=1e-2, gaps=np.array([0.011, 0.01, 0.0]))
+    assert near.unsolved.tolist() == [0]
+    with pytest.warns(ConvergenceWarning, match=r"within 0.01 of .*pass solver='exact', or do not"):
+        near.warn_unsolved()
+
+
+def test_steps_that_are_promised_by_numbers(monkeypatch):
+    monkeypatch.setattr(reconstruction, "TILES_PER_STEP", 3)
+    # 16 tiles of up to 128, as many as fit into 32 MB; or even ones of up to 192.
+    for n, d, solver, tile in [(64, 5, "exact", 4), (65, 5, "exact", 5), (400, 300, "auto", 134)]:
+        n_tiles = -(-n // tile)
+        assert n_reconstruction_steps(n, d, solver=solver) == -(-n_tiles // 3)
+    assert n_reconstruction_steps(64, 5, "l2") == 0

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
 import linkselect as ls
+import literal
 from linkselect.graphs import auto_sigma, nearest, stored_neighbors
 from linkselect.graphs.distances import pair_distances
+from linkselect.graphs.kernels import listed_kernel
 from linkselect.stored import kinds
 from linkselect.survey import survey
 
@@ -90,3 +93,22 @@ def test_rows_that_are_held_are_not_read_again(tmp_path, monkeypatch):
     assert_array_equal(stored.take([40, 2, 2]), X[[40, 2, 2]])
     with pytest.raises(TypeError):
         stored.take([3])
+
+
+@pytest.mark.parametrize("unit", [2.0**-20, 1.0, 2.0**20])
+def test_kernels_of_few_samples_stored_by_columns(unit, tmp_path):
+    """Also inside far clusters, whose distances products do not resolve, and without some pairs."""
+    rng = np.random.default_rng(0)
+    X = unit * (rng.normal(size=(40, 90)) / 5 + 1e7 * (np.arange(40) % 2)[:, None])
+    codes = np.repeat([0, 1, -1, 2], 10)
+    left_out = np.zeros((40, 40))
+    left_out[0, 2] = left_out[2, 0] = left_out[11, 15] = left_out[15, 11] = 1.0
+    found = listed_kernel(surveyed(tmp_path, X), 2 * unit, codes, sparse.csr_array(left_out), 1)
+    expected = literal.gauss(X, 2 * unit)
+    expected[(codes[:, None] != codes) | (codes < 0) | (left_out > 0)] = 0.0
+    np.fill_diagonal(expected, 0.0)
+    weights = found.to_csr().toarray()
+    np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-200)
+    assert (weights[0, 4], weights[0, 1]) > (1e-3, 0.0)
+    assert found.n_samples == 40
+    assert len(found.left) == 3 * 45 - 2

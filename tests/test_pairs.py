@@ -1,4 +1,5 @@
 import pickle
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkselect import Pairs
-from linkselect.pairs import PairConflictError
+from linkselect.pairs import PairConflictError, describe_conflicts
 
 small_pairs = st.lists(
     st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda pair: pair[0] != pair[1]),
@@ -199,3 +200,118 @@ def test_summary():
     assert (fold["must"], fold["lost_must"], fold["lost_cannot"]) == (2, 1, 0)
     assert fold["coverage"] == 1.0
     assert pairs.summary()["coverage"] is None
+
+
+# -- what is said, word for word, where it begins to be said ------------------------------------
+
+
+def refusal_of(make):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        make()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("sample", [-1, 10, 2.0, "3"])
+def test_row_numbers_go_from_0_to_the_last_row(sample):
+    assert Pairs(must=[(0, 9)], n_samples=10).n_samples == 10
+    assert Pairs(must=[(0, np.int8(9))], n_samples=np.int64(10)).must == ((0, 9),)
+    message = refusal_of(lambda: Pairs(must=[(5, sample)], n_samples=10))
+    assert message == (
+        f"A pair names {sample!r}, but with n_samples=10 samples are named by row numbers from 0 "
+        "to 9. Leave n_samples out to use ids."
+    )
+
+
+@pytest.mark.parametrize("n_samples", [0, -1, 1.0, "1"])
+def test_there_is_at_least_one_row(n_samples):
+    assert Pairs(n_samples=1).n_samples == 1
+    message = refusal_of(lambda: Pairs(n_samples=n_samples))
+    assert message == f"n_samples={n_samples!r}, but it is the number of rows: 1 or more."
+
+
+@pytest.mark.parametrize(
+    ("n_links", "shown"),
+    [
+        (7, "0 = 1 = 2 = 3 = 4 = 5 = 6 = 7"),
+        (8, "0 = 1 = 2 = 3 = ... (2 more) ... = 6 = 7 = 8"),
+        (9, "0 = 1 = 2 = 3 = ... (3 more) ... = 7 = 8 = 9"),
+    ],
+)
+def test_from_which_length_on_a_chain_is_shortened(n_links, shown):
+    pairs = Pairs(must=[(i, i + 1) for i in range(n_links)], cannot=[(0, n_links)])
+    assert str(pairs.conflicts()[0]).endswith(f"join its ends: {shown}")
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 3, None])
+def test_conflicts_up_to_a_limit(limit):
+    pairs = Pairs([(0, 1), (1, 2), (2, 3)], [(3, 0), (0, 2), (1, 3), (3, 5)])
+    expected = [((3, 0), (3, 2, 1, 0)), ((0, 2), (0, 1, 2)), ((1, 3), (1, 2, 3))]
+    found = pairs.conflicts(limit)
+    assert [tuple(conflict) for conflict in found] == expected[:limit]
+    assert pairs.n_conflicts == 3
+
+
+def test_a_union_keeps_the_number_of_rows():
+    ten, none = Pairs(must=[(0, 1)], n_samples=10), Pairs(must=[(0, 2)])
+    assert [(a | b).n_samples for a, b in [(ten, none), (none, ten), (ten, ten)]] == [10] * 3
+    assert (none | none).n_samples is None
+    message = refusal_of(lambda: ten | Pairs(n_samples=9))
+    assert message == (
+        "Pairs over 10 samples and pairs over 9 samples number different rows. "
+        "Name samples by id to join them."
+    )
+
+
+def test_what_follows_keeps_the_number_of_rows_and_parts_of_it_do_not():
+    pairs = Pairs(must=[(0, 1), (1, 2)], cannot=[(2, 3)], n_samples=10)
+    assert pairs.closure().n_samples == pairs.without_conflicts().n_samples == 10
+    assert pairs.restrict([0, 1, 3]).n_samples is None
+    assert pairs.restrict([0, 1, 3]).must == ((0, 1),)
+    assert pairs.restrict([2, 3]).cannot == ((2, 3),)
+
+
+def test_coverage_is_of_the_rows_that_are_known():
+    numbered, named = Pairs(must=[(0, 1)], n_samples=8), Pairs(must=[(0, 1)])
+    assert numbered.summary()["coverage"] == 0.25
+    assert numbered.summary(n_samples=4)["coverage"] == 0.5
+    assert named.summary(n_samples=4)["coverage"] == 0.5
+    assert named.summary([])["coverage"] is None
+    assert named.summary([0, 5])["lost_must"] == 1
+
+
+def test_rows_that_are_found_first_and_last():
+    pairs = Pairs(must=[("a", "b"), ("b", "gone")], cannot=[("gone", "a"), ("b", "a")])
+    must, cannot = pairs.rows({"a": 0, "b": 5})
+    assert (must.tolist(), cannot.tolist()) == ([[0, 5]], [[5, 0]])
+
+
+def test_components_of_equal_size_keep_the_order_of_their_first_samples():
+    pairs = Pairs(must=[(7, 3), (1, 0), (4, 5), (5, 6)], cannot=[(9, 8)])
+    assert pairs.components() == ((4, 5, 6), (7, 3), (1, 0), (9,), (8,))
+    assert repr(pairs) == "Pairs(must=4, cannot=1)"
+
+
+def test_three_conflicts_are_told_and_the_others_counted():
+    pairs = Pairs([(0, 1), (1, 2), (2, 3)], [(0, 2), (1, 3), (0, 3), (0, 1), (2, 3)])
+    told = (
+        "cannot-link (0, 2), but must-links join its ends: 0 = 1 = 2; "
+        "cannot-link (1, 3), but must-links join its ends: 1 = 2 = 3; "
+        "cannot-link (0, 3), but must-links join its ends: 0 = 1 = 2 = 3"
+    )
+    expected = f"5 cannot-links contradict the must-links: {told}; and 2 more."
+    assert describe_conflicts(pairs) == expected
+
+
+def test_the_arrays_inside_cannot_be_written_to():
+    for pairs in (Pairs([(0, 1)], [(1, 2)]), Pairs.from_labels([0, 0, 1])):
+        for links in (pairs._must, pairs._cannot):
+            with pytest.raises(ValueError, match="read-only"):
+                links[0, 0] = 5
+
+
+def test_pairs_are_equal_if_all_of_them_are():
+    pairs, more = Pairs([(0, 1)], [(1, 2)]), Pairs([(0, 1), (3, 4)], [(1, 2)])
+    other = Pairs([(0, 1)], [(1, 2), (1, 3)])
+    assert len({pairs, more, other, Pairs([(1, 0)], [(2, 1)]), Pairs()}) == 4
+    for one, another in permutations([pairs, more, other, Pairs()], 2):
+        assert one != another

@@ -53,3 +53,17 @@ def test_no_pairs_and_many():
     html = Pairs.from_labels(np.repeat([0, 1], 40))._repr_html_()
     assert cells(html)[1] == "1,560"
     assert len(html) < 4000
+
+
+def test_as_many_as_are_shown_and_one_more():
+    for n, end in ((3, "(4, 5)"), (4, "(4, 5), …")):
+        html = Pairs(must=[(2 * i, 2 * i + 1) for i in range(n)])._repr_html_()
+        assert cells(html)[1:3] == [str(n), f"(0, 1), (2, 3), {end}"]
+    conflicting = Pairs(must=[(i, i + 1) for i in range(6)], cannot=[(i, i + 2) for i in range(5)])
+    assert conflicting._repr_html_().count("<li>") == 3
+
+
+def test_groups_of_two_or_more_are_counted():
+    found = cells(Pairs(must=[(0, 1)], cannot=[(2, 3), (3, 4)])._repr_html_())
+    assert found[9:12] == ["groups joined by must-links", "1", "(0, 1)"]
+    assert found[6:9] == ["samples named", "5", "0, 1, 2, …"]

@@ -1,5 +1,7 @@
 """Pairs that labels imply, all of them or drawn, and labels as codes."""
 
+from math import isqrt
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from linkselect import Pairs
-from linkselect.pairs import encode_labels
+from linkselect.pairs import LoneClass, drawing, encode_labels, is_missing
 
 
 @given(st.lists(st.integers(-1, 3), max_size=12))
@@ -101,3 +103,74 @@ def test_cannot_links_of_one_class_beside_minus_one():
     assert Pairs.from_labels([0, 0, -1]).must == ((0, 1),)
     with pytest.raises(ValueError, match="one labelled class 0 and 1 samples marked -1"):
         Pairs.from_labels([0, 0, -1], n_must=1, n_cannot=1)
+
+
+def test_all_none_and_no_more_pairs_than_there_are():
+    y = [0, 0, 1, 1, 1, 2]
+    assert Pairs.from_labels(y, n_must=0, n_cannot=0) == Pairs()
+    everything = Pairs.from_labels(y)
+    assert (everything.n_must, everything.n_cannot) == (4, 11)
+    assert Pairs.from_labels(y, n_must=4, n_cannot=11, random_state=0) == everything
+    assert Pairs.from_labels(y, n_must=np.int64(4)) == everything
+    for kind, total in (("must", 4), ("cannot", 11)):
+        with pytest.raises(
+            ValueError, match=rf"n_{kind}={total + 1} .* imply {total}\. "
+        ) as caught:
+            Pairs.from_labels(y, **{f"n_{kind}": total + 1})
+        assert caught.value.way_out == f"Ask for 0 to {total}, or None for all."
+        assert caught.value.parameter == f"n_{kind}"
+
+
+@pytest.mark.parametrize("sizes", [(1,), (2, 1), (3, 5, 2), (1, 1, 1), (70, 50)])
+def test_links_are_drawn_in_ascending_order(sizes):
+    y = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    i, j = np.triu_indices(len(y), 1)
+    for n_must, n_cannot in [(None, None), (sum(s * (s - 1) // 2 for s in sizes) // 2, None)]:
+        found = Pairs.from_labels(y, n_must=n_must, n_cannot=n_cannot, random_state=1)
+        assert list(found.must) == sorted(found.must)
+        assert all(a < b and y[a] == y[b] for a, b in found.must)
+        assert len(set(found.must)) == (np.sum(y[i] == y[j]) if n_must is None else n_must)
+        across = y[i] != y[j]
+        assert found.cannot == tuple(zip(i[across].tolist(), j[across].tolist(), strict=True))
+
+
+def test_what_stands_for_no_label():
+    for label in (None, float("nan"), pd.NA, pd.NaT):
+        assert is_missing(label)
+        assert is_missing(label, minus_one=False)
+    for label in (-1, -1.0, np.int8(-1)):
+        assert is_missing(label)
+        assert not is_missing(label, minus_one=False)
+    for label in (0, 1, -2, "-1", "", "nan", (), (-1,), True, False):
+        assert not is_missing(label)
+
+
+def test_a_lone_class_is_named_with_the_number_of_others():
+    def lone(y):
+        return LoneClass.find(np.array(y, dtype=object), *encode_labels(np.array(y, dtype=object)))
+
+    assert lone([3, -1, -1, None]) == LoneClass(3, 2)
+    assert lone([3, None, float("nan"), pd.NA]) is None
+    assert lone([3, 4, -1]) is None
+    assert lone([-1, None]) is None
+    assert lone(["a", -1]).label == "a"
+    assert (LoneClass(1, 2).is_one, LoneClass(2, 1).is_one) == (True, False)
+    assert str(LoneClass(3, 2).error()) == (
+        "y has the one labelled class 3 and 2 samples marked -1, which means unlabelled here. "
+        "If -1 is a class of yours, rename it: y = np.where(y == -1, 0, y)."
+    )
+
+
+def test_numbered_pairs_are_found_whatever_the_size_of_a_class(monkeypatch):
+    """The square root of a number of 16 digits is not exact."""
+    ends = [2, 3, 1000, 94_906_266, 2**27 + 1, 300_000_001]
+    numbers = [b * (b - 1) // 2 + more for b in ends for more in (-1, 0, 1)]
+    expected = []
+    for t in numbers:
+        b = (1 + isqrt(8 * t + 1)) // 2
+        expected.append([t - b * (b - 1) // 2, b])
+    monkeypatch.setattr(drawing, "_draw", lambda *_: np.array(numbers))
+    assert drawing._draw_within(np.array([400_000_000]), None, None).tolist() == expected
+    # The same behind another class.
+    moved = drawing._draw_within(np.array([1, 400_000_000]), None, None)
+    assert (moved - 1).tolist() == expected

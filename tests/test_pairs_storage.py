@@ -357,6 +357,8 @@ def test_links_may_be_spelled_out(library, tmp_path):
     ("links", "words"),
     [
         ([True, False, True], r"linked by True.*\.map\(\{True: 'must', False: 'cannot'\}\)"),
+        ([1, 0, 0], r"linked by 1\..*\.map\(\{1: 'must', -1: 'cannot'\}\)"),
+        ([2, 1, 1], r"linked by 2\. The column link holds must or cannot\.$"),
         ([0, 1, 1], r"linked by 0.*\.map\(\{1: 'must', 0: 'cannot'\}\)"),
         ([-1, 1, 1], r"linked by -1.*\.map\(\{1: 'must', -1: 'cannot'\}\)"),
     ],
@@ -364,3 +366,22 @@ def test_links_may_be_spelled_out(library, tmp_path):
 def test_numbers_for_links_are_not_guessed(links, words):
     with pytest.raises(ValueError, match=words):
         Pairs.from_frame(pd.DataFrame(LINKS | {"link": links}))
+
+
+def test_from_which_length_on_what_is_quoted_is_cut(tmp_path):
+    """Ids of more than 60 signs, other content after 60, what another library says after 100."""
+    for name, shown in [("x" * 58, repr("x" * 58)), ("x" * 59, f"'{'x' * 56}...")]:
+        with pytest.raises(TypeError) as caught:
+            Pairs(must=[(1, name), (2, name)]).to_csv(tmp_path / "p.csv", id_type=float)
+        assert f"The id {shown} " in str(caught.value)
+
+    def refuse(text):
+        raise ValueError("no" * 200 if text == "b" else text)
+
+    with pytest.raises(TypeError) as caught:
+        Pairs(must=[("b", "b2")]).to_csv(tmp_path / "p.csv", id_type=refuse)
+    assert caught.value.problem == f"The id 'b' cannot be written as CSV: {'no' * 50}."
+    (tmp_path / "p.json").write_text(json.dumps(["y" * 200]))
+    with pytest.raises(ValueError, match="expected") as caught:
+        Pairs.from_json(tmp_path / "p.json")
+    assert str(caught.value).endswith(f"got ['{'y' * 58}.")

@@ -189,3 +189,41 @@ def test_ways_to_name_discrete_features(discrete):
     mask = [True] * 3 if discrete is True else [True, False, True]
     found = ls.ReliefF(discrete=discrete).fit(X, y).scores_
     assert_allclose(found, literal.relieff(X, y, 5, mask), atol=1e-13)
+
+
+def test_the_nearest_of_many_and_ties_with_the_last_by_index():
+    rng = np.random.default_rng(0)
+    for n, n_neighbors in [(300, 40), (300, 1), (41, 40), (40, 40)]:
+        distances = rng.permutation(n).astype(float)
+        found = relief._nearest(distances, n_neighbors, 5)
+        assert_array_equal(np.sort(distances[found]), np.arange(n_neighbors))
+    tie = relief.TIE_PER_FEATURE
+    # What is within a tie of the last one, 2 here, goes by index.
+    distances = 2 * tie * np.array([10.0, 12.0, 9.0, 7.0, 10.0, 7.0, 12.5, 8.0])
+    for n_neighbors, expected in [
+        (1, [2]),
+        (2, [2, 3]),
+        (3, [0, 2, 3]),
+        (4, [0, 2, 3, 4]),
+        (5, [0, 1, 2, 3, 5]),
+        (7, [0, 1, 2, 3, 4, 5, 7]),
+    ]:
+        assert_array_equal(np.flatnonzero(relief._nearest(distances, n_neighbors, 4)), expected)
+
+
+def test_the_first_reach_of_many_neighbours():
+    rng = np.random.default_rng(1)
+    classes = rng.permutation(np.repeat([0, 1, 2], [250, 41, 40]))
+    tile = rng.random((3, len(classes)))
+    found = relief._first_reach(tile, classes, (3, 40))
+    for label in (0, 1):
+        expected = np.sort(tile[:, classes == label], axis=1)[:, 39]
+        assert_array_equal(found[:, label], expected)
+    assert_array_equal(found[:, 2], [np.inf] * 3)
+
+
+def test_one_class_has_hits_only():
+    X = np.array([[0.0, 0.0], [1.0, 4.0], [2.0, 1.0]])
+    found = relief.relieff(X, np.zeros(3, dtype=int), 1)
+    expected = literal.relieff(X, np.zeros(3, dtype=int), 1, np.zeros(2, dtype=bool))
+    assert_allclose(found, expected)

@@ -5,6 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from linkselect.compiled import similarity as similarity_sums
@@ -27,12 +29,46 @@ def test_compiled_loops_are_used_for_large_problems_only(monkeypatch):
 
 
 @pytest.mark.parametrize(("sum_alike", "pairs"), [(10.0, 20.0), (40.0, 50.0)])
-def test_the_slack_of_must_links_is_that_derived_in_the_docs(sum_alike, pairs):
+def test_the_slack_of_must_links_is_that_derived_in_the_docs(sum_alike, pairs, monkeypatch):
     """Half the number of pairs, or twice the sum of their kernels, if that is less."""
     screen = SimpleNamespace(n_alike=100.0, similarity=np.ones((3, 3)))
     found = screening.Screen.must_slack(screen, np.array([0.0, 5.0]), sum_alike)
     expected = screening.KERNEL_ROUNDING * pairs + 2 * screening.TINY * 9
     assert_allclose(found - screening.MUST_ROUNDING * np.array([0.0, 5.0]), expected)
+    # Alone, what is below the smallest kernels counts, too.
+    for name, value in [("KERNEL_ROUNDING", 0.0), ("MUST_ROUNDING", 0.0), ("TINY", 1.0)]:
+        monkeypatch.setattr(screening, name, value)
+    found = screening.Screen.must_slack(screen, np.array([0.0, 5.0]), sum_alike)
+    assert_array_equal(found, [18.0, 18.0])
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.05, 0.5]), st.sampled_from([0.0, 3.0]))
+def test_the_screen_keeps_all_that_can_be_best_and_no_others(seed, rounding, slack):
+    """Sums as they may be found, with bounds that are large enough to matter."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 60))
+    must, cannot = rng.integers(0, 20, n) / 1.0, rng.integers(0, rng.choice([1, 20]), n) / 1.0
+    screen = screening.Screen.__new__(screening.Screen)
+    screen.must_parts = lambda features: must[features]
+    screen.cannot_parts = lambda features: cannot[features]
+    screen.must_slack = lambda values, sum_alike: np.full(len(values), slack)
+    before = np.minimum(cannot, rng.integers(0, 20, n))
+    screen.cannot_lower = before.copy()
+    candidates = rng.permutation(n)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(screening, "CANNOT_ROUNDING", rounding)
+        found = screen.not_ruled_out(candidates, 0.0)
+    least = (must + slack + (1 + rounding) * cannot).min()
+    can_be_best = must - slack + (1 - rounding) * cannot <= least
+    # One that was not looked at for its cannot-links is out by what was known before.
+    assert set(np.flatnonzero(can_be_best)) - set(found) <= set(
+        np.flatnonzero(must - slack + before > least)
+    )
+    assert set(found) <= set(np.flatnonzero(can_be_best))
+    # Those that were looked at have a new bound, the others the one before.
+    is_new = screen.cannot_lower == (1 - rounding) * cannot
+    assert (is_new | (screen.cannot_lower == before)).all()
+    assert is_new[found].all()
 
 
 @pytest.mark.parametrize("seed", range(8))

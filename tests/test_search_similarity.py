@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 
 import literal
 from fitting import ended_after
+from linkselect.devices import device_of
 from linkselect.search import (
     all_pairs,
     draw_from_groups,
@@ -21,6 +23,7 @@ from linkselect.search import (
     select_from_pairs,
 )
 from linkselect.search.criterion import form_rounding
+from linkselect.search.device_similarity import AllPairsOnDevice
 from problems import pairs_of, prototypes
 
 SIGMAS = [1.0, 0.3, 0.05, 3.0]
@@ -220,6 +223,73 @@ def test_no_candidate_changes_more_than_the_bound_says(n_chosen):
             assert np.abs(changes).max() > 0.1 * criterion.magnitude()
 
 
+def changes_by_definition(X, chosen, rest, sigma, target):
+    """Return what each candidate would add to the criterion; without features all are alike."""
+    before = literal.similarity_criterion(X, chosen, sigma, *target)
+    values = [literal.similarity_criterion(X, [*chosen, r], sigma, *target) for r in rest]
+    return np.array(values) - before
+
+
+@pytest.mark.parametrize("sigma", [1.2, 0.4, 0.06])
+def test_candidates_lie_between_their_bounds_at_every_step(sigma, way, monkeypatch):
+    """And the bounds decide: almost no candidate is summed up pair by pair."""
+    monkeypatch.setattr(all_pairs, "ROWS_PER_BLOCK", 16)
+    monkeypatch.setattr(screening, "FIRST_LOOK", 2)
+    generator = np.random.default_rng(int(100 * sigma))
+    X, groups = generator.random((45, 14)), np.sort(generator.integers(0, 3, 45))
+    X[:, :4] = (X[:, :4] + groups[:, None]) / 3
+    criterion = all_pairs.AllPairs(X, groups, sigma, 1)
+    direct, summed = criterion._direct_change, []
+    criterion._direct_change = lambda feature: summed.append(feature) or direct(feature)
+    target, chosen = literal.target_of_groups(groups), []
+    for _ in range(6):
+        rest = np.setdiff1d(np.arange(14), chosen)
+        exact = changes_by_definition(X, chosen, rest, sigma, target)
+        allowed = 1e-12 * (criterion.magnitude() + criterion.criterion())
+        assert (criterion.lower[rest] <= exact + allowed).all()
+        best = criterion.best(rest)
+        assert best == rest[exact.argmin()]
+        assert (criterion.lower[rest] <= exact + allowed).all()
+        assert (criterion.upper[rest] >= exact - allowed).all()
+        seen = np.isfinite(criterion.upper[rest])
+        above = criterion.upper[rest][seen] - exact[seen]
+        assert (above <= 1e-10 * criterion.magnitude() + criterion._truncation(rest[seen])).all()
+        if criterion.screen is not None:
+            alike = groups[:, None] == groups
+            for feature in rest:
+                kernel = literal.gauss(X[:, [*chosen, feature]], sigma)
+                exact_part = (kernel[~alike] ** 2).sum()
+                assert criterion.screen.cannot_lower[feature] <= exact_part * (1 + 1e-12)
+        criterion.add(best)
+        chosen.append(best)
+    assert len(summed) <= (0 if criterion.screen is None else 6 * screening.FEW)
+
+
+def test_listed_candidates_lie_above_their_bounds_at_every_step(monkeypatch):
+    """And most of those that promise less are not looked at."""
+    monkeypatch.setattr(listed_pairs, "VALUES_PER_BLOCK", 1)
+    generator = np.random.default_rng(5)
+    groups = np.arange(15) % 3
+    # The last 30 tear groups apart.
+    X = np.repeat([0.3, 9.0], [10, 30]) * generator.random((15, 40)) + 0.3 * (groups == 1)[:, None]
+    links = pairs_of(groups)
+    criterion = listed_pairs.ListedPairs(X, pair_target(*links), 0.7, 1)
+    changes, looked_at = criterion._changes, []
+    criterion._changes = lambda features: looked_at.extend(features) or changes(features)
+    target, chosen = literal.target_of_pairs(15, *links), []
+    for _ in range(8):
+        rest = np.setdiff1d(np.arange(40), chosen)
+        exact = changes_by_definition(X, chosen, rest, 0.7, target)
+        assert (criterion.lower[rest] <= exact + 1e-12 * criterion.magnitude()).all()
+        best = criterion.best(rest)
+        assert best == rest[exact.argmin()]
+        assert (criterion.lower[rest] <= exact).all()
+        criterion.add(best)
+        chosen.append(best)
+    # All of them at the first step, and then hardly more than the first 10 and one block.
+    assert len(looked_at) <= 40 + 7 * 16
+
+
 def test_the_rounding_of_forms_is_that_derived_in_the_docs():
     generator = np.random.default_rng(0)
     X, groups = generator.random((30, 5)), np.sort(generator.integers(0, 3, 30))
@@ -276,6 +346,56 @@ def test_the_minimum_is_never_missed(seed):
     assert np.argmin(short.path) == np.argmin(whole.path)
     assert_array_equal(short.order[: len(short.path)], whole.order[: len(short.path)])
     assert sorted(short.order) == list(range(12))
+
+
+def test_a_search_for_the_minimum_ends_as_soon_as_it_can():
+    """With must-links alone the first feature is the least harm: one step more, and no other."""
+    generator = np.random.default_rng(0)
+    X, none = generator.random((12, 6)), np.empty((0, 2), dtype=np.intp)
+    must, cannot = pairs_of(np.arange(12) % 2)
+    found = select_from_pairs(X, pair_target(must, none), until_minimum=True)
+    assert len(found.path) == 2
+    # With cannot-links alone the criterion falls to the end.
+    assert len(select_from_pairs(X, pair_target(none, cannot), until_minimum=True).path) == 6
+    assert len(select_from_pairs(X, pair_target(must, none), until_minimum=False).path) == 6
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_values_that_are_off_by_rounding_do_not_decide(there):
+    """The least value may be too small by it, and the true least too large."""
+    generator = np.random.default_rng(2)
+    X, groups = generator.random((20, 8)), np.arange(20) // 10
+    if there:
+        strict = pytest.importorskip("array_api_strict").asarray(X)
+        criterion = AllPairsOnDevice(device_of(strict), strict, groups, 0.5)
+    else:
+        criterion = all_pairs.AllPairs(X, groups, 0.5, 1)
+    exact = criterion.values(np.arange(8))
+    best, second = np.argsort(exact)[:2]
+    gap = exact[second] - exact[best]
+    criterion.rounding = lambda: 1.5 * gap
+    values = exact.copy()
+    values[best] += 1.4 * gap
+    values[second] -= 1.4 * gap
+    assert values.argmin() == second
+    assert criterion.best(np.arange(8), values) == best
+
+
+@pytest.mark.parametrize("unit", [1e-14, 1.0, 1e9])
+def test_units_change_nothing_on_a_device(unit):
+    generator = np.random.default_rng(3)
+    X, groups = generator.random((20, 8)), np.arange(20) % 3
+    strict = pytest.importorskip("array_api_strict").asarray
+    must, cannot = pairs_of(groups)
+    with config_context(array_api_dispatch=True):
+        for search, target in [
+            (select_from_groups, groups),
+            (select_from_pairs, pair_target(must, cannot)),
+        ]:
+            expected = search(X, target, 0.5)
+            found = search(strict(unit * X), target, 0.5 * unit)
+            assert_array_equal(found.order, expected.order)
+            assert_allclose(found.path, expected.path, rtol=1e-11)
 
 
 def test_a_search_can_be_ended_early(load_scaled, way):

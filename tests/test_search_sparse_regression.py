@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 import linkselect as ls
 import literal
 from linkselect.graphs import nearest_edges
+from linkselect.search import sparse_regression
 from linkselect.search.sparse_regression import largest_theta, scgs
 from linkselect.supervision import from_labels
 from problems import partly_labelled
@@ -140,3 +141,54 @@ def test_large_values_that_do_not_overflow_are_ranked_as_others():
     expected = ls.SCGS().fit(X, y)
     found = ls.SCGS().fit(X * 2.0**500, y)
     assert_allclose(found.scores_ * 2.0**500, expected.scores_, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("largest", "theta"),
+    [
+        (0.5, 0.999 * 0.5),
+        (1.0, 0.999),
+        (1.0 + 0.9e-9, 0.999 * (1.0 + 0.9e-9)),
+        (1.0 + 1.1e-9, 1.0),
+        (7.0, 1.0),
+        (np.inf, 1.0),
+    ],
+)
+def test_theta_is_one_unless_the_problem_is_flat_or_not_convex(largest, theta, monkeypatch):
+    """A largest theta that exceeds 1 by at most 1e-9 exceeds it by rounding."""
+    monkeypatch.setattr(sparse_regression, "largest_theta", lambda *_: largest)
+    X, y = partly_labelled(4, 20, 5)
+    found = scgs(X, from_labels(y, 20), nearest_edges(X, 3), 0.5, 1.0, 1.0)
+    assert found.theta == theta
+
+
+def test_the_largest_theta_by_hand():
+    """Attraction over repulsion, in the direction in which that is least."""
+    attraction, repulsion = np.diag([2.0, 3.0, 4.0]), np.diag([1.0, 6.0, 0.0])
+    found = largest_theta(np.eye(3), attraction.__matmul__, repulsion.__matmul__)
+    assert found == pytest.approx(0.5)
+    # Nothing attracts along the last axis: repulsion there leaves none, else it does not matter.
+    flat = np.diag([2.0, 3.0, 0.0])
+    assert largest_theta(np.eye(3), flat.__matmul__, repulsion.__matmul__) == pytest.approx(0.5)
+    repulsion[2, 2] = 1e-3
+    assert largest_theta(np.eye(3), flat.__matmul__, repulsion.__matmul__) == 0.0
+    # Columns that depend on each other span no more than the others.
+    X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+    assert largest_theta(X, flat.__matmul__, repulsion.__matmul__) == pytest.approx(0.5)
+
+
+def test_steps_that_run_out_are_seen_in_the_violation():
+    X, y = partly_labelled(4, 30, 12)
+    known, near = from_labels(y, 30), nearest_edges(X, 3)
+    done = scgs(X, known, near, 0.05, 1.0, 1.0)
+    short = scgs(X, known, near, 0.05, 1.0, 1.0, max_iter=2)
+    assert done.violation <= 1e-4 < short.violation < 1
+    assert short.n_iter < done.n_iter
+    exact = scgs(X, known, near, 0.05, 1.0, 1.0, tolerance=1e-10)
+    assert exact.violation <= 1e-10
+    assert exact.n_iter > done.n_iter
+    assert done.penalty == 0.05 * np.linalg.norm(X.T @ one_hot(y), axis=1).max()
+
+
+def one_hot(y):
+    return (y[:, None] == np.arange(y.max() + 1)).astype(float)

@@ -1,20 +1,31 @@
 """Prototypes, drawn pairs, and a width that matches the target."""
 
+import importlib
+from itertools import combinations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn import config_context
 
 import literal
 from linkselect.search import (
     draw_from_groups,
     draw_from_pairs,
     match_sigma,
+    median_differences,
     nearest_prototypes,
     pair_target,
     select_from_groups,
     select_from_pairs,
 )
+from linkselect.search.targets import by_group
 from problems import pairs_of, prototypes
+
+
+def strict(X):
+    return importlib.import_module("array_api_strict").asarray(X)
 
 
 def draw_all(groups, max_pairs, seed=0):
@@ -146,3 +157,71 @@ def test_drawn_pairs_stand_for_all_of_their_kind():
     assert found.n_available == (n_must, n_cannot)
     n_drawn = found.n_must, len(found.first) - found.n_must
     assert_allclose(found.weights, [2 * n_must / n_drawn[0], 2 * n_cannot / n_drawn[1]])
+
+
+@pytest.mark.parametrize("n_must", range(5))
+@pytest.mark.parametrize("n_cannot", range(5))
+def test_half_of_the_drawn_pairs_are_of_each_kind_if_there_are_as_many(n_must, n_cannot):
+    must = np.column_stack([np.arange(n_must), np.arange(n_must) + 10])
+    cannot = np.column_stack([np.arange(n_cannot), np.arange(n_cannot) + 20])
+    for max_pairs in range(1, 10):
+        found = draw_from_pairs(must, cannot, max_pairs, np.random.default_rng(max_pairs))
+        sizes = found.n_must, len(found.first) - found.n_must
+        assert sum(sizes) == min(max_pairs, n_must + n_cannot)
+        halves = max_pairs // 2, max_pairs - max_pairs // 2
+        assert sizes[0] >= min(n_must, halves[0])
+        assert sizes[1] >= min(n_cannot, halves[1])
+        drawn = list(zip(found.first.tolist(), found.second.tolist(), strict=True))
+        assert drawn[: sizes[0]] == [(i, i + 10) for i in sorted(found.first[: sizes[0]])]
+        assert drawn[sizes[0] :] == [(i, i + 20) for i in sorted(found.first[sizes[0] :])]
+        assert len(set(drawn)) == len(drawn)
+        assert found.n_available == (n_must, n_cannot)
+        weights = [
+            2.0 * n / max(size, 1) for n, size in zip((n_must, n_cannot), sizes, strict=True)
+        ]
+        assert_array_equal(found.weights, weights)
+
+
+@pytest.mark.parametrize("groups", [[1, 0, -1, 0, 1, 2, 1], [0, 0], [3, -1, 3], [0, 1, 2, 5]])
+def test_all_pairs_of_groups_in_the_order_of_groups(groups):
+    groups = np.array(groups)
+    found = draw_all(groups, 100)
+    in_order = by_group(groups)
+    assert_array_equal(in_order, [i for g in range(6) for i in np.flatnonzero(groups == g)])
+    expected = {frozenset(pair) for pair in combinations(in_order.tolist(), 2)}
+    drawn = list(zip(found.first.tolist(), found.second.tolist(), strict=True))
+    assert {frozenset(pair) for pair in drawn} == expected
+    assert len(drawn) == len(expected)
+    alike = [groups[a] == groups[b] for a, b in drawn]
+    assert alike == [True] * found.n_must + [False] * (len(drawn) - found.n_must)
+
+
+@pytest.mark.parametrize("n_pairs", [1, 2, 5, 6])
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array, strict])
+def test_the_median_difference_of_each_feature(n_pairs, store):
+    rng = np.random.default_rng(n_pairs)
+    X = rng.integers(0, 9, (12, 20)).astype(float)
+    first, second = rng.integers(0, 12, (2, n_pairs))
+    with config_context(array_api_dispatch=True):
+        found = median_differences(store(X), first, second)
+    assert_array_equal(found, np.median(np.abs(X[first] - X[second]), axis=0))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_width_matches_better(seed):
+    """Between the ends of the widths that are tried, whatever the two kinds of pairs are like."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 3)) + 2 * rng.random() * (np.arange(12) % 2)[:, None]
+    must, cannot = pairs_of(np.arange(12) % 2)
+    must, cannot = must[:: 1 + seed % 3], cannot[:: 1 + seed % 4]
+    found = match_sigma(X, pair_target(must, cannot))
+    apart, together = (((X[p[:, 0]] - X[p[:, 1]]) ** 2).sum(axis=1) for p in (must, cannot))
+    distances = np.sqrt(np.concatenate([apart, together]))
+
+    def mismatch(width):
+        inside = np.mean((1 - np.exp(-apart / (2 * width**2))) ** 2)
+        return inside + np.mean(np.exp(-together / (2 * width**2)) ** 2)
+
+    widths = np.geomspace(distances.min() / 4, 4 * distances.max(), 3000)
+    assert mismatch(found) <= min(map(mismatch, widths)) + 1e-9
+    assert widths[0] <= found <= widths[-1]

@@ -104,3 +104,36 @@ def test_the_optimum_over_many_orders_of_magnitude():
         chosen = found.order[:size]
         assert between[chosen].sum() / within[chosen].sum() == pytest.approx(best)
         assert path[size - 1] == pytest.approx(best)
+
+
+@pytest.mark.parametrize("at_once", [3, 256])
+def test_many_features(at_once, monkeypatch):
+    """Enough that a partition at a wrong place leaves another value there."""
+    monkeypatch.setattr(trace_ratio, "SIZES_AT_ONCE", at_once)
+    generator = np.random.default_rng(at_once)
+    between, within = generator.random(300), generator.random(300) ** 3 + 1e-3
+    path = trace_ratio_path(between, within)
+    assert len(trace_ratio_path(between, within, n_sizes=7)) == 7
+    for size in range(1, 301, 23):
+        # At the optimum, the sum of the largest differences is 0.
+        differences = np.sort(between - path[size - 1] * within)[::-1]
+        assert abs(differences[:size].sum()) < 1e-9
+        assert best_trace_ratio(between, within, size).ratio == pytest.approx(path[size - 1])
+
+
+def test_what_is_certain_is_not_looked_at_again():
+    """Between two ratios near each other few features change their place."""
+    generator = np.random.default_rng(0)
+    between, within = generator.random(300), generator.random(300) ** 3 + 1e-3
+    for first, last in [(1, 4), (100, 110), (290, 300), (300, 300)]:
+        low, high = (best_trace_ratio(between, within, size).ratio for size in (last, first))
+        pool = trace_ratio._undecided(between, within, first, last, low, high)
+        least, most = between - high * within, between - low * within
+        always = least > np.sort(most)[::-1][first] if first < 300 else np.ones(300, dtype=bool)
+        never = most < np.sort(least)[::-1][last - 1]
+        if always.sum() >= first:
+            always[:] = False
+        assert pool.n_chosen == always.sum()
+        assert_array_equal(np.sort(pool.between), np.sort(between[~(always | never)]))
+        assert pool.chosen_between == pytest.approx(between[always].sum())
+        assert pool.chosen_within == pytest.approx(within[always].sum())

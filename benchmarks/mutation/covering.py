@@ -11,7 +11,11 @@ from collections import Counter
 
 import pytest
 
-LOOK_AT_DEFINITIONS = "tests/test_bibliography.py"
+LOOK_AT_DEFINITIONS = (
+    "tests/test_bibliography.py",
+    "tests/test_defaults.py",
+    "tests/test_bounds.py::test_the_constants",
+)
 
 
 class Recorder:
@@ -80,7 +84,7 @@ class Cover:
         of_file = self.tests.get(path, {})
         if in_a_function(code, line):
             return set().union(*(of_file.get(number, ()) for number in statement_lines(code, line)))
-        others = (mirror_of(path), LOOK_AT_DEFINITIONS)
+        others = (mirror_of(path), *LOOK_AT_DEFINITIONS)
         found = {test for test in self.seconds if test.startswith(others)}
         return found.union(*of_file.values())
 
@@ -89,7 +93,7 @@ class Cover:
 
         Those of the file that mirrors the source come first, and those that look at definitions.
         """
-        first = (mirror_of(path), LOOK_AT_DEFINITIONS)
+        first = (mirror_of(path), *LOOK_AT_DEFINITIONS)
         seen, ranked = Counter(), []
         for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
             function = test.split("[")[0]
