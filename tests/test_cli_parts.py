@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
@@ -311,8 +312,19 @@ def test_folder_of_files(ranking, rank, table, tmp_path, values):
     np.testing.assert_allclose(
         by_parts["ranking"]["score"], expected["ranking"]["score"], rtol=1e-10
     )
-    code, _, errors = rank(folder, *LABELS, "--select", folder / "small.parquet")
-    assert (code, "is inside" in errors) == (2, True)
+    before = (folder / "part-0.parquet").read_bytes()
+    for option, name in (("--select", "small.parquet"), ("--out", "part-0.parquet")):
+        code, _, errors = rank(folder, *LABELS, option, folder / name)
+        assert (code, "is inside" in errors) == (2, True)
+    assert (folder / "part-0.parquet").read_bytes() == before
+    assert rank(folder, *LABELS, "--by-parts", "--out", folder / "ranking.csv")[0] == 0
+    by_class = tmp_path / "by_class"
+    options = {"partitioning": ["class"], "partitioning_flavor": "hive"}
+    pyarrow.dataset.write_dataset(whole, by_class, format="parquet", **options)
+    found = ranking(by_class, *LABELS, "--by-parts", "--n-features", 5)
+    np.testing.assert_allclose(found["ranking"]["score"], expected["ranking"]["score"], rtol=1e-10)
+    _, _, errors = rank(by_class, "--method", "variance")
+    assert "'class' (names of folders)" in errors
     (tmp_path / "empty").mkdir()
     code, _, errors = rank(tmp_path / "empty")
     assert (code, "is a folder without Parquet files" in errors) == (1, True)

@@ -147,8 +147,8 @@ def _source_of_dataset(
     if set(X.schema.names) - set(column_names(files[0])):
         raise GuidedTypeError(
             "The dataset takes columns from the names of its folders.",
-            "Open the folder itself by open_stored(path), without them, or write them into the "
-            "files.",
+            "Open the folder itself by open_stored(path): they are no features there, and "
+            "column(name) of what it returns reads one.",
             "X",
         )
     if X.count_rows() != source.shape[0]:

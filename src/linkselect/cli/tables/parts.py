@@ -172,21 +172,24 @@ def _look_into(path: Path, how: Reading) -> _Layout:
     import pyarrow as pa
     import pyarrow.parquet
 
-    from linkselect.stored.parquet_tables import parquet_files
+    from linkselect.stored.parquet_folders import folder_columns, parquet_files
 
     files = parquet_files(path) if path.is_dir() else [path]
     if not files:
         raise InputError(f"{path} is a folder without Parquet files. Name a table.")
     try:
         found = [pyarrow.parquet.read_metadata(file) for file in files]
-        schema = found[0].schema.to_arrow_schema()
+        # A file without rows may have other types.
+        schema = next((one for one in found if one.num_rows), found[0]).schema.to_arrow_schema()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path.name} is not a readable Parquet file: {str(error).splitlines()[0]}"
         ) from error
-    names = list(schema.names)
+    said = folder_columns(files, path) if path.is_dir() else {}
+    names = [*schema.names, *(name for name in said if name not in schema.names)]
     roles = assign_roles(names, how, path.name)
-    kinds = {names[place]: _kind_of(schema.field(place).type) for place in roles.features}
+    types = [*(_kind_of(field.type) for field in schema), *("names of folders" for _ in said)]
+    kinds = {names[place]: types[place] for place in roles.features}
     n_rows = sum(one.num_rows for one in found)
     if n_rows == 0:
         raise InputError(f"{path.name} has {len(names)} columns, but no rows.")
