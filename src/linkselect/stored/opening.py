@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,12 @@ from numpy.typing import ArrayLike
 
 from linkselect.arrays import IntArray
 from linkselect.messages import GuidedTypeError, GuidedValueError
-from linkselect.stored.dask_arrays import DaskSource, refuse_frame
+from linkselect.stored.dask_arrays import DaskSource
 from linkselect.stored.kinds import Source, Stored
 from linkselect.stored.memory_maps import open_npy, source_of_map
+from linkselect.stored.other_kinds import is_a, refusal_of_hdf5, refuse_other_kind
 from linkselect.stored.parquet_tables import ParquetSource, column_names, open_parquet
+from linkselect.stored.states import missing
 from linkselect.stored.zarr_arrays import ZarrSource, is_zarr_folder, open_zarr, refuse_group
 
 __all__ = ["MEMORY_MAP_LIMIT", "find_stored", "open_stored", "select_columns"]
@@ -31,9 +32,9 @@ def find_stored(X: Any) -> Stored | None:
     Parameters
     ----------
     X : object
-        Stored are: a memory map of more than 1 GB, a Zarr array, a dask array, what `open_stored`
-        gave, a pyarrow dataset of Parquet files, and the path of a .npy file, of a Zarr array, or
-        of a Parquet file or a folder of such.
+        Stored are: a memory map of more than 1 GB, a Zarr array, a dask array (also inside an
+        xarray.DataArray), what `open_stored` gave, a pyarrow dataset of Parquet files, and the path
+        of a .npy file, of a Zarr array, or of a Parquet file or a folder of such.
     """
     if isinstance(X, Stored):
         return X
@@ -83,7 +84,7 @@ def open_stored(
     if isinstance(source, np.memmap):
         opened = source_of_map(source)  # of any size, since it was asked for
     if opened is None:
-        raise GuidedTypeError(
+        raise refusal_of_hdf5(source) or GuidedTypeError(
             f"{source!r:.200} is no stored data.",
             "Pass the path of a .npy file, of a Zarr array, or of a Parquet file or folder; or a "
             "memory map, a Zarr array, a dask array or a pyarrow dataset.",
@@ -101,7 +102,7 @@ def select_columns(X: Any, columns: ArrayLike) -> Any:
 
     A dask array gives a dask array, everything else what `open_stored` gives.
     """
-    if _is_a(X, "dask.array", "Array"):
+    if is_a(X, "dask.array", "Array"):
         return X[:, np.asarray(columns, np.intp)]
     return open_stored(X).choose(columns)
 
@@ -110,25 +111,24 @@ def _source(
     X: Any, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
 ) -> Source | None:
     """Open what X is or names; columns are chosen here only if others could not be read."""
-    if isinstance(X, str | os.PathLike):
-        return _source_of_path(Path(X), columns, without)
+    if isinstance(X, str | bytes | os.PathLike):
+        return _source_of_path(os.fsdecode(X), columns, without)
     if isinstance(X, np.memmap):
         return source_of_map(X) if X.ndim == 2 and X.nbytes > MEMORY_MAP_LIMIT else None
     # A value can only be of a type whose library was imported.
-    if _is_a(X, "zarr", "Array"):
+    if is_a(X, "zarr", "Array"):
         return ZarrSource(X, f"the Zarr array {X.path or getattr(X.store, 'root', '')}".rstrip())
-    if _is_a(X, "zarr", "Group"):
+    if is_a(X, "zarr", "Group"):
         raise refuse_group(X, "X", "X['{}']")
-    if _is_a(X, "dask.array", "Array"):
+    if is_a(X, "dask.array", "Array"):
         return DaskSource(X)
-    if _is_a(X, "dask.dataframe", "DataFrame"):
-        raise refuse_frame()
-    if _is_a(X, "pyarrow.dataset", "Dataset"):
+    if is_a(X, "pyarrow.dataset", "Dataset"):
         return _source_of_dataset(X, columns, without)
-    if _is_a(X, "pyarrow.parquet", "ParquetFile"):
-        raise GuidedTypeError(
-            "An open ParquetFile does not say where its file is.", "Pass the path.", "X"
-        )
+    if is_a(X, "xarray", "DataArray") and X.chunks is not None:
+        return DaskSource(X.data)
+    refuse_other_kind(X)
+    if getattr(X, "nbytes", 0) > MEMORY_MAP_LIMIT and (refusal := refusal_of_hdf5(X)):
+        raise refusal
     return None
 
 
@@ -140,7 +140,7 @@ def _source_of_dataset(
     if not is_parquet or not files or not files[0].exists():
         raise GuidedTypeError(
             "A pyarrow dataset must consist of Parquet files on this machine's file system.",
-            "Pass the path of the files.",
+            "Write others so: pyarrow.dataset.write_dataset(X, FOLDER, format='parquet').",
             "X",
         )
     source = ParquetSource(files, "the dataset", columns, without)
@@ -161,23 +161,31 @@ def _source_of_dataset(
     return source
 
 
-def _is_a(X: Any, module: str, name: str) -> bool:
-    kind = getattr(sys.modules.get(module), name, None)
-    return kind is not None and isinstance(X, kind)
-
-
 def _source_of_path(
-    path: Path, columns: Sequence[str | int] | None, without: Sequence[str | int]
+    name: str, columns: Sequence[str | int] | None, without: Sequence[str | int]
 ) -> Source:
-    if path.suffix == ".npy":
+    if "://" in name:
+        raise GuidedTypeError(
+            f"{name!r:.200} is no path of this machine's file system.",
+            "Copy or mount it, or pass a dask array, such as "
+            "dask.dataframe.read_parquet(address).to_dask_array(lengths=True).",
+            "X",
+        )
+    path = Path(name).expanduser()
+    kind = path.suffix.lower()
+    if kind == ".npy":
         return open_npy(path)
-    if path.suffix == ".zarr" or is_zarr_folder(path):
+    if kind == ".zarr" or is_zarr_folder(path):
         return open_zarr(path)
-    if path.suffix.lower() in (".parquet", ".pq") or path.is_dir():
+    # An empty name would be that of the current folder.
+    if kind in (".parquet", ".pq") or (name and path.is_dir()):
         return open_parquet(path, columns, without)
+    if name and not path.exists():
+        raise missing(path.name, str(path))
     raise GuidedTypeError(
-        f"{str(path)!r:.200} names no .npy file, Zarr array, Parquet file or folder of such.",
-        "Read other files into an array or a frame first, for example by pandas.read_csv.",
+        f"{name!r:.200} names no .npy file, Zarr array, Parquet file or folder of such.",
+        "Read other files into an array or a frame first, for example by pandas.read_csv; of an "
+        "HDF5 file pass dask.array.from_array(h5py.File(path)[name]).",
         "X",
     )
 
