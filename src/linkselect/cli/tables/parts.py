@@ -23,8 +23,19 @@ from linkselect.messages import GuidedError, many
 if TYPE_CHECKING:
     from linkselect.stored import Stored
 
-__all__ = ["StoredTable", "has_parts", "library_errors", "open_table", "read_whole", "size_of"]
+__all__ = [
+    "INTO_MEMORY",
+    "StoredTable",
+    "has_parts",
+    "library_errors",
+    "open_table",
+    "read_whole",
+    "size_of",
+]
 
+INTO_MEMORY = (
+    "read it into memory: without --by-parts and --scheduler, and with enough --max-memory"
+)
 # A note names so many columns.
 _NAMED = 5
 
@@ -111,18 +122,18 @@ def _refuse_options(path: Path, how: Reading) -> None:
     if how.encode:
         raise UsageError(
             f"--encode: {path.name} is read by parts, which takes columns of numbers only. Store "
-            "dates and text as numbers, or allow more with --max-memory."
+            f"dates and text as numbers, or {INTO_MEMORY}."
         )
     if how.transpose:
         raise UsageError(
             f"--transpose: {path.name} is read by parts, with one sample in each row. Store it so, "
-            "or allow more with --max-memory."
+            f"or {INTO_MEMORY}."
         )
     numbers = [mark for mark in how.missing if NUMBER.fullmatch(mark)]
     if numbers:
         raise UsageError(
             f"--missing {numbers[0]}: {path.name} is read by parts, and numbers are taken as they "
-            "are there. Store missing values as null or NaN, or allow more with --max-memory."
+            f"are there. Store missing values as null or NaN, or {INTO_MEMORY}."
         )
 
 
