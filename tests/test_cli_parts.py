@@ -171,6 +171,8 @@ def test_method_that_needs_memory(rank, table):
     assert {"constraint", "fisher", "fisher_markov", "laplacian", "lsdf", "variance"} <= set(able)
     assert "relieff" not in able
     assert "consensus_selector" not in able
+    # More memory alone would change nothing: it was asked to read by parts.
+    assert "Or read it into memory: without --by-parts" in errors
 
 
 def test_columns_without_numbers_are_left_out(ranking, tmp_path, values):
@@ -458,8 +460,10 @@ def test_scheduler_that_does_not_answer(rank, table, monkeypatch):
     code, _, errors = rank(table, *LABELS, "--scheduler", "tcp://127.0.0.1:9")
     assert code == 1
     assert "--scheduler tcp://127.0.0.1:9: no Dask scheduler answered within 1 s" in errors
-    code, _, errors = rank(table, *LABELS, "--scheduler", "nonsense://")
-    assert (code, "Traceback" in errors) == (1, False)
+    for address in ("nonsense://", "127.0.0.1", ""):
+        code, _, errors = rank(table, *LABELS, "--scheduler", address)
+        assert (code, "Traceback" in errors) == (2, False)
+        assert f"--scheduler '{address}' is no address of a Dask scheduler" in errors
 
 
 def test_scheduler_without_dask(rank, table, monkeypatch):

@@ -33,9 +33,7 @@ __all__ = [
     "size_of",
 ]
 
-INTO_MEMORY = (
-    "read it into memory: without --by-parts and --scheduler, and with enough --max-memory"
-)
+INTO_MEMORY = "read it into memory: without --by-parts or --scheduler, with enough --max-memory"
 # A note names so many columns.
 _NAMED = 5
 
