@@ -327,6 +327,11 @@ def test_folder_of_files(ranking, rank, table, tmp_path, values):
     np.testing.assert_allclose(found["ranking"]["score"], expected["ranking"]["score"], rtol=1e-10)
     _, _, errors = rank(by_class, "--method", "variance")
     assert "'class' (names of folders)" in errors
+    (folder / "part-0.parquet").rename(folder / "part-10.parquet")
+    _, _, errors = rank(folder, *LABELS, "--by-parts", "--quiet")
+    assert errors == ""
+    _, _, errors = rank(folder, *LABELS, "--by-parts")
+    assert "Note: part-10.parquet is read before part-2.parquet" in errors
     (tmp_path / "empty").mkdir()
     code, _, errors = rank(tmp_path / "empty")
     assert (code, "is a folder without Parquet files" in errors) == (1, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
-from linkselect.cli.errors import InputError, UsageError, problem_of, shown
+from linkselect.cli.errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli.tables.features import INDEX_NAMES, about_index, missing_marks
 from linkselect.cli.tables.kinds import NUMBER
 from linkselect.cli.tables.labels import make_labels
@@ -66,7 +67,8 @@ def size_of(path: Path, how: Reading) -> int:
 
     Nothing but the header or footer of a file is read.
     """
-    with library_errors():
+    with library_errors(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # opening the table says it
         if _is_parquet(path):
             layout = _look_into(path, how)
             needed = bytes_needed(layout.n_rows, max(1, len(layout.features)))
@@ -103,8 +105,10 @@ def open_table(path: Path, how: Reading) -> Table:
     StoredTable, or a Table without features if only labels and ids are wanted
     """
     _refuse_options(path, how)
-    with library_errors():
-        return _open_parquet(path, how) if _is_parquet(path) else _open_numbers(path, how)
+    with library_errors(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = _open_parquet(path, how) if _is_parquet(path) else _open_numbers(path, how)
+    return replace(table, notes=(*table.notes, *notes_of(caught)))
 
 
 @contextmanager
