@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -148,7 +149,7 @@ def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, 
     raise InputError(
         f"{table.source}: reading it by parts takes {readable_size(least)}, of which "
         f"{readable_size(of_rows)} are for the labels, ids and numbers of its rows; more than the "
-        f"limit of {readable_size(limit)}. Allow that much with --max-memory."
+        f"limit of {readable_size(limit)}. Allow it with --max-memory {math.ceil(least / 2**20)}MB."
     )
 
 
