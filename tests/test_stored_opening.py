@@ -64,6 +64,22 @@ def test_columns_are_chosen_by_number(kind, tmp_path):
     assert_array_equal(np.asarray(selected), values[:, [5, 2]])
 
 
+@pytest.mark.parametrize("kind", ["npy", "parquet"])
+def test_what_columns_may_be(kind, tmp_path):
+    values = given.random_values()
+    given_as = given.store(kind, tmp_path, values)
+    for columns in (np.array([1, 3]), (one for one in (1, 3)), range(1, 5, 2)):
+        X = linkselect.open_stored(given_as, columns=columns)
+        assert_array_equal(np.asarray(X), values[:, [1, 3]])
+    assert linkselect.open_stored(given_as, columns=np.int64(2), without=4).shape[1] == 1
+    # A mask would be read as the numbers 0 and 1.
+    for mask in ([True, False], np.arange(13) > 5):
+        with pytest.raises(GuidedTypeError, match=r"np\.flatnonzero\(mask\)"):
+            linkselect.open_stored(given_as, columns=mask)
+    with pytest.raises(GuidedValueError, match="columns names 3 twice"):
+        linkselect.open_stored(given_as, columns=[3, 3])
+
+
 def test_what_is_open_stays_as_it_is(tmp_path):
     X = given.stored("npy", tmp_path, given.random_values())
     assert isinstance(X, Stored)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,7 @@ def find_stored(X: Any) -> Stored | None:
 def open_stored(
     source: Any,
     *,
-    columns: Sequence[str | int] | None = None,
+    columns: Iterable[str | int] | None = None,
     without: Iterable[str | int] = (),
 ) -> Stored:
     """Open samples that are stored outside memory, to be read part by part.
@@ -55,7 +57,7 @@ def open_stored(
     source : path, memory map, Zarr array, dask array or pyarrow dataset
         A path may be that of a .npy file, of a Zarr array, of a Parquet file, or of a folder of
         Parquet files, which are read in the order of their names.
-    columns : sequence of str or int, optional
+    columns : iterable of str or int, optional
         The columns to use as features, by name (Parquet) or number. Default: all.
     without : iterable of str or int
         Columns to leave out, such as ids, labels and text.
@@ -78,9 +80,9 @@ def open_stored(
     (<X.npy: 4 x 2, float64>, array([[ 9., 11.],
            [ 0.,  2.]]))
     """
-    columns = [columns] if isinstance(columns, str) else columns
-    left_out = [without] if isinstance(without, str) else list(without)
-    opened = source if isinstance(source, Stored) else _source(source, columns, left_out)
+    chosen = None if columns is None else _listed(columns, "columns")
+    left_out = _listed(without, "without")
+    opened = source if isinstance(source, Stored) else _source(source, chosen, left_out)
     if isinstance(source, np.memmap):
         opened = source_of_map(source)  # of any size, since it was asked for
     if opened is None:
@@ -92,9 +94,31 @@ def open_stored(
         )
     found = opened if isinstance(opened, Stored) else Stored(opened)
     has_chosen = isinstance(opened, ParquetSource)
-    if has_chosen or (columns is None and not left_out):
+    if has_chosen or (chosen is None and not left_out):
         return found
-    return found.choose(_chosen(found, columns, left_out))
+    return found.choose(_chosen(found, chosen, left_out))
+
+
+def _listed(columns: Any, parameter: str) -> list[str | int]:
+    """Return names and numbers of columns as a list; a single one may stand alone."""
+    if isinstance(columns, str | Integral):
+        columns = [columns]
+    listed = [int(one) if _is_number(one) else one for one in columns]
+    odd = [one for one in listed if not isinstance(one, str) and not _is_number(one)]
+    if odd:
+        raise GuidedTypeError(
+            f"{parameter} has {odd[0]!r}, which is neither the name of a column nor a number.",
+            "Turn a mask of True and False into numbers by np.flatnonzero(mask).",
+            parameter,
+        )
+    twice = next((one for one, n in Counter(listed).items() if n > 1), None)
+    if twice is not None:
+        raise GuidedValueError(f"{parameter} names {twice!r} twice.", "Name it once.", parameter)
+    return listed
+
+
+def _is_number(column: Any) -> bool:
+    return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
 
 
 def select_columns(X: Any, columns: ArrayLike) -> Any:
