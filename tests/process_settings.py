@@ -34,7 +34,7 @@ def process_settings():
         "settings of Dask": {
             name: value
             for name, value in (dask.config if dask else {}).items()
-            if not isinstance(value, dict)
+            if not isinstance(value, dict) and value is not None  # Dask itself may be loaded late
         },
         "open figures": pyplot.get_fignums() if pyplot else [],
     }

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
@@ -170,6 +171,8 @@ def test_method_that_needs_memory(rank, table):
     assert {"constraint", "fisher", "fisher_markov", "laplacian", "lsdf", "variance"} <= set(able)
     assert "relieff" not in able
     assert "consensus_selector" not in able
+    # More memory alone would change nothing: it was asked to read by parts.
+    assert "Or read it into memory: without --by-parts" in errors
 
 
 def test_columns_without_numbers_are_left_out(ranking, tmp_path, values):
@@ -311,8 +314,24 @@ def test_folder_of_files(ranking, rank, table, tmp_path, values):
     np.testing.assert_allclose(
         by_parts["ranking"]["score"], expected["ranking"]["score"], rtol=1e-10
     )
-    code, _, errors = rank(folder, *LABELS, "--select", folder / "small.parquet")
-    assert (code, "is inside" in errors) == (2, True)
+    before = (folder / "part-0.parquet").read_bytes()
+    for option, name in (("--select", "small.parquet"), ("--out", "part-0.parquet")):
+        code, _, errors = rank(folder, *LABELS, option, folder / name)
+        assert (code, "is inside" in errors) == (2, True)
+    assert (folder / "part-0.parquet").read_bytes() == before
+    assert rank(folder, *LABELS, "--by-parts", "--out", folder / "ranking.csv")[0] == 0
+    by_class = tmp_path / "by_class"
+    options = {"partitioning": ["class"], "partitioning_flavor": "hive"}
+    pyarrow.dataset.write_dataset(whole, by_class, format="parquet", **options)
+    found = ranking(by_class, *LABELS, "--by-parts", "--n-features", 5)
+    np.testing.assert_allclose(found["ranking"]["score"], expected["ranking"]["score"], rtol=1e-10)
+    _, _, errors = rank(by_class, "--method", "variance")
+    assert "'class' (names of folders)" in errors
+    (folder / "part-0.parquet").rename(folder / "part-10.parquet")
+    _, _, errors = rank(folder, *LABELS, "--by-parts", "--quiet")
+    assert errors == ""
+    _, _, errors = rank(folder, *LABELS, "--by-parts")
+    assert "Note: part-10.parquet is read before part-2.parquet" in errors
     (tmp_path / "empty").mkdir()
     code, _, errors = rank(tmp_path / "empty")
     assert (code, "is a folder without Parquet files" in errors) == (1, True)
@@ -446,8 +465,10 @@ def test_scheduler_that_does_not_answer(rank, table, monkeypatch):
     code, _, errors = rank(table, *LABELS, "--scheduler", "tcp://127.0.0.1:9")
     assert code == 1
     assert "--scheduler tcp://127.0.0.1:9: no Dask scheduler answered within 1 s" in errors
-    code, _, errors = rank(table, *LABELS, "--scheduler", "nonsense://")
-    assert (code, "Traceback" in errors) == (1, False)
+    for address in ("nonsense://", "127.0.0.1", ""):
+        code, _, errors = rank(table, *LABELS, "--scheduler", address)
+        assert (code, "Traceback" in errors) == (2, False)
+        assert f"--scheduler '{address}' is no address of a Dask scheduler" in errors
 
 
 def test_scheduler_without_dask(rank, table, monkeypatch):
@@ -486,7 +507,8 @@ def test_pieces_and_threads_follow_the_limit(table, monkeypatch):
     # Libraries take more than a tiny limit: it counts as what they need.
     assert by_parts.pieces_for(opened, 1, 8) == by_parts.pieces_for(opened, 96 << 20, 8)
     monkeypatch.setattr(by_parts, "_ROW_WITH_TEXT", 1 << 20)
-    with pytest.raises(InputError, match=r"takes 324\.2 MB, of which 240\.0 MB .* limit of 300"):
+    problem = r"takes 324\.2 MB, of which 240\.0 MB .* limit of 300.* --max-memory 325MB\."
+    with pytest.raises(InputError, match=problem):
         by_parts.pieces_for(opened, 300 << 20, 8)
     assert by_parts.pieces_for(opened, 325 << 20, 8)[0] == 1
 

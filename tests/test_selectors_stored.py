@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 import linkselect as ls
 from estimators import SELECTORS, WRAPPERS
 from fitting import needs_callbacks
-from linkselect import evaluation
+from linkselect import evaluation, plot, report
 from linkselect import survey as survey_module
 from linkselect.selectors import neighbor_graph
 from linkselect.selectors.column_scorer import ColumnScorer
@@ -132,9 +132,18 @@ def test_others_say_that_they_need_memory(selector, samples, tmp_path):
 
 def test_what_cannot_be_measured_by_parts_says_so(samples, tmp_path):
     X, classes = samples
-    pairs = ls.Pairs.from_labels(some_labels(classes))
-    with pytest.raises(TypeError, match="needs all samples in memory"):
-        evaluation.validate(ls.ConstraintScore(), stored(tmp_path, X), pairs=pairs)
+    pairs, X = ls.Pairs.from_labels(some_labels(classes)), stored(tmp_path, X)
+    selector = ls.ConstraintScore()
+    for measure in (
+        lambda: evaluation.validate(selector, X, pairs=pairs),
+        lambda: evaluation.compare({"constraint": selector}, X, classes),
+        lambda: evaluation.pair_worth(selector, X, pairs),
+        lambda: evaluation.suspect_pairs(X, pairs),
+        lambda: report.summarize(clone(selector).fit(X, pairs=pairs), X, pairs=pairs),
+        lambda: plot.pairs(pairs, X),
+    ):
+        with pytest.raises(TypeError, match="needs all samples in memory"):
+            measure()
 
 
 @pytest.mark.usefixtures("small_parts")

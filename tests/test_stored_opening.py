@@ -1,5 +1,6 @@
 """What counts as stored samples, and how they are opened."""
 
+import os
 import sys
 
 import numpy as np
@@ -20,10 +21,11 @@ def test_other_things_are_not_stored_samples(X):
         linkselect.open_stored(X)
 
 
-@pytest.mark.parametrize("name", ["text", "X.csv"])
-def test_other_files_are_refused(name):
-    with pytest.raises(GuidedTypeError, match=f"'{name}' names no .npy file, Zarr array, Parquet"):
-        linkselect.VarianceScore().fit(name)
+def test_other_files_are_refused(tmp_path):
+    (tmp_path / "X.csv").write_text("a,b\n1,2\n")
+    for name in (str(tmp_path / "X.csv"), ""):  # an empty name is not the current folder
+        with pytest.raises(GuidedTypeError, match=f"'{name}' names no .npy file, Zarr array, Parq"):
+            linkselect.VarianceScore().fit(name)
 
 
 def test_a_small_map_is_stored_if_it_is_opened(tmp_path):
@@ -33,10 +35,20 @@ def test_a_small_map_is_stored_if_it_is_opened(tmp_path):
     assert np.array_equal(linkselect.open_stored(X), np.eye(3))
 
 
-@pytest.mark.parametrize("name", ["X.npy", "X.parquet", "X.zarr"])
+@pytest.mark.parametrize("name", ["X.npy", "X.parquet", "X.zarr", "X.csv", "X"])
 def test_a_path_that_leads_nowhere_is_an_error(name, tmp_path):
     with pytest.raises(GuidedValueError, match=rf"{name} is not there, at .*{name}"):
         find_stored(str(tmp_path / name))
+
+
+def test_paths_are_understood_as_by_other_programs(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    np.save(tmp_path / "X.npy", np.eye(3))
+    (tmp_path / "X.npy").rename(tmp_path / "X.NPY")
+    for path in ("~/X.NPY", os.fsencode(tmp_path / "X.NPY")):
+        assert_array_equal(np.asarray(find_stored(path)), np.eye(3))
+    with pytest.raises(GuidedTypeError, match="no path of this machine.*read_parquet"):
+        find_stored("s3://bucket/X.parquet")
 
 
 @pytest.mark.parametrize("kind", ["npy", "zarr", "dask"])
@@ -50,6 +62,22 @@ def test_columns_are_chosen_by_number(kind, tmp_path):
         linkselect.open_stored(given_as, without=["a"])
     selected = select_columns(given_as, [5, 2])
     assert_array_equal(np.asarray(selected), values[:, [5, 2]])
+
+
+@pytest.mark.parametrize("kind", ["npy", "parquet"])
+def test_what_columns_may_be(kind, tmp_path):
+    values = given.random_values()
+    given_as = given.store(kind, tmp_path, values)
+    for columns in (np.array([1, 3]), (one for one in (1, 3)), range(1, 5, 2)):
+        X = linkselect.open_stored(given_as, columns=columns)
+        assert_array_equal(np.asarray(X), values[:, [1, 3]])
+    assert linkselect.open_stored(given_as, columns=np.int64(2), without=4).shape[1] == 1
+    # A mask would be read as the numbers 0 and 1.
+    for mask in ([True, False], np.arange(13) > 5):
+        with pytest.raises(GuidedTypeError, match=r"np\.flatnonzero\(mask\)"):
+            linkselect.open_stored(given_as, columns=mask)
+    with pytest.raises(GuidedValueError, match="columns names 3 twice"):
+        linkselect.open_stored(given_as, columns=[3, 3])
 
 
 def test_what_is_open_stays_as_it_is(tmp_path):

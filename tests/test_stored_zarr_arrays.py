@@ -77,6 +77,21 @@ def test_a_chunk_that_goes_away_is_an_error(path):
         X.take([100])
 
 
+def test_an_array_is_found_from_every_folder(path, values, monkeypatch, tmp_path):
+    # Else all its values would be the fill value: chunks that are not there count as such.
+    monkeypatch.setattr(zarr_arrays, "MANY_FILES", 1)
+    monkeypatch.chdir(path.parent)
+    opened = [find_stored(path.name), find_stored(zarr.open(path.name, mode="r"))]
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for X in opened:
+        assert_array_equal(np.asarray(X), values)
+    path.rename(tmp_path / "moved.zarr")
+    for X in opened:
+        with pytest.raises(GuidedValueError, match=r"X\.zarr is not there"):
+            np.asarray(X)
+
+
 @pytest.mark.parametrize("options", [{}, {"compressors": None}], ids=["packed", "plain"])
 def test_a_chunk_that_was_cut_short_is_an_error(options, values, tmp_path):
     given.store_zarr(tmp_path, values, chunks=(30, 7), **options)

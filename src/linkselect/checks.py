@@ -31,7 +31,7 @@ __all__ = [
     "check_samples",
     "check_spread",
     "index_of",
-    "needs_memory",
+    "refuse_stored",
     "too_large",
 ]
 
@@ -43,7 +43,7 @@ TIMES = ("date", "time", "duration")
 
 # Sums of a thousand million squares of this are finite.
 LARGEST_ON_DEVICE = 1e149
-TAKE_ROWS = "Fit a sample of the rows: linkselect.open_stored(X).take(rows) reads them into memory."
+TAKE_ROWS = "Pass some of the rows: linkselect.open_stored(X).take(rows) reads them into memory."
 TO_THE_CPU = "Convert it: X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy."
 
 
@@ -88,7 +88,7 @@ def check_stored(estimator: BaseEstimator, X: Stored) -> Stored:
     """Refuse stored samples if the estimator needs them in memory; they are not read yet."""
     name = type(estimator).__name__
     if not getattr(estimator, "_reads_parts", False):
-        raise needs_memory(name, X, getattr(estimator, "_instead_of_parts", TAKE_ROWS))
+        raise _needs_memory(name, X, getattr(estimator, "_instead_of_parts", TAKE_ROWS))
     if X.shape[0] < 2:
         raise GuidedValueError(
             f"Found array with {many(X.shape[0], 'sample')} (shape={X.shape}) while a minimum of 2 "
@@ -103,8 +103,13 @@ def check_stored(estimator: BaseEstimator, X: Stored) -> Stored:
     return X
 
 
-def needs_memory(who: str, X: Stored, way_out: str = TAKE_ROWS) -> GuidedTypeError:
-    """Explain that somebody does not read stored samples."""
+def refuse_stored(who: str, X: Any, way_out: str = TAKE_ROWS) -> None:
+    """Refuse stored samples: turned into an array, they would be read whole without a word."""
+    if (stored := find_stored(X)) is not None:
+        raise _needs_memory(who, stored, way_out)
+
+
+def _needs_memory(who: str, X: Stored, way_out: str) -> GuidedTypeError:
     return GuidedTypeError(
         f"{who} needs all samples in memory, but X is {X.label}, which is read part by part.",
         way_out,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from linkselect.cli.errors import InputError, UsageError
 from linkselect.cli.number_of_features import GIVEN
 from linkselect.cli.tables import Reading, Table
 from linkselect.cli.tables.limits import Budget, bytes_needed, readable_size
-from linkselect.cli.tables.parts import StoredTable, has_parts, size_of
+from linkselect.cli.tables.parts import INTO_MEMORY, StoredTable, has_parts, size_of
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures
@@ -36,6 +37,7 @@ __all__ = [
 
 # Seconds until a scheduler that does not answer counts as absent.
 CONNECT_SECONDS = 10
+_ADDRESS = "The address looks like tcp://10.0.0.1:8786, and `dask scheduler` prints it."
 NOT_VALIDATED = (
     "the ranking was not validated: that fits the method again many times, and the table is read "
     "by parts. A table of some of the rows can be validated."
@@ -147,7 +149,7 @@ def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, 
     raise InputError(
         f"{table.source}: reading it by parts takes {readable_size(least)}, of which "
         f"{readable_size(of_rows)} are for the labels, ids and numbers of its rows; more than the "
-        f"limit of {readable_size(limit)}. Allow that much with --max-memory."
+        f"limit of {readable_size(limit)}. Allow it with --max-memory {math.ceil(least / 2**20)}MB."
     )
 
 
@@ -179,7 +181,7 @@ def check_reads_parts(choice: Choice, selector: Any, table: Table) -> None:
     ]
     raise UsageError(
         f"{choice.name} needs the table in memory, but {table.source} is read by parts. These "
-        f"methods can read parts: {', '.join(able)}. Or allow more with --max-memory."
+        f"methods can read parts: {', '.join(able)}. Or {INTO_MEMORY}."
     )
 
 
@@ -229,6 +231,14 @@ def connected(scheduler: str | None) -> Iterator[None]:
         raise InputError("--scheduler needs Dask: pip install 'linkselect[dask]'") from None
     import logging
 
+    try:
+        # A client with such an address would leave an error behind when it is dropped.
+        distributed.comm.get_address_host_port(scheduler)
+    except ValueError as error:
+        raise UsageError(
+            f"--scheduler {scheduler!r} is no address of a Dask scheduler ({_first_line(error)}). "
+            f"{_ADDRESS}"
+        ) from error
     # What it says about a connection that fails is said below, in one line.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
@@ -237,8 +247,7 @@ def connected(scheduler: str | None) -> Iterator[None]:
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise InputError(
             f"--scheduler {scheduler}: no Dask scheduler answered within {CONNECT_SECONDS} s "
-            f"({_first_line(error)}). The address looks like tcp://10.0.0.1:8786, and "
-            "`dask scheduler` prints it."
+            f"({_first_line(error)}). {_ADDRESS}"
         ) from error
     with client, client.as_current():
         yield

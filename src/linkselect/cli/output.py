@@ -217,6 +217,11 @@ def check_apart(inputs: Mapping[str, Path | None], targets: Mapping[str, Path | 
         for other, its_path in taken.items():
             if _same_file(path, its_path):
                 raise UsageError(f"{option} {path} is the same file as {other}. Name another one.")
+            if _would_be_part(path, its_path):
+                raise UsageError(
+                    f"{option} {path} is inside {its_path}, which is read with all such files in "
+                    "it. Name another folder."
+                )
         taken[option] = path
 
 
@@ -224,6 +229,13 @@ def _same_file(one: Path, other: Path) -> bool:
     if os.path.realpath(one) == os.path.realpath(other):
         return True
     return one.exists() and other.exists() and one.samefile(other)
+
+
+def _would_be_part(path: Path, folder: Path) -> bool:
+    """Whether a file would be read as a part of a folder: a table, or what describes an array."""
+    if path.suffix.lower() != ".parquet" and path.name != "zarr.json":
+        return False
+    return folder.is_dir() and path.resolve().is_relative_to(folder.resolve())
 
 
 def _is_formula(text: str) -> bool:

@@ -32,8 +32,6 @@ def check_selected(path: Path | None, table: Path, by_parts: bool) -> None:
     """Refuse what cannot be written, before any work is done."""
     if path is None:
         return
-    if table.is_dir() and path.resolve().is_relative_to(table.resolve()):
-        raise UsageError(f"--select {path} is inside {table}, which is read. Name another folder.")
     if by_parts and path.suffix.lower() not in BY_PARTS:
         raise UsageError(
             f"--select {path}: {table.name} is read by parts, and such a table is written to "

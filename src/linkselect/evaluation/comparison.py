@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from linkselect.arrays import IntArray
+from linkselect.checks import refuse_stored
 from linkselect.evaluation.checks import (
     check_classes,
     check_measurable,
@@ -145,6 +146,7 @@ def compare(
     >>> found.held_out_pairs.mean_auc["constraint"] > 0.9
     True
     """
+    refuse_stored("compare", X)
     samples = check_array(
         X, accept_sparse="csr", dtype="numeric", ensure_all_finite=prepare is None, input_name="X"
     )

@@ -12,14 +12,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect.arrays import IntArray, Matrix
-from linkselect.checks import check_spread, needs_memory, too_large
+from linkselect.checks import check_spread, refuse_stored, too_large
 from linkselect.evaluation.pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
 from linkselect.given import Given
 from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
 from linkselect.resampling import seeded
 from linkselect.selectors.method import describe
-from linkselect.stored import find_stored
 from linkselect.supervision import present_pairs
 
 __all__ = [
@@ -37,8 +36,7 @@ __all__ = [
 
 def check_matrix(X: Any) -> Matrix:
     """Check samples as the selectors do; return them as an array or in CSR."""
-    if (stored := find_stored(X)) is not None:
-        raise needs_memory("This measure", stored)
+    refuse_stored("This measure", X)
     names = _get_feature_names(X)
     found = check_array(
         X,

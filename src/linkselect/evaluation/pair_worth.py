@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples
 
 from linkselect.arrays import BoolArray, FloatArray, IntArray
 from linkselect.blocks import map_threads
-from linkselect.checks import check_samples
+from linkselect.checks import check_samples, refuse_stored
 from linkselect.columns import with_equal_ties
 from linkselect.evaluation.inputs import check_selector, reproducible
 from linkselect.given import Given
@@ -153,6 +153,7 @@ def pairs_among(
     X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None
 ) -> tuple[Pairs, tuple[Hashable, ...], Mapping[Hashable, int]]:
     """Return the pairs among the samples, the id of each row, and the row of each id."""
+    refuse_stored("This measure", X)
     given = Given.read(X, sample_ids=sample_ids)
     held, row_of = present_pairs(
         pairs, _num_samples(X), given.sample_ids, ids_are_index=given.ids_are_index

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkselect.arrays import FloatArray, IntArray
+from linkselect.checks import refuse_stored
 from linkselect.pairs import Pairs
 from linkselect.plot.style import FAINT, FILL, INK, MUTED, STRESS, axes_or_new, calm
 from linkselect.views import pair_rows, two_dimensional_view
@@ -61,6 +62,7 @@ def pairs(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['must-links (1)', 'cannot-links (1)']
     """
+    refuse_stored("This picture", X)
     must, cannot = pair_rows(pairs, X, sample_ids)
     view, labels = two_dimensional_view(X)
     ax = axes_or_new(ax, 6.0, 4.6)

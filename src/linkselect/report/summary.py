@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 import linkselect
 from linkselect.arrays import IntArray
-from linkselect.checks import index_of
+from linkselect.checks import index_of, refuse_stored
 from linkselect.columns import constant_columns
 from linkselect.messages import GuidedTypeError, many
 from linkselect.pairs import Pairs
@@ -137,7 +137,7 @@ def summarize(
     >>> summary["supervision"]["kind"]
     'labels'
     """
-    _check_ranked(selector)
+    _check_given(selector, X)
     values = X if values is None else values
     ids = _ids(X, sample_ids)
     used_y, used_pairs = _used(selector, y, pairs)
@@ -168,13 +168,15 @@ def summarize(
     }
 
 
-def _check_ranked(selector: Any) -> None:
+def _check_given(selector: Any, X: Any) -> None:
     check_is_fitted(selector)
     if not hasattr(selector, "order_"):
         raise GuidedTypeError(
             f"{type(selector).__name__} has no order_.",
             "Pass a fitted selector of linkselect, of a Pipeline its step: pipeline['selector'].",
         )
+    if not isinstance(X, Surveyed):
+        refuse_stored("A report", X, "The command line writes one: linkselect rank FILE --report.")
 
 
 def _n_samples(X: Any) -> int:

@@ -31,7 +31,7 @@ from linkselect.checks import (
     check_all_labelled,
     check_samples,
     check_spread,
-    needs_memory,
+    refuse_stored,
     too_large,
 )
 from linkselect.columns import constant_columns, with_equal_twins
@@ -321,8 +321,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def inverse_transform(self, X: Any) -> Any:
         """Put columns of zeros where features were left out; see scikit-learn's `SelectorMixin`."""
-        if (stored := find_stored(X)) is not None:
-            raise needs_memory("inverse_transform", stored)
+        refuse_stored("inverse_transform", X, "Pass np.asarray(X) if it fits in memory.")
         if get_config()["array_api_dispatch"] and (here := device_of(X)) is not None:
             return with_zeros(here, X, self.get_support())
         return super().inverse_transform(X)

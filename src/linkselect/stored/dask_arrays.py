@@ -16,7 +16,7 @@ from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.stored.kinds import Columns, Part, Source, numeric_type
 from linkselect.stored.states import two_dimensional
 
-__all__ = ["DaskSource", "refuse_frame"]
+__all__ = ["DaskSource"]
 
 Blocks = list[list[NDArray[Any]]]
 
@@ -41,7 +41,7 @@ class DaskSource(Source):
         if type(array._meta) is not np.ndarray:
             raise GuidedTypeError(
                 f"The blocks of the dask array are of {type(array._meta)}.",
-                "Turn them into NumPy arrays by map_blocks.",
+                f"Turn them into NumPy arrays: {to_numpy_blocks(array._meta)}.",
                 "X",
             )
         self.dtype = numeric_type(array.dtype, self.label)
@@ -200,15 +200,16 @@ class DaskSource(Source):
         )
 
 
+def to_numpy_blocks(block: Any) -> str:
+    """Say how blocks of another kind become arrays of NumPy."""
+    if isinstance(block, np.ma.MaskedArray):
+        return "dask.array.ma.filled(X, VALUE)"
+    ways = ("toarray", "todense", "get")
+    way = next((f".{way}()" for way in ways if hasattr(block, way)), ".__array__()")
+    # Without meta Dask tries the function on an array of NumPy, which lacks the method.
+    return f"X.map_blocks(lambda block: block{way}, meta=numpy.empty((0, 0), X.dtype))"
+
+
 def filled_lines(grid: list[Any], array: Any) -> list[Any]:
     """Return the lines of blocks that hold a row."""
     return [line for line, length in zip(grid, array.chunks[0], strict=True) if length]
-
-
-def refuse_frame() -> GuidedTypeError:
-    """Return the error for a dask DataFrame."""
-    return GuidedTypeError(
-        "A dask DataFrame does not know how many rows it has.",
-        "Pass frame.to_dask_array(lengths=True), or open its Parquet files by open_stored(path).",
-        "X",
-    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from numpy.typing import ArrayLike
 
 from linkselect.arrays import IntArray
 from linkselect.messages import GuidedTypeError, GuidedValueError
-from linkselect.stored.dask_arrays import DaskSource, refuse_frame
+from linkselect.stored.dask_arrays import DaskSource
 from linkselect.stored.kinds import Source, Stored
 from linkselect.stored.memory_maps import open_npy, source_of_map
+from linkselect.stored.other_kinds import is_a, refusal_of_hdf5, refuse_other_kind
 from linkselect.stored.parquet_tables import ParquetSource, column_names, open_parquet
+from linkselect.stored.states import missing
 from linkselect.stored.zarr_arrays import ZarrSource, is_zarr_folder, open_zarr, refuse_group
 
 __all__ = ["MEMORY_MAP_LIMIT", "find_stored", "open_stored", "select_columns"]
@@ -31,9 +34,9 @@ def find_stored(X: Any) -> Stored | None:
     Parameters
     ----------
     X : object
-        Stored are: a memory map of more than 1 GB, a Zarr array, a dask array, what `open_stored`
-        gave, a pyarrow dataset of Parquet files, and the path of a .npy file, of a Zarr array, or
-        of a Parquet file or a folder of such.
+        Stored are: a memory map of more than 1 GB, a Zarr array, a dask array (also inside an
+        xarray.DataArray), what `open_stored` gave, a pyarrow dataset of Parquet files, and the path
+        of a .npy file, of a Zarr array, or of a Parquet file or a folder of such.
     """
     if isinstance(X, Stored):
         return X
@@ -44,7 +47,7 @@ def find_stored(X: Any) -> Stored | None:
 def open_stored(
     source: Any,
     *,
-    columns: Sequence[str | int] | None = None,
+    columns: Iterable[str | int] | None = None,
     without: Iterable[str | int] = (),
 ) -> Stored:
     """Open samples that are stored outside memory, to be read part by part.
@@ -54,7 +57,7 @@ def open_stored(
     source : path, memory map, Zarr array, dask array or pyarrow dataset
         A path may be that of a .npy file, of a Zarr array, of a Parquet file, or of a folder of
         Parquet files, which are read in the order of their names.
-    columns : sequence of str or int, optional
+    columns : iterable of str or int, optional
         The columns to use as features, by name (Parquet) or number. Default: all.
     without : iterable of str or int
         Columns to leave out, such as ids, labels and text.
@@ -77,13 +80,13 @@ def open_stored(
     (<X.npy: 4 x 2, float64>, array([[ 9., 11.],
            [ 0.,  2.]]))
     """
-    columns = [columns] if isinstance(columns, str) else columns
-    left_out = [without] if isinstance(without, str) else list(without)
-    opened = source if isinstance(source, Stored) else _source(source, columns, left_out)
+    chosen = None if columns is None else _listed(columns, "columns")
+    left_out = _listed(without, "without")
+    opened = source if isinstance(source, Stored) else _source(source, chosen, left_out)
     if isinstance(source, np.memmap):
         opened = source_of_map(source)  # of any size, since it was asked for
     if opened is None:
-        raise GuidedTypeError(
+        raise refusal_of_hdf5(source) or GuidedTypeError(
             f"{source!r:.200} is no stored data.",
             "Pass the path of a .npy file, of a Zarr array, or of a Parquet file or folder; or a "
             "memory map, a Zarr array, a dask array or a pyarrow dataset.",
@@ -91,9 +94,31 @@ def open_stored(
         )
     found = opened if isinstance(opened, Stored) else Stored(opened)
     has_chosen = isinstance(opened, ParquetSource)
-    if has_chosen or (columns is None and not left_out):
+    if has_chosen or (chosen is None and not left_out):
         return found
-    return found.choose(_chosen(found, columns, left_out))
+    return found.choose(_chosen(found, chosen, left_out))
+
+
+def _listed(columns: Any, parameter: str) -> list[str | int]:
+    """Return names and numbers of columns as a list; a single one may stand alone."""
+    if isinstance(columns, str | Integral):
+        columns = [columns]
+    listed = [int(one) if _is_number(one) else one for one in columns]
+    odd = [one for one in listed if not isinstance(one, str) and not _is_number(one)]
+    if odd:
+        raise GuidedTypeError(
+            f"{parameter} has {odd[0]!r}, which is neither the name of a column nor a number.",
+            "Turn a mask of True and False into numbers by np.flatnonzero(mask).",
+            parameter,
+        )
+    twice = next((one for one, n in Counter(listed).items() if n > 1), None)
+    if twice is not None:
+        raise GuidedValueError(f"{parameter} names {twice!r} twice.", "Name it once.", parameter)
+    return listed
+
+
+def _is_number(column: Any) -> bool:
+    return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
 
 
 def select_columns(X: Any, columns: ArrayLike) -> Any:
@@ -101,7 +126,7 @@ def select_columns(X: Any, columns: ArrayLike) -> Any:
 
     A dask array gives a dask array, everything else what `open_stored` gives.
     """
-    if _is_a(X, "dask.array", "Array"):
+    if is_a(X, "dask.array", "Array"):
         return X[:, np.asarray(columns, np.intp)]
     return open_stored(X).choose(columns)
 
@@ -110,25 +135,24 @@ def _source(
     X: Any, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
 ) -> Source | None:
     """Open what X is or names; columns are chosen here only if others could not be read."""
-    if isinstance(X, str | os.PathLike):
-        return _source_of_path(Path(X), columns, without)
+    if isinstance(X, str | bytes | os.PathLike):
+        return _source_of_path(os.fsdecode(X), columns, without)
     if isinstance(X, np.memmap):
         return source_of_map(X) if X.ndim == 2 and X.nbytes > MEMORY_MAP_LIMIT else None
     # A value can only be of a type whose library was imported.
-    if _is_a(X, "zarr", "Array"):
+    if is_a(X, "zarr", "Array"):
         return ZarrSource(X, f"the Zarr array {X.path or getattr(X.store, 'root', '')}".rstrip())
-    if _is_a(X, "zarr", "Group"):
+    if is_a(X, "zarr", "Group"):
         raise refuse_group(X, "X", "X['{}']")
-    if _is_a(X, "dask.array", "Array"):
+    if is_a(X, "dask.array", "Array"):
         return DaskSource(X)
-    if _is_a(X, "dask.dataframe", "DataFrame"):
-        raise refuse_frame()
-    if _is_a(X, "pyarrow.dataset", "Dataset"):
+    if is_a(X, "pyarrow.dataset", "Dataset"):
         return _source_of_dataset(X, columns, without)
-    if _is_a(X, "pyarrow.parquet", "ParquetFile"):
-        raise GuidedTypeError(
-            "An open ParquetFile does not say where its file is.", "Pass the path.", "X"
-        )
+    if is_a(X, "xarray", "DataArray") and X.chunks is not None:
+        return DaskSource(X.data)
+    refuse_other_kind(X)
+    if getattr(X, "nbytes", 0) > MEMORY_MAP_LIMIT and (refusal := refusal_of_hdf5(X)):
+        raise refusal
     return None
 
 
@@ -140,15 +164,15 @@ def _source_of_dataset(
     if not is_parquet or not files or not files[0].exists():
         raise GuidedTypeError(
             "A pyarrow dataset must consist of Parquet files on this machine's file system.",
-            "Pass the path of the files.",
+            "Write others so: pyarrow.dataset.write_dataset(X, FOLDER, format='parquet').",
             "X",
         )
     source = ParquetSource(files, "the dataset", columns, without)
     if set(X.schema.names) - set(column_names(files[0])):
         raise GuidedTypeError(
             "The dataset takes columns from the names of its folders.",
-            "Open the folder itself by open_stored(path), without them, or write them into the "
-            "files.",
+            "Open the folder itself by open_stored(path): they are no features there, and "
+            "column(name) of what it returns reads one.",
             "X",
         )
     if X.count_rows() != source.shape[0]:
@@ -161,23 +185,31 @@ def _source_of_dataset(
     return source
 
 
-def _is_a(X: Any, module: str, name: str) -> bool:
-    kind = getattr(sys.modules.get(module), name, None)
-    return kind is not None and isinstance(X, kind)
-
-
 def _source_of_path(
-    path: Path, columns: Sequence[str | int] | None, without: Sequence[str | int]
+    name: str, columns: Sequence[str | int] | None, without: Sequence[str | int]
 ) -> Source:
-    if path.suffix == ".npy":
+    if "://" in name:
+        raise GuidedTypeError(
+            f"{name!r:.200} is no path of this machine's file system.",
+            "Copy or mount it, or pass a dask array, such as "
+            "dask.dataframe.read_parquet(address).to_dask_array(lengths=True).",
+            "X",
+        )
+    path = Path(name).expanduser()
+    kind = path.suffix.lower()
+    if kind == ".npy":
         return open_npy(path)
-    if path.suffix == ".zarr" or is_zarr_folder(path):
+    if kind == ".zarr" or is_zarr_folder(path):
         return open_zarr(path)
-    if path.suffix.lower() in (".parquet", ".pq") or path.is_dir():
+    # An empty name would be that of the current folder.
+    if kind in (".parquet", ".pq") or (name and path.is_dir()):
         return open_parquet(path, columns, without)
+    if name and not path.exists():
+        raise missing(path.name, str(path))
     raise GuidedTypeError(
-        f"{str(path)!r:.200} names no .npy file, Zarr array, Parquet file or folder of such.",
-        "Read other files into an array or a frame first, for example by pandas.read_csv.",
+        f"{name!r:.200} names no .npy file, Zarr array, Parquet file or folder of such.",
+        "Read other files into an array or a frame first, for example by pandas.read_csv; of an "
+        "HDF5 file pass dask.array.from_array(h5py.File(path)[name]).",
         "X",
     )
 

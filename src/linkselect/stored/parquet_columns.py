@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from linkselect.messages import GuidedValueError
 
-__all__ = ["FileColumns", "columns_of", "joint_type", "to_numbers"]
+__all__ = ["FileColumns", "columns_of", "joined", "joint_type", "to_numbers"]
 
 # A message names so many columns; a table may have thousands of the same kind.
 NAMED = 5
@@ -83,23 +83,23 @@ def columns_of(label: str, metadata: Any) -> FileColumns:
     return FileColumns(label, schema, index, rows, metadata)
 
 
-def joint_type(names: Sequence[str], files: Sequence[FileColumns]) -> np.dtype[Any]:
-    """Return the type that holds the values of all columns in all files.
+def joint_type(names: Sequence[str], files: Sequence[FileColumns], label: str) -> np.dtype[Any]:
+    """Return the type that holds the values of all columns in all files, which have a label.
 
     Refuse columns that are no numbers, and files whose columns differ.
     """
     first = files[0]
-    types = set(_types(names, first))
+    types = set(_types(names, first, label))
     for file in files[1:]:
         if not file.schema.equals(first.schema):
             _check_same_columns(first, file)
-        types |= set(_types(names, file))
+        types |= set(_types(names, file, label))
     if not types:
         return np.dtype(np.float64)
     return np.result_type(*types)
 
 
-def _types(names: Sequence[str], file: FileColumns) -> list[np.dtype[Any]]:
+def _types(names: Sequence[str], file: FileColumns, label: str) -> list[np.dtype[Any]]:
     fields = {field.name: field.type for field in file.schema}
     found = {name: _number_type(fields[name]) for name in names}
     refused = [name for name, dtype in found.items() if dtype is None]
@@ -109,8 +109,7 @@ def _types(names: Sequence[str], file: FileColumns) -> list[np.dtype[Any]]:
         listed = ", ".join(repr(name) for name in refused[:NAMED])
         raise GuidedValueError(
             f"{file.label} has columns that are no numbers: {shown}{more}.",
-            f"Leave them out: open_stored({file.label!r}, without=[{listed}"
-            f"{', ...' if more else ''}]).",
+            f"Leave them out: open_stored({label!r}, without=[{listed}{', ...' if more else ''}]).",
             "X",
         )
     with_nulls = _with_nulls([name for name in names if found[name].kind in "biu"], file)
@@ -175,6 +174,39 @@ def to_numbers(column: Any, target: NDArray[Any], name: str) -> None:
     if column.null_count or pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
         column = column.cast(pa.float64(), safe=False)
     target[:] = column.to_numpy(zero_copy_only=False)
+
+
+def joined(pieces: Sequence[Any], name: str, labels: Sequence[str]) -> NDArray[Any]:
+    """Return one column of several files, which may have stored it as different types.
+
+    Parameters
+    ----------
+    pieces : sequence of pyarrow.ChunkedArray
+        The column, from each file.
+    name : str
+        The name of the column.
+    labels : sequence of str
+        What messages call the files.
+    """
+    import pyarrow as pa
+
+    tables, schema = [], pa.schema([])
+    for piece, label in zip(pieces, labels, strict=True):
+        # What points outside its buffers would be read from anywhere.
+        piece.validate(full=True)
+        kind = piece.type
+        plain = piece.cast(kind.value_type) if pa.types.is_dictionary(kind) else piece
+        tables.append(pa.table({name: plain}))
+        try:
+            schema = pa.unify_schemas([schema, tables[-1].schema], promote_options="permissive")
+        except (pa.ArrowTypeError, pa.ArrowInvalid):
+            raise GuidedValueError(
+                f"The column {name!r} is of type {kind} in {label}, and of type "
+                f"{schema.field(name).type} in {labels[0]}.",
+                "Write it with one type in all files.",
+                "X",
+            ) from None
+    return np.asarray(pa.concat_tables(tables, promote_options="permissive")[name].to_numpy())
 
 
 def _repeats(names: Sequence[str]) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,16 +14,28 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
 from linkselect.blocks import slices
-from linkselect.messages import GuidedError, GuidedValueError, warn_user
+from linkselect.messages import GuidedError, GuidedValueError
 from linkselect.stored.kinds import Columns, Source
-from linkselect.stored.parquet_columns import FileColumns, columns_of, joint_type, to_numbers
+from linkselect.stored.parquet_columns import (
+    FileColumns,
+    columns_of,
+    joined,
+    joint_type,
+    to_numbers,
+)
+from linkselect.stored.parquet_folders import (
+    folder_columns,
+    parquet_files,
+    warn_of_folder_columns,
+    warn_of_order,
+)
 from linkselect.stored.scratch import ColumnsOnDisk
 from linkselect.stored.states import FileState, missing, needs
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-__all__ = ["ParquetSource", "open_parquet", "parquet_files"]
+__all__ = ["ParquetSource", "column_names", "open_parquet"]
 
 # A reader keeps a page of every column, decoded, and its dictionary: measured, about twice the
 # size of the column in the row group, and not more than this.
@@ -38,7 +49,6 @@ GROUP_BYTES = 64 * 2**20
 BATCH_BYTES = 16 * 2**20
 # All buffers of a reader together; every column has its own.
 BUFFER_BYTES = 16 * 2**20
-_WORDS = re.compile(r"[0-9]+|[^0-9]+").findall
 ERRORS_OF_READING = (OSError, ValueError, ArithmeticError)
 
 
@@ -74,6 +84,8 @@ class ParquetSource(Source):
         The columns to use. Default: all but the index of a pandas table.
     without : collection of str or int
         The columns to leave out.
+    said : dict of str to ndarray
+        Columns that the names of folders say, with a value for each file; they are no features.
     """
 
     def __init__(
@@ -82,14 +94,21 @@ class ParquetSource(Source):
         label: str,
         columns: Sequence[str | int] | None = None,
         without: Sequence[str | int] = (),
+        said: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self.label = label
         states = [FileState.of(str(path), path.name) for path in files]
         with ThreadPoolExecutor(min(8, len(states))) as threads:
             found: list[FileColumns] = list(threads.map(_look_into, states))
         self.files = states
-        self.names = found[0].chosen(columns, without)
-        self.dtype = joint_type(self.names, found)
+        # A file without rows may have other types: nobody wrote a value that would tell.
+        filled = [file for file in found if any(file.group_rows)] or found
+        known = filled[0].schema.names
+        self.said = {name: value for name, value in (said or {}).items() if name not in known}
+        self._refuse_folder_columns(columns or ())
+        self.n_rows = [sum(file.group_rows) for file in found]
+        self.names = filled[0].chosen(columns, [one for one in without if one not in self.said])
+        self.dtype = joint_type(self.names, filled, label)
         self.groups = list(_row_groups(found))
         self.starts = np.array([group.rows.start for group in self.groups], np.intp)
         n_samples = self.groups[-1].rows.stop if self.groups else 0
@@ -122,24 +141,29 @@ class ParquetSource(Source):
         _free_memory()
 
     def column(self, name: str) -> NDArray[Any]:
-        """Read one column whole, whatever its type."""
-        import pyarrow as pa
-
-        pieces = []
-        for state in self.files:
+        """Read one column whole, whatever its type; also one that the names of folders say."""
+        if name in self.said:
+            return np.repeat(self.said[name], self.n_rows)
+        pieces, filled = [], [file for file, n in zip(self.files, self.n_rows, strict=True) if n]
+        for state in filled:
             with _opened(state) as file:
                 if name not in file.schema_arrow.names:
                     raise GuidedValueError(
                         f"{state.label} has no column {name!r}.", parameter="columns"
                     )
-                pieces += file.read(columns=[name], use_threads=False).column(0).chunks
+                pieces.append(file.read(columns=[name], use_threads=False).column(0))
             state.check_unchanged()
-        joined = pa.chunked_array(pieces)
-        # What points outside its buffers would be read from anywhere.
-        joined.validate(full=True)
-        if pa.types.is_dictionary(joined.type):
-            joined = joined.cast(joined.type.value_type)
-        return np.asarray(joined.to_numpy())
+        return joined(pieces, name, [state.label for state in filled])
+
+    def _refuse_folder_columns(self, columns: Sequence[str | int]) -> None:
+        for name in columns:
+            if name in self.said:
+                raise GuidedValueError(
+                    f"The column {name!r} of {self.label} is in the names of its folders, and no "
+                    "feature.",
+                    f"Leave it out; column({name!r}) of what open_stored returns reads it.",
+                    "columns",
+                )
 
     def _groups(self, rows: slice) -> list[RowGroup]:
         first = max(int(np.searchsorted(self.starts, rows.start, side="right")) - 1, 0)
@@ -330,18 +354,6 @@ def _free_memory() -> None:
     pa.default_memory_pool().release_unused()
 
 
-def parquet_files(folder: Path) -> list[Path]:
-    """Return the Parquet files in a folder and the folders in it, sorted by name.
-
-    As other readers do, leave out what begins with a dot or an underscore.
-    """
-    return sorted(
-        path
-        for path in folder.rglob("*.parquet")
-        if path.is_file() and not any(part[0] in "._" for part in path.relative_to(folder).parts)
-    )
-
-
 def open_parquet(
     path: Path, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
 ) -> ParquetSource:
@@ -355,23 +367,10 @@ def open_parquet(
         raise needs("pyarrow", path.name) from None
     if not files:
         raise GuidedValueError(f"The folder {path.name} holds no Parquet file.", parameter="X")
-    _warn_of_order(files)
-    return ParquetSource(files, path.name, columns, without)
-
-
-def _warn_of_order(files: list[Path]) -> None:
-    """Warn if somebody who counts would order the files in another way: so would their labels."""
-    by_number = sorted(files, key=lambda path: [_number(word) for word in _WORDS(str(path))])
-    for found, expected in zip(files, by_number, strict=True):
-        if found != expected:
-            warn_user(
-                f"{found.name} is read before {expected.name}: files are read in the order of "
-                "their names, letter by letter, as pandas and pyarrow do.",
-                way_out="Put the labels in the same order, or give the numbers in the names the "
-                "same length.",
-            )
-            return
-
-
-def _number(word: str) -> tuple[int, str]:
-    return (int(word), "") if word.isdecimal() else (-1, word)
+    if path.is_file():
+        return ParquetSource(files, path.name, columns, without)
+    warn_of_order(files, path)
+    source = ParquetSource(files, path.name, columns, without, folder_columns(files, path))
+    if columns is None:
+        warn_of_folder_columns(path.name, [name for name in source.said if name not in without])
+    return source

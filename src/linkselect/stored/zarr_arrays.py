@@ -30,12 +30,18 @@ class ZarrSource(Source):
 
     def __init__(self, array: Any, label: str) -> None:
         self.label = label
-        self.array = array
+        self.array = with_absolute_root(array)
         self.shape = two_dimensional(array.shape, label)
         self.dtype = numeric_type(np.dtype(array.dtype), label)
         self.chunks: tuple[int, int] = array.chunks
         self.states = {name: state_of(path) for name, path in self._files(0, self.shape[0])}
         self._warn_of_tall_chunks()
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the chunks are; None if they are in no folder of this machine."""
+        root = getattr(self.array.store, "root", None)
+        return root / self.array.path if isinstance(root, Path) else None
 
     def row_edges(self) -> IntArray:
         """Return where chunks begin, and the end."""
@@ -53,6 +59,9 @@ class ZarrSource(Source):
 
     def check_unchanged(self, rows: slice) -> None:
         """Raise an error if a chunk with some of these rows is not what it was."""
+        # Of an array that is not there, chunks would read as if all had the fill value.
+        if self.folder is not None and not is_zarr_folder(self.folder):
+            raise missing(self.label, str(self.folder))
         if not self.states:
             return
         for name, path in self._files(rows.start, rows.stop):
@@ -104,16 +113,14 @@ class ZarrSource(Source):
 
     def _files(self, first: int, last: int) -> Iterator[tuple[str, str]]:
         """Yield the files that hold some rows, if there are not too many."""
-        root = getattr(self.array.store, "root", None)
         stored = self.array.shards or self.chunks
         grid = [-(-length // size) for length, size in zip(self.shape, stored, strict=True)]
-        if not isinstance(root, Path) or grid[0] * grid[1] > MANY_FILES:
+        if self.folder is None or grid[0] * grid[1] > MANY_FILES:
             return
         lines = range(first // stored[0], -(-last // stored[0]))
-        folder = root / self.array.path if self.array.path else root
         for place in itertools.product(lines, range(grid[1])):
             name = self.array.metadata.encode_chunk_key(place)
-            yield name, f"{folder}{os.sep}{name}"
+            yield name, f"{self.folder}{os.sep}{name}"
 
     def _warn_of_tall_chunks(self) -> None:
         line_bytes = self.chunks[0] * self.shape[1] * self.dtype.itemsize
@@ -124,6 +131,17 @@ class ZarrSource(Source):
                 f"take {line_bytes / 2**30:.1f} GiB, so that each chunk is decoded many times.",
                 way_out="Store it with chunks of fewer rows and more columns.",
             )
+
+
+def with_absolute_root(array: Any) -> Any:
+    """Return an array whose files are found whatever the current folder is, here or in a worker."""
+    root = getattr(array.store, "root", None)
+    if not isinstance(root, Path) or root.is_absolute():
+        return array
+    import zarr
+
+    store = zarr.storage.LocalStore(root.absolute(), read_only=True)
+    return zarr.open_array(store, path=array.path, mode="r")
 
 
 def edges(total: int, size: int) -> IntArray:

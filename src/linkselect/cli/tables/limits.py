@@ -182,7 +182,7 @@ def _other_way(source: str) -> str:
         f"import pyarrow.dataset as d; d.write_dataset(d.dataset({source!r}, format={kind!r}), "
         f"{path.stem!r}, format='parquet')"
     )
-    return f'{said}. This writes a folder of it: python -c "{code}"'
+    return f'{said}. This, where the table is, writes a folder of it: python -c "{code}"'
 
 
 def _data_size() -> int:

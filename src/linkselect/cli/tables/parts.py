@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
-from linkselect.cli.errors import InputError, UsageError, problem_of, shown
+from linkselect.cli.errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli.tables.features import INDEX_NAMES, about_index, missing_marks
 from linkselect.cli.tables.kinds import NUMBER
 from linkselect.cli.tables.labels import make_labels
@@ -23,8 +24,17 @@ from linkselect.messages import GuidedError, many
 if TYPE_CHECKING:
     from linkselect.stored import Stored
 
-__all__ = ["StoredTable", "has_parts", "library_errors", "open_table", "read_whole", "size_of"]
+__all__ = [
+    "INTO_MEMORY",
+    "StoredTable",
+    "has_parts",
+    "library_errors",
+    "open_table",
+    "read_whole",
+    "size_of",
+]
 
+INTO_MEMORY = "read it into memory: without --by-parts or --scheduler, with enough --max-memory"
 # A note names so many columns.
 _NAMED = 5
 
@@ -57,7 +67,8 @@ def size_of(path: Path, how: Reading) -> int:
 
     Nothing but the header or footer of a file is read.
     """
-    with library_errors():
+    with library_errors(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # opening the table says it
         if _is_parquet(path):
             layout = _look_into(path, how)
             needed = bytes_needed(layout.n_rows, max(1, len(layout.features)))
@@ -94,8 +105,10 @@ def open_table(path: Path, how: Reading) -> Table:
     StoredTable, or a Table without features if only labels and ids are wanted
     """
     _refuse_options(path, how)
-    with library_errors():
-        return _open_parquet(path, how) if _is_parquet(path) else _open_numbers(path, how)
+    with library_errors(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = _open_parquet(path, how) if _is_parquet(path) else _open_numbers(path, how)
+    return replace(table, notes=(*table.notes, *notes_of(caught)))
 
 
 @contextmanager
@@ -111,18 +124,18 @@ def _refuse_options(path: Path, how: Reading) -> None:
     if how.encode:
         raise UsageError(
             f"--encode: {path.name} is read by parts, which takes columns of numbers only. Store "
-            "dates and text as numbers, or allow more with --max-memory."
+            f"dates and text as numbers, or {INTO_MEMORY}."
         )
     if how.transpose:
         raise UsageError(
             f"--transpose: {path.name} is read by parts, with one sample in each row. Store it so, "
-            "or allow more with --max-memory."
+            f"or {INTO_MEMORY}."
         )
     numbers = [mark for mark in how.missing if NUMBER.fullmatch(mark)]
     if numbers:
         raise UsageError(
             f"--missing {numbers[0]}: {path.name} is read by parts, and numbers are taken as they "
-            "are there. Store missing values as null or NaN, or allow more with --max-memory."
+            f"are there. Store missing values as null or NaN, or {INTO_MEMORY}."
         )
 
 
@@ -172,21 +185,24 @@ def _look_into(path: Path, how: Reading) -> _Layout:
     import pyarrow as pa
     import pyarrow.parquet
 
-    from linkselect.stored.parquet_tables import parquet_files
+    from linkselect.stored.parquet_folders import folder_columns, parquet_files
 
     files = parquet_files(path) if path.is_dir() else [path]
     if not files:
         raise InputError(f"{path} is a folder without Parquet files. Name a table.")
     try:
         found = [pyarrow.parquet.read_metadata(file) for file in files]
-        schema = found[0].schema.to_arrow_schema()
+        # A file without rows may have other types.
+        schema = next((one for one in found if one.num_rows), found[0]).schema.to_arrow_schema()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path.name} is not a readable Parquet file: {str(error).splitlines()[0]}"
         ) from error
-    names = list(schema.names)
+    said = folder_columns(files, path) if path.is_dir() else {}
+    names = [*schema.names, *(name for name in said if name not in schema.names)]
     roles = assign_roles(names, how, path.name)
-    kinds = {names[place]: _kind_of(schema.field(place).type) for place in roles.features}
+    types = [*(_kind_of(field.type) for field in schema), *("names of folders" for _ in said)]
+    kinds = {names[place]: types[place] for place in roles.features}
     n_rows = sum(one.num_rows for one in found)
     if n_rows == 0:
         raise InputError(f"{path.name} has {len(names)} columns, but no rows.")

@@ -246,7 +246,8 @@ def _check_features(names: Sequence[str], features: tuple[int, ...], source: str
     if not features:
         raise InputError(
             f"{source}: no column is left to rank. It has {len(names)}: "
-            f"{', '.join(map(shown, names[:5]))}. Is the separator right (--separator)?"
+            f"{', '.join(map(shown, names[:5]))}. Of a text file: is the separator right "
+            "(--separator)?"
         )
 
 

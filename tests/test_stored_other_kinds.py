@@ -1,0 +1,84 @@
+"""Things that hold samples outside memory and are not read as they are."""
+
+import io
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import dask
+import dask.array
+import dask.dataframe
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import sparse
+
+from linkselect import VarianceScore, open_stored
+from linkselect.messages import GuidedTypeError
+from linkselect.stored import find_stored, opening
+
+FRAME = dask.dataframe.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "b": 0.0}), npartitions=1)
+REFUSED = {
+    "a dask DataFrame": (FRAME, r"to_dask_array\(lengths=True\)"),
+    "a dask Series": (FRAME["a"], "samples x features"),
+    "a delayed value": (dask.delayed(np.eye(2)), "from_delayed"),
+    "a LazyFrame": (pl.LazyFrame({"a": [1.0]}), r"collect\(\)"),
+    "an open file": (io.BytesIO(b""), "Pass its path"),
+    "names of files": ([Path("a.parquet"), "b.parquet"], r"dataset\.dataset\(paths\)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_way_out_is_named(name):
+    X, way_out = REFUSED[name]
+    for use in (VarianceScore().fit, open_stored):
+        with pytest.raises(GuidedTypeError, match=way_out):
+            use(X)
+
+
+def test_a_parquet_dataset_is_no_dataset(tmp_path):
+    pq.write_table(pa.table({"a": [1.0]}), tmp_path / "X.parquet")
+    with pytest.raises(GuidedTypeError, match=r"pyarrow\.dataset\.dataset\(path\)"):
+        find_stored(pq.ParquetDataset(tmp_path))
+
+
+class Hdf5(np.ndarray):
+    """Stands for a dataset of h5py, which looks like an array."""
+
+
+def test_a_large_hdf5_dataset_is_not_read_whole(monkeypatch):
+    library = SimpleNamespace(Dataset=Hdf5, Group=dict)
+    monkeypatch.setitem(sys.modules, "h5py", library)
+    X = np.eye(4).view(Hdf5)
+    assert find_stored(X) is None
+    monkeypatch.setattr(opening, "MEMORY_MAP_LIMIT", 100)
+    for use in (VarianceScore().fit, open_stored):
+        with pytest.raises(GuidedTypeError, match=r"dask\.array\.from_array\(X\)"):
+            use(X)
+    with pytest.raises(GuidedTypeError, match=r"X\[name\]"):
+        find_stored({"X": X})
+
+
+def test_blocks_of_xarray_are_read_by_parts(monkeypatch):
+    class DataArray(SimpleNamespace):
+        pass
+
+    monkeypatch.setitem(sys.modules, "xarray", SimpleNamespace(DataArray=DataArray))
+    data = dask.array.from_array(np.arange(12.0).reshape(6, 2), chunks=(2, 2))
+    X = find_stored(DataArray(data=data, chunks=data.chunks))
+    assert (X.shape, len(X.source.row_edges())) == ((6, 2), 4)
+    assert find_stored(DataArray(data=np.eye(2), chunks=None)) is None
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, lambda block: np.ma.masked_equal(block, 0)])
+def test_how_other_blocks_become_arrays_works(kind):
+    values = np.arange(12.0).reshape(6, 2)
+    X = dask.array.from_array(values, chunks=(2, 2)).map_blocks(kind)
+    with pytest.raises(GuidedTypeError, match="Turn them into NumPy arrays") as caught:
+        find_stored(X)
+    call = caught.value.way_out.removeprefix("Turn them into NumPy arrays: ").rstrip(".")
+    mended = eval(call, {"X": X, "dask": dask, "numpy": np, "VALUE": 0})
+    np.testing.assert_array_equal(np.asarray(find_stored(mended)), values)
