@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import map_threads
 from linkselect.devices import device_of
-from linkselect.graphs import device_distances, stored_neighbors
+from linkselect.graphs import device_distances, stored_neighbors, wide_distances
 from linkselect.graphs.candidates import (
     MANY_CANDIDATES,
     Found,
@@ -123,6 +123,8 @@ def nearest(
         return device_distances.nearest(here, X, n_neighbors, queries, pool, rows)
     if isinstance(X, Surveyed):
         return stored_neighbors.nearest(X, n_neighbors, queries, n_jobs)
+    if queries is None and pool is None and rows is None and wide_distances.is_wide(X):
+        return wide_distances.nearest(X, n_neighbors, np.arange(X.shape[0]), n_jobs)
     X = X.tocsr() if issparse(X) else X
     rough = products(X, n_jobs=n_jobs) if rows is None else rows
     if queries is None and pool is None:
