@@ -46,9 +46,7 @@ def is_wide(X: Matrix) -> bool:
     return is_large and n_samples < n_features and n_samples <= WIDE_SAMPLES
 
 
-def nearest(
-    X: Matrix, n_neighbors: int, queries: IntArray, n_jobs: int | None = None
-) -> Found:
+def nearest(X: Matrix, n_neighbors: int, queries: IntArray, n_jobs: int | None = None) -> Found:
     """Find the nearest of all samples for each query, itself left out; see `neighbors.nearest`."""
     n_samples = X.shape[0]
     found = _candidates(X, n_neighbors, queries, np.float32, n_jobs)
