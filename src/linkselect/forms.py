@@ -198,15 +198,16 @@ def _edge_form(X: Matrix, graph: Edges, n_jobs: int | None) -> FloatArray:
     rows, places = np.unique(ends, return_inverse=True)
     left, right = np.split(places, 2)
     totals, n_edges = graph.totals, len(left)
-    here, there = Scratch(), Scratch()
+    one_end, other_end = Scratch(), Scratch()
 
     def work(block: FloatArray) -> FloatArray:
         total = np.zeros(block.shape[1])
         for chunk in slices(n_edges, EDGE_CHUNK):
             shape = (chunk.stop - chunk.start, block.shape[1])
+            own, other = one_end.array(*shape), other_end.array(*shape)
             # Without a mode, NumPy would go through one more copy.
-            difference = np.take(block, left[chunk], axis=0, out=here.array(*shape), mode="clip")
-            difference -= np.take(block, right[chunk], axis=0, out=there.array(*shape), mode="clip")
+            difference = np.take(block, left[chunk], axis=0, out=own, mode="clip")
+            difference -= np.take(block, right[chunk], axis=0, out=other, mode="clip")
             difference *= difference
             total += totals[chunk] @ difference
         return total

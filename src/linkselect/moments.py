@@ -21,8 +21,8 @@ from linkselect.devices import Device, add_by_index, device_of, namespace_of
 __all__ = ["Moments", "joined", "merged", "moments", "weighted_sum"]
 
 _deviations, _temporary = Scratch(), Scratch()
-# With so many columns, and entries of a group, adding up group by group takes half to three quarters
-# of the time; with fewer, the calls for each row or group take more than the sums.
+# With so many columns, and entries of a group, adding up group by group takes 0.5 to 0.8 of the
+# time; with fewer, the calls for each row or group take more than the sums.
 MANY_COLUMNS, MANY_ENTRIES = 128, 1 << 13
 
 
