@@ -79,6 +79,33 @@ def test_neighbours_in_small_tiles_and_any_number_of_threads(monkeypatch):
             assert_array_equal(found, whole)
 
 
+@pytest.mark.parametrize("pool", [None, np.arange(0, 300, 2)])
+@pytest.mark.parametrize("k", [1, 12])
+def test_a_tile_has_many_queries_and_some_of_many_samples(k, pool, monkeypatch):
+    # With ties within and between tiles.
+    X = np.random.default_rng(0).integers(0, 4, size=(300, 5)).astype(float)
+    queries = np.arange(5, 295, 3)
+    expected = graphs.nearest(X, k, queries=queries, pool=pool)
+    tiles, possible = [], neighbors.possible
+
+    def noting(tile, *others):
+        tiles.append(tile.shape)
+        return possible(tile, *others)
+
+    monkeypatch.setattr(neighbors, "possible", noting)
+    monkeypatch.setattr(neighbors, "MANY_SAMPLES", 100)
+    monkeypatch.setattr(neighbors, "LEAST_QUERIES", 2)
+    monkeypatch.setattr(neighbors, "ENOUGH_QUERIES", 20)
+    for module in (neighbors, distances):
+        monkeypatch.setattr(module, "TILE_SIZE", 500)
+    for X_now in (X, sparse.csr_array(X)):
+        found = graphs.nearest(X_now, k, queries=queries, pool=pool, n_jobs=1)
+        for one, other in zip(found, expected, strict=True):
+            assert_array_equal(one, other)
+    assert {n_queries for n_queries, _ in tiles} == {20, 97 % 20}
+    assert max(n_samples for n_queries, n_samples in tiles if n_queries == 20) <= 25
+
+
 @pytest.mark.parametrize("side", [2, 7, 16, 40])
 @pytest.mark.parametrize("k", [1, 3, 20, 59])
 def test_mutual_neighbours_from_many_tiles(side, k, monkeypatch):

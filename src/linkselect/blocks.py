@@ -26,6 +26,7 @@ __all__ = [
     "blockwise",
     "column_block",
     "column_slices",
+    "count_threads",
     "dense_blocks",
     "map_threads",
     "one_blas_thread",
@@ -177,12 +178,16 @@ def map_threads(
     `threadpool_limits` and the limits that joblib sets in its worker processes.
     """
     items = list(items)
-    wanted = blas_threads() if n_jobs is None else effective_n_jobs(n_jobs)
-    n_threads = min(wanted, len(items))
+    n_threads = min(count_threads(n_jobs), len(items))
     with one_blas_thread():
         if n_threads <= 1:
             return [function(item) for item in items]
         return _share_out(function, items, n_threads)
+
+
+def count_threads(n_jobs: int | None = None) -> int:
+    """Return how many threads `map_threads` takes for many items."""
+    return blas_threads() if n_jobs is None else int(effective_n_jobs(n_jobs))
 
 
 def _share_out(

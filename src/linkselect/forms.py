@@ -17,6 +17,7 @@ from scipy.sparse import csr_array, issparse
 from linkselect import device_forms
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import (
+    Scratch,
     blockwise,
     column_block,
     column_slices,
@@ -193,22 +194,37 @@ def _edge_form(X: Matrix, graph: Edges, n_jobs: int | None) -> FloatArray:
         return device_forms.edge_form(here, X, graph)
     if issparse(X):
         return _sparse_edge_form(X, graph, n_jobs)
-    rows, ends = np.unique(np.concatenate([graph.left, graph.right]), return_inverse=True)
-    left, right = np.split(ends, 2)
-    totals = graph.totals
+    ends = np.concatenate([graph.left, graph.right])
+    rows, places = np.unique(ends, return_inverse=True)
+    left, right = np.split(places, 2)
+    totals, n_edges = graph.totals, len(left)
+    one_end, other_end = Scratch(), Scratch()
 
     def work(block: FloatArray) -> FloatArray:
         total = np.zeros(block.shape[1])
-        for chunk in slices(len(left), EDGE_CHUNK):
-            difference = block[left[chunk]]
-            difference -= block[right[chunk]]
+        for chunk in slices(n_edges, EDGE_CHUNK):
+            shape = (chunk.stop - chunk.start, block.shape[1])
+            own, other = one_end.array(*shape), other_end.array(*shape)
+            # Without a mode, NumPy would go through one more copy.
+            difference = np.take(block, left[chunk], axis=0, out=own, mode="clip")
+            difference -= np.take(block, right[chunk], axis=0, out=other, mode="clip")
             difference *= difference
             total += totals[chunk] @ difference
         return total
 
+    def of_few(block: FloatArray) -> FloatArray:
+        difference = block[:n_edges]
+        difference -= block[n_edges:]
+        difference *= difference
+        return totals @ difference
+
+    if n_edges <= EDGE_CHUNK and n_edges < len(rows):
+        # Hardly a sample has two edges: the ends are copied once, one below the other.
+        rows, work = ends, of_few
     if isinstance(X, Stored):
         return rows_by_columns(partial(blockwise, work, n_jobs=n_jobs), X, rows)
-    return blockwise(work, X, rows=None if len(rows) == X.shape[0] else rows, n_jobs=n_jobs)
+    is_all = rows is not ends and len(rows) == X.shape[0]
+    return blockwise(work, X, rows=None if is_all else rows, n_jobs=n_jobs)
 
 
 def _sparse_edge_form(X: Matrix, graph: Edges, n_jobs: int | None) -> FloatArray:

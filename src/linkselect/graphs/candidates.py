@@ -27,7 +27,11 @@ GROUPS_PER_NEIGHBOR = 16
 
 
 def possible(
-    tile: NDArray[Any], own: FloatArray, others: FloatArray, n_neighbors: int
+    tile: NDArray[Any],
+    own: FloatArray,
+    others: FloatArray,
+    n_neighbors: int,
+    reach: FloatArray | None = None,
 ) -> BoolArray:
     """Tell which entries of a tile can be among the nearest of their row.
 
@@ -40,6 +44,8 @@ def possible(
         A distance is wrong by at most the sum of the errors of its two ends.
     n_neighbors : int
         How many nearest.
+    reach : ndarray of shape (n_queries,), optional
+        What other tiles of the same queries leave possible; becomes less if this tile says so.
     """
     if tile.shape[1] <= n_neighbors:
         return np.isfinite(tile)
@@ -47,7 +53,8 @@ def possible(
     tile += errors
     # The tile now holds upper bounds, so the n-th smallest of a row bounds its n-th nearest.
     # Whatever is farther by its lower bound is out.
-    reach = first_reach(tile, n_neighbors) + 2 * own
+    own_reach = first_reach(tile, n_neighbors) + 2 * own
+    reach = own_reach if reach is None else np.minimum(reach, own_reach, out=reach)
     tile -= 2 * errors
     return tile <= np.nextafter(reach.astype(tile.dtype), np.inf)[:, None]
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import map_threads, slices
+from linkselect.blocks import Scratch, column_slices, map_threads, slices
 from linkselect.devices import device_of, to_numpy
 from linkselect.graphs import device_distances
 from linkselect.graphs.products import PRODUCT_WIDTH, Products, product_errors
@@ -119,7 +119,7 @@ def products(X: Matrix, dtype: Any = np.float32, *, n_jobs: int | None) -> Produ
         norms = np.asarray(rows.power(2).sum(axis=1)).ravel()
         longest = int(np.diff(rows.indptr).max(initial=1))
         return Products(rows, norms, 1.0, product_errors(norms, longest, np.float64))
-    mean, largest = _centre(X, _chunks(X), n_jobs)
+    mean, largest = _centre(X, n_jobs)
     return prepared(X, mean, largest or 1.0, dtype, n_jobs)
 
 
@@ -150,19 +150,28 @@ def _chunks(X: Matrix) -> list[slice]:
     return slices(X.shape[0], max(CHUNK_SIZE // max(X.shape[1], 1), 1))
 
 
-def _centre(X: Matrix, chunks: list[slice], n_jobs: int | None) -> tuple[FloatArray, float]:
+def _centre(X: Matrix, n_jobs: int | None) -> tuple[FloatArray, float]:
     """Find the column means of a dense X, and a bound of what is left without them."""
     first = np.array(X[0], dtype=np.float64)
-    scratch = _Scratch((len(X[chunks[0]]), X.shape[1]), np.float64)
+    # Every piece leaves sums of its columns: of wide data pieces of rows would leave as much as X.
+    is_wide = X.shape[0] < X.shape[1]
+    pieces = [(slice(None), some) for some in column_slices(X)] if is_wide else _row_pieces(X)
+    scratch = Scratch()
 
-    def work(chunk: slice) -> tuple[FloatArray, float]:
+    def work(piece: tuple[slice, slice]) -> tuple[FloatArray, float]:
         # Counted from the first sample, so that an offset of any size costs no digits.
-        deviation = scratch.array[: chunk.stop - chunk.start]
-        np.subtract(X[chunk], first, out=deviation, dtype=np.float64)
+        values = X[piece]
+        deviation = scratch.array(*values.shape)
+        np.subtract(values, first[piece[1]], out=deviation, dtype=np.float64)
         return deviation.sum(axis=0), float(max(deviation.max(), -deviation.min()))
 
-    sums, largest = zip(*map_threads(work, chunks, n_jobs), strict=True)
-    return first + np.sum(sums, axis=0) / X.shape[0], 2.0 * max(largest)
+    sums, largest = zip(*map_threads(work, pieces, n_jobs), strict=True)
+    total = np.concatenate(sums) if is_wide else np.sum(sums, axis=0)
+    return first + total / X.shape[0], 2.0 * max(largest)
+
+
+def _row_pieces(X: Matrix) -> list[tuple[slice, slice]]:
+    return [(rows, slice(None)) for rows in _chunks(X)]
 
 
 def row_tiles(n_rows: int, n_columns: int, least: int = 1) -> Iterator[slice]:

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import map_threads, slices
 from linkselect.devices import device_of
-from linkselect.graphs import device_distances, device_kernels, stored_neighbors
+from linkselect.graphs import device_distances, device_kernels, wide_distances
 from linkselect.graphs.distances import pair_distances, products, row_tiles
 from linkselect.graphs.kinds import EXPONENT_ERROR, VANISHED, Edges, Kernel
 from linkselect.graphs.neighbors import nearest
@@ -85,8 +85,8 @@ def _median_distance(X: Matrix, chosen: IntArray, n_jobs: int | None) -> float:
     # All pairs i < j in one line: those of row i start at starts[i].
     sizes = np.arange(len(chosen) - 1, -1, -1)
     starts = np.cumsum(sizes) - sizes
-    if isinstance(X, Surveyed):
-        tile, errors = stored_neighbors.rough_distances(X, n_jobs)
+    if wide_distances.is_wide(X):
+        tile, errors = wide_distances.rough_distances(X, n_jobs)
         rough = tile[np.ix_(chosen, chosen)][np.triu_indices(len(chosen), k=1)]
     else:
         rough, errors = _rough_distances(X, starts, sizes, n_jobs)
@@ -184,8 +184,8 @@ def listed_kernel(
     left, right = np.concatenate([np.empty((2, 0), dtype=np.intp), *ends], axis=1)
     kept = np.asarray(without[left, right]).ravel() == 0
     left, right = left[kept], right[kept]
-    tile, errors = stored_neighbors.rough_distances(X, n_jobs, np.float64)
-    scale = np.square(stored_neighbors.rough_scale(X))
+    tile, errors = wide_distances.rough_distances(X, n_jobs, np.float64)
+    scale = np.square(wide_distances.rough_scale(X))
     distances = np.maximum(tile[left, right] * scale, 0.0)
     # If products do not resolve the distance and the weight is not 0 anyway, differences do.
     bound = (errors[left] + errors[right]) * scale

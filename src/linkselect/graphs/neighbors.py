@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, pairwise
 from math import isqrt
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import map_threads
+from linkselect.blocks import count_threads, map_threads
 from linkselect.devices import device_of
-from linkselect.graphs import device_distances, stored_neighbors
+from linkselect.graphs import device_distances, stored_neighbors, wide_distances
 from linkselect.graphs.candidates import (
     MANY_CANDIDATES,
     Found,
@@ -24,7 +25,7 @@ from linkselect.graphs.candidates import (
     place_in_run,
     possible,
 )
-from linkselect.graphs.distances import pair_distances, products, row_tiles
+from linkselect.graphs.distances import TILE_SIZE, pair_distances, products, row_tiles
 from linkselect.graphs.kinds import Edges
 from linkselect.graphs.products import Products
 from linkselect.messages import GuidedValueError
@@ -42,8 +43,11 @@ __all__ = [
 ]
 
 MUTUAL_TILE_SIZE = 1 << 21
-# Fewer queries at a time, and reading all samples for them costs more than the products.
-LEAST_QUERIES = 32
+# Fewer queries at a time, and going through all samples for them costs more than the products;
+# with the larger number it is a small part of these.
+LEAST_QUERIES, ENOUGH_QUERIES = 32, 512
+# Among more samples a tile has some of them only, for as many queries as are enough.
+MANY_SAMPLES = 1 << 15
 
 
 def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edges:
@@ -123,6 +127,8 @@ def nearest(
         return device_distances.nearest(here, X, n_neighbors, queries, pool, rows)
     if isinstance(X, Surveyed):
         return stored_neighbors.nearest(X, n_neighbors, queries, n_jobs)
+    if queries is None and pool is None and rows is None and wide_distances.is_wide(X):
+        return wide_distances.nearest(X, n_neighbors, np.arange(X.shape[0]), n_jobs)
     X = X.tocsr() if issparse(X) else X
     rough = products(X, n_jobs=n_jobs) if rows is None else rows
     if queries is None and pool is None:
@@ -139,7 +145,7 @@ def nearest(
         candidates = _candidates(rows, queries[part], pool, n_neighbors, most)
         return None if candidates is None else closest(X, *candidates, n_neighbors, n_jobs=1)
 
-    tiles = row_tiles(len(queries), len(pool), LEAST_QUERIES)
+    tiles = _query_tiles(len(queries), len(pool), n_jobs)
     found = map_threads(lambda part: search(rough, part, MANY_CANDIDATES), tiles, n_jobs)
     if any(part is None for part in found):
         # Now every pair may be a candidate, so a tile has fewer rows.
@@ -147,6 +153,14 @@ def nearest(
         tiles = row_tiles(len(queries), 8 * len(pool))
         found = map_threads(lambda part: search(fine, part, np.inf), tiles, n_jobs)
     return _joined([part for part in found if part is not None])
+
+
+def _query_tiles(n_queries: int, n_pool: int, n_jobs: int | None) -> Iterator[slice]:
+    """Cut queries so that every thread gets some, each of them enough at a time."""
+    least = LEAST_QUERIES
+    if n_pool > MANY_SAMPLES:
+        least = min(max(n_queries // (4 * count_threads(n_jobs)), least), ENOUGH_QUERIES)
+    return row_tiles(n_queries, n_pool, least)
 
 
 class Bounds:
@@ -257,16 +271,26 @@ def _candidates(
 
     Returns None if that is more than `most` times the number of neighbours.
     """
-    reference = rows if len(pool) == len(rows.norms) else rows.take(pool)
-    tile = rows.distances(queries, reference)
-    place = np.minimum(np.searchsorted(pool, queries), len(pool) - 1)
-    itself = np.flatnonzero(pool[place] == queries)
-    tile[itself, place[itself]] = np.inf
-    open_pairs = possible(tile, rows.errors[queries], reference.errors, n_neighbors)
-    if np.count_nonzero(open_pairs) > most * n_neighbors * len(queries):
-        return None
-    row, column = np.divmod(np.flatnonzero(open_pairs), len(pool))
-    left, right = queries[row], pool[column]
+    is_all = len(pool) == len(rows.norms)
+    reach = np.full(len(queries), np.inf)
+    found, n_found = [], 0
+    for part in even_parts(len(pool), max(TILE_SIZE // len(queries), 1), n_neighbors + 1):
+        some = pool[part]
+        reference = rows.take(part if is_all else some)
+        tile = rows.distances(queries, reference)
+        place = np.minimum(np.searchsorted(some, queries), len(some) - 1)
+        itself = np.flatnonzero(some[place] == queries)
+        tile[itself, place[itself]] = np.inf
+        own, others = rows.errors[queries], reference.errors
+        numbers = np.flatnonzero(possible(tile, own, others, n_neighbors, reach))
+        n_found += len(numbers)
+        if n_found > most * n_neighbors * len(queries):
+            return None
+        row, column = np.divmod(numbers, len(some))
+        found.append((row, some[column]))
+    row, right = (np.concatenate(side) for side in zip(*found, strict=True))
+    by_query = np.argsort(row, kind="stable")
+    left, right = queries[row[by_query]], right[by_query]
     return left[left != right], right[left != right]
 
 

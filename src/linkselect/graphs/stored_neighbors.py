@@ -1,8 +1,7 @@
 """Nearest neighbours among stored samples.
 
 Samples that are stored by rows are searched part by part: products in float32 propose, differences
-in float64 decide, and of what the parts find the nearest are kept. Samples that are stored by
-columns are few: products are added up over the parts of the columns, and so are the differences.
+in float64 decide, and of what the parts find the nearest are kept.
 """
 
 from __future__ import annotations
@@ -16,14 +15,15 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import slices
+from linkselect.graphs import wide_distances
 from linkselect.graphs.candidates import MANY_CANDIDATES, Found, keep_nearest, possible
-from linkselect.graphs.distances import pair_distances, prepared, product_length
-from linkselect.graphs.products import PRODUCT_WIDTH, Products, product_errors
+from linkselect.graphs.distances import pair_distances, prepared
+from linkselect.graphs.products import Products
 from linkselect.stored import Part
 from linkselect.stored.running import TakenRows, reduce_parts
 from linkselect.survey import Surveyed
 
-__all__ = ["nearest", "rough_distances", "rough_scale"]
+__all__ = ["nearest"]
 
 # The queries that all parts are compared with at a time, as they are stored.
 QUERY_BYTES = 128 * 2**20
@@ -43,7 +43,7 @@ def nearest(
     if not len(queries):
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
     if X.by_columns:
-        return _nearest_by_columns(X, n_neighbors, queries, n_jobs)
+        return wide_distances.nearest(X, n_neighbors, queries, n_jobs)
     centre, scale = _centre(X)
     work = partial(_nearest_in_part, centre=centre, scale=scale, n_neighbors=n_neighbors)
     size = max(X.allowed(QUERY_BYTES) // (X.shape[1] * X.dtype.itemsize), 1)
@@ -75,9 +75,6 @@ def _listed(queries: IntArray, rows: IntArray, distances: FloatArray) -> Found:
     present = rows >= 0
     left = np.repeat(queries, np.count_nonzero(present, axis=1))
     return left, rows[present], distances[present]
-
-
-# -- samples stored by rows -------------------------------------------------------------------
 
 
 def _nearest_in_part(
@@ -166,75 +163,3 @@ def _nearest_of_all(parts: Sequence[Lists], *, n_neighbors: int) -> Lists:
     numbers, distances = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
     order = np.lexsort((numbers, distances), axis=1)[:, :n_neighbors]
     return np.take_along_axis(numbers, order, 1), np.take_along_axis(distances, order, 1)
-
-
-# -- samples stored by columns ------------------------------------------------------------------
-
-
-def _nearest_by_columns(
-    X: Surveyed, n_neighbors: int, queries: IntArray, n_jobs: int | None
-) -> Found:
-    tile, errors = rough_distances(X, n_jobs)
-    tile = tile[queries]
-    tile[np.arange(len(queries)), queries] = np.inf
-    row, right = np.divmod(
-        np.flatnonzero(possible(tile, errors[queries], errors, n_neighbors)), X.shape[0]
-    )
-    other = right != queries[row]
-    row, right = row[other], right[other]
-    # Two samples that are candidates of each other need one distance.
-    low, high = np.minimum(queries[row], right), np.maximum(queries[row], right)
-    pairs, place = np.unique(low * X.shape[0] + high, return_inverse=True)
-    distances = pair_distances(X, pairs // X.shape[0], pairs % X.shape[0], n_jobs)[place]
-    kept = keep_nearest(row, right, distances, n_neighbors)
-    return queries[row[kept]], right[kept], distances[kept]
-
-
-def rough_distances(
-    X: Surveyed, n_jobs: int | None = None, dtype: Any = np.float32
-) -> tuple[NDArray[Any], FloatArray]:
-    """Compute all squared distances between few samples, up to errors and the factor `scale^2`.
-
-    The distance between i and j is wrong by at most `errors[i] + errors[j]`. The products are
-    computed once for all who ask.
-    """
-    name = f"products in {np.dtype(dtype)}"
-    if name not in X.kept:
-        work = partial(_products_of_part, scale=rough_scale(X), dtype=dtype)
-        X.kept[name] = reduce_parts(X, work, _added, n_jobs=n_jobs, what="multiply samples")
-    product, norms = X.kept[name]
-    # Parts may end within a product, and are added up in the end.
-    length = product_length(X.shape[1]) + 2 * len(X.parts)
-    tile = -2 * product
-    own = norms.astype(tile.dtype)
-    tile += own
-    tile += own[:, None]
-    return tile, product_errors(norms, length, dtype)
-
-
-def rough_scale(X: Surveyed) -> float:
-    """Return what samples are divided by before products are computed."""
-    return 2.0 * float((X.high - X.low).max()) or 1.0
-
-
-def _products_of_part(part: Part, *, scale: float, dtype: Any) -> tuple[NDArray[Any], FloatArray]:
-    ((_, values),) = part.slabs()
-    n_samples, n_columns = values.shape
-    product = np.zeros((n_samples, n_samples), dtype)
-    norms = np.zeros(n_samples)
-    for columns in slices(n_columns, PRODUCT_WIDTH):
-        block = values[:, columns] - values[0, columns].astype(np.float64)
-        block -= block.mean(axis=0)
-        block /= scale
-        rounded = block.astype(dtype)
-        product += rounded @ rounded.T
-        norms += np.square(rounded, dtype=np.float64).sum(axis=1)
-    return product, norms
-
-
-def _added(parts: Sequence[tuple[NDArray[Any], FloatArray]]) -> tuple[NDArray[Any], FloatArray]:
-    product, norms = parts[0][0].copy(), parts[0][1].copy()
-    for more, others in parts[1:]:
-        product += more
-        norms += others
-    return product, norms

@@ -269,8 +269,10 @@ class Stored:
         itemsize = self.dtype.itemsize
         if self.by_columns:
             edges = self.source.column_edges() if self.columns is None else None
-            size = max(self.slab_bytes // (n_samples * itemsize), 1)
-            cuts = divide(cut(n_features, size, edges), size)
+            # Half a slab: that much memory is used again for the next part, more of it comes fresh
+            # from the system every time.
+            size = max(self.slab_bytes // 2 // (n_samples * itemsize), 1)
+            cuts = divide(cut(n_features, size, edges), 2 * size)
             return tuple(Part(self, k, slice(0, n_samples), cols) for k, cols in enumerate(cuts))
         row_bytes = self.source.shape[1] * itemsize
         part_bytes = max(self.part_bytes, n_samples * row_bytes // MANY_PARTS)
