@@ -72,7 +72,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
 
     From pairs the default was ahead of every single method on average over the data sets of the
     documentation, with one exception: from 20 pairs `Redundancy(LaplacianScore())`, which sees no
-    pair, was ahead of it over the 23 sets on which the default was chosen (63.5 against 62.3; over
+    pair, was ahead of it over the 23 sets on which the default was chosen (63.5 against 62.5; over
     all 29 sets no difference can be shown). From labels or nothing the default was not ahead.
 
     Not if few features inform and the others vary together: two of the three default members also
