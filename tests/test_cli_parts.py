@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from linkselect import blocks
 from linkselect.cli import by_parts, run
 from linkselect.cli.errors import InputError
-from linkselect.cli.tables import Reading
+from linkselect.cli.tables import Reading, read_table
 from linkselect.cli.tables.parts import open_table
 from linkselect.stored import kinds, zarr_arrays
 
@@ -173,6 +173,10 @@ def test_method_that_needs_memory(rank, table):
     assert "consensus_selector" not in able
     # More memory alone would change nothing: it was asked to read by parts.
     assert "Or read it into memory: without --by-parts" in errors
+    ball = ("--method", "laplacian", "--set", "radius=1")
+    code, _, errors = rank(table, *LABELS, *ball, "--by-parts")
+    assert code == 1
+    assert errors.endswith("radius works on samples in memory only, and X is outside.\n")
 
 
 def test_columns_without_numbers_are_left_out(ranking, tmp_path, values):
@@ -320,6 +324,8 @@ def test_folder_of_files(ranking, rank, table, tmp_path, values):
         assert (code, "is inside" in errors) == (2, True)
     assert (folder / "part-0.parquet").read_bytes() == before
     assert rank(folder, *LABELS, "--by-parts", "--out", folder / "ranking.csv")[0] == 0
+    with pytest.raises(InputError, match="Only linkselect rank reads such tables by parts"):
+        read_table(folder, Reading(max_memory="1KB"))
     by_class = tmp_path / "by_class"
     options = {"partitioning": ["class"], "partitioning_flavor": "hive"}
     pyarrow.dataset.write_dataset(whole, by_class, format="parquet", **options)

@@ -35,11 +35,24 @@ def test_files_are_found_and_ordered_as_by_pyarrow(tmp_path):
     # What is no Parquet file is left out; pyarrow would stop. So is a way back to the folder.
     (folder / "README.txt").write_text("read me")
     (folder / "a" / "back").symlink_to(folder)
+    for one, other in (("C", "D"), ("D", "C")):  # each is in the other, without end
+        (folder / one).mkdir()
+        (folder / one / "there").symlink_to(folder / other)
+        (folder / one / "here").symlink_to(folder / other)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         X = find_stored(folder)
     assert [state.path for state in X.source.files] == expected.files
     assert_array_equal(np.asarray(X)[:, 0], expected.to_table()["x"])
+
+
+def test_a_link_that_leads_nowhere_is_a_missing_part(tmp_path):
+    folder = put(tmp_path, "a.parquet")
+    (folder / "README").symlink_to(folder / "README")  # no part, whatever it is
+    assert find_stored(folder).shape == (1, 1)
+    (folder / "b.parquet").symlink_to(folder / "gone.parquet")
+    with pytest.raises(GuidedValueError, match=r"b\.parquet is not there"):
+        find_stored(folder)
 
 
 @pytest.mark.parametrize("names", [("a.parquet", "a2.parquet"), ("8f.parquet", "10ab.parquet")])

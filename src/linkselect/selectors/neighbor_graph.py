@@ -196,7 +196,7 @@ class GraphSelector(RankingSelector):
                 f"{given[0]} works on samples in memory only, and X is outside.",
                 f"Pass {given[0]}=None; max_queries says how many samples are asked for their "
                 "n_neighbors nearest.",
-                given[0],
+                "X",
             )
         if self.neighbors_transformer is not None and device_of(X) is not None:
             raise GuidedValueError(

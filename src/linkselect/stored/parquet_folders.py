@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.messages import warn_user
+from linkselect.messages import GuidedValueError, warn_user
 
 __all__ = ["folder_columns", "parquet_files", "warn_of_folder_columns", "warn_of_order"]
 
@@ -31,23 +31,33 @@ def parquet_files(folder: Path) -> list[Path]:
     As pandas and pyarrow do: leave out what begins with a dot or an underscore, follow links to
     folders, and order by the bytes of the path.
     """
-    found = []
-    for place, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = [one for one in folders if one[0] not in "._" and not _leads_back(place, one)]
-        paths = [Path(place, name) for name in names if name[0] not in "._"]
-        found += [path for path in paths if path.is_file() and _is_parquet(path)]
+    found = [path for path in _files(folder, ()) if _is_parquet(path)]
     return sorted(found, key=lambda path: os.fsencode(path.relative_to(folder).as_posix()))
 
 
-def _leads_back(place: str, name: str) -> bool:
-    """Whether a folder is a link to one that it is in, which would never end."""
-    path = Path(place, name)
-    return path.is_symlink() and Path(place).resolve().is_relative_to(path.resolve())
+def _files(place: Path, above: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield all files in a folder and the folders in it, but no folder inside itself."""
+    here = place.resolve()
+    if here in above:
+        return
+    try:
+        paths = list(place.iterdir())
+    except OSError as error:
+        raise GuidedValueError(
+            f"The folder {place} cannot be looked into: {error.strerror}.", parameter="X"
+        ) from error
+    for path in paths:
+        if path.name[0] in "._":
+            continue
+        if path.is_dir():
+            yield from _files(path, (*above, here))
+        elif path.is_file() or path.is_symlink():
+            yield path
 
 
 def _is_parquet(path: Path) -> bool:
     if path.suffix.lower() in PARQUET_ENDINGS:
-        return True
+        return True  # also a link that leads nowhere: reading it says so
     try:
         with path.open("rb") as file:
             return file.read(len(_FIRST_BYTES)) == _FIRST_BYTES

@@ -171,7 +171,7 @@ class Budget:
 def _other_way(source: str) -> str:
     """Say how a table of another kind can be read by parts."""
     path = Path(source)
-    if path.suffix.lower() in (".parquet", ".pq", ".npy", ".zarr"):
+    if path.suffix.lower() in (".parquet", ".pq", ".npy", ".zarr", ""):  # the last is a folder
         return " Only linkselect rank reads such tables by parts."
     said = " linkselect rank reads Parquet by parts, whatever its size"
     kinds = {".csv": "csv", ".feather": "feather", ".arrow": "feather"}
