@@ -223,9 +223,10 @@ def wide(bench):
     files = {"memory": "wide.npy", "npy": "wide.npy", "zarr": "wide.zarr"}
     shape = [WIDE_ROWS, columns]
     for kind in ("npy", "zarr"):
-        if bench.wants("load", kind):
-            settings = {"how": "library", "file": str(folder / files[kind])}
-            bench.measure(f"load/{columns}/{kind}/library", "read", settings)
+        for how in ("library", "slabs"):
+            if bench.wants("load", kind):
+                settings = {"how": how, "file": str(folder / files[kind])}
+                bench.measure(f"load/{columns}/{kind}/{how}", "read", settings)
     for method, told in WIDE:
         for kind, name in files.items():
             if bench.wants(method, kind):

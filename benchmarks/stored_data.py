@@ -8,9 +8,12 @@ import numpy as np
 
 N_CLASSES = 4
 RANK = 20
-# Rows of a row group or chunk of tall data, columns of a chunk of wide data.
+# Rows of a row group or chunk of tall data, columns of wide data that are drawn at a time.
 BLOCK = 25_000
 WIDE_BLOCK = 20_000
+# Columns of a chunk of wide data: 20 MB. Larger ones take fresh memory from the system for every
+# chunk, which cost nearly as much again as reading 20 MB at a time.
+WIDE_CHUNK = 10_000
 
 
 def tall_blocks(n_rows, n_columns):
@@ -95,7 +98,7 @@ def write_wide(folder, n_rows, n_columns):
     import zarr
 
     map_ = np.lib.format.open_memmap(folder / "wide.npy", "w+", np.float32, (n_rows, n_columns))
-    chunks = (n_rows, min(WIDE_BLOCK, n_columns))
+    chunks = (n_rows, min(WIDE_CHUNK, n_columns))
     array = zarr.create_array(
         folder / "wide.zarr", shape=(n_rows, n_columns), chunks=chunks, dtype="f4"
     )

@@ -110,19 +110,19 @@ class NpySource(Source):
         layout = self.layout
         length = within.stop - within.start
         values = np.empty((len(lines), length), layout.dtype)
-        first = layout.start + within.start * layout.dtype.itemsize
-        is_one_stretch = layout.stride == length * layout.dtype.itemsize
-        if is_one_stretch and len(lines) and lines[-1] - lines[0] == len(lines) - 1:
-            self._fill(file, values, first + int(lines[0]) * layout.stride)
-            return values
-        for line, target in zip(lines.tolist(), values, strict=True):
-            self._fill(file, target, first + line * layout.stride)
-        return values
-
-    def _fill(self, file: BinaryIO, values: NDArray[Any], place: int) -> None:
-        """Read from a place of the file until the array is full."""
         # Types such as bool have no buffer of their own that a file could write to.
         target = memoryview(values.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+        width = length * layout.dtype.itemsize
+        first = layout.start + within.start * layout.dtype.itemsize
+        if layout.stride == width and len(lines) and lines[-1] - lines[0] == len(lines) - 1:
+            self._fill(file, target, first + int(lines[0]) * layout.stride)
+            return values
+        for place, line in zip(range(0, len(target), width), lines.tolist(), strict=True):
+            self._fill(file, target[place : place + width], first + line * layout.stride)
+        return values
+
+    def _fill(self, file: BinaryIO, target: memoryview, place: int) -> None:
+        """Read from a place of the file until the memory is full."""
         file.seek(place)
         while len(target):
             count = file.readinto(target)  # type: ignore[attr-defined]
