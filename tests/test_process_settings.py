@@ -48,6 +48,13 @@ def test_a_change_is_noticed(name, change, restored):
     assert "yes" not in line
 
 
+def test_who_closes_a_figure_of_others_changes_nothing(restored):
+    plt.figure()
+    before = process_settings()
+    plt.close("all")
+    assert changes(before) == []
+
+
 @pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="needs tests side by side")
 @pytest.mark.skipif(os.environ.get("OPENBLAS_NUM_THREADS") != "1", reason="asked for more threads")
 def test_tests_side_by_side_have_a_thread_each():
