@@ -10,7 +10,7 @@ from sklearn import config_context
 import literal
 from dense_graphs import dense
 from linkselect import graphs
-from linkselect.graphs import distances
+from linkselect.graphs import distances, kernels
 from linkselect.graphs.kernels import gaussian_edges
 from problems import samples
 
@@ -93,3 +93,15 @@ def test_twins_count_in_the_median_unless_they_are_most(n_twins):
     with config_context(array_api_dispatch=True):
         for found in (graphs.auto_sigma(X), graphs.auto_sigma(there)):
             assert_allclose(found, literal.auto_sigma(X), rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(12, 40), (40, 12), (30, 31), (31, 30)])
+def test_the_median_runs_over_some_of_many_samples(shape, monkeypatch):
+    """Over all of 30, and over 30 of more; how many features there are does not matter."""
+    monkeypatch.setattr(kernels, "SIGMA_ROWS", 30)
+    X = np.random.default_rng(0).normal(size=shape)
+    seen = X
+    if len(X) > 30:
+        seen = X[np.sort(np.random.default_rng(0).choice(len(X), 30, replace=False))]
+        assert graphs.auto_sigma(X) != pytest.approx(literal.auto_sigma(X), rel=1e-9)
+    assert_allclose(graphs.auto_sigma(X), literal.auto_sigma(seen), rtol=1e-13)

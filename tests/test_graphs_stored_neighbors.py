@@ -112,3 +112,21 @@ def test_kernels_of_few_samples_stored_by_columns(unit, tmp_path):
     assert (weights[0, 4], weights[0, 1]) > (1e-3, 0.0)
     assert found.n_samples == 40
     assert len(found.left) == 3 * 45 - 2
+
+
+@pytest.mark.parametrize(
+    ("room", "n_batches"), [(48 * 75, 1), (48 * 75 - 1, 2), (48 * 25, 3), (1, 75)]
+)
+def test_queries_are_held_in_batches_that_fit(room, n_batches, tmp_path, monkeypatch):
+    """A row of six numbers takes 48 bytes."""
+    monkeypatch.setattr(stored_neighbors, "QUERY_BYTES", room)
+    asked, reduce_parts = [], stored_neighbors.reduce_parts
+    monkeypatch.setattr(
+        stored_neighbors,
+        "reduce_parts",
+        lambda *given, **more: asked.append(1) or reduce_parts(*given, **more),
+    )
+    X = np.random.default_rng(0).normal(size=(150, 6))
+    found = nearest(surveyed(tmp_path, X), 2, queries=np.arange(75))
+    assert_array_equal(found[1], nearest(X, 2, queries=np.arange(75))[1])
+    assert len(asked) == n_batches

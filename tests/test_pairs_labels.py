@@ -1,5 +1,7 @@
 """Pairs that labels imply, all of them or drawn, and labels as codes."""
 
+from decimal import Decimal
+from fractions import Fraction
 from math import isqrt
 
 import numpy as np
@@ -154,6 +156,7 @@ def test_a_lone_class_is_named_with_the_number_of_others():
     assert lone([3, 4, -1]) is None
     assert lone([-1, None]) is None
     assert lone(["a", -1]).label == "a"
+    assert lone([3, Decimal(-1), Fraction(-1), pd.NA, pd.NaT]) == LoneClass(3, 2)
     assert (LoneClass(1, 2).is_one, LoneClass(2, 1).is_one) == (True, False)
     assert str(LoneClass(3, 2).error()) == (
         "y has the one labelled class 3 and 2 samples marked -1, which means unlabelled here. "

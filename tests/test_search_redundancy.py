@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from linkselect.search import least_redundant, rank_merit
+from linkselect.search import least_redundant, rank_merit, redundancy
 
 
 def test_copies_rank_last_and_constants_do_no_harm():
@@ -47,3 +47,14 @@ def test_merits_are_spread_evenly():
     assert rank_merit(np.array([2, 0, 1])).tolist() == [0.5, 0.0, 1.0]
     assert rank_merit(np.array([1, 0])).tolist() == [0.0, 1.0]
     assert rank_merit(np.array([0])).tolist() == [1.0]
+
+
+def test_no_correlation_is_above_one():
+    """Rounding makes the product of a column of length 1 with itself more than 1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(17, 20))
+    units = redundancy._unit_columns(X.copy())
+    assert (units * units).sum(axis=0).max() > 1.0
+    found = np.array([redundancy._correlations(X, feature) for feature in range(20)])
+    assert found.max() <= 1.0
+    assert_allclose(found, np.abs(np.corrcoef(X.T)), rtol=1e-12)

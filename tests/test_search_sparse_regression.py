@@ -192,3 +192,15 @@ def test_steps_that_run_out_are_seen_in_the_violation():
 
 def one_hot(y):
     return (y[:, None] == np.arange(y.max() + 1)).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_largest_theta_in_any_direction(seed):
+    """What is flat along no axis is flat up to rounding only."""
+    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(4, 4)))[0]
+    attraction = turn @ np.diag([2.0, 3.0, 4.0, 0.0]) @ turn.T
+    repulsion = turn @ np.diag([1.0, 6.0, 0.0, 0.0]) @ turn.T
+    found = largest_theta(np.eye(4), attraction.__matmul__, repulsion.__matmul__)
+    assert found == pytest.approx(0.5)
+    repulsion += 1e-3 * np.outer(turn[:, 3], turn[:, 3])
+    assert largest_theta(np.eye(4), attraction.__matmul__, repulsion.__matmul__) == 0.0
