@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from linkselect import LaplacianScore
-from linkselect.graphs import auto_sigma, nearest, wide_distances
-from linkselect.graphs.distances import products
+from linkselect.graphs import auto_sigma, distances, nearest, wide_distances
+from linkselect.graphs.distances import pair_distances, products
 
 
 def samples(kind, n_samples=40, n_features=900):
@@ -85,3 +85,18 @@ def test_wide_samples_take_little_more_memory_than_they_are():
     # The copy that a search among more samples needs, and the scores of a fit without one.
     assert peak_of(lambda: products(X, n_jobs=1)) < 1.4 * X.nbytes
     assert peak_of(lambda: LaplacianScore(n_jobs=1).fit(X)) < 0.8 * X.nbytes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_rows_are_compared_piece_by_piece(kind, monkeypatch):
+    X = samples(kind)
+    left, right = np.triu_indices(len(X), k=1)
+    expected = np.square(X[left].astype(float) - X[right]).sum(axis=1)
+    monkeypatch.setattr(distances, "CHUNK_SIZE", 300)
+    monkeypatch.setattr(distances, "PIECE_SIZE", 70 * len(X))
+    found = pair_distances(X, left, right, n_jobs=2)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    # The same bits by one thread, the other way round, and for some pairs alone.
+    np.testing.assert_array_equal(pair_distances(X, right, left, n_jobs=1), found)
+    np.testing.assert_array_equal(pair_distances(X, left[5:9], right[5:9]), found[5:9])
+    assert pair_distances(X, left[:0], right[:0]).shape == (0,)

@@ -21,6 +21,7 @@ from linkselect.devices import device_of, to_numpy
 from linkselect.graphs import device_distances
 from linkselect.graphs.products import PRODUCT_WIDTH, Products, product_errors
 from linkselect.stored import Part, Stored
+from linkselect.stored.merging import MergeTree
 from linkselect.stored.running import reduce_parts
 
 __all__ = [
@@ -36,6 +37,8 @@ __all__ = [
 TILE_SIZE = 1 << 23
 # Rows are read in chunks of about this many entries, whose temporaries stay in the cache.
 CHUNK_SIZE = 1 << 18
+# Longer rows are compared piece by piece; a piece of all rows has about this many entries.
+PIECE_SIZE = 1 << 22
 
 
 def pair_distances(
@@ -58,6 +61,8 @@ def pair_distances(
     if issparse(X):
         X = X.tocsr()
         per_row = max(int(X.nnz // max(X.shape[0], 1)), 1)
+    elif X.shape[1] > CHUNK_SIZE and others is None and len(left):
+        return _long_pair_distances(X, left, right, n_jobs)
     else:
         per_row = max(X.shape[1], 1)
     size = max(CHUNK_SIZE // per_row, 1)
@@ -78,6 +83,24 @@ def pair_distances(
         return squares.sum(axis=1)
 
     return np.concatenate([np.empty(0), *map_threads(work, slices(len(left), size), n_jobs)])
+
+
+def _long_pair_distances(
+    X: Matrix, left: IntArray, right: IntArray, n_jobs: int | None
+) -> FloatArray:
+    """Add up distances over pieces of the columns, so that rows of several pairs stay cached."""
+    rows, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+    here, there = np.split(ends, 2)
+    # Cut by the size of X alone: a distance has the same bits whatever is asked for beside it.
+    pieces = slices(X.shape[1], min(max(PIECE_SIZE // X.shape[0], 1), CHUNK_SIZE))
+    tree = MergeTree(len(pieces), partial(np.sum, axis=0))
+
+    def compare(place: int) -> None:
+        tree.add(place, pair_distances(X[:, pieces[place]][rows], here, there, n_jobs=1))
+
+    map_threads(compare, range(len(pieces)), n_jobs)
+    found: FloatArray = tree.top
+    return found
 
 
 def _stored_pair_distances(
