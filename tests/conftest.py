@@ -104,3 +104,18 @@ def cancer():
     """Return a third of the samples and 12 of the features of the breast cancer data."""
     X, y = load_breast_cancer(return_X_y=True)
     return MinMaxScaler().fit_transform(X)[::3, :12], y[::3]
+
+
+@pytest.fixture
+def precisions(monkeypatch):
+    """List the types of the products that a search for neighbours computes."""
+    from linkselect.graphs import neighbors
+
+    computed, products = [], neighbors.products
+
+    def noting(X, dtype=np.float32, **options):
+        computed.append(np.dtype(dtype).name)
+        return products(X, dtype, **options)
+
+    monkeypatch.setattr(neighbors, "products", noting)
+    return computed

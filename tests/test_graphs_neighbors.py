@@ -131,19 +131,19 @@ def test_a_last_tile_of_few_samples_leaves_no_more_candidates(monkeypatch):
     assert len(left) < 2001 * 6
 
 
-def test_products_are_redone_in_double_precision_if_too_many_candidates_are_left(monkeypatch):
-    X = HARD["two far clusters"](np.random.default_rng(0))
-    precisions = []
-    original = distances.products
-    monkeypatch.setattr(
-        neighbors,
-        "products",
-        lambda X, dtype=np.float32, **options: (
-            precisions.append(dtype) or original(X, dtype, **options)
-        ),
-    )
-    graphs.nearest(X, 1)
-    assert precisions == [np.float32, np.float64]
+def test_products_are_redone_in_double_precision_if_too_many_candidates_are_left(precisions):
+    graphs.nearest(HARD["two far clusters"](np.random.default_rng(0)), 1)
+    assert precisions == ["float32", "float64"]
+
+
+def test_sorted_samples_leave_no_more_candidates(precisions, monkeypatch):
+    """If every part of the samples is nearer to the queries than the one before."""
+    monkeypatch.setattr(neighbors, "TILE_SIZE", 1000)
+    X = np.arange(20_000.0)[:, None]
+    left, right, _ = neighbors.nearest(X, 2, queries=np.arange(19_990, 20_000))
+    assert precisions == ["float32"]
+    assert left.tolist() == np.repeat(np.arange(19_990, 20_000), 2).tolist()
+    assert right[-4:].tolist() == [19_997, 19_999, 19_998, 19_997]
 
 
 def test_neighbours_among_others_only():

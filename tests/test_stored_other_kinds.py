@@ -1,9 +1,7 @@
 """Things that hold samples outside memory and are not read as they are."""
 
 import io
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import dask
 import dask.array
@@ -45,32 +43,28 @@ def test_a_parquet_dataset_is_no_dataset(tmp_path):
         find_stored(pq.ParquetDataset(tmp_path))
 
 
-class Hdf5(np.ndarray):
-    """Stands for a dataset of h5py, which looks like an array."""
+def test_a_large_hdf5_dataset_is_not_read_whole(tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "X.h5", "w") as file:
+        X = file.create_dataset("X", data=np.arange(12.0).reshape(6, 2))
+        assert VarianceScore().fit(X).n_features_in_ == 2
+        monkeypatch.setattr(opening, "MEMORY_MAP_LIMIT", X.nbytes - 1)
+        for use in (VarianceScore().fit, open_stored):
+            with pytest.raises(GuidedTypeError, match=r"dask\.array\.from_array\(X\)"):
+                use(X)
+        with pytest.raises(GuidedTypeError, match=r"X\[name\]"):
+            find_stored(file)
+        by_parts = find_stored(dask.array.from_array(X))
+        np.testing.assert_array_equal(np.asarray(by_parts), X[:])
 
 
-def test_a_large_hdf5_dataset_is_not_read_whole(monkeypatch):
-    library = SimpleNamespace(Dataset=Hdf5, Group=dict)
-    monkeypatch.setitem(sys.modules, "h5py", library)
-    X = np.eye(4).view(Hdf5)
-    assert find_stored(X) is None
-    monkeypatch.setattr(opening, "MEMORY_MAP_LIMIT", 100)
-    for use in (VarianceScore().fit, open_stored):
-        with pytest.raises(GuidedTypeError, match=r"dask\.array\.from_array\(X\)"):
-            use(X)
-    with pytest.raises(GuidedTypeError, match=r"X\[name\]"):
-        find_stored({"X": X})
-
-
-def test_blocks_of_xarray_are_read_by_parts(monkeypatch):
-    class DataArray(SimpleNamespace):
-        pass
-
-    monkeypatch.setitem(sys.modules, "xarray", SimpleNamespace(DataArray=DataArray))
-    data = dask.array.from_array(np.arange(12.0).reshape(6, 2), chunks=(2, 2))
-    X = find_stored(DataArray(data=data, chunks=data.chunks))
-    assert (X.shape, len(X.source.row_edges())) == ((6, 2), 4)
-    assert find_stored(DataArray(data=np.eye(2), chunks=None)) is None
+def test_blocks_of_xarray_are_read_by_parts():
+    xarray = pytest.importorskip("xarray")
+    values = np.arange(12.0).reshape(6, 2)
+    X = find_stored(xarray.DataArray(dask.array.from_array(values, chunks=(2, 2))))
+    assert len(X.source.row_edges()) == 4
+    np.testing.assert_array_equal(np.asarray(X), values)
+    assert find_stored(xarray.DataArray(values)) is None
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, lambda block: np.ma.masked_equal(block, 0)])

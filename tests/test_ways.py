@@ -176,25 +176,16 @@ def test_terms_are_no_more_than_a_kernel_needs():
         np.testing.assert_allclose(built, kernel, atol=1e-13)
 
 
-def test_many_candidates_are_left_to_double_precision(monkeypatch):
+def test_many_candidates_are_left_to_double_precision(precisions):
     """If single precision cannot tell more than 64 for each neighbour apart, on either way."""
-    searches = []
-    products = neighbors.products
-    monkeypatch.setattr(
-        neighbors,
-        "products",
-        lambda X, dtype=np.float32, **given: (
-            searches.append(np.dtype(dtype).name) or products(X, dtype, **given)
-        ),
-    )
     for n_copies, expected in [(64, ["float32"]), (67, ["float32", "float64"])]:
         # All as near to the first one, up to what single precision knows.
         X = np.zeros((n_copies, 1))
         X[1:, 0] = 1.0 + 1e-12 * np.arange(n_copies - 1)
-        searches.clear()
+        precisions.clear()
         found = neighbors.nearest(X, 1, queries=np.array([0]))
         assert found[1].tolist() == [1]
-        assert searches == expected
+        assert precisions == expected
     assert candidates.MANY_CANDIDATES == 64
 
 

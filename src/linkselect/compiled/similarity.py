@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial
+from numpy.typing import NDArray
 
 from linkselect.arrays import FloatArray
 
@@ -48,6 +49,12 @@ class PairSums(NamedTuple):
     """Sum `(w k)^2` across groups, for several features."""
 
 
+def _kernel_coefficients() -> NDArray[np.float32]:
+    """Return the polynomial for `exp(-x)`; its error is below 2^-26 of the value."""
+    fitted = Chebyshev.interpolate(lambda x: np.exp(-x), 5, domain=[0, LARGEST_EXPONENT])
+    return fitted.convert(kind=Polynomial).coef.astype(np.float32)
+
+
 @cache
 def pair_sums() -> PairSums | None:
     """Compile the loops; None without numba."""
@@ -56,9 +63,7 @@ def pair_sums() -> PairSums | None:
     except ImportError:
         return None
 
-    # Its error is below 2^-26 of the value.
-    fitted = Chebyshev.interpolate(lambda x: np.exp(-x), 5, domain=[0, LARGEST_EXPONENT])
-    c0, c1, c2, c3, c4, c5 = fitted.convert(kind=Polynomial).coef.astype(np.float32)
+    c0, c1, c2, c3, c4, c5 = _kernel_coefficients()
     one = np.float32(1)
 
     @njit(inline="always")

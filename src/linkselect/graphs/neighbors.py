@@ -273,7 +273,7 @@ def _candidates(
     """
     is_all = len(pool) == len(rows.norms)
     reach = np.full(len(queries), np.inf)
-    found, n_found = [], 0
+    row, right, least = np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
     for part in even_parts(len(pool), max(TILE_SIZE // len(queries), 1), n_neighbors + 1):
         some = pool[part]
         reference = rows.take(part if is_all else some)
@@ -283,12 +283,14 @@ def _candidates(
         tile[itself, place[itself]] = np.inf
         own, others = rows.errors[queries], reference.errors
         numbers = np.flatnonzero(possible(tile, own, others, n_neighbors, reach))
-        n_found += len(numbers)
-        if n_found > most * n_neighbors * len(queries):
+        more, column = np.divmod(numbers, len(some))
+        row, right = np.append(row, more), np.append(right, some[column])
+        least = np.append(least, tile.ravel()[numbers])
+        # Of sorted samples every part may be nearer than the one before, which is out then.
+        kept = least <= np.nextafter(reach.astype(tile.dtype), np.inf)[row]
+        row, right, least = row[kept], right[kept], least[kept]
+        if len(row) > most * n_neighbors * len(queries):
             return None
-        row, column = np.divmod(numbers, len(some))
-        found.append((row, some[column]))
-    row, right = (np.concatenate(side) for side in zip(*found, strict=True))
     by_query = np.argsort(row, kind="stable")
     left, right = queries[row[by_query]], right[by_query]
     return left[left != right], right[left != right]
