@@ -541,19 +541,24 @@ def test_axe_would_find_a_fault(look):
 
 
 def test_a_fault_of_the_server_leaves_the_question(chromium, tmp_path):
-    server = served(begun(tmp_path / "pairs.csv"))
+    labelling = begun(tmp_path / "pairs.csv")
+    server = served(labelling)
+
+    def fails(rows, said):
+        raise RuntimeError("a fault")
+
     try:
         page = chromium.new_page(viewport=DESK)
         page.goto(server.address_once())
         assert page.url == server.address, "by a ticket to the page itself"
         rows = asked(page)
-        page.route("**/answer", lambda route: route.fulfill(status=500, body="Server Error"))
+        labelling.answer = fails
         page.keyboard.press("a")
         page.wait_for_selector("#alarm:not([hidden])")
         assert "fault in linkselect" in page.locator("#alarm").inner_text()
         assert asked(page) == rows
         assert page.url == server.address
-        page.unroute("**/answer")
+        del labelling.answer
         press(page, "a")
         assert page.locator("#alarm").is_hidden()
         page.close()
