@@ -36,6 +36,10 @@ METHODS = {
 }
 # Data, queries, how many draws of them, and for how many standard errors are computed.
 UNITS = [
+    ("lognormal", 80, 40, 40),
+    ("lognormal", 400, 40, 40),
+    ("its logarithm", 80, 40, 40),
+    ("its logarithm", 400, 40, 40),
     ("USPS", 1000, 30, 30),
     ("USPS", 3000, 30, 30),
     ("MNIST", 1000, 12, 12),
@@ -44,7 +48,9 @@ UNITS = [
 ]
 # The spread over fewer draws says little about a standard error.
 ENOUGH_DRAWS = 10
-N_LABELLED = {"USPS": 200, "MNIST": 1000}
+N_LABELLED = {"lognormal": 40, "its logarithm": 40, "USPS": 200, "MNIST": 1000}
+# A few samples carry most of the variance of the first.
+MADE = {"lognormal": lambda X: np.exp(1.5 * X), "its logarithm": lambda X: 1.5 * X}
 N_BEST = 50
 N_NEIGHBORS = 5
 
@@ -68,12 +74,24 @@ class Kept:
 
 def read(name):
     """Return samples, and labels of which most are -1."""
-    with np.load(DATA / f"{name.lower()}.npz") as file:
-        X, y = file["X"], file["y"]
+    if name in MADE:
+        X, y = made(MADE[name])
+    else:
+        with np.load(DATA / f"{name.lower()}.npz") as file:
+            X, y = file["X"], file["y"]
     labelled = np.random.default_rng(0).choice(len(y), N_LABELLED[name], replace=False)
     known = np.full(len(y), -1)
     known[labelled] = y[labelled]
     return X, known
+
+
+def made(transform, n_samples=800, n_features=200):
+    """Return features of which the first twenty differ between two classes, and the classes."""
+    random = np.random.default_rng(0)
+    y = np.arange(n_samples) % 2
+    X = random.normal(size=(n_samples, n_features))
+    X[:, :20] += y[:, None]
+    return transform(X), y
 
 
 def compare(selector, kept, X, y, n_queries, n_draws, n_with_errors):
