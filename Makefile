@@ -1,7 +1,8 @@
 # One command to see it, one to test it. Both set up .venv by themselves.
 PYTHON ?= python3
 BIN := .venv/bin
-JOBS ?= auto
+# One more than there are cores: some tests wait for a server, a browser or a process.
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) + 1)
 MINUTES ?= 30
 TORCH ?= torch==2.13.0
 

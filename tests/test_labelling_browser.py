@@ -17,6 +17,9 @@ from labellings import begun, browser_program, client_of, grouped, served
 from linkselect import Pairs, labelling
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+# A browser is many processes that a busy machine may hold up at any moment: one failure is tried
+# again, and pytest says so.
+pytestmark = pytest.mark.flaky(reruns=1)
 # Waits until it holds. What is read at once may be half a page if a click has begun to load it.
 expect = playwright.expect
 expect.set_options(timeout=30_000)

@@ -15,6 +15,9 @@ from linkselect.evaluation import choose_number, validate
 from linkselect.report import summarize, write_comparison, write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+# A browser is many processes that a busy machine may hold up at any moment: one failure is tried
+# again, and pytest says so.
+pytestmark = pytest.mark.flaky(reruns=1)
 pytest.importorskip("jinja2")
 
 N_FEATURES = 12_000

@@ -21,8 +21,10 @@ from linkselect.stored.clusters import active_client
 
 KINDS = ("npy", "zarr", "parquet", "dask")
 
-# What Dask leaves open when worker processes are killed.
+# A cluster is many processes that a busy machine may hold up at any moment: one failure is tried
+# again, and pytest says so. The two lines after it: what Dask leaves open when workers are killed.
 pytestmark = [
+    pytest.mark.flaky(reruns=1),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
