@@ -29,7 +29,6 @@ SIZES = {
     "graphs.distances.TILE_SIZE": 1,
     "graphs.distances.CHUNK_SIZE": 1,
     "graphs.distances.PIECE_SIZE": 1,
-    "graphs.distances.PRODUCT_WIDTH": 1,
     "graphs.products.PRODUCT_WIDTH": 1,
     "graphs.neighbors.MUTUAL_TILE_SIZE": 1,
     "graphs.neighbors.LEAST_QUERIES": 1,

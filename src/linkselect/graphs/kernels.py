@@ -15,7 +15,7 @@ from linkselect.blocks import map_threads, slices
 from linkselect.devices import device_of
 from linkselect.graphs import device_distances, device_kernels, wide_distances
 from linkselect.graphs.distances import pair_distances, products, row_tiles
-from linkselect.graphs.kinds import EXPONENT_ERROR, VANISHED, Edges, Kernel
+from linkselect.graphs.kinds import EXPONENT_ERROR, VANISHED, VANISHED_BEYOND, Edges, Kernel
 from linkselect.graphs.neighbors import nearest
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import members_of
@@ -189,7 +189,7 @@ def listed_kernel(
     distances = np.maximum(tile[left, right] * scale, 0.0)
     # If products do not resolve the distance and the weight is not 0 anyway, differences do.
     bound = (errors[left] + errors[right]) * scale
-    alive = distances - bound < 1500.0 * sigma * sigma
+    alive = distances - bound < VANISHED_BEYOND * sigma * sigma
     unsure = np.flatnonzero((bound > EXPONENT_ERROR * 2.0 * sigma * sigma) & alive)
     distances[unsure] = pair_distances(X, left[unsure], right[unsure], n_jobs)
     return Edges(X.shape[0], left, right, gaussian(distances, sigma))
@@ -240,7 +240,7 @@ def _kernel_distances(graph: Kernel, rows: IntArray, columns: IntArray) -> Float
     own, other = prepared.errors[rows] * scale, pool.errors * scale
     if own.max() + other.max() > resolved:
         bound = own[:, None] + other
-        alive = tile - bound < 1500.0 * graph.sigma * graph.sigma
+        alive = tile - bound < VANISHED_BEYOND * graph.sigma * graph.sigma
         row, column = np.nonzero((bound > resolved) & alive)
         tile[row, column] = pair_distances(graph.points, rows[row], columns[column], n_jobs=1)
     return np.maximum(tile, 0.0, out=tile)

@@ -7,7 +7,7 @@ import numpy as np
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.graphs.distances import pair_distances, products
 from linkselect.graphs.kernels import gaussian, gaussian_edges, kernel_graph, listed_kernel
-from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
+from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel, edge_numbers
 from linkselect.graphs.neighbors import join_edges, nearest
 from linkselect.pairs import members_of
 from linkselect.supervision import Supervision
@@ -145,10 +145,8 @@ def _linked(near: Edges, known: Supervision) -> tuple[BoolArray, BoolArray]:
 
 
 def _among(edges: IntArray, links: IntArray, n_samples: int) -> BoolArray:
-    def number(pairs: IntArray) -> IntArray:
-        return pairs.min(axis=1) * n_samples + pairs.max(axis=1)
-
-    return np.isin(number(edges), number(links))
+    own, known = (edge_numbers(ends[:, 0], ends[:, 1], n_samples) for ends in (edges, links))
+    return np.isin(own, known)
 
 
 def _far_must(
