@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import BLOCK_SIZE, Scratch, slices, sum_by
+from linkselect.blocks import BLOCK_SIZE, Scratch, block_width, slices, sum_by
 from linkselect.devices import Device, add_by_index, device_of, namespace_of
 
 __all__ = ["Moments", "joined", "merged", "moments", "weighted_sum"]
@@ -233,7 +233,7 @@ def _absent_weight(
     # If nearly all weight is stored, a difference of sums says little about the rest.
     nearly_full = np.flatnonzero((absent < 1e-3 * mass[:, None]).any(axis=0))
     member = csr_array((weights, (codes, np.arange(len(codes)))), shape=(len(mass), len(codes)))
-    for part in slices(len(nearly_full), max(BLOCK_SIZE // len(codes), 16)):
+    for part in slices(len(nearly_full), block_width(BLOCK_SIZE, len(codes))):
         columns = nearly_full[part]
         missing = np.ones((len(codes), len(columns)))
         missing[block[:, columns].tocoo().coords] = 0.0

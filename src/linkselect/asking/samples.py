@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import column_block, column_slices, slices
+from linkselect.blocks import LEAST_WIDTH, column_block, column_slices, slices
 from linkselect.checks import check_samples, check_spread
 from linkselect.columns import constant_columns
 from linkselect.messages import GuidedValueError
@@ -111,7 +111,7 @@ def _spread(X: Matrix, progress: Progress | None) -> FloatArray:
     spread = np.empty(X.shape[1])
     one_group = np.zeros(X.shape[0], dtype=np.intp)
     widest = column_slices(X)[0].stop
-    parts = slices(X.shape[1], min(widest, max(X.shape[1] // STEPS, 16)))
+    parts = slices(X.shape[1], min(widest, max(X.shape[1] // STEPS, LEAST_WIDTH)))
     for done, columns in enumerate(parts, start=1):
         block = moments(column_block(X, columns), one_group)
         spread[columns] = 2.0 * block.scatter[0] / block.mass[0]

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import BLOCK_SIZE, column_block, map_threads, slices
+from linkselect.blocks import BLOCK_SIZE, block_width, column_block, map_threads, slices
 from linkselect.columns import constant_columns
 from linkselect.evaluation.inputs import explained_overflow
 from linkselect.evaluation.pair_worth import Link, linked_pairs, pairs_among
@@ -122,7 +122,7 @@ def _positions(X: Matrix, must: IntArray, cannot: IntArray) -> FloatArray:
             return _distances(block.toarray() if issparse(block) else block, must, cannot)
 
     with explained_overflow():
-        parts = map_threads(work, slices(len(varying), max(BLOCK_SIZE // n_rows, 16)))
+        parts = map_threads(work, slices(len(varying), block_width(BLOCK_SIZE, n_rows)))
     weighted, plain = np.sum(parts, axis=0)
     # Where no feature tells the kinds apart, all count the same.
     distances = np.where(weighted[0] > 0, weighted[1:], plain[1:])
