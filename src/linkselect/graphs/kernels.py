@@ -18,7 +18,7 @@ from linkselect.graphs.distances import pair_distances, products, row_tiles
 from linkselect.graphs.kinds import EXPONENT_ERROR, VANISHED, VANISHED_BEYOND, Edges, Kernel
 from linkselect.graphs.neighbors import nearest
 from linkselect.messages import GuidedValueError
-from linkselect.pairs import members_of
+from linkselect.pairs import links_within, members_of
 from linkselect.stored import Stored
 from linkselect.stored.rows import take_rows
 from linkselect.survey import Surveyed
@@ -37,6 +37,8 @@ __all__ = [
 
 # The median distance is taken over all pairs of at most this many rows.
 SIGMA_ROWS = 2000
+# Rows whose distances to all others one thread computes at a time.
+ROWS_PER_TASK = 256
 # A graph with no larger weight is refused: its sums come near that limit.
 FAINT = 1e-100
 
@@ -116,7 +118,7 @@ def _rough_distances(
             line = tile[row - part.start, row - part.start + 1 :]
             rough[starts[row] : starts[row] + sizes[row]] = line + own[row]
 
-    map_threads(work, slices(X.shape[0], 256), n_jobs)
+    map_threads(work, slices(X.shape[0], ROWS_PER_TASK), n_jobs)
     return rough, rows.errors
 
 
@@ -177,11 +179,7 @@ def listed_kernel(
     X: Surveyed, sigma: float, codes: IntArray, without: csr_array, n_jobs: int | None
 ) -> Edges:
     """Weigh all pairs inside groups by a Gaussian, of few samples that are stored by columns."""
-    inside = [np.triu_indices(len(members), k=1) for members in members_of(codes)]
-    ends = [
-        members[np.array(pair)] for members, pair in zip(members_of(codes), inside, strict=True)
-    ]
-    left, right = np.concatenate([np.empty((2, 0), dtype=np.intp), *ends], axis=1)
+    left, right = links_within(codes).T
     kept = np.asarray(without[left, right]).ravel() == 0
     left, right = left[kept], right[kept]
     tile, errors = wide_distances.rough_distances(X, n_jobs, np.float64)

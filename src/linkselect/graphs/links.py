@@ -9,7 +9,7 @@ from linkselect.graphs.distances import pair_distances, products
 from linkselect.graphs.kernels import gaussian, gaussian_edges, kernel_graph, listed_kernel
 from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel, edge_numbers
 from linkselect.graphs.neighbors import join_edges, nearest
-from linkselect.pairs import members_of
+from linkselect.pairs import links_within
 from linkselect.supervision import Supervision
 from linkselect.survey import Surveyed
 
@@ -92,13 +92,7 @@ def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
     """Weigh neighbours by a Gaussian and must-links by 1, without cannot-links (Kamvar et al.)."""
     must, cannot = _linked(near, known)
     free = gaussian_edges(near, sigma).keep(~(must | cannot))
-    links = known.must
-    if links is None:
-        inside = [
-            members[np.column_stack(np.triu_indices(len(members), k=1))]
-            for members in members_of(known.classes)
-        ]
-        links = np.concatenate([np.empty((0, 2), dtype=np.intp), *inside])
+    links = links_within(known.classes) if known.must is None else known.must
     return Edges(
         near.n_samples,
         np.concatenate([free.left, links[:, 0]]),

@@ -76,8 +76,8 @@ def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edg
 
 
 def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
-    """Refuse more neighbours than there are other samples."""
-    if n_neighbors >= n_samples:
+    """Refuse no neighbours, and more of them than there are other samples."""
+    if not 1 <= n_neighbors < n_samples:
         raise GuidedValueError(
             f"n_neighbors={n_neighbors}, but X has {n_samples} samples, so a sample has only "
             f"{n_samples - 1} others.",
