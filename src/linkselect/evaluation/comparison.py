@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from linkselect.arrays import IntArray
 from linkselect.checks import refuse_stored
+from linkselect.evaluation.accuracy import check_counts
 from linkselect.evaluation.checks import (
     check_classes,
     check_measurable,
@@ -151,10 +152,10 @@ def compare(
         X, accept_sparse="csr", dtype="numeric", ensure_all_finite=prepare is None, input_name="X"
     )
     n_samples, n_all = samples.shape
-    counts = np.asarray(numbers_of_features(n_all) if n_features is None else n_features)
     top = min(10, max(1, n_all // 2)) if top is None else top
     check_methods(selectors)
-    check_numbers(counts, n_all, top, n_splits, test_size)
+    counts = check_counts(numbers_of_features(n_all) if n_features is None else n_features, n_all)
+    check_numbers(top, n_splits, test_size)
     check_measurable(selectors, y is not None, pairs, cv)
     given = Given.read(X, y, pairs, sample_ids)
     ids = None if given.sample_ids is None else tuple(given.sample_ids)
