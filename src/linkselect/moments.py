@@ -102,6 +102,7 @@ def merged(parts: Sequence[Moments]) -> Moments:
 
 def _merged_pair(one: Moments, other: Moments) -> Moments:
     """Add the second to the first, whose origins stay; a group that it lacks is the other's."""
+    # The update of Chan, Golub & LeVeque (1983).
     mass = one.mass + other.mass
     share = (other.mass / np.where(mass > 0, mass, 1.0))[:, None]
     lacking = (one.mass == 0)[:, None]
@@ -219,6 +220,7 @@ def _sparse_moments(
     offset = (collect(weights[rows] * deviation) - absent * origin) / per_group
     deviation -= offset.ravel()[place]
     of_zero = -origin - offset
+    # What rounding left in the mean shows beside a small scatter; it is taken out again.
     slip = (collect(weights[rows] * deviation) + absent * of_zero) / per_group
     scatter = collect(weights[rows] * deviation**2) + absent * of_zero**2
     scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)

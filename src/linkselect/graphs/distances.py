@@ -199,6 +199,7 @@ def _centre(X: Matrix, n_jobs: int | None) -> tuple[FloatArray, float]:
         return deviation.sum(axis=0), float(max(deviation.max(), -deviation.min()))
 
     sums, largest = zip(*map_threads(work, pieces, n_jobs), strict=True)
+    # No sample is farther from the mean than twice what some sample is from the first one.
     total = np.concatenate(sums) if is_wide else np.sum(sums, axis=0)
     return first + total / X.shape[0], 2.0 * max(largest)
 

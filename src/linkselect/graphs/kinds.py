@@ -127,6 +127,7 @@ class Groups:
         if self.strength is None:
             result[grouped] = self.weight * partners
             return result
+        # The sum over the partners j of `strength[i] + strength[j]`.
         strength = self.strength[grouped]
         of_group = np.bincount(self.codes[grouped], strength)[self.codes[grouped]]
         result[grouped] = self.weight * (partners * strength + strength.sum() - of_group)

@@ -83,6 +83,8 @@ def compensated_graph(
     """Weigh must-links by 1 if near, else by `compensation`; damp near cannot-links (C7)."""
     weights = gaussian_edges(near, sigma).weights
     must, cannot = _linked(near, known)
+    # Equation 30 of Salmi, Hammouche & Macaire (2020). By their equation 25 near cannot-links would
+    # weigh more than other neighbours, although these samples should be told apart.
     # All must-links get `compensation` from their own graph; near ones are topped up to 1.
     weights = np.where(must, 1.0 - compensation, np.where(cannot, (1.0 - gamma) * weights, weights))
     return near.reweigh(weights), must_graph(known, compensation)

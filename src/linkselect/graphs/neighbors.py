@@ -46,6 +46,7 @@ __all__ = [
     "nearest_edges",
 ]
 
+# Entries of a tile of which each serves both its ends: 8 MB in float32.
 MUTUAL_TILE_SIZE = 1 << 21
 # Fewer queries at a time, and going through all samples for them costs more than the products;
 # with the larger number it is a small part of these.
