@@ -78,8 +78,8 @@ def compare(
     counting as one.
 
     What held-out pairs are worth: on 29 data sets with 40 pairs, choosing the method by them lost
-    4.3 points of accuracy against the best of 8 methods, a method taken at random 8.1, and always
-    taking `ConsensusSelector` 3.0. They do not choose the number of features: in experiments on ten
+    4.2 points of accuracy against the best of 8 methods, a method taken at random 8.1, and always
+    taking `ConsensusSelector` 2.7. They do not choose the number of features: in experiments on ten
     data sets their best number reached 77.7 % accuracy, all features 85.2 %. And they are
     pessimistic: a held-out pair that shares a sample with training pairs is told apart wrongly by
     features that fit that sample by chance, so a method that learns from noise comes out below
