@@ -43,8 +43,8 @@ from mutation.trying import (
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "src/linkselect"
-ROOMS = ("scores", "forms.py", "moments.py", "graphs", "search", "pairs")
-# The tests of these rooms, and those that compare every selector with its definition.
+PARTS = ("scores", "forms.py", "moments.py", "graphs", "search", "pairs")
+# The tests of these parts, and those that compare every selector with its definition.
 TESTS = [
     "test_forms",
     "test_moments",
@@ -84,14 +84,14 @@ N_CONTROLS = 3
 def source_files():
     """Return the files that are mutated, as paths from the root."""
     package = ROOT / PACKAGE
-    files = [file for room in ROOMS for file in sorted((package / room).glob("*.py"))]
+    files = [file for part in PARTS for file in sorted((package / part).glob("*.py"))]
     return [
         str(file.relative_to(ROOT))
         for file in [*files, package / "forms.py", package / "moments.py"]
     ]
 
 
-def room_of(path):
+def part_of(path):
     return path.removeprefix(f"{PACKAGE}/").split("/")[0]
 
 
@@ -116,7 +116,7 @@ def hash_of(*files):
 
 
 def test_units():
-    """Return what is measured in one go: each file of tests, and the doctests of each room."""
+    """Return what is measured in one go: each file of tests, and the doctests of each part."""
     files = sorted({file for name in TESTS for file in (ROOT / "tests").glob(f"{name}.py")})
     sources = [ROOT / path for path in source_files()]
     helpers = sorted(set((ROOT / "tests").glob("*.py")) - set((ROOT / "tests").glob("test_*.py")))
@@ -125,9 +125,9 @@ def test_units():
         str(file.relative_to(ROOT)): COVERS / f"{file.stem}-{common}-{hash_of(file)}.json"
         for file in files
     }
-    for room in (*ROOMS, "selectors"):
-        inside = sorted((ROOT / PACKAGE / room).glob("*.py")) or [ROOT / PACKAGE / room]
-        units[f"{PACKAGE}/{room}"] = COVERS / f"{room}-{common}-{hash_of(*inside)}.json"
+    for part in (*PARTS, "selectors"):
+        inside = sorted((ROOT / PACKAGE / part).glob("*.py")) or [ROOT / PACKAGE / part]
+        units[f"{PACKAGE}/{part}"] = COVERS / f"{part}-{common}-{hash_of(*inside)}.json"
     return units
 
 
@@ -285,7 +285,7 @@ def share_of(counts):
 
 
 def table_of(lines, equivalent, n_places, seed):
-    """Return what the page says of a seed: the counts of each room."""
+    """Return what the page says of a seed: the counts of each part."""
     ends = Counter(line["outcome"] for line in lines)
     table = [
         f"{len(lines)} mutants, seed {seed}, from {n_places:,} places. Of those that were noticed, "
@@ -295,10 +295,10 @@ def table_of(lines, equivalent, n_places, seed):
         "| part | mutants | noticed | compute the same | missed | share noticed |",
         "|---|---|---|---|---|---|",
     ]
-    for room in (*ROOMS, None):
-        inside = [line for line in lines if room in (None, room_of(line["path"]))]
+    for part in (*PARTS, None):
+        inside = [line for line in lines if part in (None, part_of(line["path"]))]
         counts = counts_of(inside, equivalent)
-        name = f"`{room}`" if room else "all"
+        name = f"`{part}`" if part else "all"
         if inside:
             table.append(
                 f"| {name} | {' | '.join(map(str, counts))} | {100 * share_of(counts):.1f} % |"

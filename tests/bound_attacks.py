@@ -15,7 +15,7 @@ from scipy import sparse
 from linkselect.compiled import similarity as compiled
 from linkselect.compiled.manhattan import FEATURES_PER_SUM, manhattan_distances
 from linkselect.graphs import distances
-from linkselect.graphs.products import product_errors
+from linkselect.graphs.products import PRODUCT_WIDTH, product_errors
 from linkselect.scores import relief
 from linkselect.search import all_pairs
 from linkselect.search.criterion import form_rounding
@@ -155,7 +155,7 @@ def in_order(terms):
 
 def float32_products_in_order(rng, rounds):
     """The bound holds for any order of summation; from left to right is the worst one."""
-    n_features = distances.PRODUCT_WIDTH
+    n_features = PRODUCT_WIDTH
 
     def share(rows):
         rows = rows.astype(np.float32)

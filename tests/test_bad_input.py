@@ -102,14 +102,18 @@ def test_one_kind_of_pairs_is_missing(selector, pairs, lacking, X):
 
 
 def test_one_kind_of_pairs_is_enough_if_the_formula_is_defined(X):
-    for pairs in (ls.Pairs(must=[(0, 1)]), ls.Pairs(cannot=[(0, 1)])):
-        ls.ConstraintScore(criterion="difference").fit(X, pairs=pairs)
-        ls.ConstrainedLaplacianScore().fit(X, pairs=pairs)
-        ls.ConstrainedLaplacianScore(variant="2014").fit(X, pairs=pairs)
-        ls.CompensatedLaplacianScore().fit(X, pairs=pairs)
-        ls.SCGS().fit(X, pairs=pairs)
-        ls.EnsembleCLS().fit(X, pairs=pairs)
-    ls.LSDF().fit(X, pairs=ls.Pairs(cannot=[(0, 1)]))
+    either = [
+        ls.ConstraintScore(criterion="difference"),
+        ls.ConstrainedLaplacianScore(),
+        ls.ConstrainedLaplacianScore(variant="2014"),
+        ls.CompensatedLaplacianScore(),
+        ls.SCGS(),
+        ls.EnsembleCLS(),
+    ]
+    must, cannot = ls.Pairs(must=[(0, 1)]), ls.Pairs(cannot=[(0, 1)])
+    cases = [*((selector, must) for selector in either), *((one, cannot) for one in either)]
+    for selector, pairs in [*cases, (ls.LSDF(), cannot)]:
+        assert np.isfinite(selector.fit(X, pairs=pairs).scores_).all(), (selector, pairs)
 
 
 def test_classes_with_one_sample_each_have_no_must_link(X):

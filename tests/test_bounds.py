@@ -437,7 +437,7 @@ def test_the_constants_are_those_that_are_derived():
 def test_the_bounds_of_sums_are_those_that_are_derived(n_features):
     """Of distances, in shares of a squared norm, and of ReliefF's sums of differences."""
     length = min(n_features, 1024) + -(-n_features // 1024)
-    assert distances.product_length(n_features) == length
+    assert products.product_length(n_features) == length
     norms = np.array([0.0, 1.0, 3.0])
     for dtype, share, tiny in [
         (np.float32, (length + 32) * U32, 2.0**-126),
@@ -546,7 +546,7 @@ def test_the_bounds_of_products_on_a_device_are_those_of_the_processor():
             here = device_distances.products(
                 device_of(there), there, getattr(array_api_strict, np.dtype(dtype).name)
             )
-            norms, length = to_numpy(here.norms), distances.product_length(n_features)
+            norms, length = to_numpy(here.norms), products.product_length(n_features)
             expected = products.product_errors(norms, length, dtype)
             assert_allclose(to_numpy(here.errors), expected, rtol=1e-14)
             assert_allclose(

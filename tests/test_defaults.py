@@ -19,15 +19,15 @@ from linkselect.search import (
     targets,
 )
 
-ROOMS = ("asking", "cluster", "evaluation", "graphs", "pairs", "scores", "search", "selectors")
+PARTS = ("asking", "cluster", "evaluation", "graphs", "pairs", "scores", "search", "selectors")
 # `name : type, default=value`, or several names with commas between them.
 DEFAULT = re.compile(r"^ *(\w+(?:, \w+)*) : .*\bdefault=(.+?)$", re.MULTILINE)
 
 
 def modules():
     names = [each.name for each in pkgutil.walk_packages(linkselect.__path__, "linkselect.")]
-    rooms = tuple(f"linkselect.{room}" for room in ROOMS)
-    return [name for name in names if name.startswith(rooms)]
+    parts = tuple(f"linkselect.{part}" for part in PARTS)
+    return [name for name in names if name.startswith(parts)]
 
 
 def documented(module):

@@ -143,6 +143,7 @@ def test_without_dispatch_nothing_changes(cancer):
     X, y = cancer
     fitted = ls.FisherScore().fit(torch.as_tensor(X), y)
     assert isinstance(fitted.scores_, np.ndarray)
+    assert_allclose(fitted.scores_, ls.FisherScore().fit(X, y).scores_, rtol=1e-12)
 
 
 # -- twins, constants, extreme values --------------------------------------------------------

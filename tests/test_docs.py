@@ -190,14 +190,13 @@ def test_generated_tables_are_fresh():
     assert not stale, f"{stale}: run `python docs/tables.py --write` and commit the pages."
 
 
-def test_every_room_is_described():
+def test_every_part_is_described():
     table = (ROOT / "CONTRIBUTING.md").read_text()
-    rooms = sorted(Path(linkselect.__file__).parent.iterdir())
-    for room in rooms:
-        package = room.is_dir() and (room / "__init__.py").exists()
-        module = room.suffix == ".py" and not room.name.startswith("__")
-        name = f"{room.name}/" if package else room.name
-        if package or (module and room.stem != "bibliography"):
+    for part in sorted(Path(linkselect.__file__).parent.iterdir()):
+        package = part.is_dir() and (part / "__init__.py").exists()
+        module = part.suffix == ".py" and not part.name.startswith("__")
+        name = f"{part.name}/" if package else part.name
+        if package or (module and part.stem != "bibliography"):
             assert re.search(rf"^\|.*`{name}`.*\|$", table, flags=re.MULTILINE), name
 
 

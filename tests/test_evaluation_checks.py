@@ -9,15 +9,15 @@ from linkselect.evaluation.curves import RANDOM
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"n_features": [0, 1]}, "ascend from 1 to 12"),
-        ({"n_features": [13]}, "ascend from 1 to 12"),
+        ({"n_features": [0, 1]}, "ascend from 1 to at most 12"),
+        ({"n_features": [13]}, "ascend from 1 to at most 12"),
         ({"n_splits": 1}, "two splits"),
         ({"y": np.zeros(120, dtype=int)}, "two classes"),
         ({"y": np.r_[1, np.zeros(119, dtype=int)]}, "smallest with 1"),
         ({"selectors": {}}, "no method"),
         ({"selectors": {RANDOM: FisherScore()}}, "Choose another name"),
         ({"y": np.where(np.arange(120) % 2, 1, -1)}, "1 class, .*-1 means unlabelled"),
-        ({"n_features": []}, "ascend from 1 to 12"),
+        ({"n_features": []}, "ascend from 1 to at most 12"),
         ({"n_features": [1.5]}, "are whole"),
         ({"top": 0}, "at least one feature"),
         ({"test_size": 30}, "between 0 and 1"),

@@ -216,7 +216,7 @@ def test_values_to_one_side_of_the_first_sample(sign, unit):
 def test_neighbours_are_fewer_than_samples():
     for n_neighbors in (1, 4):
         neighbors.check_n_neighbors(n_neighbors, 5)
-    for n_neighbors in (5, 6):
+    for n_neighbors in (0, 5, 6):
         with pytest.raises(GuidedValueError) as caught:
             neighbors.check_n_neighbors(n_neighbors, 5)
         assert str(caught.value) == (

@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 
 from estimators import PAIRWISE, PARTLY_LABELLED, every_selector
 from fitting import fitted
+from linkselect.blocks import LEAST_WIDTH
 from linkselect.devices import to_numpy
 from problems import partly_labelled
 
@@ -29,7 +30,6 @@ SIZES = {
     "graphs.distances.TILE_SIZE": 1,
     "graphs.distances.CHUNK_SIZE": 1,
     "graphs.distances.PIECE_SIZE": 1,
-    "graphs.distances.PRODUCT_WIDTH": 1,
     "graphs.products.PRODUCT_WIDTH": 1,
     "graphs.neighbors.MUTUAL_TILE_SIZE": 1,
     "graphs.neighbors.LEAST_QUERIES": 1,
@@ -85,7 +85,7 @@ def stores_for(selector):
 def fit_stored(selector, store):
     """Fit a copy to samples whose first feature shows the class; a few values are 0."""
     # More columns than a block has at least.
-    X, y = partly_labelled(3, 20, 17)
+    X, y = partly_labelled(3, 20, LEAST_WIDTH + 1)
     X = np.where(np.abs(X) < 0.1, 0.0, X)
     if not isinstance(selector, tuple(map(type, [*PAIRWISE, *PARTLY_LABELLED]))):
         y = np.arange(20) % 3

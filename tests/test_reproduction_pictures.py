@@ -1,4 +1,5 @@
 import pytest
+from matplotlib.text import Text
 
 from linkselect.plot.style import COLOURS
 from linkselect.reproduction.paper import Panel, Series
@@ -81,7 +82,11 @@ def test_names_are_no_formulas(tmp_path):
     panel = Panel(
         "$100 and 20 $", "$x", "y_1^2 $", {"$a": LINE.series["A"], "b$": LINE.series["A"]}
     )
-    save_figure(draw_panels([panel], "a $ title $"), tmp_path, "odd")
+    figure = draw_panels([panel], "a $ title $")
+    shown = {text.get_text(): text.get_parse_math() for text in figure.findobj(Text)}
+    for name in ("$100 and 20 $", "$x", "y_1^2 $", "$a", "b$", "a $ title $"):
+        assert shown[name] is False, name
+    assert len(save_figure(figure, tmp_path, "odd")) == 2
 
 
 def test_files_are_the_same_for_the_same_figure(tmp_path):

@@ -141,6 +141,7 @@ def test_what_selectors_warn_of_is_not_shown(store):
         warnings.warn("4 features are constant", UserWarning, stacklevel=2)
         return {}
 
+    # A warning that is shown would be an error here, as in all tests.
     run_units(UNITS[:1], compute, store)
 
 

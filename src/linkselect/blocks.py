@@ -23,6 +23,7 @@ from linkselect.devices import device_of
 __all__ = [
     "Scratch",
     "blas_threads",
+    "block_width",
     "blockwise",
     "column_block",
     "column_slices",
@@ -41,6 +42,10 @@ Result = TypeVar("Result")
 # Large enough to hide the cost of a Python call, small enough that a block and its temporaries
 # stay in the processor's last cache. It must not depend on the number of threads.
 BLOCK_SIZE = 1 << 19
+# However many rows there are, a block of fewer columns would be little more than its calls; however
+# few there are, one of more columns would leave too few blocks for the threads.
+LEAST_WIDTH, MOST_WIDTH = 16, 1 << 13
+# By the width alone: how many entries a sparse block holds is known only once it is cut.
 SPARSE_BLOCK_WIDTH = 1 << 14
 
 
@@ -54,13 +59,21 @@ def sum_by(places: IntArray, values: FloatArray, total: int) -> FloatArray:
     return np.bincount(places, values, total).astype(np.float64, copy=False)
 
 
+def block_width(size: int, n_rows: int) -> int:
+    """Return how many columns of so many rows make a block of about `size` entries."""
+    return max(size // max(n_rows, 1), LEAST_WIDTH)
+
+
 def column_slices(X: Matrix, n_rows: int | None = None) -> list[slice]:
     """Cut the columns of X so that a block with `n_rows` rows has about BLOCK_SIZE entries."""
     n_samples, n_features = X.shape
     if issparse(X):
         return slices(n_features, SPARSE_BLOCK_WIDTH)
-    width = BLOCK_SIZE // max(n_rows or n_samples, 1)
-    return slices(n_features, min(max(width, 16), 1 << 13))
+    return _dense_slices(n_features, n_rows or n_samples)
+
+
+def _dense_slices(n_features: int, n_rows: int) -> list[slice]:
+    return slices(n_features, min(block_width(BLOCK_SIZE, n_rows), MOST_WIDTH))
 
 
 class Scratch(threading.local):
@@ -107,8 +120,7 @@ def dense_blocks(X: Matrix) -> Iterator[tuple[slice, FloatArray]]:
     """Yield all columns of X block by block as dense float64 copies, also if X is sparse."""
     n_samples, n_features = X.shape
     stored = X.tocsc() if issparse(X) else X
-    width = min(max(BLOCK_SIZE // max(n_samples, 1), 16), 1 << 13)
-    for columns in slices(n_features, width):
+    for columns in _dense_slices(n_features, n_samples):
         block = column_block(stored, columns)
         yield columns, block.toarray() if issparse(block) else block
 
@@ -161,7 +173,7 @@ def _blockwise_on_device(
     needed = None if rows is None else here.put(rows)
     n_rows = X.shape[0] if rows is None else len(rows)
     parts = []
-    for columns in slices(X.shape[1], max(devices.BLOCK_SIZE // max(n_rows, 1), 16)):
+    for columns in slices(X.shape[1], block_width(devices.BLOCK_SIZE, n_rows)):
         block = X[:, columns]
         parts.append(
             function(here.float64(block if needed is None else here.xp.take(block, needed, axis=0)))

@@ -68,9 +68,8 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
             dtype="numeric",
             ensure_min_samples=2,
         )
-        if (
-            isinstance(X, np.ndarray) and X.dtype.kind in "OUS"
-        ):  # what polars has mixed with text passes the check
+        # A frame of polars that mixes numbers with text passes the check as an array of objects.
+        if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
             X = X.astype(np.float64)
     except (TypeError, ValueError) as error:
         _name_columns_without_numbers(given, error)

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from linkselect import devices
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
-from linkselect.blocks import BLOCK_SIZE, slices
+from linkselect.blocks import BLOCK_SIZE, block_width, slices
 from linkselect.devices import Device, device_of, namespace_of, to_numpy
 from linkselect.stored import Part
 from linkselect.stored.running import map_parts
@@ -27,6 +27,8 @@ FAINT = 1e-90
 TWIN_ROUNDING = 1e-9
 # What the order of adding up changes in sums over up to a thousand million samples.
 SUM_ROUNDING = 1e-12
+# So many samples tell of nearly every feature that it varies, or that two are different.
+FIRST_ROWS = 8
 
 
 def constant_columns(X: Matrix) -> BoolArray:
@@ -43,9 +45,9 @@ def constant_columns(X: Matrix) -> BoolArray:
         low = X.min(axis=0).toarray().ravel()
         return low == X.max(axis=0).toarray().ravel()
     # Most features that vary show it in a few rows, so only the others are read to the end.
-    constant = (X[: min(8, X.shape[0])] == X[0]).all(axis=0)
+    constant = (X[:FIRST_ROWS] == X[0]).all(axis=0)
     left = np.flatnonzero(constant)
-    for part in slices(len(left), max(BLOCK_SIZE // X.shape[0], 16)):
+    for part in slices(len(left), block_width(BLOCK_SIZE, X.shape[0])):
         constant[left[part]] = (X[:, left[part]] == X[0, left[part]]).all(axis=0)
     return constant
 
@@ -118,7 +120,7 @@ def _with_equal_twins_on_device(here: Device, X: Any, scores: Any) -> Any:
     near = to_numpy(xp.concat([no, near])[in_run])
     features = by_score[in_run]
     # Of features with near scores only those can be twins that agree in the first samples.
-    heads = to_numpy(xp.take(X[: min(8, X.shape[0]), :], features, axis=1))
+    heads = to_numpy(xp.take(X[: min(FIRST_ROWS, X.shape[0]), :], features, axis=1))
     keys = np.concatenate([np.cumsum(~near)[None], heads]).T
     _, place, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
     some = np.sort(to_numpy(features)[count[place.ravel()] > 1])
@@ -172,7 +174,7 @@ def _digests(part: Part) -> list[list[bytes]]:
 
 
 def _wide_slices(X: Any) -> list[slice]:
-    return slices(X.shape[1], max(devices.BLOCK_SIZE // max(X.shape[0], 1), 16))
+    return slices(X.shape[1], block_width(devices.BLOCK_SIZE, X.shape[0]))
 
 
 def _column_contents(X: Matrix) -> Callable[[int], bytes]:
@@ -211,9 +213,9 @@ def faint_columns(X: Matrix) -> IntArray:
         X = X.tocsc()
         extent = (X.max(axis=0) - X.min(axis=0)).toarray().ravel()
         return np.flatnonzero((extent > 0) & (extent < FAINT))
-    left = np.flatnonzero(_extent(X[: min(8, X.shape[0])]) < FAINT)
+    left = np.flatnonzero(_extent(X[:FIRST_ROWS]) < FAINT)
     found = [np.empty(0, dtype=np.intp)]
-    for part in slices(len(left), max(BLOCK_SIZE // X.shape[0], 16)):
+    for part in slices(len(left), block_width(BLOCK_SIZE, X.shape[0])):
         extent = _extent(X[:, left[part]])
         found.append(left[part][(extent > 0) & (extent < FAINT)])
     return np.concatenate(found)

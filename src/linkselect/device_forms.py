@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkselect.arrays import FloatArray, IntArray
-from linkselect.blocks import slices
+from linkselect.blocks import block_width, slices
 from linkselect.devices import BLOCK_SIZE, Device, to_numpy
 from linkselect.graphs.device_kernels import kernel_tiles, tile_weights
 from linkselect.graphs.kinds import Edges, Kernel
@@ -24,6 +24,7 @@ def edge_form(here: Device, X: Any, graph: Edges) -> Any:
     left, right, weights = here.put(graph.left), here.put(graph.right), here.put(graph.totals)
     n_features = X.shape[1]
     parts = []
+    # At most so wide that a chunk below has 16 edges or more.
     for columns in slices(n_features, BLOCK_SIZE // 16):
         block = X[:, columns]
         total = here.zeros(block.shape[1])
@@ -38,7 +39,7 @@ def edge_form(here: Device, X: Any, graph: Edges) -> Any:
 def kernel_form(here: Device, X: Any, graph: Kernel, cancellation: float) -> Any:
     """Compute `f'Lf` tile by tile as `f'Df - f'Wf`, on centred columns."""
     xp = here.xp
-    columns = slices(X.shape[1], max(BLOCK_SIZE // X.shape[0], 16))
+    columns = slices(X.shape[1], block_width(BLOCK_SIZE, X.shape[0]))
     centre = _Centre(here, X, len(columns))
     squares, form = here.zeros(X.shape[1]), here.zeros(X.shape[1])
     for rows, members in kernel_tiles(graph.codes):

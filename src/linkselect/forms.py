@@ -267,8 +267,12 @@ def _across_groups(weight: float, plain: Moments, strong: Moments | None = None)
     xp = namespace_of(plain.mass)
     n_samples = xp.sum(plain.mass)
     if strong is None:
+        # All pairs of n samples add up to `n (within + between)`, those inside group c to
+        # `n_c scatter_c`; what is left are the pairs across.
         inside = weighted_sum(n_samples - plain.mass, plain.scatter)
         return weight * (inside + n_samples * plain.between())
+    # One end has its strength s, the other one counts once; with groups a and b of the two ends:
+    # `n_b scatter_a(s) + s_a scatter_b + s_a n_b (mean_a(s) - mean_b)^2`, summed over a != b.
     form = weighted_sum(n_samples - plain.mass, strong.scatter)
     form = form + weighted_sum(xp.sum(strong.mass) - strong.mass, plain.scatter)
     for group in range(strong.mass.shape[0]):

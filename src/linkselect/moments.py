@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import BLOCK_SIZE, Scratch, slices, sum_by
+from linkselect.blocks import BLOCK_SIZE, Scratch, block_width, slices, sum_by
 from linkselect.devices import Device, add_by_index, device_of, namespace_of
 
 __all__ = ["Moments", "joined", "merged", "moments", "weighted_sum"]
@@ -102,6 +102,7 @@ def merged(parts: Sequence[Moments]) -> Moments:
 
 def _merged_pair(one: Moments, other: Moments) -> Moments:
     """Add the second to the first, whose origins stay; a group that it lacks is the other's."""
+    # The update of Chan, Golub & LeVeque (1983).
     mass = one.mass + other.mass
     share = (other.mass / np.where(mass > 0, mass, 1.0))[:, None]
     lacking = (one.mass == 0)[:, None]
@@ -219,6 +220,7 @@ def _sparse_moments(
     offset = (collect(weights[rows] * deviation) - absent * origin) / per_group
     deviation -= offset.ravel()[place]
     of_zero = -origin - offset
+    # What rounding left in the mean shows beside a small scatter; it is taken out again.
     slip = (collect(weights[rows] * deviation) + absent * of_zero) / per_group
     scatter = collect(weights[rows] * deviation**2) + absent * of_zero**2
     scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)
@@ -233,7 +235,7 @@ def _absent_weight(
     # If nearly all weight is stored, a difference of sums says little about the rest.
     nearly_full = np.flatnonzero((absent < 1e-3 * mass[:, None]).any(axis=0))
     member = csr_array((weights, (codes, np.arange(len(codes)))), shape=(len(mass), len(codes)))
-    for part in slices(len(nearly_full), max(BLOCK_SIZE // len(codes), 16)):
+    for part in slices(len(nearly_full), block_width(BLOCK_SIZE, len(codes))):
         columns = nearly_full[part]
         missing = np.ones((len(codes), len(columns)))
         missing[block[:, columns].tocoo().coords] = 0.0

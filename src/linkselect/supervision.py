@@ -27,6 +27,7 @@ __all__ = [
     "OnConflict",
     "Supervision",
     "check_index",
+    "check_is_pairs",
     "check_length",
     "from_labels",
     "from_pairs",
@@ -155,11 +156,7 @@ def present_pairs(
     ids_are_index: bool = False,
 ) -> tuple[Pairs, Mapping[Hashable, int]]:
     """Return the pairs with both ends among the samples, and the row of each sample."""
-    if not isinstance(pairs, Pairs):
-        raise GuidedTypeError(
-            f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
-            _how_to_make(pairs),
-        )
+    check_is_pairs(pairs)
     if sample_ids is None:
         row_of: Mapping[Hashable, int] = _row_numbers(pairs, n_samples)
     else:
@@ -170,6 +167,16 @@ def present_pairs(
     held = pairs.restrict(row_of)
     _report_lost(pairs, held, row_of)
     return held, row_of
+
+
+def check_is_pairs(pairs: object) -> None:
+    """Refuse what is not a `Pairs`, and say how to make one of it."""
+    if not isinstance(pairs, Pairs):
+        raise GuidedTypeError(
+            f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
+            _how_to_make(pairs),
+            "pairs",
+        )
 
 
 def _how_to_make(pairs: object) -> str:

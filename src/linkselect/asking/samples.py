@@ -10,10 +10,9 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.blocks import column_block, column_slices, slices
-from linkselect.checks import check_samples, check_spread
+from linkselect.blocks import LEAST_WIDTH, column_block, column_slices, slices
+from linkselect.checks import check_samples, check_spread, too_large
 from linkselect.columns import constant_columns
-from linkselect.messages import GuidedValueError
 from linkselect.moments import moments
 
 __all__ = ["Progress", "Samples"]
@@ -62,11 +61,7 @@ class Samples:
             with np.errstate(over="raise"):
                 self.spread = _spread(by_column, progress)
         except FloatingPointError as error:
-            raise GuidedValueError(
-                f"X has values so large that their squares overflow ({error}).",
-                "Scale the features, for example with sklearn.preprocessing.StandardScaler().",
-                "X",
-            ) from error
+            raise too_large(error) from error
         self.spread[self.constant] = 0.0
         if issparse(self.X):
             self.X = self.X.tocsr()  # only rows are read from here on
@@ -111,7 +106,7 @@ def _spread(X: Matrix, progress: Progress | None) -> FloatArray:
     spread = np.empty(X.shape[1])
     one_group = np.zeros(X.shape[0], dtype=np.intp)
     widest = column_slices(X)[0].stop
-    parts = slices(X.shape[1], min(widest, max(X.shape[1] // STEPS, 16)))
+    parts = slices(X.shape[1], min(widest, max(X.shape[1] // STEPS, LEAST_WIDTH)))
     for done, columns in enumerate(parts, start=1):
         block = moments(column_block(X, columns), one_group)
         spread[columns] = 2.0 * block.scatter[0] / block.mass[0]

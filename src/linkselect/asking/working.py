@@ -22,7 +22,10 @@ from linkselect.selectors.ranking import best_first
 
 __all__ = ["best_features", "closure_scatter", "working_scores"]
 
+# Pairs of a kind from which on their own mean counts in full.
 ENOUGH = 5
+# The share of the typical difference on both sides of the quotient: without it, one answer could
+# make a feature perfect.
 SHRUNK = 0.05
 MOST = 20
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from linkselect.cli.errors import InputError, UsageError
-from linkselect.cli.output import check_apart, check_target, say
+from linkselect.cli.output import check_apart, check_target, say, say_notes
 from linkselect.cli.preparation import DEFAULT_PREPARATION, Preparation, settle_values
 from linkselect.cli.seeds import Seed
 from linkselect.cli.supervision_input import check_pairs, explained, read_pairs
@@ -127,8 +127,7 @@ def ask(
         from linkselect.labelling.opening import begin
 
         labelling, more = begin(wanted)
-    for note in [*notes, *more]:
-        say(f"Note: {note}", error=True)
+    say_notes([*notes, *more])
     _serve(labelling, wanted.source, port, browser)
 
 

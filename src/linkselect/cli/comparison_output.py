@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkselect.cli.output import text_table, to_json, write_columns, write_safely
+from linkselect.cli.output import text_table, to_json, write_columns, write_page, write_safely
 from linkselect.messages import many
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def _curves(measure: Measure) -> str:
     counts = measure.curves[measure.leader].n_features.tolist()
     factor, digits = (100, 1) if measure.name == "accuracy" else (1, 2)
     rows = []
-    for name in [*measure.means, *(set(measure.curves) - set(measure.methods))]:
+    others = [name for name in measure.curves if name not in measure.methods]
+    for name in [*measure.means, *others]:
         curve = measure.curves[name]
         points = zip(curve.mean.tolist(), curve.spread.tolist(), strict=True)
         cells = (f"{factor * mean:.{digits}f}±{factor * by:.{digits}f}" for mean, by in points)
@@ -57,7 +58,7 @@ def _methods(found: Comparison) -> str:
     rows = [
         [
             name,
-            *(_mean(measure, name) for measure in means.values()),
+            *(measure.mean_text(name) for measure in means.values()),
             *([] if held_out is None else [_number(errors.get(name, math.nan))]),
             _number(found.stability[name]),
             f"{found.seconds[name]:.3f} s",
@@ -68,10 +69,6 @@ def _methods(found: Comparison) -> str:
     error = [] if held_out is None else ["its standard error"]
     header = ["method", *means, *error, "stability", "time", "used"]
     return text_table(header, rows, left=[0, len(header) - 1])
-
-
-def _mean(measure: Measure, name: str) -> str:
-    return measure.value_text(measure.means[name]) if name in measure.means else "-"
 
 
 def _number(value: float) -> str:
@@ -114,4 +111,4 @@ def write_report(path: Path, found: Comparison, data: Table, call: str) -> None:
     from linkselect.report import comparison_page
 
     page = comparison_page(found, names=data.names, source=data.source, call=call)
-    write_safely(path, lambda part: part.write_text(page, "utf-8", newline="\n"))
+    write_page(path, page)

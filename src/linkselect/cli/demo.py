@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkselect.cli.output import PAGE_FILES, check_target
+from linkselect.cli.output import PAGE_FILES, check_target, write_page
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,7 +196,6 @@ def _where_the_report_is(selector: Any, X: NDArray[Any], pairs: Any, report: Pat
             f"\nA report with pictures needs {' and '.join(missing)}: "
             "pip install 'linkselect\\[report,plot]'\n"
         )
-    from linkselect.cli.output import write_safely
     from linkselect.report import render, summarize
 
     path = report or Path(tempfile.gettempdir()) / "linkselect-demo.html"
@@ -207,6 +206,5 @@ def _where_the_report_is(selector: Any, X: NDArray[Any], pairs: Any, report: Pat
         source="digits, as scikit-learn has them",
         image_shape=(SIDE, SIDE),
     )
-    page = render(summary)
-    write_safely(path, lambda part: part.write_text(page, "utf-8", newline="\n"))
+    write_page(path, render(summary))
     return f"\nThe report on this choice: [cyan]{path.resolve().as_uri()}[/]\n"

@@ -27,10 +27,12 @@ __all__ = [
     "note_on_formulas",
     "say",
     "say_json",
+    "say_notes",
     "text_cells",
     "text_table",
     "to_json",
     "write_columns",
+    "write_page",
     "write_safely",
 ]
 
@@ -106,8 +108,7 @@ class Output:
 
     def say_notes(self, notes: Sequence[str]) -> None:
         """Print notes on the result beside it, unless nothing is to be said."""
-        for note in () if self.quiet else notes:
-            say(f"Note: {note}", error=True)
+        say_notes(() if self.quiet else notes)
 
 
 DEFAULT_OUTPUT = Output()
@@ -119,6 +120,12 @@ def say(text: str = "", *, error: bool = False) -> None:
     Control characters from a file are made visible: they could rewrite what a terminal shows.
     """
     print(_CONTROL.sub(_visible, text), file=sys.stderr if error else sys.stdout)
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Print notes beside the result, so that a pipe holds the result alone."""
+    for note in notes:
+        say(f"Note: {note}", error=True)
 
 
 def say_json(value: Any) -> None:
@@ -275,6 +282,11 @@ def write_safely(path: Path, write: Callable[[Path], object]) -> None:
             write(part)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page of HTML whole or not at all."""
+    write_safely(path, lambda part: part.write_text(page, "utf-8", newline="\n"))
 
 
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from linkselect.cli.output import (
     check_target,
     say,
     say_json,
+    say_notes,
     text_table,
     write_columns,
     write_safely,
@@ -246,7 +247,7 @@ def worth(
     if json:
         say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
     else:
-        _say_notes(notes)
+        say_notes(notes)
         say(_worth_text(records, choice.name, len(data.names)))
     if out is not None:
         columns = {key: [one[key] for one in records] for key in records[0]}
@@ -365,7 +366,7 @@ def suspects(
     if json:
         say_json(records)
     else:
-        _say_notes(notes)
+        say_notes(notes)
         rows = [
             [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"]
             for one in found[:_SHOWN]
@@ -389,11 +390,6 @@ def _read_both(pairs: Path, table: Path, read: Reading) -> tuple[Table, Pairs, l
     data = read_table(table, read)
     links = read_pairs(pairs, data.ids is not None)
     return data, links, [*data.notes, *check_pairs(links, data, pairs)]
-
-
-def _say_notes(notes: list[str]) -> None:
-    for note in notes:
-        say(f"Note: {note}", error=True)
 
 
 def _rest(n_pairs: int) -> list[str]:

@@ -13,6 +13,7 @@ from linkselect.cli.output import (
     text_table,
     to_json,
     write_columns,
+    write_page,
     write_safely,
 )
 from linkselect.cli.tables import Table
@@ -94,4 +95,4 @@ def write_report(path: Path, summary: Summary) -> None:
     """Write the page with tables and pictures."""
     from linkselect.report import render
 
-    write_safely(path, lambda part: part.write_text(render(summary), "utf-8", newline="\n"))
+    write_page(path, render(summary))

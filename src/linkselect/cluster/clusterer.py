@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import StrOptions
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.bibliography import with_references
@@ -19,7 +18,7 @@ from linkselect.checks import check_samples, check_spread
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import Pairs, encode_labels
-from linkselect.selectors.parameters import AT_LEAST_1
+from linkselect.selectors.parameters import AT_LEAST_1, ON_CONFLICT
 from linkselect.supervision import OnConflict, Supervision
 
 __all__ = ["Clustering", "PairClusterer"]
@@ -62,7 +61,7 @@ class PairClusterer(ClusterMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [*AT_LEAST_1, None],
-        "on_conflict": [StrOptions({"raise", "warn", "drop"})],
+        "on_conflict": ON_CONFLICT,
         "n_init": AT_LEAST_1,
         "random_state": ["random_state"],
     }

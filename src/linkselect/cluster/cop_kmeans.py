@@ -201,6 +201,7 @@ def _assign(distances: FloatArray, apart: list[IntArray], constrained: IntArray)
     clusters = distances.argmin(axis=1)
     allowed = distances.copy()
     left = np.full(len(clusters), n_clusters)
+    # More than any group has left, so that one that is assigned never comes first again.
     done = 2 * n_clusters
     for _ in constrained:
         group = constrained[left[constrained].argmin()]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
 from linkselect.evaluation.curves import RANDOM
@@ -85,16 +84,8 @@ def check_classes(codes: IntArray, has_minus_one: bool) -> None:
     )
 
 
-def check_numbers(
-    counts: NDArray[Any], n_all: int, top: int, n_splits: int, test_size: float
-) -> None:
-    """Refuse numbers of features, of splits and of test rows that cannot be used."""
-    integers = counts.ndim == 1 and counts.size > 0 and counts.dtype.kind in "iu"
-    if not integers or counts[0] < 1 or counts[-1] > n_all or (np.diff(counts) < 1).any():
-        raise GuidedValueError(
-            f"n_features={counts.tolist()}, but numbers of features are whole and ascend from 1 to "
-            f"{n_all}."
-        )
+def check_numbers(top: int, n_splits: int, test_size: float) -> None:
+    """Refuse numbers of best features, of splits and of test rows that cannot be used."""
     if top < 1:
         raise GuidedValueError(
             f"top={top}, but at least one feature is compared.", "Choose 1 or more."

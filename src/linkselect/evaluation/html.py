@@ -9,7 +9,6 @@ from linkselect.messages import many
 from linkselect.notebook import panel, table
 
 if TYPE_CHECKING:
-    from linkselect.evaluation.measure import Measure
     from linkselect.evaluation.result import Comparison
 
 __all__ = ["comparison_view"]
@@ -20,7 +19,7 @@ def comparison_view(found: Comparison) -> str:
     rows = [
         [
             name,
-            *(_mean(measure, name) for measure in found.measures),
+            *(measure.mean_text(name) for measure in found.measures),
             _number(found.stability[name]),
             f"{found.seconds[name]:.3f} s",
             found.saw[name],
@@ -41,10 +40,6 @@ def comparison_view(found: Comparison) -> str:
         table(header, rows, {0, len(header) - 1}),
         said,
     )
-
-
-def _mean(measure: Measure, name: str) -> str:
-    return measure.value_text(measure.means[name]) if name in measure.means else "-"
 
 
 def _number(value: float) -> str:

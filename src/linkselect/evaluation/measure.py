@@ -86,6 +86,10 @@ class Measure:
         """Return the difference of two methods."""
         return next(d for d in self.differences if {d.better, d.worse} == {one, other})
 
+    def mean_text(self, method: str) -> str:
+        """Write the mean of a method; a dash if it was not measured."""
+        return self.value_text(self.means[method]) if method in self.means else "-"
+
     def value_text(self, value: float) -> str:
         """Write a value: a share in percent, an AUC as it is."""
         return f"{100 * value:.1f} %" if self.name == "accuracy" else f"{value:.2f}"

@@ -36,6 +36,8 @@ Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300"]
 STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500)
 FEWEST, MOST = 5, STEPS[-1]
 TOLERANCE = 0.01
+# Added to it: in floating point 0.95 - 0.94 is a little more than 0.01.
+ROUNDING = 1e-9
 REPEATS = 3
 # With fewer labelled rows the accuracies differ by chance alone.
 FEWEST_LABELLED = 30
@@ -234,7 +236,7 @@ def _best_point(selector: Any, n_labelled: int) -> int:
     path = np.asarray(selector.path_, dtype=float)
     if not describe(selector).greater_is_better:
         return int(np.nanargmin(path)) + 1
-    tolerance = max(TOLERANCE, 1 / max(1, n_labelled)) + 1e-9
+    tolerance = max(TOLERANCE, 1 / max(1, n_labelled)) + ROUNDING
     return int(np.flatnonzero(path >= np.nanmax(path) - tolerance)[0]) + 1
 
 
@@ -311,7 +313,7 @@ def _smallest_near_best(curve: Curve) -> int:
     """Return the smallest number of at least five whose mean is within a point of the best."""
     counts, mean = curve.n_features, _rounded(curve.mean)
     allowed = counts >= _fewest(curve)
-    near = allowed & (mean >= mean[allowed].max() - TOLERANCE - 1e-9)
+    near = allowed & (mean >= mean[allowed].max() - TOLERANCE - ROUNDING)
     return int(counts[near][0])
 
 

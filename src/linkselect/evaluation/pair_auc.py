@@ -27,10 +27,10 @@ from linkselect.evaluation.inputs import (
 )
 from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.given import Given
-from linkselect.messages import GuidedTypeError, GuidedValueError
+from linkselect.messages import GuidedValueError
 from linkselect.pairs import Pairs
 from linkselect.selectors.wrapper import arguments_of
-from linkselect.supervision import check_index, present_pairs
+from linkselect.supervision import check_index, check_is_pairs, present_pairs
 
 __all__ = [
     "CHANCE",
@@ -38,10 +38,10 @@ __all__ = [
     "PairCurve",
     "PairScorer",
     "auc_of_distances",
+    "auc_over_counts",
     "pair_auc",
     "pair_auc_curve",
     "pair_scorer",
-    "squared_distances",
     "total_distances",
 ]
 
@@ -201,7 +201,7 @@ def pair_auc_curve(
         order = order_of(fitted.fit(samples, **arguments_of(Given(pairs=train), fitted)))
         links = test.rows({row: row for row in range(n_samples)})
         with explained_overflow():
-            found = _auc_over_counts(samples, links, order, counts)
+            found = auc_over_counts(samples, links, order, counts)
             every.append(auc_of_distances(*(total_distances(samples, one) for one in links)).auc)
         values.append([one.auc for one in found])
         errors.append([one.standard_error for one in found])
@@ -278,12 +278,7 @@ def pair_scorer(pairs: Pairs) -> PairScorer:
     >>> search.best_score_ > 0.8
     np.True_
     """
-    if not isinstance(pairs, Pairs):
-        raise GuidedTypeError(
-            f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
-            "Write Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
-            "pairs",
-        )
+    check_is_pairs(pairs)
     return PairScorer(pairs)
 
 
@@ -296,7 +291,7 @@ def _check_both(must: IntArray, cannot: IntArray) -> None:
             )
 
 
-def squared_distances(samples: Any, links: IntArray, order: IntArray) -> FloatArray:
+def _squared_distances(samples: Any, links: IntArray, order: IntArray) -> FloatArray:
     """Return the squared distances of links in the first 1, 2, ... features of an order."""
     ends = [_values(samples, links[:, end], order) for end in (0, 1)]
     return np.cumsum((ends[0] - ends[1]) ** 2, axis=1)
@@ -320,11 +315,12 @@ def _values(samples: Any, rows: IntArray, features: IntArray) -> FloatArray:
     return row_block(samples, np.ix_(rows, features))
 
 
-def _auc_over_counts(
+def auc_over_counts(
     samples: Any, links: tuple[IntArray, IntArray], order: IntArray, counts: IntArray
 ) -> list[PairAUC]:
+    """Compare must-links and cannot-links in the first features of an order, for each count."""
     best = order[: counts[-1]]
-    together, apart = (squared_distances(samples, one, best) for one in links)
+    together, apart = (_squared_distances(samples, one, best) for one in links)
     return [auc_of_distances(together[:, count - 1], apart[:, count - 1]) for count in counts]
 
 
@@ -335,6 +331,8 @@ def auc_of_distances(together: FloatArray, apart: FloatArray) -> PairAUC:
     wins = ranks[m:].sum() - n * (n + 1) / 2
     # One more win and one more loss: no finite number of pairs is certain.
     shrunk = (wins + 1) / (m * n + 2)
+    # Q1 and Q2 of Hanley & McNeil (1982), of exponential distributions: how likely two cannot-links
+    # are both farther apart than one must-link, and one cannot-link than two must-links.
     larger, twice = shrunk / (2 - shrunk), 2 * shrunk**2 / (1 + shrunk)
     variance = shrunk * (1 - shrunk)
     variance += (n - 1) * (larger - shrunk**2) + (m - 1) * (twice - shrunk**2)

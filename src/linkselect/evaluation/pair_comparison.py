@@ -15,7 +15,7 @@ from linkselect.evaluation.curves import RANDOM, Curve
 from linkselect.evaluation.measuring import RANDOM_ORDERS, Track
 from linkselect.evaluation.pair_auc import (
     auc_of_distances,
-    squared_distances,
+    auc_over_counts,
     total_distances,
 )
 from linkselect.evaluation.pair_folds import PairKFold
@@ -71,11 +71,8 @@ class PairTask:
 
     def curve(self, fold: int, order: IntArray) -> FloatArray:
         """Measure the AUC and its standard error, for each number of features of an order."""
-        must, cannot = self._held_out(fold)
-        best = np.asarray(order)[: self.counts[-1]]
-        together, apart = (squared_distances(self.X, links, best) for links in (must, cannot))
-        places = (self.counts - 1).tolist()
-        return np.array([auc_of_distances(together[:, i], apart[:, i])[:2] for i in places])
+        found = auc_over_counts(self.X, self._held_out(fold), np.asarray(order), self.counts)
+        return np.array([[one.auc, one.standard_error] for one in found])
 
     def curve_by_chance(self, fold: int, random: np.random.Generator) -> FloatArray:
         """Measure features in random order, the mean of several orders."""

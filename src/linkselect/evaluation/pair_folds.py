@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from linkselect.arrays import IntArray
-from linkselect.messages import GuidedTypeError, GuidedValueError, many, warn_user
+from linkselect.messages import GuidedValueError, many, warn_user
 from linkselect.pairs import PairConflictError, Pairs, describe_conflicts, must_components
+from linkselect.supervision import check_is_pairs
 
 __all__ = ["LEAVE_CONFLICTS_OUT", "PairKFold"]
 
@@ -114,11 +115,7 @@ def _check_number(name: str, value: Any, least: int) -> None:
 
 def _groups(pairs: Pairs) -> tuple[IntArray, IntArray]:
     """Return the group of every must-link and of every cannot-link, from 0."""
-    if not isinstance(pairs, Pairs):
-        raise GuidedTypeError(
-            f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
-            "Write Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
-        )
+    check_is_pairs(pairs)
     if pairs.n_conflicts:
         raise PairConflictError(describe_conflicts(pairs), LEAVE_CONFLICTS_OUT)
     row_of = {sample: row for row, sample in enumerate(pairs.ids)}

@@ -122,13 +122,13 @@ def pair_worth(
     found = _scores_at_once(fitted, X, held, ids)
     names = getattr(fitted, "feature_names_in_", np.arange(len(fitted.scores_)))
     links = linked_pairs(held)
-    told = partial(_told, fitted, names=names, n_moved=n_moved)
+    compared = partial(_compared, fitted, names=names, n_moved=n_moved)
     if len(links) == 1:
-        return [told(links[0], None)]
+        return [compared(links[0], None)]
     if found is not None:
         ranked = partial(_ranked, fitted)
         return map_threads(
-            lambda place: told(links[place], ranked(found[place])), range(len(links)), n_jobs
+            lambda place: compared(links[place], ranked(found[place])), range(len(links)), n_jobs
         )
     one_job = {name: 1 for name in selector.get_params() if name.split("__")[-1] == "n_jobs"}
     again = clone(selector).set_params(**one_job)
@@ -136,7 +136,7 @@ def pair_worth(
         # What there is to say about the samples has been said once.
         warnings.simplefilter("ignore")
         return map_threads(
-            lambda place: told(links[place], _refitted(again, X, _without(held, place), ids)),
+            lambda place: compared(links[place], _refitted(again, X, _without(held, place), ids)),
             range(len(links)),
             n_jobs,
         )
@@ -217,10 +217,11 @@ def _without(pairs: Pairs, place: int) -> Pairs:
     )
 
 
-def _told(
+def _compared(
     fitted: Any, linked: Linked, found: _Found | None, *, names: Any, n_moved: int
 ) -> PairWorth:
     """Compare the ranking without a pair with the one from all pairs."""
+    # No score at all, though there are some with the pair: the selector needs it, too.
     if found is None or np.isnan(found.scores).all() > np.isnan(fitted.scores_).all():
         unknown = np.full(len(fitted.scores_), np.nan)
         return PairWorth(*linked, np.nan, np.nan, (), unknown, np.empty(0, dtype=np.intp))

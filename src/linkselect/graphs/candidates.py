@@ -23,6 +23,7 @@ Found = tuple[IntArray, IntArray, FloatArray]
 
 # A tile that leaves more candidates per row than this is done again in float64.
 MANY_CANDIDATES = 64
+# With so many groups two of the nearest seldom share one, which would make a reach larger.
 GROUPS_PER_NEIGHBOR = 16
 
 

@@ -14,11 +14,15 @@ import numpy as np
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import slices
 from linkselect.devices import BLOCK_SIZE, Device, k_smallest, product_rounding, to_numpy
-from linkselect.graphs.products import PRODUCT_WIDTH, Products, product_errors
+from linkselect.graphs.candidates import Found
+from linkselect.graphs.products import (
+    PRODUCT_WIDTH,
+    Products,
+    product_errors,
+    product_length,
+)
 
 __all__ = ["ball_pairs", "median_distance", "nearest", "pair_distances", "products", "tile"]
-
-Found = tuple[IntArray, IntArray, FloatArray]
 
 # Float32 numbers in a tile of distances: 1 GB.
 TILE_SIZE = 1 << 28
@@ -60,9 +64,8 @@ def products(here: Device, X: Any, dtype: Any) -> Products:
         rows[chunk, :] = xp.astype((here.float64(X[chunk, :]) - mean) / scale, dtype)
         kept = here.float64(rows[chunk, :])
         norms[chunk] = xp.sum(kept * kept, axis=1)
-    n_parts = -(-n_features // PRODUCT_WIDTH)
-    length = min(n_features, PRODUCT_WIDTH) + n_parts
     single = dtype == xp.float32
+    length = product_length(n_features)
     errors = product_errors(norms, length, np.float32 if single else np.float64)
     if single:
         # Two factors that are rounded by a share r change a product by 2 r, and so a distance by

@@ -11,7 +11,7 @@ from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import slices
 from linkselect.devices import BLOCK_SIZE, Device, set_by_index, to_numpy
 from linkselect.graphs.device_distances import pair_distances, tile
-from linkselect.graphs.kinds import EXPONENT_ERROR, VANISHED, Kernel
+from linkselect.graphs.kinds import EXPONENT_ERROR, VANISHED, VANISHED_BEYOND, Kernel
 from linkselect.pairs import members_of
 
 __all__ = ["kernel_degrees", "kernel_tiles", "tile_weights"]
@@ -62,7 +62,7 @@ def _kernel_distances(here: Device, graph: Kernel, rows: IntArray, columns: IntA
     resolved = EXPONENT_ERROR * 2.0 * sigma * sigma
     if float(xp.max(mine.errors) + xp.max(pool.errors)) * scale > resolved:
         bound = (mine.errors[:, None] + pool.errors[None, :]) * scale
-        alive = squared - bound < 1500.0 * sigma * sigma
+        alive = squared - bound < VANISHED_BEYOND * sigma * sigma
         row, column = xp.nonzero((bound > resolved) & alive)
         exact = pair_distances(here, graph.points, xp.take(own, row), xp.take(others, column))
         squared = set_by_index(here, squared, row, column, exact)

@@ -19,21 +19,24 @@ from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import Scratch, column_slices, map_threads, slices
 from linkselect.devices import device_of, to_numpy
 from linkselect.graphs import device_distances
-from linkselect.graphs.products import PRODUCT_WIDTH, Products, product_errors
+from linkselect.graphs.candidates import Found, keep_nearest
+from linkselect.graphs.kinds import edge_numbers
+from linkselect.graphs.products import Products, product_errors, product_length
 from linkselect.stored import Part, Stored
 from linkselect.stored.merging import MergeTree
 from linkselect.stored.running import reduce_parts
 
 __all__ = [
     "Products",
+    "closest",
     "pair_distances",
     "prepared",
-    "product_length",
     "products",
     "row_tiles",
 ]
 
 
+# Entries of a tile of distances between some rows and all others: 32 MB in float32.
 TILE_SIZE = 1 << 23
 # Rows are read in chunks of about this many entries, whose temporaries stay in the cache.
 CHUNK_SIZE = 1 << 18
@@ -122,6 +125,18 @@ def _pair_distances_of_part(part: Part, *, left: IntArray, right: IntArray) -> F
     return pair_distances(values, left, right, n_jobs=1)
 
 
+def closest(
+    X: Matrix, left: IntArray, right: IntArray, n_neighbors: int, n_jobs: int | None
+) -> Found:
+    """Keep the nearest of each query's candidates; `left` comes in runs of one query."""
+    # Two samples that are candidates of each other need one distance.
+    numbers, place = np.unique(edge_numbers(left, right, X.shape[0]), return_inverse=True)
+    distances = pair_distances(X, *np.divmod(numbers, X.shape[0]), n_jobs)[place]
+    query = np.cumsum(np.diff(left, prepend=left[:1]) != 0)
+    kept = keep_nearest(query, right, distances, n_neighbors)
+    return left[kept], right[kept], distances[kept]
+
+
 class _Scratch(threading.local):
     """Memory that a thread uses for one chunk after another.
 
@@ -164,11 +179,6 @@ def prepared(X: Matrix, mean: FloatArray, scale: float, dtype: Any, n_jobs: int 
     return Products(rows, norms, scale, product_errors(norms, product_length(X.shape[1]), dtype))
 
 
-def product_length(n_features: int) -> int:
-    """Return how many roundings a product over so many columns goes through."""
-    return min(n_features, PRODUCT_WIDTH) + -(-n_features // PRODUCT_WIDTH)
-
-
 def _chunks(X: Matrix) -> list[slice]:
     return slices(X.shape[0], max(CHUNK_SIZE // max(X.shape[1], 1), 1))
 
@@ -189,6 +199,7 @@ def _centre(X: Matrix, n_jobs: int | None) -> tuple[FloatArray, float]:
         return deviation.sum(axis=0), float(max(deviation.max(), -deviation.min()))
 
     sums, largest = zip(*map_threads(work, pieces, n_jobs), strict=True)
+    # No sample is farther from the mean than twice what some sample is from the first one.
     total = np.concatenate(sums) if is_wide else np.sum(sums, axis=0)
     return first + total / X.shape[0], 2.0 * max(largest)
 

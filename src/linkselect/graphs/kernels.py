@@ -15,10 +15,10 @@ from linkselect.blocks import map_threads, slices
 from linkselect.devices import device_of
 from linkselect.graphs import device_distances, device_kernels, wide_distances
 from linkselect.graphs.distances import pair_distances, products, row_tiles
-from linkselect.graphs.kinds import EXPONENT_ERROR, VANISHED, Edges, Kernel
+from linkselect.graphs.kinds import EXPONENT_ERROR, VANISHED, VANISHED_BEYOND, Edges, Kernel
 from linkselect.graphs.neighbors import nearest
 from linkselect.messages import GuidedValueError
-from linkselect.pairs import members_of
+from linkselect.pairs import links_within, members_of
 from linkselect.stored import Stored
 from linkselect.stored.rows import take_rows
 from linkselect.survey import Surveyed
@@ -37,6 +37,8 @@ __all__ = [
 
 # The median distance is taken over all pairs of at most this many rows.
 SIGMA_ROWS = 2000
+# Rows whose distances to all others one thread computes at a time.
+ROWS_PER_TASK = 256
 # A graph with no larger weight is refused: its sums come near that limit.
 FAINT = 1e-100
 
@@ -116,7 +118,7 @@ def _rough_distances(
             line = tile[row - part.start, row - part.start + 1 :]
             rough[starts[row] : starts[row] + sizes[row]] = line + own[row]
 
-    map_threads(work, slices(X.shape[0], 256), n_jobs)
+    map_threads(work, slices(X.shape[0], ROWS_PER_TASK), n_jobs)
     return rough, rows.errors
 
 
@@ -177,11 +179,7 @@ def listed_kernel(
     X: Surveyed, sigma: float, codes: IntArray, without: csr_array, n_jobs: int | None
 ) -> Edges:
     """Weigh all pairs inside groups by a Gaussian, of few samples that are stored by columns."""
-    inside = [np.triu_indices(len(members), k=1) for members in members_of(codes)]
-    ends = [
-        members[np.array(pair)] for members, pair in zip(members_of(codes), inside, strict=True)
-    ]
-    left, right = np.concatenate([np.empty((2, 0), dtype=np.intp), *ends], axis=1)
+    left, right = links_within(codes).T
     kept = np.asarray(without[left, right]).ravel() == 0
     left, right = left[kept], right[kept]
     tile, errors = wide_distances.rough_distances(X, n_jobs, np.float64)
@@ -189,7 +187,7 @@ def listed_kernel(
     distances = np.maximum(tile[left, right] * scale, 0.0)
     # If products do not resolve the distance and the weight is not 0 anyway, differences do.
     bound = (errors[left] + errors[right]) * scale
-    alive = distances - bound < 1500.0 * sigma * sigma
+    alive = distances - bound < VANISHED_BEYOND * sigma * sigma
     unsure = np.flatnonzero((bound > EXPONENT_ERROR * 2.0 * sigma * sigma) & alive)
     distances[unsure] = pair_distances(X, left[unsure], right[unsure], n_jobs)
     return Edges(X.shape[0], left, right, gaussian(distances, sigma))
@@ -240,7 +238,7 @@ def _kernel_distances(graph: Kernel, rows: IntArray, columns: IntArray) -> Float
     own, other = prepared.errors[rows] * scale, pool.errors * scale
     if own.max() + other.max() > resolved:
         bound = own[:, None] + other
-        alive = tile - bound < 1500.0 * graph.sigma * graph.sigma
+        alive = tile - bound < VANISHED_BEYOND * graph.sigma * graph.sigma
         row, column = np.nonzero((bound > resolved) & alive)
         tile[row, column] = pair_distances(graph.points, rows[row], columns[column], n_jobs=1)
     return np.maximum(tile, 0.0, out=tile)

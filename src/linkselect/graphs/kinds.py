@@ -16,13 +16,26 @@ from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import sum_by
 from linkselect.graphs.products import Products
 
-__all__ = ["EXPONENT_ERROR", "VANISHED", "Edges", "Graph", "Groups", "Kernel", "degrees"]
+__all__ = [
+    "EXPONENT_ERROR",
+    "VANISHED",
+    "VANISHED_BEYOND",
+    "Edges",
+    "Graph",
+    "Groups",
+    "Kernel",
+    "degrees",
+    "edge_numbers",
+]
 
 # Distances by products may change the exponent of a Gaussian by at most this much.
 EXPONENT_ERROR = 1e-9
 # A smaller weight is 0: its products with squared differences would be subnormal numbers, which
 # have few digits or none.
 VANISHED = 1e-290
+# A Gaussian has vanished for certain beyond this squared distance, in units of sigma^2: the weight
+# would be exp(-750), and exp(-668) is VANISHED.
+VANISHED_BEYOND = 1500.0
 
 
 @dataclass(frozen=True)
@@ -114,6 +127,7 @@ class Groups:
         if self.strength is None:
             result[grouped] = self.weight * partners
             return result
+        # The sum over the partners j of `strength[i] + strength[j]`.
         strength = self.strength[grouped]
         of_group = np.bincount(self.codes[grouped], strength)[self.codes[grouped]]
         result[grouped] = self.weight * (partners * strength + strength.sum() - of_group)
@@ -149,6 +163,11 @@ class Kernel:
 
 
 Graph = Edges | Groups | Kernel | tuple[Any, ...]
+
+
+def edge_numbers(left: IntArray, right: IntArray, n_samples: int) -> IntArray:
+    """Give each edge one number, whichever end comes first; `divmod` by `n_samples` undoes it."""
+    return np.minimum(left, right) * n_samples + np.maximum(left, right)
 
 
 def degrees(graph: Graph) -> FloatArray:

@@ -7,9 +7,9 @@ import numpy as np
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.graphs.distances import pair_distances, products
 from linkselect.graphs.kernels import gaussian, gaussian_edges, kernel_graph, listed_kernel
-from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
+from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel, edge_numbers
 from linkselect.graphs.neighbors import join_edges, nearest
-from linkselect.pairs import members_of
+from linkselect.pairs import links_within
 from linkselect.supervision import Supervision
 from linkselect.survey import Surveyed
 
@@ -83,6 +83,8 @@ def compensated_graph(
     """Weigh must-links by 1 if near, else by `compensation`; damp near cannot-links (C7)."""
     weights = gaussian_edges(near, sigma).weights
     must, cannot = _linked(near, known)
+    # Equation 30 of Salmi, Hammouche & Macaire (2020). By their equation 25 near cannot-links would
+    # weigh more than other neighbours, although these samples should be told apart.
     # All must-links get `compensation` from their own graph; near ones are topped up to 1.
     weights = np.where(must, 1.0 - compensation, np.where(cannot, (1.0 - gamma) * weights, weights))
     return near.reweigh(weights), must_graph(known, compensation)
@@ -92,13 +94,7 @@ def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
     """Weigh neighbours by a Gaussian and must-links by 1, without cannot-links (Kamvar et al.)."""
     must, cannot = _linked(near, known)
     free = gaussian_edges(near, sigma).keep(~(must | cannot))
-    links = known.must
-    if links is None:
-        inside = [
-            members[np.column_stack(np.triu_indices(len(members), k=1))]
-            for members in members_of(known.classes)
-        ]
-        links = np.concatenate([np.empty((0, 2), dtype=np.intp), *inside])
+    links = links_within(known.classes) if known.must is None else known.must
     return Edges(
         near.n_samples,
         np.concatenate([free.left, links[:, 0]]),
@@ -145,10 +141,8 @@ def _linked(near: Edges, known: Supervision) -> tuple[BoolArray, BoolArray]:
 
 
 def _among(edges: IntArray, links: IntArray, n_samples: int) -> BoolArray:
-    def number(pairs: IntArray) -> IntArray:
-        return pairs.min(axis=1) * n_samples + pairs.max(axis=1)
-
-    return np.isin(number(edges), number(links))
+    own, known = (edge_numbers(ends[:, 0], ends[:, 1], n_samples) for ends in (edges, links))
+    return np.isin(own, known)
 
 
 def _far_must(

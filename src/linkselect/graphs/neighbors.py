@@ -21,12 +21,17 @@ from linkselect.graphs.candidates import (
     MANY_CANDIDATES,
     Found,
     first_reach,
-    keep_nearest,
     place_in_run,
     possible,
 )
-from linkselect.graphs.distances import TILE_SIZE, pair_distances, products, row_tiles
-from linkselect.graphs.kinds import Edges
+from linkselect.graphs.distances import (
+    TILE_SIZE,
+    closest,
+    pair_distances,
+    products,
+    row_tiles,
+)
+from linkselect.graphs.kinds import Edges, edge_numbers
 from linkselect.graphs.products import Products
 from linkselect.messages import GuidedValueError
 from linkselect.survey import Surveyed
@@ -35,13 +40,13 @@ __all__ = [
     "Bounds",
     "ball_edges",
     "check_n_neighbors",
-    "closest",
     "even_parts",
     "join_edges",
     "nearest",
     "nearest_edges",
 ]
 
+# Entries of a tile of which each serves both its ends: 8 MB in float32.
 MUTUAL_TILE_SIZE = 1 << 21
 # Fewer queries at a time, and going through all samples for them costs more than the products;
 # with the larger number it is a small part of these.
@@ -72,8 +77,8 @@ def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edg
 
 
 def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
-    """Refuse more neighbours than there are other samples."""
-    if n_neighbors >= n_samples:
+    """Refuse no neighbours, and more of them than there are other samples."""
+    if not 1 <= n_neighbors < n_samples:
         raise GuidedValueError(
             f"n_neighbors={n_neighbors}, but X has {n_samples} samples, so a sample has only "
             f"{n_samples - 1} others.",
@@ -84,9 +89,8 @@ def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
 
 def join_edges(n_samples: int, left: IntArray, right: IntArray, distances: FloatArray) -> Edges:
     """List each edge once, whichever end found it."""
-    low, high = np.minimum(left, right), np.maximum(left, right)
-    key, first = np.unique(low * n_samples + high, return_index=True)
-    return Edges(n_samples, key // n_samples, key % n_samples, distances[first])
+    numbers, first = np.unique(edge_numbers(left, right, n_samples), return_index=True)
+    return Edges(n_samples, *np.divmod(numbers, n_samples), distances[first])
 
 
 def nearest(
@@ -294,19 +298,6 @@ def _candidates(
     by_query = np.argsort(row, kind="stable")
     left, right = queries[row[by_query]], right[by_query]
     return left[left != right], right[left != right]
-
-
-def closest(
-    X: Matrix, left: IntArray, right: IntArray, n_neighbors: int, n_jobs: int | None
-) -> Found:
-    """Keep the nearest of each query's candidates; `left` comes in runs of one query."""
-    # Two samples that are candidates of each other need one distance.
-    number = np.minimum(left, right) * X.shape[0] + np.maximum(left, right)
-    number, place = np.unique(number, return_inverse=True)
-    distances = pair_distances(X, number // X.shape[0], number % X.shape[0], n_jobs)[place]
-    query = np.cumsum(np.diff(left, prepend=left[:1]) != 0)
-    kept = keep_nearest(query, right, distances, n_neighbors)
-    return left[kept], right[kept], distances[kept]
 
 
 def _joined(found: list[Found]) -> Found:

@@ -13,7 +13,7 @@ from linkselect.arrays import FloatArray, Matrix
 from linkselect.blocks import slices
 from linkselect.devices import device_of, namespace_of
 
-__all__ = ["PRODUCT_WIDTH", "Products", "product_errors"]
+__all__ = ["PRODUCT_WIDTH", "Products", "product_errors", "product_length"]
 
 # Products over at most this many columns are added up, which bounds the rounding error of a
 # product over millions of columns by that of a short one.
@@ -73,6 +73,11 @@ class Products:
         tile *= -2
         tile += pool.norms.astype(tile.dtype)
         return tile
+
+
+def product_length(n_features: int) -> int:
+    """Return how many roundings a product over so many columns goes through."""
+    return min(n_features, PRODUCT_WIDTH) + -(-n_features // PRODUCT_WIDTH)
 
 
 def product_errors(norms: Any, length: int, dtype: Any) -> Any:

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from linkselect.arrays import Matrix
+from linkselect.graphs.distances import closest
 from linkselect.graphs.kinds import Edges
-from linkselect.graphs.neighbors import check_n_neighbors, closest, join_edges
+from linkselect.graphs.neighbors import check_n_neighbors, join_edges
 from linkselect.messages import GuidedTypeError, GuidedValueError, many, warn_user
 
 __all__ = ["proposed_edges"]

@@ -29,7 +29,7 @@ from linkselect.graphs.l1_reconstruction import (
     solver_for,
     twin_weights,
 )
-from linkselect.graphs.neighbors import nearest
+from linkselect.graphs.neighbors import check_n_neighbors, nearest
 from linkselect.messages import GuidedValueError, warn_user
 from linkselect.solvers import barycentric_weights, ridge_weights
 
@@ -251,13 +251,8 @@ def check_reconstruction(
             "Choose a small one, such as 1e-6, to keep the weights nearly free.",
             "regularization",
         )
-    if kind == "lle" and not 1 <= n_neighbors < n_samples:
-        raise GuidedValueError(
-            f"n_neighbors={n_neighbors}, but X has {n_samples} samples, so a sample has only "
-            f"{n_samples - 1} others.",
-            f"Choose n_neighbors from 1 to {n_samples - 1}.",
-            "n_neighbors",
-        )
+    if kind == "lle":
+        check_n_neighbors(n_neighbors, n_samples)
 
 
 def step_limit(max_iter: MaxIter, n_samples: int, n_features: int) -> int:
@@ -347,6 +342,7 @@ def _tile_size(n_samples: int, n_features: int, solver: Solver) -> int:
     if solver != "exact":
         return -(-n_samples // -(-n_samples // MAX_NEAR_TILE))
     smaller = min(n_samples, n_features + 1)
+    # In float64: some 20 vectors over the variables, and three square matrices of a basis.
     bytes_per_target = 8 * (20 * (n_samples + n_features) + 3 * smaller**2)
     return max(1, min(MAX_TILE, TILE_BYTES // bytes_per_target, -(-n_samples // MIN_TILES)))
 

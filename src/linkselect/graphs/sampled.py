@@ -24,7 +24,7 @@ import numpy as np
 
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.devices import to_numpy
-from linkselect.graphs.kinds import Edges
+from linkselect.graphs.kinds import Edges, edge_numbers
 from linkselect.graphs.neighbors import check_n_neighbors, nearest
 
 __all__ = ["Queries", "SampledEdges", "draw_queries", "sampled_edges", "standard_errors"]
@@ -140,7 +140,7 @@ def sampled_edges(
     left, right, distances = nearest(X, n_neighbors, queries=asked, n_jobs=n_jobs)
     others = np.setdiff1d(right, asked)
     back = nearest(X, n_neighbors, queries=others, n_jobs=n_jobs)
-    number, first = np.unique(_number(left, right, n_samples), return_index=True)
+    number, first = np.unique(edge_numbers(left, right, n_samples), return_index=True)
     low, high = np.divmod(number, n_samples)
     finds = _finds(number, left, right, n_samples) | _finds(number, *back[:2], n_samples)
     groups = np.column_stack([_group_of(queries, end) for end in (low, high)])
@@ -153,7 +153,7 @@ def sampled_edges(
 def _finds(number: IntArray, finder: IntArray, other: IntArray, n_samples: int) -> BoolArray:
     """Tell which end of numbered edges finds the other, by the nearest of some samples."""
     finds = np.zeros((len(number), 2), dtype=bool)
-    mine = _number(finder, other, n_samples)
+    mine = edge_numbers(finder, other, n_samples)
     place = np.minimum(np.searchsorted(number, mine), len(number) - 1)
     # What only a sample that was not asked finds is not seen.
     seen = number[place] == mine
@@ -173,11 +173,6 @@ def _group_of(queries: Queries, rows: IntArray) -> IntArray:
     place = np.searchsorted(queries.drawn, rows[is_drawn], sorter=by_row)
     groups[is_drawn] = _groups(queries)[by_row[place]]
     return groups
-
-
-def _number(left: IntArray, right: IntArray, n_samples: int) -> IntArray:
-    """Number the edges, whichever end comes first."""
-    return np.minimum(left, right) * n_samples + np.maximum(left, right)
 
 
 def standard_errors(score: Callable[[Edges], Any], found: SampledEdges) -> FloatArray:

@@ -16,9 +16,9 @@ from scipy.sparse import issparse
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import Scratch, map_threads, slices
 from linkselect.devices import device_of
-from linkselect.graphs.candidates import MANY_CANDIDATES, Found, keep_nearest, possible
-from linkselect.graphs.distances import pair_distances, product_length
-from linkselect.graphs.products import PRODUCT_WIDTH, product_errors
+from linkselect.graphs.candidates import MANY_CANDIDATES, Found, possible
+from linkselect.graphs.distances import closest
+from linkselect.graphs.products import PRODUCT_WIDTH, product_errors, product_length
 from linkselect.stored import WIDE_SAMPLES, Part
 from linkselect.stored.merging import MergeTree
 from linkselect.stored.running import reduce_parts
@@ -53,14 +53,9 @@ def nearest(X: Matrix, n_neighbors: int, queries: IntArray, n_jobs: int | None =
     if len(found) > MANY_CANDIDATES * n_neighbors * len(queries):
         found = _candidates(X, n_neighbors, queries, np.float64, n_jobs)
     row, right = np.divmod(found, n_samples)
-    other = right != queries[row]
-    row, right = row[other], right[other]
-    # Two samples that are candidates of each other need one distance.
-    low, high = np.minimum(queries[row], right), np.maximum(queries[row], right)
-    pairs, place = np.unique(low * n_samples + high, return_inverse=True)
-    distances = pair_distances(X, pairs // n_samples, pairs % n_samples, n_jobs)[place]
-    kept = keep_nearest(row, right, distances, n_neighbors)
-    return queries[row[kept]], right[kept], distances[kept]
+    left = queries[row]
+    other = left != right
+    return closest(X, left[other], right[other], n_neighbors, n_jobs)
 
 
 def _candidates(

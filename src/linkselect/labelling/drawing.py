@@ -18,6 +18,8 @@ __all__ = ["CURVE_SIZE", "curve_path", "curve_places", "grey", "mask_png", "png"
 MARK = (222, 95, 20)
 # A curve is drawn in these units, whatever its length; more points than this are not seen.
 CURVE_SIZE = (640, 240)
+# Above the highest and below the lowest value, so that the width of the line is not cut.
+CURVE_MARGIN = 8
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes:
@@ -58,6 +60,7 @@ def grey(values: Any, low: float, high: float) -> NDArray[np.uint8]:
 
 def mask_png(mean: NDArray[np.uint8], best: IntArray) -> bytes:
     """Draw the mean picture in grey with the best pixels marked, the first one strongest."""
+    # Neither black nor white: marks are seen on every grey between.
     colours = np.repeat(mean.reshape(-1, 1), 3, axis=1).astype(float) * 0.6 + 40
     strength = np.linspace(1.0, 0.55, len(best))[:, None]
     colours[best] = strength * np.array(MARK) + (1 - strength) * colours[best]
@@ -79,7 +82,8 @@ def curve_path(values: FloatArray, low: float, high: float) -> str:
     places, shown = _thinned(np.nan_to_num(values), width)
     extent = high - low if high > low else 1.0
     x = curve_places(places, len(values))
-    y = height - 8 - (height - 16) * (shown - low) / extent
+    room = height - 2 * CURVE_MARGIN
+    y = height - CURVE_MARGIN - room * (shown - low) / extent
     points = (f"{a:.4g} {b:.4g}" for a, b in zip(x, y, strict=True))
     return "M" + "L".join(points)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from linkselect.arrays import IntArray
 from linkselect.asking import Answer, Contradiction, PairQueries
+from linkselect.asking.answers import Said
 from linkselect.evaluation import suspect_pairs
 from linkselect.labelling.answers import AnswerFile
 from linkselect.labelling.background import EVERY, Background, Found, Links
@@ -21,7 +22,6 @@ from linkselect.selectors.ranking import best_first
 
 __all__ = ["Labelling", "Outcome", "is_large", "number_of_best"]
 
-Said = Literal["alike", "different", "unsure"]
 MOST_BEST = 10
 # A question in a window that nobody answers is asked in another one after a while.
 SECONDS_SHOWN = 120.0

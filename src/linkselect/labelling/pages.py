@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkselect.asking import Answer, Contradiction
+from linkselect.labelling.background import Found
 from linkselect.labelling.drawing import CURVE_SIZE
 from linkselect.labelling.labelling import Labelling, Outcome, Ranked, Undone, is_large
 from linkselect.labelling.sentences import change_sentence, held_out_sentence
@@ -188,7 +189,7 @@ class Pages:
         found, busy = self.labelling.found()
         return self._render("insight.html", insight=self._insight(found, busy))
 
-    def _insight(self, found: Any, busy: bool) -> dict[str, Any]:
+    def _insight(self, found: Found, busy: bool) -> dict[str, Any]:
         names = self.labelling.samples.names
         checked = found.checked
         return {

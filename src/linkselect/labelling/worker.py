@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +92,11 @@ class Worker:
             self.X = load_npz(folder / "X.npz")
         self.about = json.loads((folder / "about.json").read_text("utf-8"))
 
-    def work(self, task: Task) -> Any:
+    def work(self, task: Task) -> Iterator[dict[str, Any]]:
         """Do a task; yield what was found, one thing after the other."""
         return self._report(task) if task["what"] == "report" else self._insight(task)
 
-    def _insight(self, task: Task) -> Any:
+    def _insight(self, task: Task) -> Iterator[dict[str, Any]]:
         X, pairs, before = self._some_rows(task)
         order = _ranked(X, pairs).order_
         n_best = task["n_best"]
@@ -136,7 +137,7 @@ class Worker:
 
         return ConstraintScore() if self.about["is_large"] else ConsensusSelector(random_state=0)
 
-    def _report(self, task: Task) -> Any:
+    def _report(self, task: Task) -> Iterator[dict[str, Any]]:
         from linkselect.evaluation import validate
         from linkselect.pairs import Pairs
         from linkselect.report import summarize, write_report

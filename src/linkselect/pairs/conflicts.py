@@ -14,8 +14,9 @@ __all__ = ["Conflict", "Pair", "PairConflictError", "describe_conflicts"]
 
 Pair = tuple[Hashable, Hashable]
 
-# Longer chains are cut in the middle.
+# Longer chains are cut in the middle, and then as many samples are shown at each end.
 LONGEST_SHOWN = 8
+FIRST_SHOWN, LAST_SHOWN = 4, 3
 
 CORRECT_THE_PAIRS = (
     'Correct the pairs (Pairs.conflicts() lists all), or pass on_conflict="drop" to leave '
@@ -32,7 +33,9 @@ class Conflict(NamedTuple):
     def __str__(self) -> str:
         names = [repr(sample) for sample in self.chain]
         if len(names) > LONGEST_SHOWN:
-            names[4:-3] = [f"... ({len(names) - 7} more) ..."]
+            names[FIRST_SHOWN:-LAST_SHOWN] = [
+                f"... ({len(names) - FIRST_SHOWN - LAST_SHOWN} more) ..."
+            ]
         path = " = ".join(names)
         return f"cannot-link {self.cannot!r}, but must-links join its ends: {path}"
 

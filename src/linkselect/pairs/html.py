@@ -33,7 +33,9 @@ def pairs_view(pairs: Pairs) -> str:
         ("conflicts", f"{pairs.n_conflicts:,}", ""),
     ]
     n_all = pairs.n_must + pairs.n_cannot
-    return panel(many(n_all, "pair"), table(["", "number", "first"], rows, {0, 2}), _told(pairs))
+    return panel(
+        many(n_all, "pair"), table(["", "number", "first"], rows, {0, 2}), _explained(pairs)
+    )
 
 
 def _first(values: Sequence[object]) -> str:
@@ -42,8 +44,8 @@ def _first(values: Sequence[object]) -> str:
     return cut + (", …" if len(values) > SHOWN and cut == texts else "")
 
 
-def _told(pairs: Pairs) -> str:
-    """Explain the first conflicts."""
+def _explained(pairs: Pairs) -> str:
+    """Explain the first conflicts as a list; empty if there is none."""
     found = pairs.conflicts(limit=SHOWN)
     items = "".join(f"<li>{escape(str(conflict))}</li>" for conflict in found)
     return f"<ul>{items}</ul>" if items else ""

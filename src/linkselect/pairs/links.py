@@ -19,6 +19,7 @@ __all__ = [
     "closure_of",
     "contradicted",
     "encode_links",
+    "links_within",
     "members_of",
     "must_components",
     "once",
@@ -150,14 +151,21 @@ def closure_of(must: IntArray, cannot: IntArray, n_samples: int) -> tuple[IntArr
     members = members_of(component)
     apart = np.unique(np.sort(component[cannot], axis=1), axis=0)
     return (
-        _stack([_all_within(group) for group in members]),
+        links_within(component),
         _stack([_all_between(members[a], members[b]) for a, b in apart.tolist()]),
     )
 
 
-def _all_within(group: IntArray) -> IntArray:
-    a, b = np.triu_indices(len(group), k=1)
-    return np.column_stack([group[a], group[b]])
+def links_within(codes: IntArray) -> IntArray:
+    """List all pairs of samples of one group, group after group; below 0 means no group.
+
+    Examples
+    --------
+    >>> links_within(np.array([1, 0, -1, 1, 1])).tolist()
+    [[0, 3], [0, 4], [3, 4]]
+    """
+    groups = members_of(codes)
+    return _stack([group[np.column_stack(np.triu_indices(len(group), k=1))] for group in groups])
 
 
 def _all_between(left: IntArray, right: IntArray) -> IntArray:

@@ -41,6 +41,8 @@ MARKERS_PER_LINE = 9
 # More methods than this have their legend beside the picture, or no numbers in the cells.
 MOST_IN_LEGEND = 5
 MOST_NUMBERED = 16
+# The top of the scale of a heat map lies above 1, so that the darkest blue is not reached.
+TOP_OF_SCALE = 1.15
 # Of the line beside a name, in letters.
 HANDLE_LENGTH = 3.2
 
@@ -246,7 +248,7 @@ def draw_agreement(
     np.fill_diagonal(shown, np.nan)
     # One scale for both halves, from light to dark, so that grey shows the same order.
     low = min(0.0, float(np.nanmin(shown))) if n_methods > 1 else 0.0
-    ax.imshow(shown, cmap="Blues", vmin=low, vmax=1.15, interpolation="nearest")
+    ax.imshow(shown, cmap="Blues", vmin=low, vmax=TOP_OF_SCALE, interpolation="nearest")
     labels = [short_name(name, 22) for name in names]
     ax.set_xticks(range(n_methods), labels, rotation=40, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(n_methods), labels)
@@ -264,7 +266,7 @@ def _write_numbers(ax: Axes, shown: FloatArray, low: float) -> None:
     for (row, column), value in np.ndenumerate(shown):
         if row == column:
             continue
-        dark = (value - low) / (1.15 - low) > 0.55
+        dark = (value - low) / (TOP_OF_SCALE - low) > 0.55
         # Not the colours of the page around it: a cell stays as it is in the dark.
         colour = "#fefefe" if dark else "#111111"
         number = f"{value:.2f}".replace("-0.00", "0.00")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from linkselect.plot.style import INK, text_width
+from linkselect.plot.style import INK, default_settings, text_width
 
 if TYPE_CHECKING:
     import os
@@ -53,8 +53,7 @@ def paper_style() -> Iterator[None]:
         raise ImportError(
             "Figures need matplotlib, which is not installed: pip install 'linkselect[plot]'"
         ) from None
-    settings: Any = {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
-    with mpl.rc_context(settings | SETTINGS), warnings.catch_warnings():
+    with mpl.rc_context(default_settings() | SETTINGS), warnings.catch_warnings():
         # Names may hold letters that the font lacks; a box is drawn for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         yield

@@ -62,6 +62,16 @@ def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def default_settings() -> Any:
+    """Return matplotlib's own settings, so that a picture does not depend on those of a session.
+
+    The backend is not among them: it is the session's own matter.
+    """
+    import matplotlib as mpl
+
+    return {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
+
+
 def calm(ax: Axes, grid: str | None = None) -> None:
     """Take away the box, and draw a faint grid along one axis ("x" or "y"), both or none."""
     ax.spines[["top", "right"]].set_visible(False)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from linkselect.plot.style import COLOURS, FAINT, FILL, INK, MUTED, STRESS
+from linkselect.plot.style import COLOURS, FAINT, FILL, INK, MUTED, STRESS, default_settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,8 +101,7 @@ def draw_svg(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    # From the defaults, so that a page does not depend on the style of a session.
-    settings: Any = {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
+    settings = default_settings()
     settings |= {"svg.fonttype": "none", "svg.hashsalt": name, "svg.id": name}
     settings |= {"font.size": letters}
     settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)

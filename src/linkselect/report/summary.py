@@ -121,9 +121,8 @@ def summarize(
     -------
     dict
         `schema_version`, `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`,
-        `path`, `view`,
-        `mask`, `validation`, `number_of_features`, `profiles`, `notes`, `warnings` and `seconds`;
-        `linkselect.report.schema.Summary` has the type of each.
+        `path`, `view`, `mask`, `validation`, `number_of_features`, `profiles`, `notes`, `warnings`
+        and `seconds`; `linkselect.report.schema.Summary` has the type of each.
 
     Examples
     --------

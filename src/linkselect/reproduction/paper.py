@@ -7,9 +7,12 @@ import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from linkselect.evaluation.curves import Curve
 
 __all__ = [
     "Cell",
@@ -23,6 +26,9 @@ __all__ = [
     "Setup",
     "Table",
     "Unit",
+    "marked",
+    "mean_line",
+    "no_claims",
 ]
 
 Parameters = tuple[tuple[str, Any], ...]
@@ -132,6 +138,11 @@ class Series:
     y: Sequence[float]
     spread: Sequence[float] | None = None
     drawn: Literal["line", "links", "points"] = "line"
+
+
+def mean_line(curve: Curve) -> Series:
+    """Draw the mean of a curve over its runs as a line."""
+    return Series(curve.n_features.tolist(), curve.mean.tolist())
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ __all__ = [
 @cites("zhang2008")
 def constraint_ratio(X: Matrix, known: Supervision, n_jobs: int | None = None) -> FloatArray:
     """Compare the change along must-links with that along cannot-links; smaller is better."""
+    # Equation 5 of Zhang, Chen & Zhou (2008).
     return ratio(*laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs))
 
 
@@ -48,6 +49,7 @@ def constraint_difference(
     X: Matrix, known: Supervision, weight: float, n_jobs: int | None = None
 ) -> FloatArray:
     """Subtract the weighted change along cannot-links from must-links'; smaller is better."""
+    # Equation 6 of Zhang, Chen & Zhou (2008).
     alike, apart = laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs)
     return alike - weight * apart
 
@@ -57,6 +59,7 @@ def lsdf(
     X: Matrix, near: Edges, known: Supervision, gamma: float, n_jobs: int | None = None
 ) -> FloatArray:
     """Compare the change among the alike with that along cannot-links (C3); smaller is better."""
+    # Equations 12 and 13 of Salmi, Hammouche & Macaire (2020).
     alike = laplacian_form(X, lsdf_graph(near, known, gamma), n_jobs)
     return ratio(alike, laplacian_form(X, cannot_graph(known), n_jobs))
 
@@ -106,9 +109,13 @@ def weighted_constrained_laplacian(
     The denominator has cannot-links, weighted by the sum over their two ends, and the weighted
     spread of unlabelled samples about the overall mean.
     """
+    # Equation 19 of Salmi, Hammouche & Macaire (2020) has the same end of a cannot-link twice, so
+    # that its term would be 0; Benabdeslem & Hindawi (2011) have both. Its sum would leave all
+    # unlabelled samples out, although the Laplacian Score is said to be the case without labels.
     apart = _free_spread(X, known, weights, n_jobs)
     if known.has_cannot:
         apart = apart + laplacian_form(X, cannot_graph(known, weights), n_jobs)
+    # Twice, since the published sums run over ordered pairs.
     return ratio(2.0 * laplacian_form(X, alike, n_jobs), apart)
 
 
@@ -139,6 +146,8 @@ def weighted_compensated_laplacian(
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Compute the ratio of C7 from its graph and the weight of each sample in the total scatter."""
+    # Equation 24 of Salmi, Hammouche & Macaire (2020), with their equation 27 as between and 28 as
+    # within: around these the two words are swapped, and equation 29 has the opposite sign.
     total = degree_form(X, weights, n_jobs=n_jobs)
 
     def between_minus_within(parts: Moments) -> FloatArray:

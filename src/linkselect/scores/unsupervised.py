@@ -29,6 +29,8 @@ def laplacian(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatArray:
 
     `f'Lf / g'Dg`, where g is f without its mean under the degrees.
     """
+    # By the mean under the degrees, as He, Cai & Niyogi (2005) have it; equation 2 of Zhang, Chen &
+    # Zhou (2008) subtracts the plain mean.
     return ratio(laplacian_form(X, graph, n_jobs), degree_form(X, degrees(graph), n_jobs=n_jobs))
 
 

@@ -31,7 +31,8 @@ class SimilarityCriterion(ABC):
     """The kernel of the features chosen so far, and what one more feature would change.
 
     The criterion of a subset F is `sum_ij c_ij (w_ij(F) - T_ij)^2`: `w(F)` is the Gaussian kernel
-    on the columns F, `T` the target similarity (1 or 0), `c` a weight. Adding feature r
+    on the columns F, `T` the target similarity (1 or 0), `c` a weight. These are equations 33 and
+    36 of Salmi, Hammouche & Macaire (2020); their equation 32 is the root. Adding feature r
     multiplies the kernel by the kernel of that feature alone, `v = w k_r`, and changes the
     criterion by `sum c (w - v) (2 T - w - v)`, which is what candidates are compared by.
     """

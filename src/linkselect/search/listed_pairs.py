@@ -119,6 +119,7 @@ class ListedPairs(SimilarityCriterion):
         rounding = self._value_rounding()
         promising_first = candidates[np.argsort(self.lower[candidates], kind="stable")]
         changes = np.full(len(candidates), np.inf)
+        # Several blocks at a time, so that threads have work before the bounds are looked at again.
         for part in slices(len(candidates), 8 * self._features_per_block()):
             block = promising_first[part]
             if self.lower[block[0]] > changes.min() + rounding:

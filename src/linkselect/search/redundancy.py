@@ -74,6 +74,7 @@ def least_redundant(
         if chosen:
             np.maximum(largest, _correlations(X, chosen[-1]), out=largest)
             values = (1.0 - weight) * merit - weight * largest
+            # docs/bounds.md derives it: of a correlation over all samples, and of the sum above.
             error = UNIT * (weight * (3 * X.shape[0] + 64) + 4)
         ranked = np.lexsort((-merit, tied_ranks(values - error, values + error), ~free))
         chosen.append(int(ranked[0]))

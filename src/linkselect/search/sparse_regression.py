@@ -18,6 +18,7 @@ from linkselect.supervision import Supervision
 
 __all__ = ["SparseRegression", "scgs"]
 
+# The set of features may double in each round, so that they hardly ever run out.
 OUTER_ROUNDS = 100
 # At the largest theta itself the quadratic part is flat in some direction, and unless the penalty
 # is large the objective falls without end along it. Slightly below, there is a minimum.
@@ -171,6 +172,7 @@ def largest_theta(X: FloatArray, attract: Form, repel: Form) -> float:
     span, _, _ = _column_span(X)
     attraction, repulsion = span.T @ attract(span), span.T @ repel(span)
     sizes, directions = eigh(attraction)
+    # What is 0 up to the rounding of an eigenvalue, and below of a product with an eigenvector.
     flat = sizes <= 1e-12 * sizes[-1]
     # In a direction in which nothing attracts, nothing can make up for repulsion.
     unopposed = np.abs(repulsion @ directions[:, flat]).max(initial=0.0)
@@ -217,6 +219,7 @@ def _row_sparse_weights(
         violations = row_violations(weights, gradient, penalty)
         if violations.max(initial=0.0) <= allowed:
             break
+        # From ten on the set at most doubles, so that it stays small if few features are used.
         newcomers = np.argsort(-violations, kind="stable")[: max(10, len(active))]
         working[active] = True
         working[newcomers[violations[newcomers] > 0]] = True

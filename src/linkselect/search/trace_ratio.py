@@ -15,9 +15,9 @@ import numpy as np
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.bibliography import cites
-from linkselect.blocks import blockwise
 from linkselect.devices import namespace_of, to_numpy
-from linkselect.moments import moments
+from linkselect.forms import from_moments
+from linkselect.moments import Moments
 
 __all__ = ["TraceRatioOptimum", "best_trace_ratio", "between_and_within", "trace_ratio_path"]
 
@@ -44,11 +44,10 @@ def between_and_within(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the scatter of class means and the scatter inside classes, for every feature."""
 
-    def work(block: Matrix) -> FloatArray:
-        parts = moments(block, classes)
+    def both(parts: Moments) -> FloatArray:
         return namespace_of(parts.mass).stack([parts.between(), parts.within()])
 
-    between, within = to_numpy(blockwise(work, X, n_jobs=n_jobs))
+    between, within = to_numpy(from_moments(both, X, (classes, None), n_jobs=n_jobs))
     return between, within
 
 

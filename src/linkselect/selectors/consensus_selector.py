@@ -24,6 +24,7 @@ from linkselect.selectors.constraint_score import ConstraintScore
 from linkselect.selectors.laplacian_score import LaplacianScore
 from linkselect.selectors.method import Need, Sees, describe, missing_needs
 from linkselect.selectors.mrmr import MRMR
+from linkselect.selectors.parameters import ON_CONFLICT
 from linkselect.selectors.ranking import Ranking
 from linkselect.selectors.redundancy import Redundancy
 from linkselect.selectors.scgs import SCGS
@@ -134,7 +135,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         **RankingSelector._parameter_constraints,
         "estimators": [StrOptions({"auto"}), list],
         "weights": ["array-like", None],
-        "on_conflict": [StrOptions({"raise", "warn", "drop"})],
+        "on_conflict": ON_CONFLICT,
         "random_state": ["random_state"],
     }
 

@@ -21,8 +21,8 @@ class FisherMarkov(ColumnScorer, LabelSelector):
 
     The score of a feature is `between - gamma * total`: the variance of its class means, weighted
     by class size, minus gamma times its variance; larger is better. This is the linear kernel's
-    coefficient of the Fisher-Markov selector, in which the mean of a
-    feature cancels. Labels of -1 are a class like any other here.
+    coefficient of the Fisher-Markov selector, in which the mean of a feature cancels. Labels of -1
+    are a class like any other here.
 
     Not for features of different units: as with the variance, large numbers win. Scale first.
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
 from linkselect.arrays import FloatArray, Matrix
 from linkselect.graphs import class_neighbors
 from linkselect.messages import GuidedValueError
 from linkselect.selectors.neighbor_graph import find_neighbors
-from linkselect.selectors.parameters import NEIGHBORS
+from linkselect.selectors.parameters import NEIGHBORS, RADIUS
 from linkselect.selectors.selector import LabelSelector
 from linkselect.supervision import Supervision
 
@@ -72,7 +71,7 @@ class FRLL(LabelSelector):
         "criterion": [StrOptions({"quotient", "difference"})],
         "neighbors": [StrOptions({"overall", "per_class"})],
         "n_neighbors": NEIGHBORS,
-        "radius": [None, Interval(Real, 0, None, closed="neither")],
+        "radius": RADIUS,
     }
 
     def __init__(

@@ -120,15 +120,15 @@ class NearestNeighborSFS(LabelSelector):
         labelled = np.flatnonzero(~known.unlabelled)
         classes = known.classes[labelled]
         samples = X.tocsr()[labelled].toarray() if issparse(X) else X[labelled]
+        n_selected = self._n_steps(*X.shape)
         found = search.select_by_nearest_neighbor(
             samples,
             classes,
-            self._n_steps(*X.shape),
+            n_selected,
             self._splits(samples, classes, labelled, X.shape[0]),
             track=track,
             n_jobs=self.n_jobs,
         )
-        n_selected = self._n_steps(*X.shape)
         return Ranking(found.scores, found.order, n_selected, {"path_": found.path})
 
     def _splits(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.devices import device_of
@@ -28,7 +27,13 @@ from linkselect.graphs import (
 )
 from linkselect.graphs.neighbors import check_n_neighbors
 from linkselect.messages import GuidedValueError, many, warn_user
-from linkselect.selectors.parameters import AT_LEAST_1, NEIGHBORS, NEIGHBORS_TRANSFORMER, SIGMA
+from linkselect.selectors.parameters import (
+    AT_LEAST_1,
+    NEIGHBORS,
+    NEIGHBORS_TRANSFORMER,
+    RADIUS,
+    SIGMA,
+)
 from linkselect.selectors.ranking import Ranking
 from linkselect.selectors.selector import RankingSelector, Track
 from linkselect.stored import Stored
@@ -218,7 +223,7 @@ class NeighborGraphSelector(GraphSelector):
         **GraphSelector._parameter_constraints,
         "sigma": SIGMA,
         "weights": [StrOptions({"gaussian", "binary"})],
-        "radius": [None, Interval(Real, 0, None, closed="neither")],
+        "radius": RADIUS,
     }
 
     sigma: float | Literal["auto"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 
 __all__ = [
     "AT_LEAST_0",
@@ -12,6 +12,10 @@ __all__ = [
     "NEIGHBORS",
     "NEIGHBORS_TRANSFORMER",
     "NUMBER_OF_FEATURES",
+    "N_JOBS",
+    "ON_CONFLICT",
+    "POSITIVE",
+    "RADIUS",
     "SHARE",
     "SIGMA",
 ]
@@ -20,6 +24,10 @@ AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
 AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
 NEIGHBORS = AT_LEAST_1
 NEIGHBORS_TRANSFORMER = [None, HasMethods(["fit_transform"])]
-NUMBER_OF_FEATURES = [StrOptions({"auto"}), *AT_LEAST_1, Interval(Real, 0, 1, closed="right")]
+N_JOBS = [*AT_LEAST_1, Options(int, {-1}), None]
+ON_CONFLICT = [StrOptions({"raise", "warn", "drop"})]
+POSITIVE = [Interval(Real, 0, None, closed="neither")]
+RADIUS = [None, *POSITIVE]
 SHARE = [Interval(Real, 0, 1, closed="right")]
-SIGMA = [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")]
+NUMBER_OF_FEATURES = [StrOptions({"auto"}), *AT_LEAST_1, *SHARE]
+SIGMA = [StrOptions({"auto"}), *POSITIVE]

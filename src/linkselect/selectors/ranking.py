@@ -76,6 +76,7 @@ def count_features(wanted: Any, n_features: int) -> int:
         return max(1, n_features // 2)
     if isinstance(wanted, Integral):
         return int(wanted)
+    # In floating point 0.29 * 100 is a little less than 29.
     return max(1, int(wanted * n_features + 1e-9))
 
 

@@ -17,7 +17,7 @@ from linkselect.blocks import one_blas_thread
 from linkselect.columns import with_equal_twins
 from linkselect.graphs import nearest_edges
 from linkselect.messages import warn_user
-from linkselect.selectors.parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS
+from linkselect.selectors.parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS, POSITIVE
 from linkselect.selectors.ranking import Ranking, best_first
 from linkselect.selectors.selector import PairSelector, Track
 from linkselect.supervision import OnConflict, Supervision
@@ -115,7 +115,7 @@ class SCGS(PairSelector):
         "graph_weight": AT_LEAST_0,
         "n_neighbors": NEIGHBORS,
         "fit_intercept": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": POSITIVE,
         "max_iter": AT_LEAST_1,
     }
 

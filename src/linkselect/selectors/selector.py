@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names_in,
@@ -40,7 +38,7 @@ from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels
 from linkselect.selectors.method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
-from linkselect.selectors.parameters import NUMBER_OF_FEATURES
+from linkselect.selectors.parameters import N_JOBS, NUMBER_OF_FEATURES, ON_CONFLICT
 from linkselect.selectors.placement import check_placement, out_of_memory, with_zeros
 from linkselect.selectors.ranking import (
     Ranking,
@@ -114,7 +112,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": NUMBER_OF_FEATURES,
-        "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(int, {-1}), None],
+        "n_jobs": N_JOBS,
     }
     # What a constant feature scores: NaN in a ratio, what the formula says in a difference.
     _constant_is_undefined: ClassVar[bool] = True
@@ -411,7 +409,7 @@ class PairSelector(RankingSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RankingSelector._parameter_constraints,
-        "on_conflict": [StrOptions({"raise", "warn", "drop"})],
+        "on_conflict": ON_CONFLICT,
     }
 
     on_conflict: OnConflict

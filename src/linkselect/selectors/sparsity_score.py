@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
 from linkselect.arrays import BoolArray, FloatArray, Matrix
@@ -17,7 +17,7 @@ from linkselect.graphs.reconstruction import (
     reconstruct,
 )
 from linkselect.messages import GuidedValueError, warn_user
-from linkselect.selectors.parameters import NEIGHBORS
+from linkselect.selectors.parameters import AT_LEAST_1, NEIGHBORS
 from linkselect.selectors.ranking import Ranking
 from linkselect.selectors.selector import RankingSelector, Track
 from linkselect.supervision import Supervision
@@ -101,7 +101,7 @@ class SparsityScore(RankingSelector):
         "tolerance": [Real],
         "regularization": [Real],
         "n_neighbors": NEIGHBORS,
-        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "max_iter": [*AT_LEAST_1, StrOptions({"auto"})],
         "solver": [StrOptions({"auto", "exact", "first_order"})],
     }
 

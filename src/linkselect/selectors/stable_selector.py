@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from linkselect.arrays import BoolArray, IntArray, Matrix
 from linkselect.blocks import map_threads, slices
@@ -17,8 +15,9 @@ from linkselect.given import Given
 from linkselect.pairs import Pairs, encode_labels
 from linkselect.resampling import DRAWS_PER_STEP, draw_bag, seeded
 from linkselect.selectors.method import describe
+from linkselect.selectors.parameters import AT_LEAST_1, N_JOBS, SHARE
 from linkselect.selectors.ranking import Ranking, count_features
-from linkselect.selectors.selector import RankingSelector, Track
+from linkselect.selectors.selector import Track
 from linkselect.selectors.stability import kuncheva_index, nogueira_index
 from linkselect.selectors.wrapper import Wrapper, arguments_of
 from linkselect.supervision import Supervision, nothing
@@ -92,11 +91,11 @@ class StableSelector(Wrapper):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Wrapper._parameter_constraints,
-        "n_resamples": [Interval(Integral, 1, None, closed="left")],
-        "max_samples": [Interval(Real, 0, 1, closed="right")],
-        "threshold": [Interval(Real, 0, 1, closed="right")],
+        "n_resamples": AT_LEAST_1,
+        "max_samples": SHARE,
+        "threshold": SHARE,
         "random_state": ["random_state"],
-        "n_jobs": RankingSelector._parameter_constraints["n_jobs"],
+        "n_jobs": N_JOBS,
     }
 
     def __init__(

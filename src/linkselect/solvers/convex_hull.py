@@ -11,10 +11,13 @@ from linkselect.solvers.stacks import Stack, add_to_diagonal, regular_inverse, t
 
 __all__ = ["approach_hull"]
 
+# Most targets need few points; the places double if one needs more.
 FIRST_PLACES = 16
 STEPS_BETWEEN_INVERSIONS = 50
 # If points lie close to each other, rounding can make the method cycle.
 MOST_STALLED_STEPS = 2 * STEPS_BETWEEN_INVERSIONS
+# What a step gains, as a share of the squared distance, is rounding below this.
+SMALLEST_GAIN = 1e-9
 
 
 @dataclass
@@ -133,8 +136,8 @@ def _step_toward_target(points: FloatArray, faces: _Faces, tolerance: float) -> 
     gain[everyone, faces.target] = -np.inf
     joining = gain.argmax(axis=1)
     blocked = part < 1.0
-    at_end = ~blocked & (gain[everyone, joining] <= 1e-9 * square)
-    faces.stalled = np.where(square < (1.0 - 1e-9) * faces.square, 0, faces.stalled + 1)
+    at_end = ~blocked & (gain[everyone, joining] <= SMALLEST_GAIN * square)
+    faces.stalled = np.where(square < (1.0 - SMALLEST_GAIN) * faces.square, 0, faces.stalled + 1)
     # fmin, since rounding can make a distance NaN; that counts as a stalled step.
     faces.square = np.fmin(faces.square, square)
     done = at_end | (square <= tolerance**2) | (faces.stalled > MOST_STALLED_STEPS)

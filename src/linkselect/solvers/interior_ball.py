@@ -103,6 +103,7 @@ class _LeastNorm:
         columns, goal = self.rows.T, with_ones(self.points[targets])
         costs = unit_costs(len(self.points), targets)
         matrix = weighted_products(columns, 1.0 / costs)
+        # With more coordinates than points the matrix is singular; a start need not be exact.
         add_to_diagonal(matrix[:, :-1, :-1], 1e-8 * np.trace(matrix, axis1=1, axis2=2)[:, None])
         weights = times(regular_inverse(matrix), goal) @ columns
         weights[np.arange(len(targets)), targets] = 0.0

@@ -30,6 +30,7 @@ from linkselect.solvers.stacks import (
 
 __all__ = ["approach_least_absolute"]
 
+# Enough digits to show which variables are in the basis; the simplex method adds the others.
 GAP = 1e-6
 
 

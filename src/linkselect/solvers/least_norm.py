@@ -25,6 +25,7 @@ from linkselect.solvers.stacks import Solutions, lengths, with_ones
 
 __all__ = ["norm_gaps", "solve_least_norm"]
 
+# A certified gap of this size, relative to the norm, leaves nothing to be made exact.
 EXACT_GAP = 1e-8
 
 
@@ -86,6 +87,7 @@ def norm_gaps(
     value = (prices[:, :-1] * points[targets]).sum(axis=1) + prices[:, -1]
     value -= tolerance * lengths(prices[:, :-1])
     bound = np.maximum(1.0, value / np.maximum(1.0, worth.max(axis=1)))
+    # A residual that was solved for has just the length of the tolerance, up to rounding.
     feasible = _euclidean_errors(points, targets, weights) <= tolerance * (1.0 + 1e-7) + 1e-13
     return np.where(feasible, np.abs(weights).sum(axis=1) / bound - 1.0, np.inf)
 

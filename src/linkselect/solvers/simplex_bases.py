@@ -175,6 +175,7 @@ def _independent_part(
     # A large column comes first in the pivoting, so the sum of weights is always kept.
     matrix[:, -1] *= 1e3 * largest
     triangle, order = qr(matrix, mode="r", pivoting=True, check_finite=False)
+    # A smaller pivot is what rounding leaves of a point that depends on the others.
     rank = np.count_nonzero(np.abs(np.diag(triangle)) > 1e-7 * largest)
     equations = equations[order[:rank]]
     _, order = qr(table[np.ix_(points, equations)].T, mode="r", pivoting=True, check_finite=False)

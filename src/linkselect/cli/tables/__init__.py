@@ -108,11 +108,8 @@ def _not_found(path: Path) -> str:
     from linkselect.cli.errors import nearest
 
     folder = path.parent
-    others = (
-        [file.name for file in folder.iterdir() if file.suffix in _READERS]
-        if (folder.is_dir())
-        else []
-    )
+    files = folder.iterdir() if folder.is_dir() else ()
+    others = [file.name for file in files if file.suffix in _READERS]
     return f"There is no file {path}. {nearest(path.name, others) if others else ''}".strip()
 
 

@@ -25,6 +25,7 @@ from linkselect.cli.tables.limits import Budget
 
 __all__ = ["Variable", "list_variables", "read_variable"]
 
+# The types of elements and the classes of arrays, as "MAT-File Format" of MathWorks numbers them.
 _MATRIX, _COMPRESSED = 14, 15
 _NUMBERS = {
     1: "i1",

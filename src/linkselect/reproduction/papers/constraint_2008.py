@@ -40,6 +40,7 @@ from linkselect.reproduction.paper import (
     Setup,
     Table,
     Unit,
+    mean_line,
 )
 from linkselect.reproduction.published import published
 from linkselect.reproduction.scaling import scale_by_maximum
@@ -221,9 +222,7 @@ def _accuracy_panels(setups: Sequence[Setup], results: Results) -> list[Panel]:
         series = {}
         for setup in setups:
             if setup.dataset == dataset:
-                curve = curves[setup]
-                line = Series(curve.n_features.tolist(), curve.mean.tolist())
-                series[_label(setup, setups)] = line
+                series[_label(setup, setups)] = mean_line(curves[setup])
         panels.append(Panel(dataset, "number of selected features", "accuracy, %", series))
     return panels
 

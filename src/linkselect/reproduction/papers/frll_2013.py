@@ -264,16 +264,16 @@ def _best_claim(text: str, curves: Mapping[str, NDArray[Any]], expected: Sequenc
 def _overall_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
     means = {name: float(curve.mean()) for name, curve in curves.items()}
     ahead = [name for name in means if name not in OURS and means[name] >= means[OURS[0]]]
-    behind_both = min(means[name] for name in OURS) > max(
+    both_lead = min(means[name] for name in OURS) > max(
         mean for name, mean in means.items() if name not in OURS
     )
-    others = max((n for n in means if n not in OURS), key=lambda name: means[name])
-    shown = [f"{name} {means[name]:.2f} %" for name in (*OURS, others)]
+    best_other = max((n for n in means if n not in OURS), key=lambda name: means[name])
+    shown = [f"{name} {means[name]:.2f} %" for name in (*OURS, best_other)]
     more = f"; ahead of FRLL-Q: {', '.join(ahead)}" if ahead else ""
     text = (
         f"The overall 1-NN accuracies of FRLL-Q and FRLL-D are higher than all others on {dataset}"
     )
-    return Claim(text, behind_both, f"means over the curve: {', '.join(shown)}{more}")
+    return Claim(text, both_lead, f"means over the curve: {', '.join(shown)}{more}")
 
 
 def _few_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:

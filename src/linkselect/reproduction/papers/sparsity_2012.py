@@ -33,9 +33,9 @@ from linkselect.reproduction.paper import (
     Panel,
     Paper,
     Results,
-    Series,
     Table,
     Unit,
+    mean_line,
 )
 from linkselect.reproduction.published import published
 from linkselect.reproduction.scaling import fill_missing, scale_to_unit
@@ -174,7 +174,7 @@ def panels(results: Results) -> list[Panel]:
             "number of features",
             "accuracy, %",
             {
-                method: _line(curves[dataset, method])
+                method: mean_line(curves[dataset, method])
                 for method in METHODS
                 if (dataset, method) in curves
             },
@@ -182,10 +182,6 @@ def panels(results: Results) -> list[Panel]:
         for dataset in DATASETS
         if any((dataset, method) in curves for method in METHODS)
     ]
-
-
-def _line(curve: Curve) -> Series:
-    return Series(curve.n_features.tolist(), curve.mean.tolist())
 
 
 def table_claims(results: Results) -> list[Claim]:

@@ -10,9 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.evaluation.curves import Curve
 from linkselect.graphs import nearest_edges
-from linkselect.reproduction.paper import Figure, Panel, Results, Series, Setup, Unit, marked
+from linkselect.reproduction.paper import (
+    Figure,
+    Panel,
+    Results,
+    Series,
+    Setup,
+    Unit,
+    marked,
+    mean_line,
+)
 from linkselect.reproduction.papers.similarity_2020.clustering import label_by_prototypes
 from linkselect.reproduction.papers.similarity_2020.curves import (
     curves_of,
@@ -132,7 +140,7 @@ def _chosen_panels(results: Results) -> list[Panel]:
         accuracy = setup_of(EVALUATED[method], "Dermatology", method)
         score = SCORE_SETUPS[method]
         if accuracy in curves and score in paths:
-            line = _line(curves[accuracy])
+            line = mean_line(curves[accuracy])
             panels.append(Panel(f"{method}: accuracy", NUMBER, ACCURACY, {"accuracy": line}))
             series = {"score": _numbered(paths[score])}
             panels.append(Panel(f"{method}: score", NUMBER, "score for each pair", series))
@@ -142,16 +150,14 @@ def _chosen_panels(results: Results) -> list[Panel]:
 # -- curves of accuracy -----------------------------------------------------------------------
 
 
-def _line(curve: Curve) -> Series:
-    return Series(curve.n_features.tolist(), curve.mean.tolist())
-
-
 def _accuracy_panels(wanted: Mapping[str, Mapping[str, Setup]], results: Results) -> list[Panel]:
     """Draw one panel for each title, one line for each name that has results."""
     curves = curves_of(results)
     panels = []
     for title, lines in wanted.items():
-        series = {name: _line(curves[setup]) for name, setup in lines.items() if setup in curves}
+        series = {
+            name: mean_line(curves[setup]) for name, setup in lines.items() if setup in curves
+        }
         if series:
             panels.append(Panel(title, NUMBER, ACCURACY, series))
     return panels
