@@ -21,7 +21,7 @@ from linkselect.arrays import Matrix
 from linkselect.columns import FAINT, faint_columns
 from linkselect.devices import device_of
 from linkselect.messages import GuidedTypeError, GuidedValueError, many
-from linkselect.pairs import is_missing
+from linkselect.pairs import is_missing, label_array
 from linkselect.stored import Stored, find_stored
 
 __all__ = [
@@ -271,7 +271,7 @@ def too_large(error: FloatingPointError) -> GuidedValueError:
 
 def check_labels(y: Any) -> Any:
     """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
-    labels = np.asarray(y)
+    labels = label_array(y)
     if labels.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{labels}\n")
     if labels.ndim == 2 and labels.shape[1] == 1:

@@ -22,11 +22,11 @@ from linkselect.evaluation.pair_auc import CHANCE, auc_of_distances, total_dista
 from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, many
-from linkselect.pairs import Pairs, encode_labels
+from linkselect.pairs import Pairs
 from linkselect.selectors.method import describe
 from linkselect.selectors.wrapper import arguments_of
 
-__all__ = ["Estimate", "HeldOut", "LabelFolds", "PairFolds", "class_codes"]
+__all__ = ["Estimate", "HeldOut", "LabelFolds", "PairFolds"]
 
 # Progress is reported after this many folds; the number must not depend on the threads.
 FOLDS_PER_STEP = 2
@@ -265,11 +265,3 @@ class LabelFolds(HeldOut):
         """Name what was measured."""
         n_held_out = len(self._labelled)
         return Estimate("1-NN accuracy", chance=self.chance, n_held_out=n_held_out, **measured)
-
-
-def class_codes(selector: Any, y: Any) -> IntArray:
-    """Number the classes from 0; -1 is unlabelled, unless the method needs every label."""
-    labels = np.asarray(y).ravel()
-    if describe(selector).sees == "labels":
-        return np.unique(labels, return_inverse=True)[1].ravel()
-    return encode_labels(labels)[0]
