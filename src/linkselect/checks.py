@@ -30,6 +30,7 @@ __all__ = [
     "check_labels",
     "check_samples",
     "check_spread",
+    "each_entry_once",
     "index_of",
     "refuse_stored",
     "too_large",
@@ -76,8 +77,15 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         _name_columns_without_numbers(given, error)
         _name_columns_with_gaps(given, error)
         raise
+    return each_entry_once(X)
+
+
+def each_entry_once(X: Matrix) -> Matrix:
+    """Add up entries of a sparse matrix that are stored twice, and leave stored zeros out.
+
+    The former would count twice in a sum of squares, and the latter change the order of a sum.
+    """
     if issparse(X) and not (X.has_canonical_format and X.data.all()):
-        # Entries that are stored twice would count twice, and stored zeros in another order.
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from linkselect.arrays import IntArray
-from linkselect.checks import refuse_stored
+from linkselect.checks import each_entry_once, refuse_stored
 from linkselect.evaluation.checks import (
     check_classes,
     check_measurable,
@@ -150,6 +150,7 @@ def compare(
     samples = check_array(
         X, accept_sparse="csr", dtype="numeric", ensure_all_finite=prepare is None, input_name="X"
     )
+    samples = each_entry_once(samples)
     n_samples, n_all = samples.shape
     counts = np.asarray(numbers_of_features(n_all) if n_features is None else n_features)
     top = min(10, max(1, n_all // 2)) if top is None else top
