@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse, vstack
 from scipy.spatial.distance import cdist
 
-from linkselect.arrays import FloatArray, IntArray
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.graphs import nearest
 from linkselect.messages import GuidedValueError
 
-__all__ = ["Counts", "check_counts", "nearest_neighbor_curve"]
+__all__ = ["Counts", "check_counts", "count_hits", "nearest_neighbor_curve"]
 
 Counts = Sequence[int] | NDArray[Any] | None
 
@@ -67,6 +69,19 @@ def nearest_neighbor_curve(
         part = np.asfortranarray(test[start : start + rows, kept], dtype=np.float64)
         hits += _hits(columns, y_train, part, y_test[start : start + rows], counts)
     return hits / len(test)
+
+
+def count_hits(train: Matrix, y_train: NDArray[Any], test: Matrix, y_test: NDArray[Any]) -> int:
+    """Count the test rows whose nearest training row has their class, dense or sparse.
+
+    As in `nearest_neighbor_curve`, the first of training rows that are equally near decides.
+    """
+    rows = vstack([train, test], "csr") if issparse(train) else np.concatenate([train, test])
+    pool, queries = np.split(np.arange(rows.shape[0]), [train.shape[0]])
+    # The search goes through rows, which fancy indices of columns have left in pieces.
+    rows = rows if issparse(rows) else np.ascontiguousarray(rows)
+    own, near, _ = nearest(rows, 1, queries=queries, pool=pool, n_jobs=1)
+    return int(np.count_nonzero(y_train[near] == y_test[own - len(pool)]))
 
 
 def _hits(

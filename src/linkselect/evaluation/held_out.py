@@ -14,13 +14,12 @@ from sklearn.model_selection import StratifiedKFold
 
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import map_threads, slices
-from linkselect.evaluation.accuracy import nearest_neighbor_curve
+from linkselect.evaluation.accuracy import count_hits, nearest_neighbor_curve
 from linkselect.evaluation.curves import Curve
 from linkselect.evaluation.inputs import order_of
 from linkselect.evaluation.pair_auc import CHANCE, auc_of_distances, total_distances
 from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.given import Given
-from linkselect.graphs import nearest
 from linkselect.messages import GuidedValueError, many
 from linkselect.pairs import Pairs
 from linkselect.selectors.method import describe
@@ -239,14 +238,9 @@ class LabelFolds(HeldOut):
 
     def worth(self, features: IntArray, fold: Fold) -> tuple[float, float]:
         """Classify the held-out rows by their nearest labelled row."""
-        rows, n_train, n_test = np.concatenate(fold), len(fold[0]), len(fold[1])
-        pool, queries = np.split(np.arange(len(rows)), [n_train])
-        some = self._X[rows]
-        # `take` keeps a row in one piece, which the search goes through row by row.
-        some = some[:, features] if issparse(some) else some.take(features, axis=1)
-        # Of rows that are equally near the first one decides, as in `curve`.
-        own, near, _ = nearest(some, 1, queries=queries, pool=pool, n_jobs=1)
-        hits = np.count_nonzero(self._codes[rows[near]] == self._codes[rows[own]])
+        train, test = (self._X[rows][:, features] for rows in fold)
+        y_train, y_test = (self._codes[rows] for rows in fold)
+        hits, n_test = count_hits(train, y_train, test, y_test), len(y_test)
         # One more hit and one more miss: no finite number of rows is certain.
         shrunk = (hits + 1) / (n_test + 2)
         return hits / n_test, float(np.sqrt(shrunk * (1 - shrunk) / n_test))
