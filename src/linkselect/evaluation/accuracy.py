@@ -83,8 +83,6 @@ def count_hits(train: Matrix, y_train: NDArray[Any], test: Matrix, y_test: NDArr
     check_spread(train)
     rows = vstack([train, test], "csr") if issparse(train) else np.concatenate([train, test])
     pool, queries = np.split(np.arange(rows.shape[0]), [train.shape[0]])
-    # The search goes through rows, which fancy indices of columns have left in pieces.
-    rows = rows if issparse(rows) else np.ascontiguousarray(rows)
     with explained_overflow():
         own, near, _ = nearest(rows, 1, queries=queries, pool=pool, n_jobs=1)
     return int(np.count_nonzero(y_train[near] == y_test[own - len(pool)]))
