@@ -1,6 +1,7 @@
 """Answers about pairs: contradictions, changes, undoing, and a state to resume."""
 
 import json
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -274,6 +275,14 @@ def test_scores_are_those_of_the_constraint_score(kind):
     queries.undo()
     queries.change((1, 2), "unsure")
     assert queries.scores() is None
+
+
+def test_scores_that_differ_by_rounding_are_equal():
+    values = np.zeros((10, 24))
+    values[1:8:2] = np.array(list(permutations([0.1, 0.2, 0.3, 0.7]))).T
+    values[9] = 1.0
+    queries = PairQueries(values, Pairs([(0, 1), (2, 3), (4, 5), (6, 7)], [(8, 9)]))
+    assert len(np.unique(queries.scores())) == 1
 
 
 # -- the state ----------------------------------------

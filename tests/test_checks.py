@@ -74,6 +74,15 @@ def test_labels_become_one_dimension(y):
     assert_array_equal(check_labels(y), np.asarray(y).reshape(-1))
 
 
+def test_a_missing_label_in_a_list_of_text_stays_missing():
+    assert check_labels(["a", np.nan, "b", -1]).tolist()[3] == -1
+    X, some = np.arange(12.0).reshape(4, 3) ** 2, ["a", np.nan, "b", "b"]
+    of_array = ls.ConstraintScore().fit(X, np.array(some, dtype=object)).scores_
+    assert_array_equal(ls.ConstraintScore().fit(X, some).scores_, of_array)
+    with pytest.raises(ValueError, match="y has 1 missing label"):
+        ls.FisherScore().fit(X, some)
+
+
 def test_several_columns_of_labels_are_left_for_a_later_check():
     assert check_labels(np.zeros((3, 2))).shape == (3, 2)
 

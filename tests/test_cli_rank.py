@@ -47,7 +47,7 @@ def test_ranking_as_text(rank):
     assert text.index("petal length") < text.index("petal width")
     # Everything below the table, but for the seconds.
     assert text.split("\n\n")[2].splitlines() == [
-        "Held-out labels: 1-NN accuracy 0.95 +- 0.02 (chance 0.33, random features 0.88, all "
+        "Held-out labels: 1-NN accuracy 0.96 +- 0.02 (chance 0.33, random features 0.88, all "
         "features 0.96).",
         "Selected again in 30 resamples: 1.00 on average.",
         "Says the same as: petal length ~ petal width (0.96).",

@@ -10,6 +10,8 @@ from linkselect import ConsensusSelector, FisherScore, Pairs
 from linkselect.cli import run
 from linkselect.cli.errors import InputError
 from linkselect.cli.supervision_input import explained
+from linkselect.cli.tables.labels import make_labels
+from linkselect.cli.tables.table import Reading
 from linkselect.messages import GuidedValueError
 
 
@@ -186,6 +188,14 @@ def test_numbers_as_labels_are_cut_into_classes(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["supervision"]["n_classes"] == 68
     assert run([*call, "--bins", "one"]) == 2
     assert "--bins one: write a number of classes" in capsys.readouterr().err
+
+
+def test_classes_of_large_numbers_stay_apart():
+    """Six digits do not tell 100,000,001 from 100,000,002."""
+    values = [str(10**8 + i) for i in range(12)]
+    labels, _ = make_labels(values, Reading(label="when", bins="4"), "t.csv")
+    assert len(set(labels)) == 4
+    assert labels[3] == "> 100000002 to 100000005"
 
 
 def test_a_parameter_of_a_method_is_set_by_set(tmp_path, capsys):

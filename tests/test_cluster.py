@@ -240,6 +240,16 @@ def test_without_pairs_it_is_k_means():
     assert_allclose(model.inertia_, inside)
 
 
+def test_an_offset_does_not_hide_the_distances_of_the_start():
+    X = np.random.default_rng(0).integers(0, 64, (60, 3)) + 100 * (np.arange(60) % 4)[:, None]
+    here, there = (
+        ls.COPKMeans(4, n_init=1, random_state=0).fit(X + offset) for offset in (0, 1e10)
+    )
+    assert_array_equal(here.labels_, there.labels_)
+    assert_allclose(there.inertia_, here.inertia_)
+    assert_allclose(there.cluster_centers_ - 1e10, here.cluster_centers_, atol=1e-5)
+
+
 def test_complete_labels_are_followed():
     X, truth = blobs(10, [[0.0, 0], [0.5, 0]])
     assert_array_equal(ls.COPKMeans(random_state=0).fit_predict(X, truth), truth)

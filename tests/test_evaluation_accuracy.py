@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.neighbors import KNeighborsClassifier
 
 from linkselect.evaluation import accuracy
-from linkselect.evaluation.accuracy import nearest_neighbor_curve
+from linkselect.evaluation.accuracy import count_hits, nearest_neighbor_curve
 
 
 @pytest.fixture
@@ -35,6 +36,17 @@ def test_1nn_does_not_depend_on_how_rows_are_cut(problem, monkeypatch):
     whole = nearest_neighbor_curve(*problem)
     monkeypatch.setattr(accuracy, "_CHUNK", 64)  # two test rows at a time
     np.testing.assert_array_equal(nearest_neighbor_curve(*problem), whole)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e-160])
+@pytest.mark.parametrize("store", [np.asarray, csr_array])
+def test_values_whose_squares_overflow_or_vanish_are_refused(problem, scale, store):
+    """MRMR ranks them, but all distances would be equal, and the first row would decide."""
+    train, y_train, test, y_test, order = problem
+    with pytest.raises(ValueError, match="squares"):
+        nearest_neighbor_curve(scale * train, y_train, scale * test, y_test, order, [2, 12])
+    with pytest.raises(ValueError, match="squares"):
+        count_hits(store(scale * train), y_train, store(scale * test), y_test)
 
 
 def test_of_equally_near_rows_the_first_decides():

@@ -69,6 +69,18 @@ def test_pairs_by_row_and_by_id():
     )
 
 
+def test_ties_of_counts_do_not_depend_on_storage():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (50, 5)), rng.integers(0, 3, 50)
+    dense, sparse = (
+        compare({"fisher": FisherScore()}, store(X), y, n_splits=3, n_features=[1, 3])
+        for store in (np.asarray, csr_array)
+    )
+    for name in dense.accuracy:
+        np.testing.assert_array_equal(dense.accuracy[name].values, sparse.accuracy[name].values)
+    assert dense.all_features == sparse.all_features
+
+
 def test_sparse_and_another_classifier():
     X, y = two_classes()
     methods = {"fisher": FisherScore()}

@@ -39,6 +39,14 @@ def test_the_share_of_comparisons_that_a_cannot_link_wins(seed):
     assert pair_auc(sparse.csr_array(X), pairs) == pytest.approx(found)
 
 
+def test_equal_distances_tie_in_any_units_and_order_of_features():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (60, 6)), rng.integers(0, 3, 60)
+    pairs = ls.Pairs.from_labels(y, n_must=30, n_cannot=30, random_state=0)
+    expected = pair_auc(X, pairs)
+    assert pair_auc(X / 3, pairs) == pair_auc(X[:, ::-1] / 3, pairs) == expected
+
+
 def test_the_standard_error_is_that_of_repeated_draws():
     rng = np.random.default_rng(0)
     values, errors = [], []

@@ -28,8 +28,8 @@ from linkselect import (
 )
 from linkselect.evaluation import PairKFold, pair_auc, pair_auc_curve, validate
 from linkselect.evaluation.effort import count_fits
-from linkselect.evaluation.held_out import Estimate
-from linkselect.evaluation.inputs import in_order_of_rows
+from linkselect.evaluation.held_out import Estimate, LabelFolds
+from linkselect.evaluation.inputs import check_matrix, in_order_of_rows
 from linkselect.evaluation.twins import correlated_twins
 from spectra import draw_spectra, n_inside
 
@@ -143,6 +143,26 @@ def test_held_out_labels_beside_the_largest_class():
     assert found.random_features < found.value
     assert found.all_features > 0.9
     assert found.better_than_chance
+
+
+def halves_twice(X):
+    """Store every entry as two halves, which sparse matrices add up."""
+    n_rows, n_columns = X.shape
+    columns = np.repeat(np.tile(np.arange(n_columns), n_rows), 2)
+    starts = np.arange(0, 2 * X.size + 1, 2 * n_columns)
+    return csr_array((np.repeat(X.ravel() / 2, 2), columns, starts), shape=X.shape)
+
+
+@pytest.mark.parametrize("store", [np.asarray, csr_array, halves_twice])
+def test_the_first_of_equally_near_rows_decides(store):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (60, 4)), rng.integers(0, 3, 60)
+    held_out, best = LabelFolds(check_matrix(store(X)), y, 3, seed=0), np.array([1, 3, 2])
+    for train, test in held_out.folds:
+        apart = np.square(X[test][:, None, best] - X[train][:, best]).sum(axis=2)
+        expected = np.mean(y[train][apart.argmin(axis=1)] == y[test])
+        assert held_out.worth(best, (train, test))[0] == expected
+        assert held_out.curve(best, (train, test), np.array([3])) == expected
 
 
 def test_some_labels_hold_out_labelled_rows_only():

@@ -224,3 +224,13 @@ def test_neighbours_are_fewer_than_samples():
             "Choose n_neighbors from 1 to 4."
         )
         assert caught.value.parameter == "n_neighbors"
+
+
+@pytest.mark.parametrize("store", [np.asfortranarray, lambda X: np.asfortranarray(X)[::-1][::-1]])
+def test_rows_that_lie_scattered_are_put_together_part_by_part(store, monkeypatch):
+    monkeypatch.setattr(distances, "PIECE_SIZE", 40)
+    X = np.random.default_rng(0).normal(size=(12, 5)).astype(np.float32)
+    left, right = np.triu_indices(12, k=1)
+    expected = distances.pair_distances(X, left, right)
+    assert_array_equal(distances.pair_distances(store(X), left, right), expected)
+    assert_allclose(expected, np.square(X[left] - X[right]).sum(axis=1), rtol=1e-5)

@@ -90,6 +90,12 @@ def test_encode_labels():
         encode_labels(np.array(["a", 1], dtype=object))
     codes, classes = encode_labels(np.array(["b", None, "a", -1, pd.NA, np.nan], dtype=object))
     assert codes.tolist() == [1, -1, 0, -1, -1, -1]
+    # In a list NumPy would make text of what is missing.
+    for missing in (-1, np.nan, None):
+        assert encode_labels(["b", missing, "a"])[0].tolist() == [1, -1, 0]
+        assert Pairs.from_labels(("b", missing, "b")).must == ((0, 2),)
+    assert encode_labels(["b", -1, "a", np.nan], minus_one=False)[0].tolist() == [2, 0, 1, -1]
+    assert encode_labels([3, -1, 3], minus_one=False)[0].tolist() == [1, 0, 1]
     with pytest.raises(ValueError, match="one dimension"):
         encode_labels([[1, 2], [3, 4]])
 

@@ -148,6 +148,8 @@ def test_labels_minus_one_and_one():
         assert "from the labels of 2 classes" in render(summary)
         assert summary["supervision"]["n_samples"] == 178
         assert [one["label"] for one in summary["supervision"]["classes"]] == ["1", "-1"]
+        groups = summary["profiles"]["features"][0]["groups"]
+        assert [group["label"] for group in groups] == ["-1", "1"]
     foreign = StableSelector(SelectKBest(k=2), n_resamples=2, random_state=0).fit(X, y)
     assert summarize(foreign, X, y)["supervision"]["n_classes"] == 2
 

@@ -191,6 +191,15 @@ def test_ways_to_name_discrete_features(discrete):
     assert_allclose(found, literal.relieff(X, y, 5, mask), atol=1e-13)
 
 
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+def test_large_numbers_of_categories_do_not_meet(store):
+    """As floats, 2^60 and 2^60 + 1 are one."""
+    X = np.random.default_rng(7).integers(0, 3, (20, 3))
+    y = np.arange(20) % 2
+    small, large = (ls.ReliefF(discrete=True).fit(Z, y).scores_ for Z in (X, store(X + 2**60)))
+    assert_array_equal(large, small)
+
+
 def test_the_nearest_of_many_and_ties_with_the_last_by_index():
     rng = np.random.default_rng(0)
     for n, n_neighbors in [(300, 40), (300, 1), (41, 40), (40, 40)]:

@@ -69,5 +69,6 @@ def test_discrete_values_keep_their_partition(dtype):
 def test_discrete_values_of_any_size_and_number():
     X = np.array([[-(2**62), 0], [2**62, 300], [2**62 - 1, 5]])
     assert_array_equal(states_of(X, None), [[0, 0], [2, 2], [1, 1]])
+    assert_array_equal(states_of(sparse.csr_array(X), None), [[0, 0], [2, 2], [1, 1]])
     many = np.column_stack([np.arange(400) % 2, np.arange(400)])
     assert_array_equal(states_of(many, None), many)

@@ -215,6 +215,17 @@ def test_large_weights_count_by_their_ratio(wine):
     assert_array_equal(large, small)
 
 
+def test_equal_mean_ranks_tie_whatever_the_weights(wine):
+    """0.1 * 1 + 0.1 * 2 + 0.1 * 3 is larger than 0.1 * 3 + 0.1 * 2 + 0.1 * 1 by the last digit."""
+    kinds = (ls.FisherScore, ls.VarianceScore, ls.LaplacianScore, ls.ReliefF, ls.MRMR)
+    members = [(kind.__name__, kind(3)) for kind in kinds]
+    plain = ls.ConsensusSelector(members).fit(*wine)
+    assert len(np.unique(plain.scores_)) < len(plain.scores_)
+    for weight in (0.1, 0.3, 0.7):
+        found = ls.ConsensusSelector(members, weights=[weight] * 5).fit(*wine)
+        assert_array_equal(found.order_, plain.order_)
+
+
 def test_pairs_of_which_none_is_left_are_not_taken_for_no_pairs(wine):
     with pytest.raises(ValueError, match="was given pairs, but there is none"):
         AUTO.fit(wine[0], pairs=ls.Pairs())

@@ -82,6 +82,16 @@ def test_labels_are_still_used_when_pairs_are_given(cancer):
     assert_array_equal(with_pairs, wrapper.fit(X, y).selection_frequencies_)
 
 
+def test_minus_one_is_drawn_as_the_estimator_reads_it():
+    """A class of two samples stays whole in every draw; of unlabelled ones half are drawn."""
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    y = np.repeat([-1, 1], [2, 18])
+    model = ls.StableSelector(ls.FisherScore(), n_resamples=6, random_state=0)
+    assert_array_equal(model.fit(X, y).scores_, model.fit(X, y == 1).scores_)
+    y[1] = 1
+    assert_array_equal(model.fit(X, y).scores_, model.fit(X, y == 1).scores_)
+
+
 def test_a_random_estimator_is_seeded(cancer):
     inner = ls.EnsembleCLS(3, n_estimators=4, max_samples=0.3)
     model = ls.StableSelector(inner, n_resamples=4, random_state=0)

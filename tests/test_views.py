@@ -40,6 +40,15 @@ def test_a_view_has_two_coordinates(n_columns):
         assert len(labels) == 2
 
 
+@pytest.mark.parametrize(("offset", "scale"), [(1e9, 1.0), (0.0, 1e170), (0.0, 1e-170)])
+def test_a_view_keeps_its_digits_in_any_units(offset, scale):
+    X = np.random.default_rng(0).integers(-99, 99, (200, 4)) * np.array([1, 2, 3, 4])
+    expected, shares = two_dimensional_view(X)
+    view, labels = two_dimensional_view(scale * X + offset)
+    assert labels == shares
+    np.testing.assert_allclose(view / scale, expected, atol=1e-6)
+
+
 def test_the_largest_coordinate_of_a_view_is_positive():
     X = np.random.default_rng(0).normal(size=(20, 5))
     view, _ = two_dimensional_view(X)

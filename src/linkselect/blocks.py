@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from threadpoolctl import ThreadpoolController
 
@@ -31,6 +32,7 @@ __all__ = [
     "dense_blocks",
     "map_threads",
     "one_blas_thread",
+    "own_values",
     "row_block",
     "slices",
     "sum_by",
@@ -123,6 +125,12 @@ def dense_blocks(X: Matrix) -> Iterator[tuple[slice, FloatArray]]:
     for columns in _dense_slices(n_features, n_samples):
         block = column_block(stored, columns)
         yield columns, block.toarray() if issparse(block) else block
+
+
+def own_values(X: Matrix, columns: slice) -> NDArray[Any]:
+    """Return some columns dense, in their own type: as floats, large whole numbers would meet."""
+    values = X[:, columns]
+    return values.toarray() if issparse(values) else values
 
 
 def blockwise(

@@ -21,7 +21,7 @@ from linkselect.arrays import Matrix
 from linkselect.columns import FAINT, faint_columns
 from linkselect.devices import device_of
 from linkselect.messages import GuidedTypeError, GuidedValueError, many
-from linkselect.pairs import is_missing
+from linkselect.pairs import is_missing, label_array
 from linkselect.stored import Stored, find_stored
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "check_labels",
     "check_samples",
     "check_spread",
+    "each_entry_once",
     "index_of",
     "refuse_stored",
     "too_large",
@@ -75,8 +76,15 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         _name_columns_without_numbers(given, error)
         _name_columns_with_gaps(given, error)
         raise
+    return each_entry_once(X)
+
+
+def each_entry_once(X: Matrix) -> Matrix:
+    """Add up entries of a sparse matrix that are stored twice, and leave stored zeros out.
+
+    The former would count twice in a sum of squares, and the latter change the order of a sum.
+    """
     if issparse(X) and not (X.has_canonical_format and X.data.all()):
-        # Entries that are stored twice would count twice, and stored zeros in another order.
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
@@ -270,7 +278,7 @@ def too_large(error: FloatingPointError) -> GuidedValueError:
 
 def check_labels(y: Any) -> Any:
     """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
-    labels = np.asarray(y)
+    labels = label_array(y)
     if labels.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{labels}\n")
     if labels.ndim == 2 and labels.shape[1] == 1:

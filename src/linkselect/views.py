@@ -40,7 +40,13 @@ def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
     from sklearn.decomposition import PCA
 
     pca = PCA(2, svd_solver="arpack" if issparse(values) else "auto", random_state=0)
-    view = _with_fixed_signs(pca.fit_transform(values))
+    width = 1.0
+    if not issparse(values):
+        # PCA multiplies first and subtracts the mean from the products, which a large offset leaves
+        # without digits; and products of huge or tiny values leave the range of float64.
+        values = values - values.mean(axis=0)
+        width = float(np.abs(values).max(initial=0.0)) or 1.0
+    view = _with_fixed_signs(pca.fit_transform(values / width)) * width
     shares = np.nan_to_num(pca.explained_variance_ratio_)
     first, second = (f"{share:.0%} of variance" for share in shares)
     return view, (f"first principal component, {first}", f"second principal component, {second}")

@@ -30,7 +30,7 @@ from linkselect.asking.state import (
     read_answers,
 )
 from linkselect.asking.strategies import find_strategy
-from linkselect.columns import with_equal_twins
+from linkselect.columns import with_equal_ties, with_equal_twins
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
@@ -354,7 +354,7 @@ class PairQueries:
         )
         values = self._samples.rows(known.linked)
         said = Supervision(known.group[known.linked], *links)
-        scores = constraint_ratio(values, said, n_jobs=1)
+        scores = with_equal_ties(constraint_ratio(values, said, n_jobs=1))
         scores[self._samples.constant] = np.nan
         return with_equal_twins(values, scores)
 

@@ -106,6 +106,9 @@ class COPKMeans(PairClusterer):
 
     def _cluster(self, X: Matrix, known: Supervision, n_clusters: int) -> Clustering:
         points = np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64, order="C")
+        # The first centres are drawn by products, in which a large offset hides the distances.
+        origin = points.mean(axis=0)
+        points -= origin
         groups, apart = _groups(known, n_clusters)
         sizes = np.bincount(groups)
         if n_clusters > len(sizes):
@@ -131,7 +134,8 @@ class COPKMeans(PairClusterer):
         best = min(found, key=lambda start: start.scatter)
         labels = best.clusters[groups]
         inertia = float(np.square(points - best.centers[labels]).sum())
-        return Clustering(labels, best.centers, {"inertia_": inertia, "n_iter_": best.n_iter})
+        centers = best.centers + origin
+        return Clustering(labels, centers, {"inertia_": inertia, "n_iter_": best.n_iter})
 
 
 def _groups(known: Supervision, n_clusters: int) -> tuple[IntArray, list[IntArray]]:

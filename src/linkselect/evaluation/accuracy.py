@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse, vstack
 from scipy.spatial.distance import cdist
 
-from linkselect.arrays import FloatArray, IntArray
+from linkselect.arrays import FloatArray, IntArray, Matrix
+from linkselect.checks import check_spread, too_large
+from linkselect.evaluation.inputs import explained_overflow
+from linkselect.graphs import nearest
 from linkselect.messages import GuidedValueError
 
-__all__ = ["Counts", "check_counts", "nearest_neighbor_curve"]
+__all__ = ["Counts", "check_counts", "count_hits", "nearest_neighbor_curve"]
 
 Counts = Sequence[int] | NDArray[Any] | None
 
@@ -59,14 +63,29 @@ def nearest_neighbor_curve(
     """
     counts = check_counts(n_features, len(order))
     kept = np.asarray(order)[: counts[-1]]
+    check_spread(train[:, kept])
     # Columns next to each other, and float64 so that differences of small integers are exact.
     columns = np.asfortranarray(train[:, kept], dtype=np.float64)
     rows = max(1, _CHUNK // len(train))
     hits = np.zeros(len(counts))
     for start in range(0, len(test), rows):
         part = np.asfortranarray(test[start : start + rows, kept], dtype=np.float64)
-        hits += _hits(columns, y_train, part, y_test[start : start + rows], counts)
+        with np.errstate(over="ignore"):  # what is infinite is refused
+            hits += _hits(columns, y_train, part, y_test[start : start + rows], counts)
     return hits / len(test)
+
+
+def count_hits(train: Matrix, y_train: NDArray[Any], test: Matrix, y_test: NDArray[Any]) -> int:
+    """Count the test rows whose nearest training row has their class, dense or sparse.
+
+    As in `nearest_neighbor_curve`, the first of training rows that are equally near decides.
+    """
+    check_spread(train)
+    rows = vstack([train, test], "csr") if issparse(train) else np.concatenate([train, test])
+    pool, queries = np.split(np.arange(rows.shape[0]), [train.shape[0]])
+    with explained_overflow():
+        own, near, _ = nearest(rows, 1, queries=queries, pool=pool, n_jobs=1)
+    return int(np.count_nonzero(y_train[near] == y_test[own - len(pool)]))
 
 
 def _hits(
@@ -89,6 +108,8 @@ def _hits(
             distances += cdist(test[:, done:count], train[:, done:count], "sqeuclidean")
         hits[place] = np.count_nonzero(y_train[distances.argmin(axis=1)] == y_test)
         done = count
+    if np.isinf(distances.max()):
+        raise too_large(FloatingPointError("overflow encountered in square"))
     return hits
 
 

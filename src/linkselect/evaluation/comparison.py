@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
 from linkselect.arrays import IntArray
-from linkselect.checks import refuse_stored
+from linkselect.checks import each_entry_once, refuse_stored
 from linkselect.evaluation.accuracy import check_counts
 from linkselect.evaluation.checks import (
     check_classes,
@@ -151,6 +151,7 @@ def compare(
     samples = check_array(
         X, accept_sparse="csr", dtype="numeric", ensure_all_finite=prepare is None, input_name="X"
     )
+    samples = each_entry_once(samples)
     n_samples, n_all = samples.shape
     top = min(10, max(1, n_all // 2)) if top is None else top
     check_methods(selectors)

@@ -11,11 +11,11 @@ from sklearn.base import clone
 
 from linkselect.arrays import IntArray
 from linkselect.evaluation.curves import Curve
-from linkselect.evaluation.held_out import Estimate, LabelFolds, PairFolds, Track, class_codes
+from linkselect.evaluation.held_out import Estimate, LabelFolds, PairFolds, Track
 from linkselect.evaluation.inputs import order_of
 from linkselect.given import Given
 from linkselect.messages import GuidedError
-from linkselect.selectors.method import describe
+from linkselect.selectors.method import classes_seen, describe
 
 __all__ = ["FoldRankings", "deal_out", "held_out_kind", "rank_by", "with_number"]
 
@@ -69,7 +69,7 @@ def deal_out(
             pairs, ids = given.pairs, tuple(given.sample_ids or ())
             return PairFolds(X, pairs, ids, n_folds, seed), None  # type: ignore[arg-type]
         if kind == "labels":
-            codes = class_codes(selector, given.y)
+            codes, _ = classes_seen(selector, given.y)
             return LabelFolds(X, codes, n_folds, seed, n_repeats), None
     except ValueError as error:
         return None, _problem(error)

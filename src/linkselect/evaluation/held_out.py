@@ -10,23 +10,22 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.metrics import pairwise_distances_argmin
 from sklearn.model_selection import StratifiedKFold
 
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.blocks import map_threads, slices
-from linkselect.evaluation.accuracy import nearest_neighbor_curve
+from linkselect.evaluation.accuracy import count_hits, nearest_neighbor_curve
 from linkselect.evaluation.curves import Curve
 from linkselect.evaluation.inputs import order_of
 from linkselect.evaluation.pair_auc import CHANCE, auc_of_distances, total_distances
 from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, many
-from linkselect.pairs import Pairs, encode_labels
+from linkselect.pairs import Pairs
 from linkselect.selectors.method import describe
 from linkselect.selectors.wrapper import arguments_of
 
-__all__ = ["Estimate", "HeldOut", "LabelFolds", "PairFolds", "class_codes"]
+__all__ = ["Estimate", "HeldOut", "LabelFolds", "PairFolds"]
 
 # Progress is reported after this many folds; the number must not depend on the threads.
 FOLDS_PER_STEP = 2
@@ -240,13 +239,8 @@ class LabelFolds(HeldOut):
     def worth(self, features: IntArray, fold: Fold) -> tuple[float, float]:
         """Classify the held-out rows by their nearest labelled row."""
         train, test = (self._X[rows][:, features] for rows in fold)
-        if not issparse(train):
-            # Centred first: products of large numbers would hide small differences.
-            middle = np.mean(train, axis=0, dtype=np.float64)
-            train, test = train - middle, test - middle
-        nearest = fold[0][pairwise_distances_argmin(test, train)]
-        hits = np.count_nonzero(self._codes[nearest] == self._codes[fold[1]])
-        n_test = len(fold[1])
+        y_train, y_test = (self._codes[rows] for rows in fold)
+        hits, n_test = count_hits(train, y_train, test, y_test), len(y_test)
         # One more hit and one more miss: no finite number of rows is certain.
         shrunk = (hits + 1) / (n_test + 2)
         return hits / n_test, float(np.sqrt(shrunk * (1 - shrunk) / n_test))
@@ -265,11 +259,3 @@ class LabelFolds(HeldOut):
         """Name what was measured."""
         n_held_out = len(self._labelled)
         return Estimate("1-NN accuracy", chance=self.chance, n_held_out=n_held_out, **measured)
-
-
-def class_codes(selector: Any, y: Any) -> IntArray:
-    """Number the classes from 0; -1 is unlabelled, unless the method needs every label."""
-    labels = np.asarray(y).ravel()
-    if describe(selector).sees == "labels":
-        return np.unique(labels, return_inverse=True)[1].ravel()
-    return encode_labels(labels)[0]

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect.arrays import IntArray, Matrix
-from linkselect.checks import check_spread, refuse_stored, too_large
+from linkselect.checks import check_spread, each_entry_once, refuse_stored, too_large
 from linkselect.evaluation.pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
 from linkselect.given import Given
 from linkselect.messages import GuidedTypeError, GuidedValueError
@@ -46,7 +46,7 @@ def check_matrix(X: Any) -> Matrix:
         input_name="X",
     )
     check_spread(found, names)
-    return found.tocsr() if issparse(found) else found
+    return each_entry_once(found.tocsr()) if issparse(found) else found
 
 
 @contextmanager

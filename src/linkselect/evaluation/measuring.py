@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from linkselect.arrays import FloatArray, IntArray
-from linkselect.evaluation.accuracy import nearest_neighbor_curve
+from linkselect.evaluation.accuracy import count_hits, nearest_neighbor_curve
 from linkselect.evaluation.curves import RANDOM, Curve
 from linkselect.messages import many
 from linkselect.pairs import Pairs
@@ -164,8 +164,7 @@ class Task:
         return prepare.transform(a), prepare.transform(b)
 
     def _accuracy(self, a: Any, b: Any, split: Split) -> float:
-        from sklearn.neighbors import KNeighborsClassifier
-
         train, test = (self.codes[rows] for rows in split)
-        model = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
-        return float(model.fit(a, train).score(b, test))
+        if self.classifier is None:
+            return count_hits(a, train, b, test) / len(test)
+        return float(clone(self.classifier).fit(a, train).score(b, test))

@@ -20,12 +20,12 @@ from linkselect.evaluation.fold_rankings import (
     rank_by,
     with_number,
 )
-from linkselect.evaluation.held_out import Track, class_codes
+from linkselect.evaluation.held_out import Track
 from linkselect.evaluation.inputs import check_matrix, order_of, read_given, reproducible
 from linkselect.given import Given
 from linkselect.messages import many
 from linkselect.pairs import Pairs
-from linkselect.selectors.method import describe
+from linkselect.selectors.method import classes_seen, describe
 
 __all__ = ["NumberOfFeatures", "Rule", "choose_number", "largest_number", "number_without_labels"]
 
@@ -165,7 +165,7 @@ def choose_number(
     check_is_fitted(selector)
     values = check_matrix(X)
     n_features = values.shape[1]
-    n_labelled = 0 if y is None else int(np.count_nonzero(class_codes(selector, y) >= 0))
+    n_labelled = 0 if y is None else int(np.count_nonzero(classes_seen(selector, y)[0] >= 0))
     number, what = _own_number(selector, n_labelled)
     if number is not None and 2 <= number <= min(n_features - 1, MOST):
         return NumberOfFeatures(number, "own optimum", f"{what[0].upper()}{what[1:]}.")

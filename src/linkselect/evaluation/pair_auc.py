@@ -14,6 +14,7 @@ from linkselect.arrays import FloatArray, IntArray
 from linkselect.bibliography import cites
 from linkselect.blocks import BLOCK_SIZE, row_block, slices
 from linkselect.checks import index_of
+from linkselect.columns import with_equal_ties
 from linkselect.evaluation.accuracy import check_counts
 from linkselect.evaluation.curves import numbers_of_features
 from linkselect.evaluation.inputs import (
@@ -327,7 +328,8 @@ def auc_over_counts(
 def auc_of_distances(together: FloatArray, apart: FloatArray) -> PairAUC:
     """Compare the distances of must-links with those of cannot-links."""
     m, n = len(together), len(apart)
-    ranks = rankdata(np.concatenate([together, apart]))
+    # The order of the features, and their units, change the last digit of equal distances.
+    ranks = rankdata(with_equal_ties(np.concatenate([together, apart])))
     wins = ranks[m:].sum() - n * (n + 1) / 2
     # One more win and one more loss: no finite number of pairs is certain.
     shrunk = (wins + 1) / (m * n + 2)

@@ -66,6 +66,8 @@ def pair_distances(
         per_row = max(int(X.nnz // max(X.shape[0], 1)), 1)
     elif X.shape[1] > CHUNK_SIZE and others is None and len(left):
         return _long_pair_distances(X, left, right, n_jobs)
+    elif abs(X.strides[0]) < abs(X.strides[1]) and others is None and len(left) > 1:
+        return _pair_distances_by_columns(X, left, right, n_jobs)
     else:
         per_row = max(X.shape[1], 1)
     size = max(CHUNK_SIZE // per_row, 1)
@@ -103,6 +105,18 @@ def _long_pair_distances(
 
     map_threads(compare, range(len(pieces)), n_jobs)
     found: FloatArray = tree.top
+    return found
+
+
+def _pair_distances_by_columns(
+    X: Matrix, left: IntArray, right: IntArray, n_jobs: int | None
+) -> FloatArray:
+    """Put rows together first that lie scattered, as in most frames: most serve several pairs."""
+    found = np.empty(len(left))
+    for part in slices(len(left), max(PIECE_SIZE // X.shape[1], 2)):
+        rows, ends = np.unique(np.concatenate([left[part], right[part]]), return_inverse=True)
+        here, there = np.split(ends, 2)
+        found[part] = pair_distances(np.ascontiguousarray(X[rows]), here, there, n_jobs)
     return found
 
 

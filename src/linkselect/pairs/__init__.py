@@ -2,7 +2,7 @@
 
 from linkselect.pairs.conflicts import Conflict, PairConflictError, describe_conflicts
 from linkselect.pairs.ids import check_ids
-from linkselect.pairs.labels import LoneClass, encode_labels, is_missing
+from linkselect.pairs.labels import LoneClass, encode_labels, is_missing, label_array
 from linkselect.pairs.links import links_within, members_of, must_components
 from linkselect.pairs.pairs import Pairs
 
@@ -15,6 +15,7 @@ __all__ = [
     "describe_conflicts",
     "encode_labels",
     "is_missing",
+    "label_array",
     "links_within",
     "members_of",
     "must_components",

@@ -11,16 +11,43 @@ from numpy.typing import ArrayLike, NDArray
 from linkselect.arrays import IntArray
 from linkselect.messages import GuidedValueError
 
-__all__ = ["LoneClass", "encode_labels", "is_missing"]
+__all__ = ["LoneClass", "encode_labels", "is_missing", "label_array"]
 
 
-def encode_labels(y: ArrayLike) -> tuple[IntArray, NDArray[Any]]:
+def label_array(y: Any, minus_one: bool = True) -> NDArray[Any]:
+    """Return labels as an array in which what is missing stays missing.
+
+    NumPy makes text of NaN and -1 in a list beside text, and `"nan"` would be a class.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels.
+    minus_one : bool, default=True
+        Whether -1 means unlabelled; otherwise it becomes `"-1"` beside text.
+
+    Examples
+    --------
+    >>> label_array(["a", float("nan"), "b"]).tolist()
+    ['a', nan, 'b']
+    """
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "US" or labels.ndim != 1 or hasattr(y, "dtype"):
+        return labels
+    given = np.array(list(y), dtype=object)
+    missing = np.array([is_missing(label, minus_one) for label in given], dtype=bool)
+    return np.where(missing, given, labels.astype(object)) if missing.any() else labels
+
+
+def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArray[Any]]:
     """Number the classes of y, with -1 for unlabelled samples: those with -1, None or NaN.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
         Labels of one type.
+    minus_one : bool, default=True
+        Whether -1 means unlabelled; otherwise it is a class.
 
     Returns
     -------
@@ -35,16 +62,16 @@ def encode_labels(y: ArrayLike) -> tuple[IntArray, NDArray[Any]]:
     >>> codes.tolist(), classes.tolist()
     ([1, 0, 1], ['a', 'b'])
     """
-    labels = np.asarray(y)
+    labels = label_array(y, minus_one)
     if labels.ndim != 1:
         raise GuidedValueError(
             f"y must have one dimension, got shape {labels.shape}.",
             "Pass one label per sample; for one-hot columns, y.argmax(axis=1).",
         )
     if labels.dtype.kind == "O":
-        known = np.array([not is_missing(label) for label in labels], dtype=bool)
+        known = np.array([not is_missing(label, minus_one) for label in labels], dtype=bool)
     elif labels.dtype.kind in "fiu":
-        known = (labels == labels) & (labels != -1)
+        known = (labels == labels) & ((labels != -1) | (not minus_one))
     else:
         known = np.ones(labels.shape, dtype=bool)
     codes = np.full(labels.shape, -1, dtype=np.intp)
@@ -79,7 +106,7 @@ class LoneClass:
         """Return the class of y, coded by `encode_labels`, if it is the only one beside -1."""
         if len(classes) != 1:
             return None
-        unknown = np.asarray(y)[codes < 0]
+        unknown = label_array(y)[codes < 0]
         # pandas.NA refuses to be compared.
         comparable = (label for label in unknown if type(label).__name__ != "NAType")
         n_minus_one = sum(not isinstance(label, str) and label == -1 for label in comparable)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, IntArray
-from linkselect.pairs import Pairs, encode_labels
+from linkselect.pairs import Pairs
 from linkselect.report.plain import plain_text
 from linkselect.report.schema import GroupSummary, HistogramSummary, ProfilesSummary, ProfileSummary
 from linkselect.views import pair_rows
@@ -30,7 +30,7 @@ def describe_profiles(
     features: IntArray,
     names: list[str],
     X: Any,
-    y: Any,
+    classes: tuple[IntArray, NDArray[Any]] | None,
     pairs: Pairs | None,
     ids: tuple[Hashable, ...],
 ) -> ProfilesSummary:
@@ -46,8 +46,9 @@ def describe_profiles(
         The names of all features.
     X : array or sparse matrix
         The samples, in the units that a reader knows.
-    y, pairs
-        What the method used; both None if it used nothing.
+    classes, pairs
+        What the method used, both None if it used nothing: the class of each row from 0, or -1,
+        and the label of each class; or pairs.
     ids : tuple of hashable
         The id of each row.
     """
@@ -62,9 +63,9 @@ def describe_profiles(
     if pairs is not None:
         found["kind"] = "pairs"
         groups = _between_pairs(columns, pairs, X, ids)
-    elif y is not None:
+    elif classes is not None:
         found["kind"] = "classes"
-        groups, found["n_groups_left_out"] = _by_class(columns, np.asarray(y).ravel())
+        groups, found["n_groups_left_out"] = _by_class(columns, *classes)
     else:
         groups = {}
     shown: list[ProfileSummary] = []
@@ -88,9 +89,10 @@ def _columns(X: Any, features: IntArray) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-def _by_class(columns: FloatArray, y: NDArray[Any]) -> tuple[dict[str, FloatArray], int]:
+def _by_class(
+    columns: FloatArray, codes: IntArray, labels: NDArray[Any]
+) -> tuple[dict[str, FloatArray], int]:
     """Return the rows of the largest classes, in the order of the labels."""
-    codes, labels = encode_labels(y)
     sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
     largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS])
     groups = {str(labels[code]): columns[codes == code] for code in largest}

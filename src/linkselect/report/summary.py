@@ -39,7 +39,7 @@ from linkselect.report.schema import (
 from linkselect.report.supervision import describe_supervision
 from linkselect.report.validation import describe_validation, warning_of
 from linkselect.selectors.foreign import Ranked
-from linkselect.selectors.method import describe
+from linkselect.selectors.method import classes_seen, describe
 from linkselect.survey import Surveyed
 from linkselect.views import check_shape, pair_rows, two_dimensional_view
 
@@ -324,7 +324,8 @@ def _describe_profiles(
     order = np.asarray(selector.order_)
     selected = order[np.asarray(selector.get_support())[order]]
     names = [plain_text(name) for name in _check_feature_names_in(selector)]
-    return describe_profiles(selected, names, X, y, pairs, ids)
+    classes = None if y is None else classes_seen(selector, y)
+    return describe_profiles(selected, names, X, classes, pairs, ids)
 
 
 def _evenly(items: NDArray[Any], n_wanted: int) -> NDArray[Any]:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.pairs import Pairs, encode_labels
+from linkselect.arrays import IntArray
+from linkselect.pairs import Pairs
 from linkselect.report.plain import MOST_LISTED, plain_text
 from linkselect.report.schema import SupervisionSummary
-from linkselect.selectors.method import describe
+from linkselect.selectors.method import classes_seen
 
 __all__ = ["describe_supervision"]
 
@@ -23,9 +24,7 @@ def describe_supervision(
     if pairs is not None:
         return _of_pairs(pairs, ids)
     if y is not None:
-        # A method that needs every label reads -1 as a class, as scikit-learn does.
-        minus_one_is_a_class = describe(selector).sees == "labels"
-        return _of_labels(np.asarray(y).ravel(), minus_one_is_a_class)
+        return _of_labels(*classes_seen(selector, y))
     return {"kind": "none", "n_samples": 0, "coverage": 0.0}
 
 
@@ -47,11 +46,7 @@ def _of_pairs(pairs: Pairs, ids: tuple[Hashable, ...]) -> SupervisionSummary:
     }
 
 
-def _of_labels(y: NDArray[Any], minus_one_is_a_class: bool) -> SupervisionSummary:
-    if minus_one_is_a_class:
-        labels, codes = np.unique(y, return_inverse=True)
-    else:
-        codes, labels = encode_labels(y)
+def _of_labels(codes: IntArray, labels: NDArray[Any]) -> SupervisionSummary:
     sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
     n_labelled = int(sizes.sum())
     largest = np.argsort(-sizes, kind="stable")[:MOST_LISTED]

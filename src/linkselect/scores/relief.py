@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect.bibliography import cites
-from linkselect.blocks import dense_blocks, map_threads, slices
+from linkselect.blocks import dense_blocks, map_threads, own_values, slices
 from linkselect.compiled.manhattan import FEATURES_PER_SUM, manhattan_distances
 from linkselect.graphs.neighbors import Bounds, even_parts
 
@@ -93,15 +94,16 @@ def _difference_codes(X: Matrix, discrete: BoolArray) -> FloatArray:
     Numeric features are scaled to [0, 1]; the values of a discrete one become 0, 1, 2, ...
     """
     codes = np.empty(X.shape)
+    X = X.tocsc() if issparse(X) else X
     for columns, block in dense_blocks(X):
         low, high = block.min(axis=0), block.max(axis=0)
         # Halves, if the whole range would overflow.
         half = np.where(np.maximum(np.abs(low), np.abs(high)) > 1e300, 0.5, 1.0)
         extent = half * high - half * low
         codes[:, columns] = (half * block - half * low) / np.where(extent > 0, extent, 1.0)
-        for feature in np.flatnonzero(discrete[columns]):
-            values = np.unique(block[:, feature], return_inverse=True)[1]
-            codes[:, columns.start + feature] = values
+        for feature in columns.start + np.flatnonzero(discrete[columns]):
+            values = own_values(X, slice(feature, feature + 1)).ravel()
+            codes[:, feature] = np.unique(values, return_inverse=True)[1]
     return codes
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from linkselect.arrays import FloatArray, Matrix
-from linkselect.blocks import dense_blocks
+from linkselect.blocks import dense_blocks, own_values
 
 __all__ = ["states_of"]
 
@@ -44,13 +44,9 @@ def states_of(X: Matrix, how: str | None) -> NDArray[np.integer[Any]]:
     array([0, 1, 1, 1, 2], dtype=uint8)
     """
     states: NDArray[np.integer[Any]] = np.empty(X.shape, dtype=np.uint8, order="F")
-    exact = how is None and not issparse(X) and X.dtype.kind in "iu"
+    X = X.tocsc() if issparse(X) else X
     for columns, block in dense_blocks(X):
-        if how is None:
-            # Whole numbers above 2^53 would meet as floats.
-            found = _values(X[:, columns] if exact else block)
-        else:
-            found = _WAYS[how](_scaled(block))
+        found = _values(own_values(X, columns)) if how is None else _WAYS[how](_scaled(block))
         if found.max(initial=0) >= SMALL and states.dtype == np.uint8:
             states = states.astype(np.int64)
         states[:, columns] = found

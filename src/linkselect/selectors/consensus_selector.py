@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 
 from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.checks import TAKE_ROWS
+from linkselect.columns import with_equal_ties
 from linkselect.given import Given
 from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.selectors.compensated_laplacian_score import CompensatedLaplacianScore
@@ -229,7 +230,8 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         for name, member in track(members):
             fitted.append((name, self._fitted(name, member, samples, known)))
         ranks = np.array([_ranks(member, X.shape[1]) for _, member in fitted])
-        scores = np.average(ranks, axis=0, weights=weights[: len(ranks)])
+        # Equal means of ranks differ in the last digit if weights such as 0.1 are rounded.
+        scores = with_equal_ties(np.average(ranks, axis=0, weights=weights[: len(ranks)]))
         return self._by_score(
             X,
             scores,

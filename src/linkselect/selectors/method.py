@@ -7,11 +7,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
+from linkselect.arrays import IntArray
+from linkselect.pairs import encode_labels, label_array
 from linkselect.supervision import Supervision
 
-__all__ = ["HOW_TO_SUPERVISE", "Method", "Need", "Sees", "describe", "missing_needs"]
+__all__ = [
+    "HOW_TO_SUPERVISE",
+    "Method",
+    "Need",
+    "Sees",
+    "classes_seen",
+    "describe",
+    "missing_needs",
+]
 
 Sees = Literal["nothing", "labels", "some labels", "pairs"]
 Need = Literal["labels", "a must-link", "a cannot-link", "two groups", "a pair or a label"]
@@ -92,6 +103,15 @@ def _required(selector: type) -> dict[str, None]:
     """Return None for every parameter without a default: the selector that a wrapper needs."""
     parameters = inspect.signature(selector).parameters.values()
     return {one.name: None for one in parameters if one.default is inspect.Parameter.empty}
+
+
+def classes_seen(selector: Any, y: Any) -> tuple[IntArray, NDArray[Any]]:
+    """Number the classes of y as a selector reads them, and return the label of each.
+
+    -1 is unlabelled, unless the method needs every label.
+    """
+    minus_one = describe(selector).sees != "labels"
+    return encode_labels(label_array(y, minus_one).ravel(), minus_one)
 
 
 def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:

@@ -30,8 +30,8 @@ class NearestNeighborSFS(LabelSelector):
 
     A wrapper: forward selection adds, step by step, the feature with which most samples have the
     label of their nearest neighbour; larger is better. Distances grow by one squared difference
-    per feature, so nothing is fitted again. Equally near neighbours go by row number, equally
-    good features by index.
+    per feature, so nothing is fitted again. Equally near neighbours go by row number, or in the
+    order in which a split names its training samples; equally good features go by index.
 
     It needs labels; from pairs use a method such as `SimilarityConstraintScore`. Samples with the
     label -1, None or NaN are unlabelled and take no part. With few labelled samples many features

@@ -36,7 +36,7 @@ from linkselect.columns import constant_columns, with_equal_twins
 from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_numpy
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
-from linkselect.pairs import Pairs, encode_labels
+from linkselect.pairs import Pairs, encode_labels, label_array
 from linkselect.selectors.method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
 from linkselect.selectors.parameters import N_JOBS, NUMBER_OF_FEATURES, ON_CONFLICT
 from linkselect.selectors.placement import check_placement, out_of_memory, with_zeros
@@ -360,10 +360,10 @@ class LabelSelector(RankingSelector):
 
     def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
         X = self._check_samples_with_labels(X, y)
-        y = column_or_1d(y, warn=True)
-        check_all_labelled(type(self).__name__, y)
+        given, y = y, column_or_1d(y, warn=True)
+        check_all_labelled(type(self).__name__, label_array(given, minus_one=False).ravel())
         assert_all_finite(y, input_name="y")
-        encode_labels(y)  # explains labels that have no common order
+        encode_labels(y, minus_one=False)  # explains labels that have no common order
         check_classification_targets(y)
         supervision.check_length(len(y), *X.shape)
         return X, y

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from linkselect.arrays import BoolArray, IntArray, Matrix
 from linkselect.blocks import map_threads, slices
 from linkselect.given import Given
-from linkselect.pairs import Pairs, encode_labels
+from linkselect.pairs import Pairs, encode_labels, label_array
 from linkselect.resampling import DRAWS_PER_STEP, draw_bag, seeded
 from linkselect.selectors.method import describe
 from linkselect.selectors.parameters import AT_LEAST_1, N_JOBS, SHARE
@@ -180,10 +180,12 @@ class StableSelector(Wrapper):
     def _draw_by_labels(
         self, y: Any, n_samples: int, least: int, rng: np.random.RandomState
     ) -> tuple[IntArray, dict[str, Any]]:
-        labels = None if y is None else np.asarray(y).ravel()
+        # A method that needs every label reads -1 as a class.
+        minus_one = describe(self.estimator).sees != "labels"
+        labels = None if y is None else label_array(y, minus_one).ravel()
         if labels is None or len(labels) != n_samples:  # a selector that ignores y let it pass
             return draw_bag(nothing(n_samples), self.max_samples, least, rng), {"y": None}
-        classes, names = encode_labels(labels)
+        classes, names = encode_labels(labels, minus_one)
         # No classes, but numbers that the selector ignores.
         known = nothing(n_samples) if len(names) > n_samples / 2 else Supervision(classes)
         rows = draw_bag(known, self.max_samples, least, rng)

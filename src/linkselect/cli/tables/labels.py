@@ -118,9 +118,10 @@ def _cut(labels: NDArray[Any], bins: str, name: str | None, source: str) -> NDAr
     edges = np.unique(inner[inner < np.nanmax(numbers)])
     if not len(edges):
         raise InputError(f"{source}: the label column {shown(name)} has one value in most rows.")
-    texts = [f"<= {edges[0]:g}"]
-    texts += [f"> {low:g} to {high:g}" for low, high in pairwise(edges)]
-    texts.append(f"> {edges[-1]:g}")
+    written = _told_apart(edges)
+    texts = [f"<= {written[0]}"]
+    texts += [f"> {low} to {high}" for low, high in pairwise(written)]
+    texts.append(f"> {written[-1]}")
     places = np.searchsorted(edges, numbers)
     return np.array(
         [
@@ -129,3 +130,9 @@ def _cut(labels: NDArray[Any], bins: str, name: str | None, source: str) -> NDAr
         ],
         dtype=object,
     )
+
+
+def _told_apart(numbers: NDArray[Any]) -> list[str]:
+    """Write different numbers with six digits, or with as many as they differ in."""
+    ways = ([f"{one:.{digits}g}" for one in numbers] for digits in range(6, 18))
+    return next(way for way in ways if len(set(way)) == len(numbers))
