@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkselect.arrays import FloatArray, IntArray
-from linkselect.blocks import Scratch, column_block, column_slices
+from linkselect.blocks import Scratch, column_block, column_slices, slices
 from linkselect.messages import GuidedValueError
 from linkselect.moments import Moments, joined, merged, moments
 from linkselect.stored import Part, Stored
 from linkselect.stored.running import map_parts, reduce_parts
 
 __all__ = ["Surveyed", "moments_of_part", "survey"]
+
+# The largest values are sought in what the least were just found in: 0.8 of the time.
+CACHED_BYTES = 2**19
 
 Score = Callable[..., FloatArray]
 
@@ -243,7 +246,10 @@ def _all_told(parts: Sequence[_Told]) -> _Told:
 
 def _extremes(slab: NDArray[Any], row: int, column: int) -> tuple[FloatArray, FloatArray]:
     """Find the least and the largest value of each column, of a slab that begins at a place."""
-    low, high = slab.min(axis=0), slab.max(axis=0)
+    low = high = slab[0]
+    for piece in slices(len(slab), max(CACHED_BYTES // slab[0].nbytes, 1)):
+        low = np.minimum(low, slab[piece].min(axis=0))
+        high = np.maximum(high, slab[piece].max(axis=0))
     # Whatever is not finite shows in the extremes, since NaN takes part in every comparison.
     odd = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))
     if len(odd):
