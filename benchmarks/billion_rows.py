@@ -80,13 +80,16 @@ class Rates:
 
     read: float
     moments: float
+    pairs: float
     search: float
 
     @classmethod
     def of(cls, found):
         """Take them from the largest measurements on Parquet."""
         (rows,), slabs = largest(found, "read")["parquet", "slabs"]
-        (fitted,), fisher = largest(found, "moments")["parquet", "FisherScore all"]
+        fits = largest(found, "moments")
+        (fitted,), fisher = fits["parquet", "FisherScore all"]
+        (paired,), constraint = fits["parquet", "ConstraintScore pairs"]
         # The one with the most products, beside which reading counts least.
         searches = {
             key: one for key, one in found.items() if "/parquet/" in key and "products" in one
@@ -99,6 +102,7 @@ class Rates:
         return cls(
             read=slabs["cpu"] / (rows * per_row),
             moments=fisher["cpu"] / (fitted * per_row),
+            pairs=constraint["cpu"] / (paired * per_row),
             search=graph["cpu"] / products,
         )
 
@@ -112,7 +116,7 @@ def costs(setting, rates):
     found = {}
     for name, passes, cpu in [
         ("Variance, Fisher, Constraint from labels", 1, size * rates.moments),
-        ("Constraint from pairs", 2, size * (rates.moments + rates.read)),
+        ("Constraint from pairs", 1, size * rates.pairs),
         (
             f"Laplacian, LSDF, CCLS, {setting.max_queries:,} queries",
             # The survey; for each batch, taking its rows and searching; sigma; the last rows.

@@ -174,12 +174,31 @@ def test_wide_samples_are_read_once(selector, rng, tmp_path, monkeypatch):
     monkeypatch.setattr(kinds, "SLAB_BYTES", 24 * 40 * 8)
     classes = np.arange(24) // 6 % 2
     on_disk = stored(tmp_path, rng.random((24, 350)))
-    read, slabs = [], kinds.Part.slabs
-    monkeypatch.setattr(kinds.Part, "slabs", lambda part: read.append(part.number) or slabs(part))
+    read = []
+    monkeypatch.setattr(kinds.Part, "slabs", counted(read, kinds.Part.slabs))
     for known in told(selector, classes):
         read.clear()
         clone(selector).fit(on_disk, **known)
         assert sorted(read) == list(range(len(on_disk.parts)))
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_rows_in_pairs_are_taken_when_all_are_read(samples, tmp_path, monkeypatch):
+    X, classes = samples
+    # Nobody squares what is in no pair, in memory neither.
+    X[-1] = 1e200
+    pairs = ls.Pairs.from_labels(some_labels(classes))
+    here, on_disk = ls.ConstraintScore().fit(X, pairs=pairs), stored(tmp_path, X)
+    read = []
+    for name in ("slabs", "pick"):
+        monkeypatch.setattr(kinds.Part, name, counted(read, getattr(kinds.Part, name)))
+    there = ls.ConstraintScore().fit(on_disk, pairs=pairs)
+    assert sorted(read) == list(range(len(on_disk.parts)))
+    assert_array_equal(there.scores_, here.scores_)
+
+
+def counted(read, method):
+    return lambda part, *arguments: read.append(part.number) or method(part, *arguments)
 
 
 def test_scores_of_another_selector_are_not_taken(rng, tmp_path):

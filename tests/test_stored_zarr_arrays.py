@@ -70,6 +70,23 @@ def test_a_chunk_that_changes_is_an_error(path, values):
     assert_array_equal(X.take([0, 199]), values[[0, 199]])
 
 
+@pytest.mark.parametrize("columns", [np.arange(91), np.arange(0, 91, 2)], ids=["all", "some"])
+def test_a_part_looks_at_its_own_chunks_only(columns, values, tmp_path, monkeypatch):
+    array = given.store_zarr(tmp_path, values[:10].repeat(7, axis=1), chunks=(10, 13))
+    X = find_stored(array)
+    X = X if len(columns) == 91 else X.choose(columns)
+    assert X.by_columns
+    assert len(X.parts) > 1
+    looked, look = [], zarr_arrays.state_of
+    monkeypatch.setattr(zarr_arrays, "state_of", lambda path: looked.append(path) or look(path))
+    for part in X.parts:
+        looked.clear()
+        assert len(list(part.slabs())) == 1
+        own = np.unique(columns[part.columns] // 13)
+        # Once before they are read, and once after.
+        assert [path[-1] for path in looked] == 2 * [str(chunk) for chunk in own]
+
+
 def test_a_chunk_that_goes_away_is_an_error(path):
     X = find_stored(path)
     (path / "c" / "3" / "1").unlink()

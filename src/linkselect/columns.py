@@ -80,30 +80,36 @@ def with_equal_ties(scores: FloatArray, order: IntArray | None = None) -> FloatA
     return xp.where(is_near, xp.take(xp.take(scores, leaders), run), scores)
 
 
-def with_equal_twins(X: Matrix, scores: FloatArray) -> FloatArray:
+def with_equal_twins(X: Matrix, scores: FloatArray, order: IntArray | None = None) -> FloatArray:
     """Give features with the very same values the same score, that of the first of them.
+
+    If the features are ordered already, from the least score on, `order` spares another sort. If no
+    score changes, they are returned themselves.
 
     The last digit of a matrix product may depend on a column's place. Without this, rounding would
     order the copies of a feature, and not their index.
     """
     if (here := device_of(X)) is not None:
         return _with_equal_twins_on_device(here, X, scores)
+    by_score = np.argsort(scores) if order is None else order
     if isinstance(X, Surveyed):
-        return _with_equal_stored_twins(X, scores)
-    by_score = np.argsort(scores)
+        return _with_equal_stored_twins(X, scores, by_score)
     ordered = scores[by_score]
     with np.errstate(invalid="ignore"):
         near = np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:])
     if not near.any():
         return scores
     content = _column_contents(X)
-    settled = scores.copy()
+    settled = scores
     # Runs of near scores, from the first of them to one behind the last.
     edges = np.diff(np.concatenate([[False], near, [False]]).astype(np.int8))
     for start, stop in zip(np.flatnonzero(edges == 1), np.flatnonzero(edges == -1), strict=True):
         first: dict[bytes, int] = {}
-        for feature in np.sort(by_score[start : stop + 1]):
-            settled[feature] = scores[first.setdefault(content(feature), feature)]
+        features = np.sort(by_score[start : stop + 1])
+        leaders = [first.setdefault(content(feature), feature) for feature in features]
+        if len(first) < len(features):
+            settled = scores.copy() if settled is scores else settled
+            settled[features] = scores[leaders]
     return settled
 
 
@@ -132,9 +138,8 @@ def _with_equal_twins_on_device(here: Device, X: Any, scores: Any) -> Any:
     return here.put(settled)
 
 
-def _with_equal_stored_twins(X: Surveyed, scores: FloatArray) -> FloatArray:
+def _with_equal_stored_twins(X: Surveyed, scores: FloatArray, by_score: IntArray) -> FloatArray:
     """Compare features with near scores and the same extremes, by what their parts boil down to."""
-    by_score = np.argsort(scores, kind="stable")
     ordered = scores[by_score]
     with np.errstate(invalid="ignore"):
         apart = ~(np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:]))
@@ -143,21 +148,23 @@ def _with_equal_stored_twins(X: Surveyed, scores: FloatArray) -> FloatArray:
     close = by_score[~alone]
     if not len(close):
         return scores
-    run = np.empty(len(scores))
-    run[by_score] = np.cumsum(np.concatenate([[False], apart]))
-    alike = np.column_stack([run, X.low, X.high])[close]
+    run = np.cumsum(np.concatenate([[False], apart]))[~alone]
+    alike = np.column_stack([run, X.low[close], X.high[close]])
     _, place, count = np.unique(alike, axis=0, return_inverse=True, return_counts=True)
-    some = np.sort(close[count[place.ravel()] > 1])
+    shared = count[place.ravel()] > 1
+    some, run = close[shared], run[shared]
     if not len(some):
         return scores
+    by_place = np.argsort(some)
+    some, run = some[by_place], run[by_place]
     rivals = X.data.choose(some)
     found = map_parts(rivals, _digests, what="compare features")
     columns = (
         chain(*found) if rivals.by_columns else map(chain.from_iterable, zip(*found, strict=True))
     )
-    settled, first = scores.copy(), dict[tuple[float, bytes], int]()
-    for feature, digests in zip(some, columns, strict=True):
-        twin = first.setdefault((run[feature], b"".join(digests)), int(feature))
+    settled, first = scores.copy(), dict[tuple[int, bytes], int]()
+    for feature, near, digests in zip(some, run.tolist(), columns, strict=True):
+        twin = first.setdefault((near, b"".join(digests)), int(feature))
         settled[feature] = scores[twin]
     return settled
 

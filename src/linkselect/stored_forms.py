@@ -15,7 +15,7 @@ from linkselect.stored import Part, Stored
 from linkselect.stored.running import map_parts, reduce_parts
 from linkselect.survey import Surveyed, moments_of_part
 
-__all__ = ["by_column_parts", "moments_of_rows", "rows_by_columns"]
+__all__ = ["by_column_parts", "can_hold", "moments_of_rows", "rows_by_columns"]
 
 # Rows of stored samples that are held in memory at a time.
 HELD_BYTES = 256 * 2**20
@@ -36,11 +36,16 @@ def _on_values(function: Callable[[Any], FloatArray], part: Part) -> FloatArray:
         return function(values)
 
 
+def can_hold(X: Stored, n_rows: int) -> bool:
+    """Whether so many rows may be held in memory at a time."""
+    return n_rows * X.shape[1] * X.dtype.itemsize <= X.allowed(HELD_BYTES)
+
+
 def rows_by_columns(function: Callable[[Any], FloatArray], X: Stored, rows: IntArray) -> FloatArray:
     """Apply a function to some rows of X, as many columns at a time as memory is set aside for."""
-    width = max(X.allowed(HELD_BYTES) // max(len(rows) * X.dtype.itemsize, 1), 1)
-    if width >= X.shape[1]:
+    if can_hold(X, len(rows)):
         return function(X.take(rows))
+    width = max(X.allowed(HELD_BYTES) // (len(rows) * X.dtype.itemsize), 1)
     chosen = (np.arange(columns.start, columns.stop) for columns in slices(X.shape[1], width))
     return np.concatenate([function(X.choose(columns).take(rows)) for columns in chosen], axis=-1)
 

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkselect.arrays import FloatArray, IntArray
-from linkselect.blocks import Scratch, column_block, column_slices
+from linkselect.blocks import Scratch, column_block, column_slices, slices
 from linkselect.messages import GuidedValueError
 from linkselect.moments import Moments, joined, merged, moments
 from linkselect.stored import Part, Stored
 from linkselect.stored.running import map_parts, reduce_parts
 
 __all__ = ["Surveyed", "moments_of_part", "survey"]
+
+# The largest values are sought in what the least were just found in: 0.8 of the time.
+CACHED_BYTES = 2**19
 
 Score = Callable[..., FloatArray]
 
@@ -34,7 +37,8 @@ class Surveyed(Stored):
     codes : ndarray of shape (n_samples,)
         The class of each sample, -1 for none.
     moments : Moments or None
-        Of the samples without a class and of each class; None if X is read by columns.
+        Of the samples without a class and of each class; None if X is read by columns, or if only
+        some rows count.
     scores : ndarray of shape (n_features,) or None
         The score of each feature, if the survey was asked for it.
     kept : dict
@@ -68,9 +72,9 @@ class Surveyed(Stored):
     def take(self, rows: ArrayLike, n_jobs: int | None = None) -> NDArray[Any]:
         """Read some rows into memory, in the given order; those that are held are not read."""
         wanted = np.asarray(rows, dtype=np.intp)
-        held, values = self.kept.get("rows", (np.empty(0, dtype=np.intp), None))
+        held, values = self.kept.get("rows", (wanted[:0], None))
         place = np.searchsorted(held, wanted)
-        if values is not None and np.array_equal(held[np.minimum(place, len(held) - 1)], wanted):
+        if len(held) and np.array_equal(held[np.minimum(place, len(held) - 1)], wanted):
             return values[place]
         return super().take(wanted, n_jobs)
 
@@ -93,8 +97,9 @@ class _Told:
 
     low: FloatArray
     high: FloatArray
-    moments: Moments | None
+    moments: Moments | None = None
     scores: FloatArray | None = None
+    rows: NDArray[Any] | None = None
 
 
 class _NotFiniteError(ValueError):
@@ -102,7 +107,11 @@ class _NotFiniteError(ValueError):
 
 
 def survey(
-    X: Stored, codes: IntArray, n_jobs: int | None = None, score: Score | None = None
+    X: Stored,
+    codes: IntArray,
+    n_jobs: int | None = None,
+    score: Score | None = None,
+    hold: IntArray | None = None,
 ) -> Surveyed:
     """Read stored samples once, refuse what is not finite, and collect what scores begin with.
 
@@ -117,6 +126,9 @@ def survey(
     score : callable, optional
         Scores features from X and `n_jobs`, each on its own, in the same pass; only of samples
         that are read by columns.
+    hold : ndarray of int, optional
+        The rows that count, sorted, if no others do: they are kept in memory, in the same pass, and
+        no moments are computed; only of samples that are read by rows.
     """
     if isinstance(X, Surveyed):
         # By columns nothing was told of classes; and what was told of them covers all samples. The
@@ -127,11 +139,16 @@ def survey(
         X = X.data
     try:
         told = (
-            _read_by_columns(X, n_jobs, score) if X.by_columns else _read_by_rows(X, codes, n_jobs)
+            _read_by_columns(X, n_jobs, score)
+            if X.by_columns
+            else _read_by_rows(X, codes, n_jobs, hold)
         )
     except _NotFiniteError as error:
         raise _not_finite(X, *error.args) from None
-    return Surveyed(X, told.low, told.high, codes, told.moments, told.scores)
+    found = Surveyed(X, told.low, told.high, codes, told.moments, told.scores)
+    if told.rows is not None:
+        found.kept["rows"] = hold, told.rows
+    return found
 
 
 def _read_by_columns(X: Stored, n_jobs: int | None, score: Score | None) -> _Told:
@@ -140,20 +157,23 @@ def _read_by_columns(X: Stored, n_jobs: int | None, score: Score | None) -> _Tol
     return _Told(low, high, None, *scores)
 
 
-def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None) -> _Told:
+def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None, hold: IntArray | None) -> _Told:
     n_groups = int(codes.max(initial=-1)) + 2
     # Classes travel with the tasks of a cluster: of a billion rows, bytes count.
     groups = (codes + 1).astype(np.min_scalar_type(n_groups))
-    work = partial(_tell_of_part, n_groups=n_groups)
-    told: _Told = reduce_parts(
-        X,
-        work,
-        _all_told,
-        per_part=lambda part: (groups[part.rows],),
-        n_jobs=n_jobs,
-        what="read",
-    )
+
+    def of_part(part: Part) -> tuple[IntArray]:
+        return (groups[part.rows] if hold is None else _among(hold, part.rows),)
+
+    work = partial(_tell_of_part, n_groups=n_groups) if hold is None else _tell_of_rows
+    told: _Told = reduce_parts(X, work, _all_told, per_part=of_part, n_jobs=n_jobs, what="read")
     return told
+
+
+def _among(chosen: IntArray, rows: slice) -> IntArray:
+    """Return those of the chosen rows, which are sorted, that are among some rows."""
+    first, last = np.searchsorted(chosen, (rows.start, rows.stop))
+    return chosen[first:last]
 
 
 def _tell_of_columns(part: Part, *, score: Score | None) -> tuple[FloatArray, ...]:
@@ -172,6 +192,15 @@ def _tell_of_part(part: Part, groups: NDArray[Any], *, n_groups: int) -> _Told:
         low, high = _extremes(slab, rows.start, 0)
         found.append(_Told(low, high, _moments(slab, codes, None, n_groups)))
     return _all_told(found)
+
+
+def _tell_of_rows(part: Part, hold: IntArray) -> _Told:
+    return _all_told(
+        [
+            _Told(*_extremes(slab, rows.start, 0), rows=slab[_among(hold, rows) - rows.start])
+            for rows, slab in part.slabs()
+        ]
+    )
 
 
 def moments_of_part(
@@ -205,16 +234,22 @@ def _moments(
 
 
 def _all_told(parts: Sequence[_Told]) -> _Told:
+    of_groups = [part.moments for part in parts if part.moments is not None]
+    rows = [part.rows for part in parts if part.rows is not None]
     return _Told(
         np.min([part.low for part in parts], axis=0),
         np.max([part.high for part in parts], axis=0),
-        merged([part.moments for part in parts if part.moments is not None]),
+        merged(of_groups) if of_groups else None,
+        rows=np.concatenate(rows) if rows else None,
     )
 
 
 def _extremes(slab: NDArray[Any], row: int, column: int) -> tuple[FloatArray, FloatArray]:
     """Find the least and the largest value of each column, of a slab that begins at a place."""
-    low, high = slab.min(axis=0), slab.max(axis=0)
+    low = high = slab[0]
+    for piece in slices(len(slab), max(CACHED_BYTES // slab[0].nbytes, 1)):
+        low = np.minimum(low, slab[piece].min(axis=0))
+        high = np.maximum(high, slab[piece].max(axis=0))
     # Whatever is not finite shows in the extremes, since NaN takes part in every comparison.
     odd = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))
     if len(odd):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from linkselect.arrays import FloatArray, Matrix
+from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.columns import with_equal_ties
 from linkselect.stored import Stored
 from linkselect.stored_forms import by_column_parts
@@ -26,6 +26,10 @@ class ColumnScorer:
     def _column_score(self, known: Supervision) -> ColumnScore:
         """Return what computes the score of every feature."""
         raise NotImplementedError
+
+    def _rows_that_count(self, known: Supervision) -> IntArray | None:
+        """Return the only samples that the score looks at, sorted; None: all of them."""
+        return None
 
     def _score(self, X: Matrix, known: Supervision) -> FloatArray:
         """Compute the score of every feature, unless that was done when X was surveyed."""

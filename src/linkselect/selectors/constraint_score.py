@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
-from linkselect.arrays import FloatArray, Matrix
+from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import BLOCK_SIZE, column_block, map_threads, slices
 from linkselect.columns import with_equal_ties
 from linkselect.scores.left_out import squared_differences, sums_without_each
@@ -103,10 +103,13 @@ class ConstraintScore(ColumnScorer, PairSelector):
             return ("a must-link", "a cannot-link")
         return ("a pair or a label",)
 
+    def _rows_that_count(self, known: Supervision) -> IntArray | None:
+        return None if known.must is None else np.flatnonzero(~known.unlabelled)
+
     def _score(self, X: Matrix, known: Supervision) -> FloatArray:
-        if isinstance(X, Stored) and not X.by_columns and known.must is not None:
-            # Only rows in pairs count; they are read once for both kinds of pairs.
-            rows = np.flatnonzero(~known.unlabelled)
+        rows = self._rows_that_count(known)
+        if isinstance(X, Stored) and not X.by_columns and rows is not None:
+            # They are read once for both kinds of pairs.
             score = partial(self._column_score(restrict(known, rows)), n_jobs=self.n_jobs)
             return with_equal_ties(rows_by_columns(score, X, rows))
         return super()._score(X, known)

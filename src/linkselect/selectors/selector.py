@@ -48,12 +48,7 @@ from linkselect.selectors.ranking import (
     ranking_frame,
     ranking_view,
 )
-from linkselect.selectors.storage import (
-    INSTEAD_OF_PARTS,
-    chosen_columns,
-    parts_reported,
-    surveyed,
-)
+from linkselect.selectors.storage import INSTEAD_OF_PARTS, chosen_columns, parts_reported, surveyed
 from linkselect.stored import Stored, find_stored
 from linkselect.supervision import OnConflict, Supervision
 
@@ -167,10 +162,13 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if self._constant_is_undefined:
             xp = namespace_of(scores)
             scores = xp.where(constant, xp.full_like(scores, np.nan), scores)
-        scores = with_equal_twins(X, scores)
         n_selected = count_features(self.n_features_to_select, scores.shape[0])
         order = best_first(scores, self.greater_is_better)
-        return Ranking(scores, order, n_selected, fitted or {})
+        ascending = namespace_of(order).flip(order) if self.greater_is_better else order
+        settled = with_equal_twins(X, scores, ascending)
+        if settled is not scores:
+            order = best_first(settled, self.greater_is_better)
+        return Ranking(settled, order, n_selected, fitted or {})
 
     def _scores_without_each_pair(self, X: Matrix, known: Supervision) -> FloatArray | None:
         """Score the features without each pair in turn, must-links first; None: fit anew.

@@ -18,6 +18,7 @@ from linkselect.selectors.column_scorer import ColumnScorer
 from linkselect.stored import Stored
 from linkselect.stored.opening import select_columns
 from linkselect.stored.running import reporting
+from linkselect.stored_forms import can_hold
 from linkselect.supervision import Supervision
 from linkselect.survey import Surveyed, survey
 
@@ -33,11 +34,17 @@ MANY_CLASSES = 1000
 
 def surveyed(selector: Any, X: Stored, known: Any) -> Surveyed:
     """Check that all stored samples are finite; what scores begin with comes along."""
-    n_jobs, score = getattr(selector, "n_jobs", None), None
-    if X.by_columns and isinstance(selector, ColumnScorer):
-        # A part has all that the score of its features needs: it is not read a second time.
-        score = selector._column_score(known)
-    return survey(X, _classes(known, X.shape[0]), n_jobs, score)
+    score = hold = None
+    if isinstance(selector, ColumnScorer):
+        # What is needed of a part is taken at once: it is not read a second time.
+        if X.by_columns:
+            score = selector._column_score(known)
+        else:
+            hold = selector._rows_that_count(known)
+    if hold is not None and not can_hold(X, len(hold)):
+        hold = hold[:0]  # they are read afterwards, some columns at a time
+    n_jobs = getattr(selector, "n_jobs", None)
+    return survey(X, _classes(known, X.shape[0]), n_jobs, score, hold)
 
 
 def _classes(known: Any, n_samples: int) -> IntArray:

@@ -57,7 +57,7 @@ class DaskSource(Source):
         """Return where chunks begin, and the end."""
         return self.edges[1]
 
-    def check_unchanged(self, rows: slice) -> None:
+    def check_unchanged(self, rows: slice, columns: Columns) -> None:
         """Find nothing: what the blocks are made of is known to nobody."""
 
     def read(

@@ -86,8 +86,8 @@ class Source(ABC):
         """Yield the values of some columns, at most `height` rows at a time, in order."""
 
     @abstractmethod
-    def check_unchanged(self, rows: slice) -> None:
-        """Raise an error if what holds these rows is not what it was when it was opened."""
+    def check_unchanged(self, rows: slice, columns: Columns) -> None:
+        """Raise an error if what holds these values is not what it was when it was opened."""
 
     def row_edges(self) -> IntArray | None:
         """Return where the rows may be cut, from 0 to all, or None if anywhere."""
@@ -101,7 +101,7 @@ class Source(ABC):
         """Return the wanted rows, which are sorted and among `rows`."""
         found = []
         for piece, values in self.read(rows, columns, height):
-            self.check_unchanged(piece)
+            self.check_unchanged(piece, columns)
             first, last = np.searchsorted(wanted, (piece.start, piece.stop))
             if first < last:
                 found.append(values[wanted[first:last] - piece.start])
@@ -162,21 +162,22 @@ class Part:
         """
         X = self.samples
         columns, height = X.columns_of(self), X.slab_height(self)
-        X.source.check_unchanged(self.rows)
+        X.source.check_unchanged(self.rows, columns)
         pieces = X.source.read(self.rows, columns, height)
         if X.by_columns:
             found = [values for _, values in pieces]
             pieces = iter([(self.rows, found[0] if len(found) == 1 else np.concatenate(found))])
         for rows, values in pieces:
             # Before anyone complains about its values.
-            X.source.check_unchanged(rows)
+            X.source.check_unchanged(rows, columns)
             yield rows, X.prepared(values, self.columns)
 
     def pick(self, wanted: IntArray) -> NDArray[Any]:
         """Return the wanted rows of this part: numbers of rows of the samples, sorted."""
         X = self.samples
-        X.source.check_unchanged(self.rows)
-        values = X.source.pick(wanted, self.rows, X.columns_of(self), X.slab_height(self))
+        columns = X.columns_of(self)
+        X.source.check_unchanged(self.rows, columns)
+        values = X.source.pick(wanted, self.rows, columns, X.slab_height(self))
         return X.prepared(values, self.columns)
 
 
@@ -338,7 +339,7 @@ class Stored:
 
     def check_unchanged(self) -> None:
         """Raise an error if a file is not what it was when it was opened."""
-        self.source.check_unchanged(slice(0, self.shape[0]))
+        self.source.check_unchanged(*(slice(0, length) for length in self.source.shape))
 
     def name_column(self, column: int) -> str:
         """Say which feature this is, in the words of the source."""

@@ -61,7 +61,7 @@ class NpySource(Source):
         self.layout = layout
         self.state = FileState.of(path, label)
 
-    def check_unchanged(self, rows: slice) -> None:
+    def check_unchanged(self, rows: slice, columns: Columns) -> None:
         """Raise an error if the file is not what it was."""
         self.state.check_unchanged()
 
@@ -152,7 +152,7 @@ class MapSource(Source):
             "X",
         )
 
-    def check_unchanged(self, rows: slice) -> None:
+    def check_unchanged(self, rows: slice, columns: Columns) -> None:
         """Find nothing: there is no file to look at."""
 
     def read(

@@ -118,7 +118,7 @@ class ParquetSource(Source):
         """Return the first row of every row group, and the end."""
         return np.append(self.starts, self.shape[0])
 
-    def check_unchanged(self, rows: slice) -> None:
+    def check_unchanged(self, rows: slice, columns: Columns) -> None:
         """Raise an error if a file with some of these rows is not what it was."""
         for number in sorted({group.file for group in self._groups(rows)}):
             self.files[number].check_unchanged()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ class ZarrSource(Source):
         self.shape = two_dimensional(array.shape, label)
         self.dtype = numeric_type(np.dtype(array.dtype), label)
         self.chunks: tuple[int, int] = array.chunks
-        self.states = {name: state_of(path) for name, path in self._files(0, self.shape[0])}
+        everything = (slice(0, length) for length in self.shape)
+        self.states = {name: state_of(path) for name, path in self._files(*everything)}
         self._warn_of_tall_chunks()
 
     @property
@@ -57,14 +58,14 @@ class ZarrSource(Source):
         line = height * self.shape[1] * self.dtype.itemsize
         return line if line <= LINE_BYTES else height * width * self.dtype.itemsize
 
-    def check_unchanged(self, rows: slice) -> None:
-        """Raise an error if a chunk with some of these rows is not what it was."""
+    def check_unchanged(self, rows: slice, columns: Columns) -> None:
+        """Raise an error if a chunk with some of these values is not what it was."""
         # Of an array that is not there, chunks would read as if all had the fill value.
         if self.folder is not None and not is_zarr_folder(self.folder):
             raise missing(self.label, str(self.folder))
         if not self.states:
             return
-        for name, path in self._files(rows.start, rows.stop):
+        for name, path in self._files(rows, columns):
             state = state_of(path)
             if state != self.states[name]:
                 if state is None:
@@ -86,7 +87,7 @@ class ZarrSource(Source):
         # One line of chunks at a time: all that are touched would be decoded at once.
         lines = np.split(wanted, np.searchsorted(wanted, self.row_edges()[1:-1]))
         found = [self._decoded(line, columns) for line in lines if len(line)]
-        self.check_unchanged(rows)
+        self.check_unchanged(rows, columns)
         return np.concatenate(found)
 
     def _decoded(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
@@ -94,7 +95,7 @@ class ZarrSource(Source):
             values = self.array.get_orthogonal_selection((rows, columns))
         except Exception as error:
             first, last = (rows.start, rows.stop) if isinstance(rows, slice) else rows[[0, -1]]
-            self.check_unchanged(slice(int(first), int(last)))
+            self.check_unchanged(slice(int(first), int(last)), columns)
             raise GuidedValueError(
                 f"{self.label} cannot be read in rows {first:,} to {last:,}: {error}",
                 "A chunk is damaged. Write it again.",
@@ -111,14 +112,13 @@ class ZarrSource(Source):
             return height
         return chunk * max(height // chunk, 1)
 
-    def _files(self, first: int, last: int) -> Iterator[tuple[str, str]]:
-        """Yield the files that hold some rows, if there are not too many."""
-        stored = self.array.shards or self.chunks
-        grid = [-(-length // size) for length, size in zip(self.shape, stored, strict=True)]
-        if self.folder is None or grid[0] * grid[1] > MANY_FILES:
+    def _files(self, rows: slice, columns: Columns) -> Iterator[tuple[str, str]]:
+        """Yield the files that hold some values, if there are not too many in all."""
+        height, width = self.array.shards or self.chunks
+        n_files = -(-self.shape[0] // height) * -(-self.shape[1] // width)
+        if self.folder is None or n_files > MANY_FILES:
             return
-        lines = range(first // stored[0], -(-last // stored[0]))
-        for place in itertools.product(lines, range(grid[1])):
+        for place in itertools.product(_chunks_with(rows, height), _chunks_with(columns, width)):
             name = self.array.metadata.encode_chunk_key(place)
             yield name, f"{self.folder}{os.sep}{name}"
 
@@ -131,6 +131,13 @@ class ZarrSource(Source):
                 f"take {line_bytes / 2**30:.1f} GiB, so that each chunk is decoded many times.",
                 way_out="Store it with chunks of fewer rows and more columns.",
             )
+
+
+def _chunks_with(chosen: Columns, size: int) -> Iterable[int]:
+    """Return the numbers of the chunks with some rows or columns."""
+    if isinstance(chosen, slice):
+        return range(chosen.start // size, -(-chosen.stop // size))
+    return np.unique(chosen // size).tolist()
 
 
 def with_absolute_root(array: Any) -> Any:
