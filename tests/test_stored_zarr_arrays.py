@@ -62,6 +62,23 @@ def test_chunks_larger_than_memory_allows_are_read_in_pieces(monkeypatch, values
     assert_array_equal(X.take([170, 3]), values[[170, 3]])
 
 
+def test_a_chunk_that_is_broken_while_one_row_is_picked_has_changed(path):
+    X = find_stored(path)
+    first_row = 30 * 3  # of the fourth line of chunks
+    broken = path / "c" / "3" / "0"
+    check, looks = X.source.check_unchanged, []
+
+    def check_and_break(*where):
+        check(*where)
+        if not looks:
+            broken.write_bytes(b"no chunk")
+        looks.append(where)
+
+    X.source.check_unchanged = check_and_break
+    with pytest.raises(GuidedValueError, match="file c/3/0, changed while it was read"):
+        X.take([first_row])
+
+
 def test_a_chunk_that_changes_is_an_error(path, values):
     X = find_stored(path)
     zarr.open(str(path), mode="r+")[100:130] = 1

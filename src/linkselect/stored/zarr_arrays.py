@@ -94,10 +94,11 @@ class ZarrSource(Source):
         try:
             values = self.array.get_orthogonal_selection((rows, columns))
         except Exception as error:
-            first, last = (rows.start, rows.stop) if isinstance(rows, slice) else rows[[0, -1]]
-            self.check_unchanged(slice(int(first), int(last)), columns)
+            if not isinstance(rows, slice):
+                rows = slice(int(rows[0]), int(rows[-1]) + 1)
+            self.check_unchanged(rows, columns)
             raise GuidedValueError(
-                f"{self.label} cannot be read in rows {first:,} to {last:,}: {error}",
+                f"{self.label} cannot be read in rows {rows.start:,} to {rows.stop:,}: {error}",
                 "A chunk is damaged. Write it again.",
                 "X",
             ) from error
