@@ -51,10 +51,12 @@ def command_for(kind, path, folder):
         good = str(folder / "good.csv")
         options = ["--drop", "class", "--id-column", "id", "--method", "constraint"]
         return ["rank", good, "--pairs", str(path), *options, "--no-validate"]
-    label = {".npy": "0", ".svm": "y"}.get(kind, "class")
+    label = {".npy": "0", ".svm": "y"}.get(path.suffix, "class")
     options = ["--label", label, "--method", "fisher", "--no-validate", "--out"]
     if not kind.endswith((".npy", ".mat", ".arff", ".svm")):
         options = ["--id-column", "id", *options]
+    if kind.startswith("by-parts"):
+        options = ["--by-parts", *options]
     return ["rank", str(path), *options, str(folder / "ranking.csv"), "--max-memory", MAX_MEMORY]
 
 

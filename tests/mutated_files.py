@@ -162,6 +162,10 @@ def npz(columns, method=zipfile.ZIP_STORED):
     return zipped({f"{name}.npy": written(np.save, one) for name, one in arrays.items()}, method)
 
 
+def npy(columns):
+    return written(np.save, np.column_stack([columns["class"] == "b", matrix(columns)]))
+
+
 def parquet(columns, **options):
     return written(lambda file: pyarrow.parquet.write_table(pa.table(columns), file, **options))
 
@@ -185,9 +189,7 @@ MAKERS = {
     "packed.parquet": lambda columns: parquet(columns, compression="zstd", row_group_size=5),
     ".feather": feather,
     "packed.feather": lambda columns: feather(columns, compression="lz4"),
-    ".npy": lambda columns: written(
-        np.save, np.column_stack([columns["class"] == "b", matrix(columns)])
-    ),
+    ".npy": npy,
     ".npz": npz,
     "packed.npz": lambda columns: npz(columns, zipfile.ZIP_DEFLATED),
     "lzma.npz": lambda columns: npz(columns, zipfile.ZIP_LZMA),
@@ -202,6 +204,8 @@ MAKERS = {
     ".svm": svmlight,
     "pairs.csv": pairs_csv,
     "pairs.json": pairs_json,
+    "by-parts.parquet": lambda columns: parquet(columns, row_group_size=5),
+    "by-parts.npy": npy,
 }
 KINDS = tuple(MAKERS)
 ZIPPED = (".npz", "packed.npz", "lzma.npz", ".xlsx", ".ods")
@@ -227,7 +231,7 @@ def _inside(kind, content, rng):
             return _change_a_member(kind, content, rng)
         if kind in BINARY:
             return overwrite_a_number(bytearray(content), rng, aligned=True)
-        if kind == ".npy":
+        if kind.endswith(".npy"):
             return _change_header(content, rng)
     except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError):
         pass
