@@ -131,8 +131,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _throw_output_away() -> None:
-    """Let the rest of the output go nowhere: whoever read it has enough."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    """Let nothing more be printed; cyclopts prints by itself."""
+    from linkselect.cli.output import throw_away
+
+    throw_away(sys.__stdout__ or sys.stdout)
 
 
 def _why_not_loaded(error: ImportError) -> str:
