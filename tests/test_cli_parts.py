@@ -180,6 +180,13 @@ def test_method_that_needs_memory(rank, table):
     assert errors.endswith("radius works on samples in memory only, and X is outside.\n")
 
 
+def test_a_column_without_a_name_is_left_out(ranking, tmp_path, values):
+    path = write(tmp_path / "odd.parquet", {**columns_of(values), "": range(N_ROWS)})
+    for how in ((), ("--by-parts",)):
+        notes = ranking(path, *LABELS[:4], *how)["notes"]
+        assert any(one.startswith("left out the column that has no name, since") for one in notes)
+
+
 def test_columns_without_numbers_are_left_out(ranking, tmp_path, values):
     import datetime
 

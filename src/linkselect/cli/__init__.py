@@ -179,6 +179,7 @@ def make_app() -> Any:
         help_epilogue="Every command takes --help, and --debug to show where an error comes from.",
         version=_version,
         default_parameter=cyclopts.Parameter(negative=(), show_default=_shown_default),
+        suppress_keyboard_interrupt=False,  # we say that it was stopped
     )
     pairs = cyclopts.App(name="pairs", help="Make, check, explain, weigh or convert pairs.")
     for name, words in COMMANDS.items():
