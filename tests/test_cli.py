@@ -136,3 +136,12 @@ def test_signs_that_the_terminal_lacks_as_python_is_told(foreign_table):
     result = subprocess.run(command, capture_output=True, env=env)
     assert (result.returncode, result.stderr) == (0, b"")
     assert "\\u65e5" in result.stdout.decode("ascii")
+
+
+def test_a_command_that_is_stopped_says_so(monkeypatch, capsys):
+    def methods() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("linkselect.cli.methods.methods", methods)
+    assert run(["methods"]) == 130
+    assert capsys.readouterr().err == "linkselect methods: stopped.\n"

@@ -111,7 +111,7 @@ GOOD = {
     "index of pandas": (
         text(",width,height,kind\n0,1.5,-2,a\n1,.25,4,b\n2,3,1000,a\n"),
         KIND,
-        "left out column 1, which has no name, since it names or numbers the rows",
+        "left out the column that has no name, since it names or numbers the rows",
     ),
     "a comment first": (
         text("# made today\nwidth,height,kind\n1.5,-2,a\n.25,4,b\n3,1e3,a\n"),

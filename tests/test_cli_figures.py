@@ -1,5 +1,8 @@
 """`--figure` in `rank` and `compare`, and the line that names what was written."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from iris_table import write_iris
@@ -70,3 +73,17 @@ def test_without_matplotlib_nothing_is_begun(run, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     code, _, errors = run("rank", "--figure", "f.pdf")
     assert (code, "linkselect[plot]" in errors) == (1, True), errors
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
+def test_a_full_disk_is_named_as_the_reason(kind):
+    from matplotlib.figure import Figure
+
+    from linkselect.plot.paper import save_figure
+
+    figure = Figure()
+    # More than what is kept back before it is written.
+    figure.subplots().plot(np.random.default_rng(0).normal(size=20_000))
+    with pytest.raises(OSError, match="No space left"):
+        save_figure(figure, "/dev/full", kind, "title")

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import struct
 import subprocess
 import sys
@@ -339,3 +340,18 @@ def test_an_archive_whose_array_is_cut_off_at_once(tmp_path):
     path.write_bytes(content)
     with pytest.raises(InputError, match="not a readable"):
         read_table(path, Reading(label="class"))
+
+
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_files_are_written_if_nobody_reads_the_output(name, tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("id,width,class\n" + "1,2,a\n2,5,b\n3,2,a\n4,6,b\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    monkeypatch.chdir(tmp_path)
+    with os.fdopen(writer, "w", buffering=1) as closed:
+        monkeypatch.setattr(sys, name, closed)
+        # The column "id" is worth a note.
+        assert (
+            cli.run(["rank", "t.csv", "--label", "class", "--no-validate", "--out", "r.csv"]) == 0
+        )
+    assert (tmp_path / "r.csv").read_text().startswith("feature,")

@@ -1,6 +1,7 @@
 """Tables that `linkselect rank` reads by parts."""
 
 import json
+import logging
 
 import numpy as np
 import pyarrow as pa
@@ -177,6 +178,13 @@ def test_method_that_needs_memory(rank, table):
     code, _, errors = rank(table, *LABELS, *ball, "--by-parts")
     assert code == 1
     assert errors.endswith("radius works on samples in memory only, and X is outside.\n")
+
+
+def test_a_column_without_a_name_is_left_out(ranking, tmp_path, values):
+    path = write(tmp_path / "odd.parquet", {**columns_of(values), "": range(N_ROWS)})
+    for how in ((), ("--by-parts",)):
+        notes = ranking(path, *LABELS[:4], *how)["notes"]
+        assert any(one.startswith("left out the column that has no name, since") for one in notes)
 
 
 def test_columns_without_numbers_are_left_out(ranking, tmp_path, values):
@@ -423,8 +431,21 @@ def test_other_kinds_of_tables(rank, tmp_path):
         "import pyarrow.dataset as d; d.write_dataset(d.dataset('big.csv', format='csv'), 'big', "
         "format='parquet')"
     )
+    # What a shell would run is in no command, and Arrow cannot read that many columns so.
+    for name, table in (("$(ls).csv", path.read_text()), ("wide.csv", "a,b," * 5000 + "c\n")):
+        (tmp_path / name).write_text(table)
+        code, _, errors = rank(tmp_path / name, *TINY)
+        assert (code, "too large" in errors, "python -c" in errors) == (1, True, False)
     code, _, errors = rank(path, "--by-parts")
     assert (code, "--by-parts: big.csv cannot be read by parts" in errors) == (2, True)
+
+
+def test_columns_that_do_not_fit_are_refused_before_they_are_read(rank, table, monkeypatch):
+    monkeypatch.setattr("linkselect.cli.tables.columnar._MANY_COLUMNS", 5)
+    for arguments in ((), ("--by-parts",)):
+        code, _, errors = rank(table, *LABELS, *arguments, "--max-memory", "90KB")
+        assert (code, "the list of its columns unpacks to" in errors) == (1, True)
+        assert errors.rstrip().endswith("smaller: fewer columns or row groups.")
 
 
 def test_file_that_changes_while_it_is_read(rank, table, tmp_path, monkeypatch):
@@ -471,6 +492,8 @@ def test_scheduler_that_does_not_answer(rank, table, monkeypatch):
     code, _, errors = rank(table, *LABELS, "--scheduler", "tcp://127.0.0.1:9")
     assert code == 1
     assert "--scheduler tcp://127.0.0.1:9: no Dask scheduler answered within 1 s" in errors
+    # It would print a traceback when a connection is lost.
+    assert not logging.getLogger("distributed.client").isEnabledFor(logging.ERROR)
     for address in ("nonsense://", "127.0.0.1", ""):
         code, _, errors = rank(table, *LABELS, "--scheduler", address)
         assert (code, "Traceback" in errors) == (2, False)

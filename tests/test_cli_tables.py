@@ -586,7 +586,7 @@ def test_names_that_lie(tmp_path):
     refused(tmp_path / "t.csv.gz", "gzip")
     with zipfile.ZipFile(tmp_path / "u.npz", "w") as archive:
         archive.writestr("readme.txt", "hello")
-    refused(tmp_path / "u.npz", "--array")
+    refused(tmp_path / "u.npz", "holds no arrays")
 
 
 def test_what_is_no_table(tmp_path):

@@ -182,3 +182,9 @@ def test_complex_numbers_and_cells_in_cells_are_refused(tmp_path):
     scipy.io.savemat(path, {"X": np.eye(3), "names": inner})
     with pytest.raises(InputError, match="within a cell"):
         read_table(path)
+
+
+def test_a_file_without_arrays_says_so(tmp_path):
+    scipy.io.savemat(tmp_path / "t.mat", {})
+    with pytest.raises(InputError, match=r"^t\.mat holds no arrays"):
+        read_table(tmp_path / "t.mat")

@@ -142,3 +142,22 @@ def test_errors_about_other_files_keep_their_names(tmp_path):
         other.read_text()
     assert caught.value.filename == str(other)
     assert names_in(tmp_path) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_written_to_and_stays_one(tmp_path):
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write(path, "text")
+        assert (path.is_fifo(), os.read(reader, 9)) == (True, b"text")
+    finally:
+        os.close(reader)
+    assert names_in(tmp_path) == ["pipe.csv"]
+
+
+def test_a_name_of_the_greatest_length_can_be_written(tmp_path):
+    path = tmp_path / ("\u00e4" * 120 + ".csv")
+    write(path, "text")
+    assert path.read_text() == "text"

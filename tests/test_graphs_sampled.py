@@ -304,6 +304,34 @@ def test_other_ways_to_find_neighbours_need_samples_in_memory(X, parameters, tmp
         ls.LaplacianScore(**parameters).fit(tmp_path / "X.npy")
 
 
+def test_very_many_neighbours_outside_memory_are_refused(X, y, tmp_path, monkeypatch):
+    monkeypatch.setattr(neighbor_graph, "MOST_LISTED", 400)
+    np.save(tmp_path / "X.npy", X)
+    some = ls.LaplacianScore(n_neighbors=10, max_queries=50, random_state=0)
+    with pytest.raises(ValueError, match="n_neighbors=10, for 50 samples, are 500 neighbours.*400"):
+        some.fit(tmp_path / "X.npy")
+    some.set_params(max_queries=40).fit(tmp_path / "X.npy")
+    assert hasattr(ls.LSDF(n_neighbors=10).fit(tmp_path / "X.npy", (X[:, 0] > 0)), "scores_")
+
+
+def test_who_is_found_back_does_not_depend_on_how_many_are_asked_at_once(X, monkeypatch):
+    asked = queries([], range(40))
+    expected = graphs.sampled_edges(X, 5, asked)
+    monkeypatch.setattr("linkselect.graphs.sampled.LISTED_AT_ONCE", 35)
+    sizes = []
+    nearest = graphs.neighbors.nearest
+
+    def counted(*arguments, queries, **options):
+        sizes.append(len(queries))
+        return nearest(*arguments, queries=queries, **options)
+
+    monkeypatch.setattr("linkselect.graphs.sampled.nearest", counted)
+    found = graphs.sampled_edges(X, 5, asked)
+    assert sizes[0] == 40
+    assert max(sizes[1:]) == 7
+    assert_array_equal(found.finds, expected.finds)
+
+
 def test_very_many_labels_outside_memory_are_refused(X, y, tmp_path, monkeypatch):
     monkeypatch.setattr(constrained_laplacian_score, "MOST_LABELLED", 20)
     np.save(tmp_path / "X.npy", X)

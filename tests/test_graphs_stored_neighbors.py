@@ -115,10 +115,15 @@ def test_kernels_of_few_samples_stored_by_columns(unit, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("room", "n_batches"), [(48 * 75, 1), (48 * 75 - 1, 2), (48 * 25, 3), (1, 75)]
+    ("room", "listed", "n_batches"),
+    [
+        *[(48 * 75, 24, 1), (48 * 75 - 1, 24, 2), (48 * 25, 24, 3), (1, 24, 75)],
+        *[(80 * 75, 40, 1), (80 * 75 - 1, 40, 2)],
+    ],
 )
-def test_queries_are_held_in_batches_that_fit(room, n_batches, tmp_path, monkeypatch):
-    """A row of six numbers takes 48 bytes."""
+def test_queries_are_held_in_batches_that_fit(room, listed, n_batches, tmp_path, monkeypatch):
+    """A row of six numbers takes 48 bytes, and its two neighbours may take more."""
+    monkeypatch.setattr(stored_neighbors, "LISTED_BYTES", listed)
     monkeypatch.setattr(stored_neighbors, "QUERY_BYTES", room)
     asked, reduce_parts = [], stored_neighbors.reduce_parts
     monkeypatch.setattr(

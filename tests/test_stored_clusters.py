@@ -15,6 +15,7 @@ import pytest
 
 import stored_samples as given
 from linkselect import blocks
+from linkselect.cli.errors import problem_of
 from linkselect.messages import GuidedError, GuidedValueError
 from linkselect.stored import TakenRows, clusters, find_stored, map_parts, reduce_parts, reporting
 from linkselect.stored.clusters import active_client
@@ -204,6 +205,11 @@ def test_part_that_kills_every_worker_is_an_error(cluster, client, tmp_path, mon
     X = given.stored("dask", tmp_path, given.random_values())
     with pytest.raises(GuidedError, match=r"workers died again and again at a part of the dask"):
         map_parts(X, given.die)
+
+
+def test_the_command_line_has_its_own_way_out_of_a_cluster_without_workers(client):
+    said = problem_of(clusters.no_workers(client))
+    assert said.endswith("Start the cluster or its workers again, or leave --scheduler out.")
 
 
 def test_blas_keeps_to_one_thread_until_the_last_task_ends():

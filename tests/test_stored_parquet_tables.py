@@ -17,6 +17,7 @@ import linkselect
 import stored_samples as given
 from linkselect.messages import GuidedError, GuidedTypeError, GuidedValueError
 from linkselect.stored import find_stored, parquet_tables, scratch
+from linkselect.stored.parquet_columns import FileColumns
 
 NAN = np.nan
 
@@ -116,6 +117,26 @@ def test_columns_are_chosen_by_name_or_number(path, values):
     assert X.names == ["f5", "f2"]
     assert_array_equal(np.asarray(X), values[:, [5, 2]])
     assert_array_equal(np.asarray(linkselect.open_stored(X, columns=["f2"])), values[:, [2]])
+
+
+def test_names_are_listed_once_for_all_columns():
+    # Pyarrow makes the list anew each time, so that 20,000 columns took minutes.
+    class Schema:
+        n_lists = 0
+
+        @property
+        def names(self):
+            self.n_lists += 1
+            return ["a", "b", "c"]
+
+        def get_field_index(self, name):
+            return "abc".index(name)
+
+    schema = Schema()
+    columns = FileColumns("X.parquet", schema, frozenset("c"), [1], None)
+    assert columns.chosen(["c", 0, "b"], ["b"]) == ["c", "a"]
+    assert columns.chosen(None, []) == ["a", "b"]
+    assert schema.n_lists <= 2
 
 
 def test_the_index_of_a_pandas_table_is_no_feature(tmp_path):

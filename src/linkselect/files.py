@@ -18,6 +18,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     If anything fails, what was at `path` stays as it was. Readers see the old file or all of the
     new one, never a part. An existing file keeps its mode, and a link keeps pointing where it did.
+    A device or a pipe cannot be replaced: it is written to as it is.
 
     Parameters
     ----------
@@ -35,9 +36,13 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['a.txt']
     """
     target = Path(os.path.realpath(path))  # does not fail at links that form a circle
+    if target.is_char_device() or target.is_fifo():
+        yield target
+        return
     # In the same folder, so that it can be renamed; a name nobody can guess, and only if it is new,
-    # so that no link that someone planted is followed. The ending stays: formats go by it.
-    part = target.with_name(f".{target.stem}.{secrets.token_hex(8)}.part{target.suffix}")
+    # so that no link that someone planted is followed. The ending stays: formats go by it. The
+    # rest is cut, so that a name of the greatest length has room for what is added.
+    part = target.with_name(f".{target.stem[:40]}.{secrets.token_hex(8)}.part{target.suffix}")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         try:

@@ -131,8 +131,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _throw_output_away() -> None:
-    """Let the rest of the output go nowhere: whoever read it has enough."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    """Let nothing more be printed; cyclopts prints by itself."""
+    from linkselect.cli.output import throw_away
+
+    throw_away(sys.__stdout__ or sys.stdout)
 
 
 def _why_not_loaded(error: ImportError) -> str:
@@ -177,6 +179,7 @@ def make_app() -> Any:
         help_epilogue="Every command takes --help, and --debug to show where an error comes from.",
         version=_version,
         default_parameter=cyclopts.Parameter(negative=(), show_default=_shown_default),
+        suppress_keyboard_interrupt=False,  # we say that it was stopped
     )
     pairs = cyclopts.App(name="pairs", help="Make, check, explain, weigh or convert pairs.")
     for name, words in COMMANDS.items():

@@ -239,8 +239,11 @@ def connected(scheduler: str | None) -> Iterator[None]:
             f"--scheduler {scheduler!r} is no address of a Dask scheduler ({_first_line(error)}). "
             f"{_ADDRESS}"
         ) from error
-    # What it says about a connection that fails is said below, in one line.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # What it says about a connection that fails or is lost, we say in one line. Parts of it have
+    # levels of their own.
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         # As a default it would leave its mark in Dask's settings even if nobody answers.
         client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)

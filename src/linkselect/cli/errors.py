@@ -13,6 +13,8 @@ __all__ = ["InputError", "UsageError", "nearest", "notes_of", "problem_of", "sho
 
 # A sentence at the end that names something of scikit-learn.
 _PYTHON = re.compile(r"(?<=\.) [A-Z][^.]*sklearn\.[\w.]*\(\)\.$")
+# What to type instead of what to write in Python, by what is at fault.
+_TYPED = {"client": "Start the cluster or its workers again, or leave --scheduler out."}
 # What scikit-learn says about constant features, by their number; we say it, too.
 _BY_NUMBER = re.compile(r"Features \[.*\] are constant\.", re.DOTALL)
 
@@ -80,7 +82,7 @@ def _note_of(warning: Warning | str, settable: Container[str]) -> str:
 
 
 def problem_of(error: Exception) -> str:
-    """Return what is wrong, without the way out in Python if the error has one apart.
+    """Return what is wrong, with a way out on the command line instead of one in Python.
 
     Examples
     --------
@@ -90,4 +92,6 @@ def problem_of(error: Exception) -> str:
     >>> problem_of(ValueError("n=5, but there are 3."))
     'n=5, but there are 3.'
     """
-    return error.problem if isinstance(error, GuidedError) else str(error)
+    if not isinstance(error, GuidedError):
+        return str(error)
+    return f"{error.problem} {_TYPED.get(error.parameter, '')}".rstrip()

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from linkselect.cli.errors import InputError, UsageError, shown
 from linkselect.files import written_whole
@@ -30,6 +30,7 @@ __all__ = [
     "say_notes",
     "text_cells",
     "text_table",
+    "throw_away",
     "to_json",
     "write_columns",
     "write_page",
@@ -119,7 +120,7 @@ def say(text: str = "", *, error: bool = False) -> None:
 
     Control characters from a file are made visible: they could rewrite what a terminal shows.
     """
-    print(_CONTROL.sub(_visible, text), file=sys.stderr if error else sys.stdout)
+    _print(_CONTROL.sub(_visible, text), sys.stderr if error else sys.stdout)
 
 
 def say_notes(notes: Iterable[str]) -> None:
@@ -132,7 +133,19 @@ def say_json(value: Any) -> None:
     """Print plain data as JSON, in characters that both JSON and the terminal can hold."""
     plain = (sys.stdout.encoding or "").lower().startswith("utf")
     text = json.dumps(_plain(value), indent=2, ensure_ascii=not plain, allow_nan=False)
-    print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    _print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text), sys.stdout)
+
+
+def _print(text: str, stream: TextIO) -> None:
+    try:
+        print(text, file=stream)
+    except BrokenPipeError:
+        throw_away(stream)  # files are still to be written
+
+
+def throw_away(stream: TextIO) -> None:
+    """Let the rest of an output go nowhere: whoever read it has enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _visible(found: re.Match[str]) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from linkselect.arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect.blocks import slices
 from linkselect.devices import to_numpy
 from linkselect.graphs.kinds import Edges, edge_numbers
 from linkselect.graphs.neighbors import check_n_neighbors, nearest
@@ -32,6 +33,8 @@ __all__ = ["Queries", "SampledEdges", "draw_queries", "sampled_edges", "standard
 # Standard errors come from leaving out one of so many groups of the samples drawn.
 N_GROUPS = 10
 NOT_ASKED, ALWAYS_ASKED = -2, -1
+# So many neighbours of samples that were not asked are listed at a time: only few of them count.
+LISTED_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -139,10 +142,12 @@ def sampled_edges(
     asked = np.sort(np.concatenate([queries.always, queries.drawn]))
     left, right, distances = nearest(X, n_neighbors, queries=asked, n_jobs=n_jobs)
     others = np.setdiff1d(right, asked)
-    back = nearest(X, n_neighbors, queries=others, n_jobs=n_jobs)
     number, first = np.unique(edge_numbers(left, right, n_samples), return_index=True)
     low, high = np.divmod(number, n_samples)
-    finds = _finds(number, left, right, n_samples) | _finds(number, *back[:2], n_samples)
+    finds = _finds(number, left, right, n_samples)
+    for some in slices(len(others), max(LISTED_AT_ONCE // n_neighbors, 1)):
+        back = nearest(X, n_neighbors, queries=others[some], n_jobs=n_jobs)
+        finds |= _finds(number, *back[:2], n_samples)
     groups = np.column_stack([_group_of(queries, end) for end in (low, high)])
     edges = Edges(n_samples, low, high, distances[first])
     return SampledEdges(

@@ -20,6 +20,7 @@ from linkselect.graphs.candidates import MANY_CANDIDATES, Found, keep_nearest, p
 from linkselect.graphs.distances import pair_distances, prepared
 from linkselect.graphs.products import Products
 from linkselect.stored import Part
+from linkselect.stored.merging import FAN_IN
 from linkselect.stored.running import TakenRows, reduce_parts
 from linkselect.survey import Surveyed
 
@@ -27,6 +28,9 @@ __all__ = ["nearest"]
 
 # The queries that all parts are compared with at a time, as they are stored.
 QUERY_BYTES = 128 * 2**20
+# What lists take for each neighbour of a query: a number and a distance, in as many parts as are
+# merged at once.
+LISTED_BYTES = 16 * FAN_IN
 # Entries of a tile of queries against the samples of a slab.
 TILE_SIZE = 1 << 22
 
@@ -46,7 +50,8 @@ def nearest(
         return wide_distances.nearest(X, n_neighbors, queries, n_jobs)
     centre, scale = _centre(X)
     work = partial(_nearest_in_part, centre=centre, scale=scale, n_neighbors=n_neighbors)
-    size = max(X.allowed(QUERY_BYTES) // (X.shape[1] * X.dtype.itemsize), 1)
+    per_query = max(X.shape[1] * X.dtype.itemsize, LISTED_BYTES * n_neighbors)
+    size = max(X.allowed(QUERY_BYTES) // per_query, 1)
     found = []
     for batch in slices(len(queries), size):
         some = queries[batch]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from linkselect.plot.style import INK, default_settings, text_width
@@ -88,4 +90,7 @@ def save_figure(
         "svg": {"Title": title, "Date": None, "Creator": "linkselect"},
         "png": {"Title": title, "Software": None},
     }[kind]
-    figure.savefig(path, format=kind, metadata=metadata)
+    # In memory first: on a full disk, what matplotlib says while it writes a PDF hides the reason.
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=kind, metadata=metadata)
+    Path(path).write_bytes(drawn.getbuffer())

@@ -132,9 +132,9 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
             raise GuidedValueError(
                 f"{many(n_labelled, 'sample')} have a label. Every two of one class are compared, "
                 f"which takes time by the square of their number, and X is outside memory: "
-                f"{MOST_LABELLED:,} are the most.",
-                "Keep the labels of fewer samples (-1 for the others), or use "
-                "CompensatedLaplacianScore or LSDF, which take any number.",
+                f"{MOST_LABELLED:,} are the most. CompensatedLaplacianScore and LSDF take any "
+                "number.",
+                "Use one of these, or keep the labels of fewer samples (-1 for the others).",
                 "y",
             )
         n_samples = X.shape[0]

@@ -46,6 +46,8 @@ __all__ = ["GraphSelector", "NeighborGraphSelector", "find_neighbors"]
 
 # So many samples of stored data are drawn if nothing else is said.
 QUERIES_OF_STORED = 20_000
+# And at most so many of their neighbours are listed, about 150 bytes each.
+MOST_LISTED = 1 << 24
 
 
 class GraphSelector(RankingSelector):
@@ -203,11 +205,25 @@ class GraphSelector(RankingSelector):
                 "n_neighbors nearest.",
                 "X",
             )
+        if isinstance(X, Stored) and self._needs_graph(known):
+            self._check_edges(X)
         if self.neighbors_transformer is not None and device_of(X) is not None:
             raise GuidedValueError(
                 "neighbors_transformer works on NumPy and SciPy arrays, and X is on a device.",
                 "Pass neighbors_transformer=None: the exact search runs on the device.",
                 "neighbors_transformer",
+            )
+
+    def _check_edges(self, X: Stored) -> None:
+        """Refuse more neighbours than may be listed beside samples that do not fit in memory."""
+        n_asked = min(self.max_queries or QUERIES_OF_STORED, X.shape[0])
+        n_listed, most = n_asked * self.n_neighbors, X.allowed(MOST_LISTED)
+        if self.n_neighbors < X.shape[0] and n_listed > most:
+            raise GuidedValueError(
+                f"n_neighbors={self.n_neighbors}, for {many(n_asked, 'sample')}, are {n_listed:,} "
+                f"neighbours, but X is outside memory: {most:,} are the most that are listed.",
+                "Choose a smaller n_neighbors or max_queries.",
+                "n_neighbors",
             )
 
 

@@ -149,6 +149,7 @@ def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
         raise GuidedError(
             "The Dask scheduler went away, or somebody cancelled the tasks of this fit.",
             "Start the cluster again, connect a new client, and fit again.",
+            "client",
         ) from error
     except GuidedError:
         raise
@@ -251,6 +252,7 @@ def no_workers(client: Any) -> GuidedError:
         f"No Dask worker has been there for {WORKERS_GONE:.0f} s "
         f"(scheduler {client.scheduler.address}). Nothing was fitted.",
         "Start workers and fit again, or close the client to use the threads of this process.",
+        "client",
     )
 
 
@@ -262,6 +264,6 @@ def workers_killed(job: Job) -> GuidedError:
         f"Dask workers died again and again at a part of {job.samples.label}. Most often their "
         f"memory is too small: a part takes {part_bytes / 2**20:,.0f} MiB, and working on it "
         f"several times that. {many(len(job.samples.parts), 'part')} were to be read; nothing "
-        "was fitted.",
-        "Give every worker more memory or fewer threads, or store the samples in smaller chunks.",
+        "was fitted. Give every worker more memory or fewer threads, or store the samples in "
+        "smaller chunks.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,25 +47,27 @@ class FileColumns:
         self, columns: Sequence[str | int] | None, without: Collection[str | int]
     ) -> list[str]:
         """Return the names of the columns to use, in order."""
+        # Once for all columns: pyarrow makes the list anew each time.
         names = self.schema.names
-        left_out = {self._name(column) for column in without}
+        times = Counter(names)
+        left_out = {self._name(column, names, times) for column in without}
         if columns is None:
-            found = [name for name in names if name not in self.index | left_out]
-        else:
-            found = [name for name in map(self._name, columns) if name not in left_out]
-        twice = sorted({name for name in found if names.count(name) > 1} if _repeats(names) else ())
+            left_out |= self.index
+            columns = names
+        found = [self._name(column, names, times) for column in columns]
+        found = [name for name in found if name not in left_out]
+        twice = sorted(name for name in found if times[name] > 1)
         if twice:
             raise GuidedValueError(
                 f"{self.label} has several columns {twice[0]!r}.", "Give each its own name.", "X"
             )
         return found
 
-    def _name(self, column: str | int) -> str:
-        names = self.schema.names
-        if isinstance(column, str) and self.schema.get_field_index(column) >= 0:
+    def _name(self, column: str | int, names: list[str], known: Collection[str]) -> str:
+        if isinstance(column, str) and column in known:
             return column
         if not isinstance(column, str) and 0 <= column < len(names):
-            return str(names[column])
+            return names[column]
         raise GuidedValueError(
             f"{self.label} has no column {column!r}; it has {len(names):,}, from {names[0]!r} to "
             f"{names[-1]!r}.",
@@ -207,7 +210,3 @@ def joined(pieces: Sequence[Any], name: str, labels: Sequence[str]) -> NDArray[A
                 "X",
             ) from None
     return np.asarray(pa.concat_tables(tables, promote_options="permissive")[name].to_numpy())
-
-
-def _repeats(names: Sequence[str]) -> bool:
-    return len(set(names)) < len(names)

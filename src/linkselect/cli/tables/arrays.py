@@ -171,11 +171,12 @@ def _choose(shapes: Mapping[str, tuple[int, ...]], how: Reading, source: str) ->
         features = how.array
     elif known or len(wide) == 1:
         features = (known or wide)[0]
+    elif not shapes:
+        raise InputError(f"{source} holds no arrays. Store the features in one.")
     else:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(
-            f"{source}: which array holds the features? It has "
-            f"{', '.join(f'{name} {shape}' for name, shape in shapes.items()) or 'none'}. "
-            "Pass --array NAME."
+            f"{source}: which array holds the features? It has {listed}. Pass --array NAME."
         )
     others = [name for name in (how.label, how.id_column, *_NAMES) if name is not None]
     return [features, *(name for name in others if name in shapes and name != features)]

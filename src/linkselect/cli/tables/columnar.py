@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from linkselect.cli.tables.table import Reading, Roles, Table, assign_roles
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["read_feather", "read_parquet"]
+__all__ = ["check_columns", "check_footer", "read_feather", "read_parquet"]
 
 # Numbers in a batch of a Parquet file: 32 MB of float64.
 _BATCH = 4 << 20
@@ -34,11 +34,11 @@ def read_parquet(path: Path, how: Reading, budget: Budget) -> Table:
     import pyarrow as pa
     import pyarrow.parquet
 
-    _check_footer(path, "Parquet", budget)
+    check_footer(path, "Parquet", budget)
     try:
         with pyarrow.parquet.ParquetFile(path, memory_map=False) as file:
             names = file.schema_arrow.names
-            _check_columns(names, "Parquet", budget)
+            check_columns(names, "Parquet", budget)
             if how.transpose:
                 budget.check(file.metadata.num_rows, len(names))
                 return _transposed(file.read(use_threads=False), how, budget)
@@ -53,7 +53,7 @@ def read_parquet(path: Path, how: Reading, budget: Budget) -> Table:
         raise _unreadable(budget, "Parquet", error) from error
 
 
-def _check_footer(path: Path, kind: str, budget: Budget) -> None:
+def check_footer(path: Path, kind: str, budget: Budget) -> None:
     """Refuse a list of columns that does not fit; its length stands at the end of the file."""
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -61,13 +61,22 @@ def _check_footer(path: Path, kind: str, budget: Budget) -> None:
         end = file.read()
     length = int.from_bytes(end[2:6] if kind == "Parquet" else end[:4], "little")
     if _MANY_COLUMNS * 10 < length < size:  # Arrow says what is wrong with any other
-        budget.check_bytes(_PER_FOOTER_BYTE[kind] * length, "the list of its columns")
+        _check_list(_PER_FOOTER_BYTE[kind] * length, "the list of its columns unpacks to", budget)
 
 
-def _check_columns(names: list[str], kind: str, budget: Budget) -> None:
-    needed = _PER_COLUMN[kind] * len(names)
-    if len(names) > _MANY_COLUMNS and needed > budget.limit:
-        budget.refuse(f"reading its {len(names):,} columns takes {readable_size(needed)}")
+def check_columns(names: Sequence[str], kind: str, budget: Budget) -> None:
+    """Refuse a table whose columns alone take too much, however few rows are read at a time."""
+    if len(names) > _MANY_COLUMNS:
+        _check_list(
+            _PER_COLUMN[kind] * len(names), f"reading its {len(names):,} columns takes", budget
+        )
+
+
+def _check_list(needed: int, what: str, budget: Budget) -> None:
+    if needed > budget.limit:
+        budget.refuse(
+            f"{what} {readable_size(needed)}", by_parts=False, fewer="fewer columns or row groups"
+        )
 
 
 def _check_declared(metadata: Any, roles: Roles, budget: Budget) -> None:
@@ -107,11 +116,11 @@ def read_feather(path: Path, how: Reading, budget: Budget) -> Table:
         if file.read(4) == b"FEA1":
             raise InputError(f"{path.name} is Feather version 1. Write it again as version 2.")
     budget.check_bytes(path.stat().st_size, "the file alone")
-    _check_footer(path, "Feather", budget)
+    check_footer(path, "Feather", budget)
     try:
         with pa.OSFile(str(path)) as stream, pa.ipc.open_file(stream) as reader:
             names = reader.schema.names
-            _check_columns(names, "Feather", budget)
+            check_columns(names, "Feather", budget)
             if how.transpose:
                 return _transposed(reader.read_all(), how, budget)
             roles = assign_roles(names, how, budget.source)

@@ -287,12 +287,12 @@ def _without_index(parts: Parts, names: Sequence[str], source: str) -> tuple[Par
         places=tuple(parts.places[i] for i in kept),
         texts={one: text for one, text in parts.texts.items() if one != place},
     )
-    return rest, [about_index(name, place)]
+    return rest, [about_index(name)]
 
 
-def about_index(name: str, place: int = 0) -> str:
+def about_index(name: str) -> str:
     """Say that a column was left out since it names or numbers the rows."""
-    called = f"column {place + 1}, which has no name," if not name else f"the column {shown(name)}"
+    called = f"the column {shown(name)}" if name else "the column that has no name,"
     return (
         f"left out {called} since it names or numbers the rows; --id-column {shown(name)} uses it "
         "as ids."

@@ -38,6 +38,11 @@ DAMAGED_ARCHIVE = (
 )
 # A table is held as it is read, as one matrix, and scaled.
 _COPIES = 3
+# To turn a CSV file of so many columns into Parquet takes Arrow 30 KB for each, and fails if
+# their names do not fit in a block.
+_MANY_COLUMNS = 10_000
+# A name that a shell takes as it is, inside double quotes.
+_PLAIN_NAME = re.compile(r"[\w.,@ -]+")
 # What libraries take for themselves while they read.
 _OVERHEAD = 256 << 20
 _CGROUP = Path("/sys/fs/cgroup")
@@ -130,7 +135,8 @@ class Budget:
         if needed > self.limit:
             self.refuse(
                 f"it holds about {n_rows:,.0f} rows x {n_columns:,.0f} columns, "
-                f"which needs {readable_size(needed)}"
+                f"which needs {readable_size(needed)}",
+                by_parts=n_columns < _MANY_COLUMNS or _has_parts(self.source),
             )
 
     def check_bytes(self, n_bytes: int, what: str) -> None:
@@ -138,12 +144,14 @@ class Budget:
         if n_bytes > self.limit:
             self.refuse(f"{what} unpacks to {readable_size(n_bytes)}")
 
-    def refuse(self, why: str) -> None:
-        """Raise the error that says why a table does not fit."""
+    def refuse(
+        self, why: str, *, by_parts: bool = True, fewer: str = "fewer rows or columns"
+    ) -> None:
+        """Raise the error that says why a table does not fit, and whether parts of it would."""
         raise InputError(
             f"{self.source}: too large for the memory that may be used "
             f"({readable_size(self.limit)}): {why}. Allow more with --max-memory, or make the "
-            f"table smaller: fewer rows or columns.{_other_way(self.source)}"
+            f"table smaller: {fewer}.{_other_way(self.source) if by_parts else ''}"
         )
 
     @contextmanager
@@ -168,21 +176,27 @@ class Budget:
             resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
+def _has_parts(source: str) -> bool:
+    """Tell whether a table is of a kind that can be read by parts; a folder has no ending."""
+    return Path(source).suffix.lower() in (".parquet", ".pq", ".npy", ".zarr", "")
+
+
 def _other_way(source: str) -> str:
     """Say how a table of another kind can be read by parts."""
-    path = Path(source)
-    if path.suffix.lower() in (".parquet", ".pq", ".npy", ".zarr", ""):  # the last is a folder
+    if _has_parts(source):
         return " Only linkselect rank reads such tables by parts."
+    path = Path(source)
     said = " linkselect rank reads Parquet by parts, whatever its size"
     kinds = {".csv": "csv", ".feather": "feather", ".arrow": "feather"}
     kind = kinds.get(path.suffix.lower())
-    if kind is None:
+    if kind is None or not _PLAIN_NAME.fullmatch(source):
         return f"{said}: save the table so."
     code = (
         f"import pyarrow.dataset as d; d.write_dataset(d.dataset({source!r}, format={kind!r}), "
         f"{path.stem!r}, format='parquet')"
     )
-    return f'{said}. This, where the table is, writes a folder of it: python -c "{code}"'
+    commas = ", if commas separate its columns" if kind == "csv" else ""
+    return f'{said}. This, where the table is, writes a folder of it{commas}: python -c "{code}"'
 
 
 def _data_size() -> int:

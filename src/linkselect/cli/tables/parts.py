@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from linkselect.arrays import IntArray
 from linkselect.cli.errors import InputError, UsageError, notes_of, problem_of, shown
+from linkselect.cli.tables.columnar import check_columns, check_footer
 from linkselect.cli.tables.features import INDEX_NAMES, about_index, missing_marks
 from linkselect.cli.tables.kinds import NUMBER
 from linkselect.cli.tables.labels import make_labels
@@ -190,7 +191,10 @@ def _look_into(path: Path, how: Reading) -> _Layout:
     files = parquet_files(path) if path.is_dir() else [path]
     if not files:
         raise InputError(f"{path} is a folder without Parquet files. Name a table.")
+    budget = Budget.of(how.max_memory, path.name)
     try:
+        for file in files:
+            check_footer(file, "Parquet", budget)
         found = [pyarrow.parquet.read_metadata(file) for file in files]
         # A file without rows may have other types.
         schema = next((one for one in found if one.num_rows), found[0]).schema.to_arrow_schema()
@@ -198,6 +202,7 @@ def _look_into(path: Path, how: Reading) -> _Layout:
         raise InputError(
             f"{path.name} is not a readable Parquet file: {str(error).splitlines()[0]}"
         ) from error
+    check_columns(schema.names, "Parquet", budget)
     said = folder_columns(files, path) if path.is_dir() else {}
     names = [*schema.names, *(name for name in said if name not in schema.names)]
     roles = assign_roles(names, how, path.name)
