@@ -63,9 +63,9 @@ def nearest_neighbor_curve(
     """
     counts = check_counts(n_features, len(order))
     kept = np.asarray(order)[: counts[-1]]
-    check_spread(train[:, kept])
     # Columns next to each other, and float64 so that differences of small integers are exact.
     columns = np.asfortranarray(train[:, kept], dtype=np.float64)
+    check_spread(columns)
     rows = max(1, _CHUNK // len(train))
     hits = np.zeros(len(counts))
     for start in range(0, len(test), rows):

@@ -23,7 +23,7 @@ from linkselect.evaluation.checks import (
 )
 from linkselect.evaluation.curves import numbers_of_features
 from linkselect.evaluation.inputs import in_order_of_rows, reproducible
-from linkselect.evaluation.measuring import Measurements, Split, Task, Track, measure
+from linkselect.evaluation.measuring import Measurements, Split, Task, Track, as_matrix, measure
 from linkselect.evaluation.pair_comparison import (
     PairMeasurements,
     PairTask,
@@ -203,7 +203,7 @@ def _pair_task(
         by_row = in_order_of_rows(
             pairs, n_samples, ids, ids_are_index=ids_are_index, selectors=selectors.values()
         )
-        X = task.X if task.prepare is None else clone(task.prepare).fit_transform(task.X)
+        X = task.X if task.prepare is None else as_matrix(clone(task.prepare).fit_transform(task.X))
         return PairTask.deal(X, by_row, task.counts, cv, random_state)
     except GuidedValueError as error:
         if not has_labels:
