@@ -11,8 +11,7 @@ from scipy.sparse import issparse, vstack
 from scipy.spatial.distance import cdist
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.checks import check_spread, too_large
-from linkselect.evaluation.inputs import explained_overflow
+from linkselect.checks import check_spread, explained_overflow, too_large
 from linkselect.graphs import nearest
 from linkselect.messages import GuidedValueError
 
