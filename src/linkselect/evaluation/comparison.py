@@ -167,7 +167,7 @@ def compare(
     folds = _pair_task(task, sized, cv, random_state, given.ids_are_index)
     top, measured, splits = min(top, n_all), None, []
     if y is not None:
-        check_classes(codes, has_minus_one=bool(np.any(np.asarray(y) == -1)))
+        check_classes(codes, y)
         splits = list(_splits(codes, n_splits, test_size, random_state))
         measured = measure(task, sized, splits, np.random.default_rng(random_state), track)
     by_pairs = None
