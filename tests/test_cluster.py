@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -36,6 +37,14 @@ def blobs(n_per_cluster, centres, seed=0):
 
 
 # -- both --------------------------------------------------------------------------------------
+
+
+@every_clusterer
+@pytest.mark.parametrize("size", [1e200, 1e307])
+def test_values_whose_squares_overflow_are_refused(clusterer, size):
+    X, truth = blobs(10, [[0.0, 0.0], [9.0, 9.0]])
+    with pytest.raises(ValueError, match="so large that their squares overflow"):
+        clone(clusterer).fit(X / 9.0 * size, truth)
 
 
 @every_clusterer

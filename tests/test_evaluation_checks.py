@@ -1,8 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from compared import Worst, two_classes
-from linkselect import FisherScore, compare
+from linkselect import LSDF, FisherScore, compare
 from linkselect.evaluation.curves import RANDOM
 
 
@@ -17,6 +18,8 @@ from linkselect.evaluation.curves import RANDOM
         ({"selectors": {}}, "no method"),
         ({"selectors": {RANDOM: FisherScore()}}, "Choose another name"),
         ({"y": np.where(np.arange(120) % 2, 1, -1)}, "1 class, .*-1 means unlabelled"),
+        ({"y": ["one", -1] * 60}, "1 class, .*-1 means unlabelled"),
+        ({"y": ["one", None] * 60}, r"1 class, .*two samples or more\.$"),
         ({"n_features": []}, "ascend from 1 to at most 12"),
         ({"n_features": [1.5]}, "are whole"),
         ({"top": 0}, "at least one feature"),
@@ -35,6 +38,14 @@ def test_methods_without_names_are_refused():
     X, y = two_classes()
     with pytest.raises(TypeError, match=r"a list has none.*\{\"fisher\": FisherScore\(\)"):
         compare([FisherScore()], X, y)
+
+
+def test_labels_of_pandas_may_be_missing():
+    X, y = two_classes()
+    missing = pd.Series(y, dtype="string").mask(np.arange(len(y)) % 5 == 0)
+    found = compare({"lsdf": LSDF()}, X, missing, n_splits=2)
+    expected = compare({"lsdf": LSDF()}, X, missing.fillna("-1").astype(int), n_splits=2)
+    assert found.measures[0].means == expected.measures[0].means
 
 
 def test_minus_one_as_text_is_a_class():

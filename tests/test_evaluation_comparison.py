@@ -1,12 +1,28 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
 import linkselect
 from compared import two_classes
-from linkselect import FisherScore, LaplacianScore, compare, evaluation
+from linkselect import MRMR, FisherScore, LaplacianScore, compare, evaluation
 from linkselect.evaluation.comparison import numbers_of_features
 
 
 def test_compare_has_a_short_name():
     assert linkselect.compare is evaluation.compare is compare
     assert "compare" in dir(linkselect)
+
+
+def test_a_feature_that_varies_too_little_is_named():
+    X, y = two_classes(d=3)
+    X = pd.DataFrame(X, columns=["a", "b", "c"]).assign(faint=np.linspace(0.0, 1e-95, len(X)))
+    methods = {"mrmr": MRMR()}
+    with pytest.raises(ValueError, match="1e-90: feature 'faint'"):
+        compare(methods, X, y, n_splits=2)
+    compare(methods, X, y, n_splits=2, prepare=StandardScaler())
+    compare(methods, X, y, n_splits=2, classifier=DecisionTreeClassifier())
 
 
 def test_steps_can_be_counted():

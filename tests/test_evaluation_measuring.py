@@ -2,6 +2,8 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
+import pandas
+import polars
 import pytest
 from scipy.sparse import csr_array
 from sklearn.preprocessing import MinMaxScaler
@@ -42,6 +44,19 @@ def test_scaling_is_learned_from_training_rows_only():
         {"variance": VarianceScore()}, X, y, prepare=MinMaxScaler(), n_splits=3, n_features=[1]
     )
     assert found.rankings["variance"][0] == int(np.argmax(MinMaxScaler().fit_transform(X).var(0)))
+
+
+@pytest.mark.parametrize("frames", [pandas, polars])
+def test_what_prepares_may_make_frames(frames):
+    X, y = two_classes()
+    scaler = MinMaxScaler().set_output(transform=frames.__name__)
+    pairs = Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=0)
+    found, expected = (
+        compare({"constraint": ConstraintScore()}, X, y, pairs=pairs, prepare=one, n_splits=2)
+        for one in (scaler, MinMaxScaler())
+    )
+    assert len(found.measures) == 2
+    assert [one.means for one in found.measures] == [one.means for one in expected.measures]
 
 
 def test_unlabelled_rows_are_for_methods_that_can_use_them():

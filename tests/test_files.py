@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from pathlib import Path
 
 import pytest
 
@@ -155,6 +156,16 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path):
     finally:
         os.close(reader)
     assert names_in(tmp_path) == ["pipe.csv"]
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="the system names no open files")
+def test_a_pipe_without_a_name_is_written_to():
+    reader, writer = os.pipe()
+    with written_whole(f"/dev/fd/{writer}") as part:
+        part.write_text("new")
+    assert os.read(reader, 9) == b"new"
+    os.close(reader)
+    os.close(writer)
 
 
 def test_a_name_of_the_greatest_length_can_be_written(tmp_path):

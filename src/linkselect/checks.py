@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = [
     "check_samples",
     "check_spread",
     "each_entry_once",
+    "explained_overflow",
     "index_of",
     "refuse_stored",
     "too_large",
@@ -253,7 +255,8 @@ def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
             f"{many(len(faint), 'feature')} of X {'varies' if len(faint) == 1 else 'vary'} by less "
             f"than {FAINT:g}{', first of all ' if len(faint) > 1 else ': '}{name}. The squares of "
             "so small differences underflow to 0.",
-            "Use larger units, for example by sklearn.preprocessing.MinMaxScaler().",
+            # The scalers of scikit-learn would take so small a range for rounding.
+            "Use larger units: divide each of them by its range.",
             "X",
         )
 
@@ -274,6 +277,16 @@ def too_large(error: FloatingPointError) -> GuidedValueError:
         "Scale the features, for example with sklearn.preprocessing.StandardScaler().",
         "X",
     )
+
+
+@contextmanager
+def explained_overflow() -> Iterator[None]:
+    """Refuse samples whose squared differences overflow, as the selectors do."""
+    try:
+        with np.errstate(over="raise"):
+            yield
+    except FloatingPointError as error:
+        raise too_large(error) from error
 
 
 def check_labels(y: Any) -> Any:

@@ -35,10 +35,12 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     os.listdir(folder)
     ['a.txt']
     """
-    target = Path(os.path.realpath(path))  # does not fail at links that form a circle
-    if target.is_char_device() or target.is_fifo():
-        yield target
+    given = Path(path)
+    # As it is given: /dev/stdout is a link to a name that is in no folder if it is a pipe.
+    if given.is_char_device() or given.is_fifo():
+        yield given
         return
+    target = Path(os.path.realpath(path))  # does not fail at links that form a circle
     # In the same folder, so that it can be renamed; a name nobody can guess, and only if it is new,
     # so that no link that someone planted is followed. The ending stays: formats go by it. The
     # rest is cut, so that a name of the greatest length has room for what is added.

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import LEAST_WIDTH, column_block, column_slices, slices
-from linkselect.checks import check_samples, check_spread, too_large
+from linkselect.checks import check_samples, check_spread, explained_overflow
 from linkselect.columns import constant_columns
 from linkselect.moments import moments
 
@@ -57,11 +57,8 @@ class Samples:
         check_spread(self.X, self.feature_names)
         by_column = self.X.tocsc() if issparse(self.X) else self.X
         self.constant = constant_columns(by_column)
-        try:
-            with np.errstate(over="raise"):
-                self.spread = _spread(by_column, progress)
-        except FloatingPointError as error:
-            raise too_large(error) from error
+        with explained_overflow():
+            self.spread = _spread(by_column, progress)
         self.spread[self.constant] = 0.0
         if issparse(self.X):
             self.X = self.X.tocsr()  # only rows are read from here on

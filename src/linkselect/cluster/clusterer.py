@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.bibliography import with_references
-from linkselect.checks import check_samples, check_spread
+from linkselect.checks import check_samples, check_spread, explained_overflow
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import Pairs, encode_labels
@@ -113,7 +113,8 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         labels = given.labels()
         names = np.empty(0) if labels is None else encode_labels(labels)[1]
         n_clusters = self._count_clusters(X.shape[0], len(names))
-        found = self._cluster(X, known, n_clusters)
+        with explained_overflow():
+            found = self._cluster(X, known, n_clusters)
         self._keep(found, known.classes, names, n_clusters)
         return self
 

@@ -178,7 +178,11 @@ def _one_start(
     constrained = rng.permutation(np.flatnonzero(n_links))
     constrained = constrained[np.argsort(-n_links[constrained], kind="stable")]
     weights = sizes.astype(np.float64)
-    centers, _ = kmeans_plusplus(means, n_clusters, sample_weight=weights, random_state=rng)
+    # Here an overflow is noticed on every machine, and before anything is drawn by it.
+    norms = np.square(means).sum(axis=1)
+    centers, _ = kmeans_plusplus(
+        means, n_clusters, sample_weight=weights, x_squared_norms=norms, random_state=rng
+    )
     best: _Start | None = None
     before = None
     for number in range(1, max_iter + 1):

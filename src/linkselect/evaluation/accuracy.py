@@ -11,8 +11,7 @@ from scipy.sparse import issparse, vstack
 from scipy.spatial.distance import cdist
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
-from linkselect.checks import check_spread, too_large
-from linkselect.evaluation.inputs import explained_overflow
+from linkselect.checks import check_spread, explained_overflow, too_large
 from linkselect.graphs import nearest
 from linkselect.messages import GuidedValueError
 
@@ -63,9 +62,9 @@ def nearest_neighbor_curve(
     """
     counts = check_counts(n_features, len(order))
     kept = np.asarray(order)[: counts[-1]]
-    check_spread(train[:, kept])
     # Columns next to each other, and float64 so that differences of small integers are exact.
     columns = np.asfortranarray(train[:, kept], dtype=np.float64)
+    check_spread(columns)
     rows = max(1, _CHUNK // len(train))
     hits = np.zeros(len(counts))
     for start in range(0, len(test), rows):

@@ -12,6 +12,7 @@ from linkselect.evaluation.curves import RANDOM
 from linkselect.evaluation.inputs import check_cv
 from linkselect.evaluation.pair_folds import PairKFold
 from linkselect.messages import GuidedTypeError, GuidedValueError, many
+from linkselect.pairs import is_missing, label_array
 from linkselect.selectors.method import describe
 
 __all__ = ["check_classes", "check_measurable", "check_methods", "check_numbers"]
@@ -63,19 +64,21 @@ def check_measurable(
         )
 
 
-def check_classes(codes: IntArray, has_minus_one: bool) -> None:
+def check_classes(codes: IntArray, y: Any) -> None:
     """Refuse labels that cannot be split into training and test rows of every class.
 
     Parameters
     ----------
     codes : array of int
         Classes from 0; -1 for unlabelled rows.
-    has_minus_one : bool
-        Whether the labels were passed with -1 among them, which may have been meant as a class.
+    y : array-like
+        The labels as they were passed; -1 among them may have been meant as a class.
     """
     sizes = np.bincount(codes[codes >= 0])
     if len(sizes) >= 2 and sizes.min() >= 2:
         return
+    unlabelled = label_array(y)[codes < 0]
+    has_minus_one = not all(is_missing(label, minus_one=False) for label in unlabelled)
     n_classes = f"{len(sizes)} {'class' if len(sizes) == 1 else 'classes'}"
     raise GuidedValueError(
         f"y has {n_classes}, the smallest with {many(sizes.min() if len(sizes) else 0, 'sample')}; "

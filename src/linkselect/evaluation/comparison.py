@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import _get_feature_names, check_consistent_length
 
-from linkselect.arrays import IntArray
-from linkselect.checks import each_entry_once, refuse_stored
+from linkselect.arrays import IntArray, Matrix
+from linkselect.checks import check_spread, each_entry_once, refuse_stored
 from linkselect.evaluation.accuracy import check_counts
 from linkselect.evaluation.checks import (
     check_classes,
@@ -23,7 +23,7 @@ from linkselect.evaluation.checks import (
 )
 from linkselect.evaluation.curves import numbers_of_features
 from linkselect.evaluation.inputs import in_order_of_rows, reproducible
-from linkselect.evaluation.measuring import Measurements, Split, Task, Track, measure
+from linkselect.evaluation.measuring import Measurements, Split, Task, Track, as_matrix, measure
 from linkselect.evaluation.pair_comparison import (
     PairMeasurements,
     PairTask,
@@ -148,10 +148,7 @@ def compare(
     True
     """
     refuse_stored("compare", X)
-    samples = check_array(
-        X, accept_sparse="csr", dtype="numeric", ensure_all_finite=prepare is None, input_name="X"
-    )
-    samples = each_entry_once(samples)
+    samples = _samples(X, prepare, classifier)
     n_samples, n_all = samples.shape
     top = min(10, max(1, n_all // 2)) if top is None else top
     check_methods(selectors)
@@ -170,7 +167,7 @@ def compare(
     folds = _pair_task(task, sized, cv, random_state, given.ids_are_index)
     top, measured, splits = min(top, n_all), None, []
     if y is not None:
-        check_classes(codes, has_minus_one=bool(np.any(np.asarray(y) == -1)))
+        check_classes(codes, y)
         splits = list(_splits(codes, n_splits, test_size, random_state))
         measured = measure(task, sized, splits, np.random.default_rng(random_state), track)
     by_pairs = None
@@ -180,6 +177,18 @@ def compare(
         random = np.random.default_rng(random_state)
         by_pairs = measure_pairs(folds, seen, top, random, track, orders)
     return _put_together(task, sized, splits, measured, by_pairs, top, test_size)
+
+
+def _samples(X: Any, prepare: Any, classifier: Any) -> Matrix:
+    """Check the samples; return them as an array or in CSR."""
+    samples = check_array(
+        X, accept_sparse="csr", dtype="numeric", ensure_all_finite=prepare is None, input_name="X"
+    )
+    samples = each_entry_once(samples)
+    if prepare is None and classifier is None:
+        # Here, where features still have their names: every method has them in another order.
+        check_spread(samples, _get_feature_names(X))
+    return samples
 
 
 def _uses_labels(selector: Any) -> bool:
@@ -203,7 +212,7 @@ def _pair_task(
         by_row = in_order_of_rows(
             pairs, n_samples, ids, ids_are_index=ids_are_index, selectors=selectors.values()
         )
-        X = task.X if task.prepare is None else clone(task.prepare).fit_transform(task.X)
+        X = task.X if task.prepare is None else as_matrix(clone(task.prepare).fit_transform(task.X))
         return PairTask.deal(X, by_row, task.counts, cv, random_state)
     except GuidedValueError as error:
         if not has_labels:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect.arrays import IntArray, Matrix
-from linkselect.checks import check_spread, each_entry_once, refuse_stored, too_large
+from linkselect.checks import check_spread, each_entry_once, refuse_stored
 from linkselect.evaluation.pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
 from linkselect.given import Given
 from linkselect.messages import GuidedTypeError, GuidedValueError
@@ -25,7 +24,6 @@ __all__ = [
     "check_cv",
     "check_matrix",
     "check_selector",
-    "explained_overflow",
     "in_order_of_rows",
     "order_of",
     "ordered_pairs",
@@ -47,16 +45,6 @@ def check_matrix(X: Any) -> Matrix:
     )
     check_spread(found, names)
     return each_entry_once(found.tocsr()) if issparse(found) else found
-
-
-@contextmanager
-def explained_overflow() -> Iterator[None]:
-    """Refuse samples whose squared differences overflow, as the selectors do."""
-    try:
-        with np.errstate(over="raise"):
-            yield
-    except FloatingPointError as error:
-        raise too_large(error) from error
 
 
 def check_selector(selector: Any) -> None:

@@ -13,14 +13,14 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from linkselect.arrays import FloatArray, IntArray
+from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.evaluation.accuracy import count_hits, nearest_neighbor_curve
 from linkselect.evaluation.curves import RANDOM, Curve
 from linkselect.messages import many
 from linkselect.pairs import Pairs
 from linkselect.selectors.method import describe
 
-__all__ = ["Measurements", "Split", "Task", "Track", "measure"]
+__all__ = ["Measurements", "Split", "Task", "Track", "as_matrix", "measure"]
 
 # How many random orders of the features are averaged in each split.
 RANDOM_ORDERS = 5
@@ -109,7 +109,7 @@ class Task:
             rows = rows[self.codes[rows] >= 0]
         values = self.X[rows]
         if self.prepare is not None:
-            values = clone(self.prepare).fit_transform(values)
+            values = as_matrix(clone(self.prepare).fit_transform(values))
         given: dict[str, Any] = {}
         if self.pairs is not None and describe(selector).sees == "pairs":
             ids = self._ids(rows)
@@ -161,10 +161,15 @@ class Task:
         if self.prepare is None:
             return a, b
         prepare = clone(self.prepare).fit(a)
-        return prepare.transform(a), prepare.transform(b)
+        return as_matrix(prepare.transform(a)), as_matrix(prepare.transform(b))
 
     def _accuracy(self, a: Any, b: Any, split: Split) -> float:
         train, test = (self.codes[rows] for rows in split)
         if self.classifier is None:
             return count_hits(a, train, b, test) / len(test)
         return float(clone(self.classifier).fit(a, train).score(b, test))
+
+
+def as_matrix(prepared: Any) -> Matrix:
+    """Return what a transformer made as an array or a sparse matrix, also if it makes frames."""
+    return prepared if issparse(prepared) else np.asarray(prepared)

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.bibliography import cites
 from linkselect.blocks import BLOCK_SIZE, row_block, slices
-from linkselect.checks import index_of
+from linkselect.checks import explained_overflow, index_of
 from linkselect.columns import with_equal_ties
 from linkselect.evaluation.accuracy import check_counts
 from linkselect.evaluation.curves import numbers_of_features
@@ -21,7 +21,6 @@ from linkselect.evaluation.inputs import (
     check_cv,
     check_matrix,
     check_selector,
-    explained_overflow,
     in_order_of_rows,
     order_of,
     reproducible,

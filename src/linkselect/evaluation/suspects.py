@@ -11,8 +11,8 @@ from sklearn.utils import check_array
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import BLOCK_SIZE, block_width, column_block, map_threads, slices
+from linkselect.checks import explained_overflow
 from linkselect.columns import constant_columns
-from linkselect.evaluation.inputs import explained_overflow
 from linkselect.evaluation.pair_worth import Link, linked_pairs, pairs_among
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import Pairs
