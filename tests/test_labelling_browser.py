@@ -423,7 +423,7 @@ def test_a_page_of_another_site_gets_nothing_and_changes_nothing(chromium, other
     pages["/attack"] = ATTACK % (json.dumps(server.address), server.address)
     page = chromium.new_page()
     page.goto(f"{home}/attack")
-    page.wait_for_function("document.title.startsWith('seen')")
+    page.wait_for_function("() => document.title.startsWith('seen')")
     assert page.title() == "seen []"
     with page.expect_event("response", is_page) as waiting:
         page.evaluate("document.querySelector('form').submit()")
