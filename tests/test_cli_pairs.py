@@ -245,3 +245,19 @@ def test_warnings_say_what_to_type(wide, capsys):
     assert "Note: SCGS stopped after 1 step" in note
     assert "--scale standard or --set max_iter=VALUE" in note
     assert "Warning" not in note
+
+
+def test_how_pairs_were_drawn_is_kept_and_said(table, tmp_path, capsys):
+    text = "a,b,link,drawn\np0,p2,must,adaptive\np0,p1,cannot,random\np4,p77,cannot,adaptive\n"
+    source, target = write(tmp_path / "p.csv", text), str(tmp_path / "p.json")
+    assert run(["pairs", "convert", source, target]) == 0
+    assert "1 must-link, 2 cannot-links (2 adaptive)." in capsys.readouterr().out
+    assert Pairs.from_json(target).adaptive == (("p0", "p2"), ("p4", "p77"))
+    assert run(["pairs", "check", target]) == 0
+    assert "chosen by looking at the samples" in capsys.readouterr().out
+    by_id = [str(table), "--id-column", "who", "--drop", "kind"]
+    assert run(["pairs", "check", source, *by_id, "--json"]) == 1  # p77 is no row
+    assert json.loads(capsys.readouterr().out)["adaptive"] == 1
+    odd = write(tmp_path / "odd.csv", "a,b,link,drawn\np0,p2,must,often\n")
+    assert run(["pairs", "check", odd]) == 1
+    assert "odd.csv, line 2: p0,p2 was drawn 'often'" in capsys.readouterr().err

@@ -90,7 +90,7 @@ def make(
     _write(drawn, out)
     if not quiet:
         named = "row numbers from 0" if data.ids is None else f"the ids of {shown(read.id_column)}"
-        say(f"{out}: {_counted(drawn.n_must, drawn.n_cannot)}, by {named}.")
+        say(f"{out}: {_counted(drawn)}, by {named}.")
 
 
 def check(
@@ -121,20 +121,23 @@ def check(
     if data is not None:
         ids = range(data.X.shape[0]) if data.ids is None else data.ids
     absent = [] if ids is None else absent_ids(found, ids)
-    record = {**found.summary(ids), "absent": absent}
-    say_json(record) if json else say(_describe(record, pairs, data is not None))
+    held = found if ids is None else found.restrict(ids)
+    record = {**found.summary(ids), "adaptive": held.n_adaptive, "absent": absent}
+    say_json(record) if json else say(_describe(held, record, pairs, data is not None))
     if record["conflicts"] or absent:
         raise InputError(_what_is_wrong(record, pairs))
 
 
-def _describe(record: dict[str, Any], path: Path, against_table: bool) -> str:
+def _describe(held: Pairs, record: dict[str, Any], path: Path, against_table: bool) -> str:
     lines = [
-        f"{path.name}: {_counted(record['must'], record['cannot'])}, "
+        f"{path.name}: {_counted(held)}, "
         f"{many(record['samples'], 'sample')}, "
         f"{many(record['components'], 'group')} joined by must-links."
     ]
     if against_table:
         lines.append(f"They touch {100 * (record['coverage'] or 0):.1f} % of the rows.")
+    if held.n_adaptive:
+        lines.append("Adaptive pairs were chosen by looking at the samples; others may validate.")
     return "\n".join(lines)
 
 
@@ -414,11 +417,12 @@ def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
     found = read_pairs(source, by_id=None)
     _write(found, target)
     if not quiet:
-        say(f"{target}: {_counted(found.n_must, found.n_cannot)}.")
+        say(f"{target}: {_counted(found)}.")
 
 
-def _counted(n_must: int, n_cannot: int) -> str:
-    return f"{many(n_must, 'must-link')}, {many(n_cannot, 'cannot-link')}"
+def _counted(pairs: Pairs) -> str:
+    adaptive = f" ({pairs.n_adaptive} adaptive)" if pairs.n_adaptive else ""
+    return f"{many(pairs.n_must, 'must-link')}, {many(pairs.n_cannot, 'cannot-link')}{adaptive}"
 
 
 def _write(pairs: Pairs, path: Path) -> None:

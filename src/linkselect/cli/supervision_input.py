@@ -172,14 +172,16 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
         return pairs
     name = value_text if by_id else _row_number
     try:
-        must = [(name(a), name(b)) for a, b in pairs.must]
-        cannot = [(name(a), name(b)) for a, b in pairs.cannot]
+        must, cannot, adaptive = (
+            [(name(a), name(b)) for a, b in some]
+            for some in (pairs.must, pairs.cannot, pairs.adaptive)
+        )
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{path.name} names rows like {shown(pairs.ids[0])}, but without --id-column pairs "
             "name row numbers from 0. Name the column that holds these ids by --id-column."
         ) from error
-    return Pairs(must, cannot)
+    return Pairs(must, cannot, adaptive=adaptive)
 
 
 def _read_pairs(path: Path, id_type: type | None) -> Pairs:

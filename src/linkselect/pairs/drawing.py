@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
+from sklearn.utils.validation import check_random_state
 
 from linkselect.arrays import IntArray
 from linkselect.messages import GuidedValueError
+from linkselect.pairs.ids import check_ids
+from linkselect.pairs.labels import LoneClass, encode_labels
 
-__all__ = ["draw_links"]
+__all__ = ["draw_links", "links_of_labels"]
+
+
+def links_of_labels(
+    y: Any,
+    sample_ids: Iterable[Hashable] | None,
+    n_must: int | None,
+    n_cannot: int | None,
+    random_state: Any,
+) -> tuple[tuple[Hashable, ...], IntArray, IntArray, int | None]:
+    """Return ids, must-links, cannot-links, and `n_samples` if ids are row numbers.
+
+    The parameters are those of `Pairs.from_labels`.
+    """
+    codes, classes = encode_labels(y)
+    lone = LoneClass.find(y, codes, classes)
+    if lone is not None and (lone.is_one or n_cannot):
+        raise lone.error()
+    if sample_ids is None and hasattr(y, "index") and not callable(y.index):
+        sample_ids = y.index
+    ids = check_ids(range(len(codes)) if sample_ids is None else sample_ids, len(codes))
+    numbered = ids == tuple(range(len(codes)))
+    must, cannot = draw_links(codes, n_must, n_cannot, check_random_state(random_state))
+    return ids, must, cannot, len(codes) if numbered else None
 
 
 def draw_links(

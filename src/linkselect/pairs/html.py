@@ -32,6 +32,9 @@ def pairs_view(pairs: Pairs) -> str:
         ("groups joined by must-links", f"{len(groups):,}", _first(groups)),
         ("conflicts", f"{pairs.n_conflicts:,}", ""),
     ]
+    if pairs.n_adaptive:
+        chosen = ("adaptive: chosen by looking at the samples", f"{pairs.n_adaptive:,}")
+        rows.append((*chosen, _first(pairs.adaptive)))
     n_all = pairs.n_must + pairs.n_cannot
     return panel(
         many(n_all, "pair"), table(["", "number", "first"], rows, {0, 2}), _explained(pairs)

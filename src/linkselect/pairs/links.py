@@ -19,6 +19,7 @@ __all__ = [
     "closure_of",
     "contradicted",
     "encode_links",
+    "is_among",
     "links_within",
     "members_of",
     "must_components",
@@ -82,13 +83,31 @@ def _check_ends(a: Hashable, b: Hashable, kind: str) -> None:
         )
 
 
-def once(links: IntArray, n_samples: int) -> IntArray:
-    """Keep the first of each link, whichever way round it stands; the result cannot be changed."""
-    ends = np.sort(links, axis=1)
-    _, first = np.unique(ends[:, 0] * max(n_samples, 1) + ends[:, 1], return_index=True)
-    kept = links[np.sort(first)]
+def once(links: IntArray, adaptive: BoolArray, n_samples: int) -> tuple[IntArray, BoolArray]:
+    """Keep the first of each link, whichever way round it stands; the results cannot be changed.
+
+    A link is adaptive only if it is so each time: one that was drawn without looking at the samples
+    stays so if it was chosen by looking at them as well.
+    """
+    keys = _keys(links, n_samples)
+    first = np.sort(np.unique(keys, return_index=True)[1])
+    kept, chosen = links[first], adaptive[first]
+    if chosen.any():  # rare, and labels imply many links
+        chosen &= ~np.isin(keys[first], keys[~adaptive])
     kept.setflags(write=False)
-    return kept
+    chosen.setflags(write=False)
+    return kept, chosen
+
+
+def is_among(links: IntArray, others: IntArray, n_samples: int) -> BoolArray:
+    """Tell which links are among others, whichever way round they stand."""
+    return np.isin(_keys(links, n_samples), _keys(others, n_samples))
+
+
+def _keys(links: IntArray, n_samples: int) -> IntArray:
+    """Number links by their ends."""
+    ends = np.sort(links, axis=1)
+    return ends[:, 0] * max(n_samples, 1) + ends[:, 1]
 
 
 def must_components(must: IntArray, n_samples: int) -> IntArray:

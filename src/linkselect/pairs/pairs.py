@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_random_state
 
 from linkselect.arrays import BoolArray, IntArray
-from linkselect.messages import GuidedValueError
-from linkselect.pairs import storage
+from linkselect.pairs import provenance, storage
 from linkselect.pairs.conflicts import Conflict, Pair, PairConflictError, describe_conflicts
-from linkselect.pairs.drawing import draw_links
+from linkselect.pairs.counts import count_pairs
+from linkselect.pairs.drawing import links_of_labels
 from linkselect.pairs.html import pairs_view
-from linkselect.pairs.ids import check_ids, check_row_numbers
-from linkselect.pairs.labels import LoneClass, encode_labels
+from linkselect.pairs.ids import check_row_numbers, same_rows
 from linkselect.pairs.links import (
     chains,
     closure_of,
@@ -49,12 +47,17 @@ class Pairs:
     n_samples : int, optional
         The number of rows that row numbers refer to. If given, fitting on another number of
         rows without ids is an error: this catches row numbers that reach a fold.
+    adaptive : iterable of 2-tuples, default=()
+        Those of the pairs that were chosen by looking at the samples, as strategies of asking do.
+        They serve a ranking as any pair does, but cannot validate it. Default: none.
 
     Attributes
     ----------
     must, cannot : tuple of 2-tuples
         The links, each of them once.
-    n_must, n_cannot : int
+    adaptive : tuple of 2-tuples
+        The links that were chosen by looking at the samples, each as it is listed there.
+    n_must, n_cannot, n_adaptive : int
         How many there are.
     ids : tuple of hashable
         Every sample that some pair names.
@@ -87,11 +90,12 @@ class Pairs:
     ((0, 60), (3, 60))
     """
 
-    __slots__ = ("_cannot", "_ids", "_must", "n_samples")
+    __slots__ = ("_adaptive", "_cannot", "_ids", "_must", "n_samples")
 
     _ids: tuple[Hashable, ...]
     _must: IntArray
     _cannot: IntArray
+    _adaptive: provenance.Adaptive
     n_samples: int | None
 
     def __init__(
@@ -100,34 +104,36 @@ class Pairs:
         cannot: Iterable[Sequence[Hashable]] = (),
         *,
         n_samples: int | None = None,
+        adaptive: Iterable[Sequence[Hashable]] = (),
     ) -> None:
         codes: dict[Hashable, int] = {}
         must_codes = encode_links(must, "must", codes)
         cannot_codes = encode_links(cannot, "cannot", codes)
+        chosen = encode_links(adaptive, "adaptive", codes)
+        marks = provenance.marked(chosen, must_codes, cannot_codes, tuple(codes))
         check_row_numbers(codes, n_samples)
-        self._set(tuple(codes), must_codes, cannot_codes, n_samples)
+        self._set(tuple(codes), must_codes, cannot_codes, n_samples, marks)
 
     @classmethod
-    def _from_codes(
-        cls,
+    def _from_codes(cls, *parts: Any) -> Pairs:
+        """Make pairs of what `_set` takes."""
+        pairs = cls.__new__(cls)
+        pairs._set(*parts)
+        return pairs
+
+    def _set(
+        self,
         ids: tuple[Hashable, ...],
         must: IntArray,
         cannot: IntArray,
         n_samples: int | None = None,
-    ) -> Pairs:
-        pairs = cls.__new__(cls)
-        pairs._set(ids, must, cannot, n_samples)
-        return pairs
-
-    def _set(
-        self, ids: tuple[Hashable, ...], must: IntArray, cannot: IntArray, n_samples: int | None
+        adaptive: provenance.Adaptive | None = None,  # missing in what older versions pickled
     ) -> None:
-        values = {
-            "_ids": ids,
-            "_must": once(must, len(ids)),
-            "_cannot": once(cannot, len(ids)),
-            "n_samples": n_samples,
-        }
+        marks = adaptive or provenance.unmarked(must, cannot)
+        must, adaptive_must = once(must, marks[0], len(ids))
+        cannot, adaptive_cannot = once(cannot, marks[1], len(ids))
+        values: dict[str, Any] = {"_ids": ids, "_must": must, "_cannot": cannot}
+        values |= {"_adaptive": (adaptive_must, adaptive_cannot), "n_samples": n_samples}
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -135,13 +141,14 @@ class Pairs:
         raise AttributeError(f"Pairs cannot be changed; make a new one instead of setting {name}.")
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._ids, self._must, self._cannot, self.n_samples
+        return self._ids, self._must, self._cannot, self.n_samples, self._adaptive
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._set(*state)
 
     def __repr__(self) -> str:
-        return f"Pairs(must={len(self._must)}, cannot={len(self._cannot)})"
+        adaptive = f", adaptive={self.n_adaptive}" if self.n_adaptive else ""
+        return f"Pairs(must={self.n_must}, cannot={self.n_cannot}{adaptive})"
 
     def _repr_html_(self) -> str:
         return pairs_view(self)
@@ -154,8 +161,9 @@ class Pairs:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    def _key(self) -> tuple[frozenset[frozenset[Hashable]], frozenset[frozenset[Hashable]]]:
-        return frozenset(map(frozenset, self.must)), frozenset(map(frozenset, self.cannot))
+    def _key(self) -> tuple[frozenset[frozenset[Hashable]], ...]:
+        links = (self.must, self.cannot, self.adaptive)
+        return tuple(frozenset(map(frozenset, some)) for some in links)
 
     @property
     def must(self) -> tuple[Pair, ...]:
@@ -168,6 +176,12 @@ class Pairs:
         return self._decode(self._cannot)
 
     @property
+    def adaptive(self) -> tuple[Pair, ...]:
+        """The links that were chosen by looking at the samples, must-links first."""
+        must, cannot = self._adaptive
+        return self._decode(self._must[must]) + self._decode(self._cannot[cannot])
+
+    @property
     def n_must(self) -> int:
         """The number of must-links."""
         return len(self._must)
@@ -176,6 +190,11 @@ class Pairs:
     def n_cannot(self) -> int:
         """The number of cannot-links."""
         return len(self._cannot)
+
+    @property
+    def n_adaptive(self) -> int:
+        """The number of links that were chosen by looking at the samples."""
+        return sum(int(np.count_nonzero(marks)) for marks in self._adaptive)
 
     @property
     def ids(self) -> tuple[Hashable, ...]:
@@ -191,15 +210,9 @@ class Pairs:
         return tuple((ids[a], ids[b]) for a, b in codes.tolist())
 
     def __or__(self, other: Pairs) -> Pairs:
-        """Return the pairs of both."""
+        """Return the pairs of both; one that is in both is adaptive only if it is so in both."""
         if not isinstance(other, Pairs):
             return NotImplemented
-        if self.n_samples and other.n_samples and self.n_samples != other.n_samples:
-            raise GuidedValueError(
-                f"Pairs over {self.n_samples} samples and pairs over {other.n_samples} samples "
-                "number different rows.",
-                "Name samples by id to join them.",
-            )
         codes = {sample: code for code, sample in enumerate(self._ids)}
         moved = np.array(
             [codes.setdefault(sample, len(codes)) for sample in other._ids], dtype=np.intp
@@ -208,7 +221,8 @@ class Pairs:
             tuple(codes),
             np.concatenate([self._must, moved[other._must]]),
             np.concatenate([self._cannot, moved[other._cannot]]),
-            self.n_samples or other.n_samples,
+            same_rows(self.n_samples, other.n_samples),
+            provenance.joined(self._adaptive, other._adaptive),
         )
 
     # -- what follows from the pairs -------------------------------------------------------
@@ -262,20 +276,28 @@ class Pairs:
 
     def without_conflicts(self) -> Pairs:
         """Leave out the cannot-links that the must-links contradict."""
+        return self._some(slice(None), ~self._contradicted(), self.n_samples)
+
+    def _some(self, must: Any, cannot: Any, n_samples: int | None = None) -> Pairs:
+        """Keep the links that two masks say."""
+        adaptive = self._adaptive[0][must], self._adaptive[1][cannot]
         return Pairs._from_codes(
-            self._ids, self._must, self._cannot[~self._contradicted()], self.n_samples
+            self._ids, self._must[must], self._cannot[cannot], n_samples, adaptive
         )
 
     def closure(self) -> Pairs:
         """Add every pair that follows from the others.
 
         Samples that a chain of must-links joins all belong together, and a cannot-link
-        between two such groups holds for all their members.
+        between two such groups holds for all their members. If some pairs are adaptive, all that
+        are added are: they may follow from those.
         """
         if self.n_conflicts:
             raise PairConflictError(describe_conflicts(self))
-        must, cannot = closure_of(self._must, self._cannot, len(self._ids))
-        return Pairs._from_codes(self._ids, must, cannot, self.n_samples)
+        links = self._must, self._cannot
+        closed = closure_of(*links, len(self._ids))
+        adaptive = provenance.of_closure(closed, links, self._adaptive, len(self._ids))
+        return Pairs._from_codes(self._ids, *closed, self.n_samples, adaptive)
 
     def summary(
         self, sample_ids: Iterable[Hashable] | None = None, *, n_samples: int | None = None
@@ -304,33 +326,13 @@ class Pairs:
         {'must': 2, 'cannot': 0, 'conflicts': 0, 'components': 2, 'samples': 4,
          'coverage': 0.4, 'lost_must': 0, 'lost_cannot': 1}
         """
-        held = self
-        if sample_ids is not None:
-            present = set(sample_ids)
-            n_samples = len(present)
-            held = self.restrict(present)
-        total = n_samples or self.n_samples
-        n_named = len(held.ids)
-        return {
-            "must": held.n_must,
-            "cannot": held.n_cannot,
-            "conflicts": held.n_conflicts,
-            "components": sum(len(group) > 1 for group in held.components()),
-            "samples": n_named,
-            "coverage": n_named / total if total else None,
-            "lost_must": self.n_must - held.n_must,
-            "lost_cannot": self.n_cannot - held.n_cannot,
-        }
+        return count_pairs(self, sample_ids, n_samples)
 
     def restrict(self, sample_ids: Iterable[Hashable]) -> Pairs:
         """Keep the pairs whose two ends are among `sample_ids`."""
         present = set(sample_ids)
         kept = np.array([sample in present for sample in self._ids], dtype=bool)
-        return Pairs._from_codes(
-            self._ids,
-            self._must[kept[self._must].all(axis=1)],
-            self._cannot[kept[self._cannot].all(axis=1)],
-        )
+        return self._some(kept[self._must].all(axis=1), kept[self._cannot].all(axis=1))
 
     def rows(self, row_of: Mapping[Hashable, int]) -> tuple[IntArray, IntArray]:
         """Return must and cannot as row numbers, without pairs that have an absent end."""
@@ -370,20 +372,13 @@ class Pairs:
         >>> Pairs.from_labels([0, 0, 1, 1, 2], n_must=1, n_cannot=3, random_state=0)
         Pairs(must=1, cannot=3)
         """
-        codes, classes = encode_labels(y)
-        lone = LoneClass.find(y, codes, classes)
-        if lone is not None and (lone.is_one or n_cannot):
-            raise lone.error()
-        if sample_ids is None and hasattr(y, "index") and not callable(y.index):
-            sample_ids = y.index
-        ids = check_ids(range(len(codes)) if sample_ids is None else sample_ids, len(codes))
-        numbered = ids == tuple(range(len(codes)))
-        must, cannot = draw_links(codes, n_must, n_cannot, check_random_state(random_state))
-        return cls._from_codes(ids, must, cannot, len(codes) if numbered else None)
+        return cls._from_codes(*links_of_labels(y, sample_ids, n_must, n_cannot, random_state))
 
     @classmethod
     def from_frame(cls, frame: Any) -> Pairs:
         """Take the columns `a`, `b` and `link`, must or cannot, of a pandas or polars frame.
+
+        If there is a column `drawn`, it says which pairs are adaptive and which random.
 
         Examples
         --------
@@ -392,11 +387,13 @@ class Pairs:
         >>> Pairs.from_frame(pd.DataFrame(rows, columns=["a", "b", "link"]))
         Pairs(must=1, cannot=1)
         """
-        return cls(*storage.read_frame(frame))
+        return cls(**storage.read_frame(frame))
 
     @classmethod
     def from_csv(cls, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> Pairs:
         """Read a CSV file with the header `a,b,link`, where link is `must` or `cannot`.
+
+        If there is a column `drawn`, it says which pairs are `adaptive` and which `random`.
 
         Parameters
         ----------
@@ -407,11 +404,12 @@ class Pairs:
             numbers if every id in the file is written as one, else text. Pass `str` for ids
             that are text but look like numbers. Spaces around an id do not count.
         """
-        return cls(*storage.read_csv(path, id_type))
+        return cls(**storage.read_csv(path, id_type))
 
     def to_csv(self, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> None:
         """Write a CSV file with the header `a,b,link`; `from_csv` gives the same ids back.
 
+        If some pair is adaptive, a column `drawn` says which are `adaptive` and which `random`.
         Ids are all whole numbers, or all text without spaces around it that does not look
         like a whole number everywhere. `n_samples` is not written.
 
@@ -428,22 +426,25 @@ class Pairs:
         TypeError
             If an id would come back as another one. Nothing is written then.
         """
-        storage.write_csv(path, self.ids, self.must, self.cannot, id_type)
+        storage.write_csv(path, self.ids, self.must, self.cannot, self.adaptive, id_type)
 
     @classmethod
     def from_json(cls, path: str | PathLike[str]) -> Pairs:
-        """Read a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`."""
-        return cls(*storage.read_json(path))
+        """Read a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
+
+        If there is a list `adaptive`, it repeats the pairs that are adaptive.
+        """
+        return cls(**storage.read_json(path))
 
     def to_json(self, path: str | PathLike[str]) -> None:
         """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
 
         Ids are text, finite numbers, True or False, or tuples of these and None; `from_json`
-        gives the same ids back. `n_samples` is not written.
+        gives the same ids back. A list `adaptive` is written if some pair is. `n_samples` is not.
 
         Raises
         ------
         TypeError
             If an id would come back as another one. Nothing is written then.
         """
-        storage.write_json(path, self.ids, self.must, self.cannot)
+        storage.write_json(path, self.ids, self.must, self.cannot, self.adaptive)

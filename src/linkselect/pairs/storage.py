@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,16 @@ __all__ = ["IdType", "read_csv", "read_frame", "read_json", "write_csv", "write_
 
 IdType = Callable[[str], Hashable]
 Links = Sequence[Pair]
+# What `Pairs` takes: lists of pairs by the names must, cannot and adaptive.
+Found = dict[str, Any]
 
+IS_ADAPTIVE = {"random": False, "adaptive": True}
 # must, must-link, must_link and must link, and the like.
 SPELLED = re.compile(r"^(must|cannot)[-_ ]?link(?:ed)?$")
 
+WHAT_DRAWN_HOLDS = (
+    "The column drawn holds random, or adaptive for a pair chosen by looking at the samples."
+)
 NAME_OTHERWISE_IN_CSV = (
     "Name samples all by whole numbers or all by text without spaces around it, or use "
     "to_json. For text that looks like numbers pass id_type=str to to_csv and from_csv."
@@ -31,8 +37,8 @@ NAME_OTHERWISE_IN_CSV = (
 NAME_OTHERWISE_IN_JSON = "Name samples by text instead."
 
 
-def read_frame(frame: Any) -> tuple[list[Pair], list[Pair]]:
-    """Return the must-links and cannot-links of a frame; see `Pairs.from_frame`."""
+def read_frame(frame: Any) -> Found:
+    """Return the pairs of a frame; see `Pairs.from_frame`."""
     columns = list(getattr(frame, "columns", ()))
     missing = [name for name in ("a", "b", "link") if name not in columns]
     if missing:
@@ -47,22 +53,36 @@ def read_frame(frame: Any) -> tuple[list[Pair], list[Pair]]:
             "Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
             "frame",
         )
-    links: dict[str, list[Pair]] = {"must": [], "cannot": []}
-    for place, (a, b, link) in enumerate(zip(frame["a"], frame["b"], frame["link"], strict=True)):
+    links: Found = {"must": [], "cannot": [], "adaptive": []}
+    drawn = frame["drawn"] if "drawn" in columns else repeat("random", len(frame))
+    lines = zip(frame["a"], frame["b"], frame["link"], drawn, strict=True)
+    for place, (a, b, link, how) in enumerate(lines):
         kind = _kind_of(link)
-        if kind not in links:
+        if kind not in ("must", "cannot"):
             raise GuidedValueError(
                 f"Row {place} of the frame says that {a!r} and {b!r} are linked by {link!r}.",
                 f"The column link holds must or cannot.{_as_words(link)}",
                 "frame",
             )
-        links[kind].append((a, b))
-    return links["must"], links["cannot"]
+        adaptive = IS_ADAPTIVE.get(_word(how))
+        if adaptive is None:
+            raise GuidedValueError(
+                f"Row {place} of the frame says that {a!r} and {b!r} were drawn {how!r}.",
+                WHAT_DRAWN_HOLDS,
+                "frame",
+            )
+        for some in (kind, *["adaptive"] * adaptive):
+            links[some].append((a, b))
+    return links
+
+
+def _word(value: Any) -> str:
+    return str(value).strip().lower()
 
 
 def _kind_of(link: Any) -> str:
     """Return must or cannot for any spelling, such as Must-Link; other text as it is."""
-    return SPELLED.sub(r"\1", str(link).strip().lower())
+    return SPELLED.sub(r"\1", _word(link))
 
 
 def _as_words(link: Any) -> str:
@@ -76,13 +96,12 @@ def _as_words(link: Any) -> str:
     return f' If that is so, write them as words: frame["link"] = frame["link"].map({words}).'
 
 
-def read_csv(path: str | PathLike[str], id_type: IdType | None) -> tuple[list[Pair], list[Pair]]:
-    """Return the must-links and cannot-links of a CSV file; see `Pairs.from_csv`."""
+def read_csv(path: str | PathLike[str], id_type: IdType | None) -> Found:
+    """Return the pairs of a CSV file; see `Pairs.from_csv`."""
     with Path(path).open(newline="", encoding="utf-8-sig") as file:
         links = _read_lines(file, str(path))
     make = id_type or _guess_id_type(text for link in links.values() for text in link)
-    must, cannot = ([(make(a), make(b)) for a, b in links[kind]] for kind in links)
-    return must, cannot
+    return {kind: [(make(a), make(b)) for a, b in some] for kind, some in links.items()}
 
 
 def write_csv(
@@ -90,39 +109,43 @@ def write_csv(
     ids: Sequence[Hashable],
     must: Links,
     cannot: Links,
+    adaptive: Links,
     id_type: IdType | None,
 ) -> None:
     """Write links between `ids` as a CSV file; see `Pairs.to_csv`."""
     if id_type is None:
         _check_types(ids, (int, str), "CSV", NAME_OTHERWISE_IN_CSV)
     _check_given_back(ids, lambda ids: _through_csv(ids, id_type), "CSV", NAME_OTHERWISE_IN_CSV)
-    content = _csv_text(must, cannot).encode("utf-8")
+    content = _csv_text(must, cannot, adaptive).encode("utf-8")
     with written_whole(path) as part:
         part.write_bytes(content)
 
 
-def read_json(path: str | PathLike[str]) -> tuple[list[Pair], list[Pair]]:
-    """Return the must-links and cannot-links of a JSON file; see `Pairs.from_json`."""
+def read_json(path: str | PathLike[str]) -> Found:
+    """Return the pairs of a JSON file; see `Pairs.from_json`."""
     with Path(path).open(encoding="utf-8") as file:
         content = json.load(file)
-    if not isinstance(content, dict) or not content.keys() <= {"must", "cannot"}:
+    if not isinstance(content, dict) or not content.keys() <= {"must", "cannot", "adaptive"}:
         raise ValueError(
             f'{path}: expected {{"must": [[a, b], ...], "cannot": [[a, b], ...]}}, '
             f"got {str(content)[:60]}."
         )
-    links = (content.get(kind, ()) for kind in ("must", "cannot"))
     # Whether each entry has two ends is for `Pairs` to check.
-    must, cannot = ([tuple(map(_tuples, pair)) for pair in link] for link in links)
-    return must, cannot
+    return {kind: [tuple(map(_tuples, pair)) for pair in some] for kind, some in content.items()}
 
 
 def write_json(
-    path: str | PathLike[str], ids: Sequence[Hashable], must: Links, cannot: Links
+    path: str | PathLike[str],
+    ids: Sequence[Hashable],
+    must: Links,
+    cannot: Links,
+    adaptive: Links,
 ) -> None:
     """Write links between `ids` as a JSON file; see `Pairs.to_json`."""
     _check_types(ids, (int, float, bool, str, tuple), "JSON", NAME_OTHERWISE_IN_JSON)
     _check_given_back(ids, _through_json, "JSON", NAME_OTHERWISE_IN_JSON)
-    content = json.dumps({"must": must, "cannot": cannot})
+    links = {"must": must, "cannot": cannot, **({"adaptive": adaptive} if adaptive else {})}
+    content = json.dumps(links)
     with written_whole(path) as part:
         part.write_text(content, encoding="utf-8")
 
@@ -137,7 +160,7 @@ def _read_lines(lines: Iterable[str], name: str) -> dict[str, list[tuple[str, st
     reader = csv.DictReader(
         chain([header], lines), delimiter=_separator(header), skipinitialspace=True
     )
-    links: dict[str, list[tuple[str, str]]] = {"must": [], "cannot": []}
+    links: dict[str, list[tuple[str, str]]] = {"must": [], "cannot": [], "adaptive": []}
     try:
         if reader.fieldnames is None or not {"a", "b", "link"} <= set(reader.fieldnames):
             raise ValueError(
@@ -147,12 +170,19 @@ def _read_lines(lines: Iterable[str], name: str) -> dict[str, list[tuple[str, st
         for row in reader:
             a, b, link = ((row[column] or "").strip() for column in ("a", "b", "link"))
             kind = _kind_of(link)
-            if kind not in links or not a or not b or None in row:
+            if kind not in ("must", "cannot") or not a or not b or None in row:
                 raise ValueError(
                     f"{name}, line {reader.line_num}: {row['a']},{row['b']},{row['link']} "
                     "is not a pair. A line has two ids and then must or cannot, no more."
                 )
-            links[kind].append((a, b))
+            adaptive = IS_ADAPTIVE.get(_word(row.get("drawn", "random")))
+            if adaptive is None:
+                raise ValueError(
+                    f"{name}, line {reader.line_num}: {a},{b} was drawn {row['drawn']!r}. "
+                    f"{WHAT_DRAWN_HOLDS}"
+                )
+            for some in (kind, *["adaptive"] * adaptive):
+                links[some].append((a, b))
     except csv.Error as error:
         raise ValueError(f"{name}, line {reader.reader.line_num}: {error}.") from error
     return links
@@ -163,18 +193,21 @@ def _separator(header: str) -> str:
     return next((sign for sign in ";\t" if sign in header and "," not in header), ",")
 
 
-def _csv_text(must: Links, cannot: Links) -> str:
+def _csv_text(must: Links, cannot: Links, adaptive: Links) -> str:
     file = io.StringIO(newline="")
     writer = csv.writer(file)
-    writer.writerow(["a", "b", "link"])
-    writer.writerows((str(a), str(b), "must") for a, b in must)
-    writer.writerows((str(a), str(b), "cannot") for a, b in cannot)
+    writer.writerow(["a", "b", "link", *["drawn"] * bool(adaptive)])
+    chosen = set(adaptive)
+    for kind, links in (("must", must), ("cannot", cannot)):
+        for pair in links:
+            drawn = ["adaptive" if pair in chosen else "random"] * bool(adaptive)
+            writer.writerow([*map(str, pair), kind, *drawn])
     return file.getvalue()
 
 
 def _through_csv(ids: Sequence[Hashable], id_type: IdType | None) -> list[Hashable]:
     """Return what `read_csv` makes of ids that `write_csv` wrote."""
-    content = _csv_text([(sample, sample) for sample in ids], ()).encode("utf-8")
+    content = _csv_text([(sample, sample) for sample in ids], (), ()).encode("utf-8")
     links = _read_lines(io.StringIO(content.decode("utf-8-sig"), newline=""), "the file")["must"]
     make = id_type or _guess_id_type(links)
     return [make(text) for text, _ in links]
