@@ -89,9 +89,9 @@ def test_a_curve_tells_a_good_ranking_from_chance():
     X, pairs = informative(0)
     curve = pair_auc_curve(ls.ConstraintScore(), X, pairs, [1, 3, 10])
     assert_array_equal(curve.n_features, [1, 3, 10])
-    assert curve.values.shape == (5, 3)
+    assert curve.values.shape == (8, 3)
     assert (curve.mean > 0.8).all()
-    assert (curve.standard_error < 0.12).all()
+    assert (curve.standard_error < 0.2).all()
     assert curve.average.auc - 2 * curve.average.standard_error > curve.chance
     noise = np.random.default_rng(1).normal(size=X.shape)
     by_chance = pair_auc_curve(ls.ConstraintScore(), noise, pairs, [1, 3, 10]).average
@@ -100,7 +100,7 @@ def test_a_curve_tells_a_good_ranking_from_chance():
 
 def test_a_curve_is_made_of_fits_without_the_held_out_pairs():
     X, pairs = informative(2)
-    folds = PairKFold(3, random_state=1)
+    folds = PairKFold(2, random_state=1)
     curve = pair_auc_curve(ls.LSDF(), X, pairs, [2, 5], cv=folds)
     in_order = in_order_of_rows(pairs, len(X))
     for row, (train, test) in zip(curve.values, folds.split(in_order), strict=True):
@@ -114,10 +114,10 @@ def test_a_curve_is_made_of_fits_without_the_held_out_pairs():
 
 def test_repeats_do_not_promise_more_than_the_pairs_hold():
     X, pairs = informative(3)
-    once = pair_auc_curve(ls.ConstraintScore(), X, pairs, [3], cv=PairKFold(5, random_state=0))
-    often = PairKFold(5, n_repeats=4, random_state=0)
+    once = pair_auc_curve(ls.ConstraintScore(), X, pairs, [3], cv=PairKFold(2, random_state=0))
+    often = PairKFold(2, n_repeats=4, random_state=0)
     repeated = pair_auc_curve(ls.ConstraintScore(), X, pairs, [3], cv=often)
-    assert repeated.values.shape == (20, 1)
+    assert repeated.values.shape == (8, 1)
     assert repeated.standard_error == pytest.approx(once.standard_error, rel=0.3)
 
 
@@ -142,7 +142,9 @@ def test_a_search_over_parameters_by_held_out_pairs():
 # -- what is passed in -------------------------------------------------------------------------
 
 
-BOTH = ls.Pairs(must=[(0, 1), (2, 3)], cannot=[(0, 2), (1, 4)])
+BOTH = ls.Pairs(
+    must=[(2 * i, 2 * i + 1) for i in range(5)], cannot=[(2 * i, 2 * i + 1) for i in range(5, 10)]
+)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ BOTH = ls.Pairs(must=[(0, 1), (2, 3)], cannot=[(0, 2), (1, 4)])
     [
         ([[0.0], [np.nan], [1.0], [1.1], [2.0]], "contains NaN"),
         ([[0.0], [np.inf], [1.0], [1.1], [2.0]], "contains infinity"),
-        ([[0.0], [1e200], [1.0], [1.1], [2.0]], "squares overflow"),
+        ([[0.0], [1e200], *[[float(i)] for i in range(18)]], "squares overflow"),
         ([[0.0], [1e-200], [2e-200], [3e-200], [4e-200]], "underflow to 0"),
         (np.empty((5, 0)), "0 feature"),
         (np.arange(5.0), "Expected 2D array"),
@@ -159,7 +161,6 @@ BOTH = ls.Pairs(must=[(0, 1), (2, 3)], cannot=[(0, 2), (1, 4)])
     ids=["nan", "infinity", "large", "tiny", "no columns", "one dimension", "text"],
 )
 @pytest.mark.parametrize("measure", [pair_auc, partial(pair_auc_curve, ls.VarianceScore())])
-@pytest.mark.filterwarnings("ignore:There are only 2 groups")
 def test_samples_are_checked_as_by_a_selector(X, message, measure):
     with pytest.raises(ValueError, match=message):
         measure(X, BOTH)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from linkselect import Pairs
 from linkselect.evaluation import PairKFold
+from linkselect.evaluation.pair_folds import read_units
 
 
 def links(pairs):
@@ -26,23 +27,76 @@ def drawn(seed, n_samples=40, n_must=25, n_cannot=25, names=int):
 
 
 @given(st.integers(0, 500), st.sampled_from([int, "s{}".format]))
-def test_nothing_held_out_follows_from_the_rest(seed, names):
-    pairs = drawn(seed, names=names)
+def test_no_sample_is_on_both_sides(seed, names):
+    pairs = drawn(seed, n_samples=80, names=names)
+    together = {sample: place for place, group in enumerate(pairs.components()) for sample in group}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         folds = list(PairKFold(4, random_state=seed).split(pairs))
     for train, test in folds:
-        assert links(train.must) | links(test.must) == links(pairs.must)
-        assert links(train.cannot) | links(test.cannot) == links(pairs.cannot)
-        closure = train.closure()
-        assert not links(test.must) & links(closure.must)
-        assert not links(test.cannot) & links(closure.cannot)
+        # Not even through a chain of must-links, so that nothing held out follows from the rest.
+        units = [{together[sample] for sample in side.ids} for side in (train, test)]
+        assert not units[0] & units[1]
         for side in (train, test):
             assert side.n_must > 0
             assert side.n_cannot > 0
-    # Every pair is held out once.
-    assert sum(test.n_must for _, test in folds) == pairs.n_must
-    assert sum(test.n_cannot for _, test in folds) == pairs.n_cannot
+            assert links(side.must) <= links(pairs.must)
+            assert links(side.cannot) <= links(pairs.cannot)
+    held_out = [pair for _, test in folds for pair in test.must]
+    assert len(held_out) == len(set(held_out)) == pairs.n_must
+
+
+def test_a_rare_class_does_not_leak():
+    """The smallest case: three samples of a rare class are in every cannot-link."""
+    y = (np.arange(60) < 3).astype(int)
+    pairs = Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        folds = list(PairKFold(5, random_state=0).split(pairs))
+    assert folds
+    for train, test in folds:
+        assert not set(train.ids) & set(test.ids)
+
+
+def test_a_hub_cannot_be_held_out():
+    must = [(2 * i, 2 * i + 1) for i in range(1, 21)]
+    with pytest.raises(ValueError, match="cannot be divided into two sides that share no sample"):
+        list(PairKFold(random_state=0).split(Pairs(must, [(0, i) for i in range(2, 22)])))
+
+
+def test_groups_stay_on_one_side():
+    pairs = drawn(0, n_samples=200)
+    group = {sample: sample // 3 for sample in range(200)}
+    for train, test in PairKFold(2, random_state=0).split(pairs, group):
+        assert not {group[one] for one in train.ids} & {group[one] for one in test.ids}
+
+
+def test_adaptive_pairs_train_and_are_not_held_out():
+    must = [(2 * i, 2 * i + 1) for i in range(20)]
+    cannot = [(2 * i, 2 * i + 1) for i in range(50, 70)]
+    pairs = Pairs(must, cannot, adaptive=must[:10] + cannot[:10])
+    for train, test in PairKFold(2, random_state=0).split(pairs):
+        assert not links(test.must + test.cannot) & links(pairs.adaptive)
+        assert links(pairs.adaptive) <= links(train.must + train.cannot)
+
+
+def test_pairs_between_folds_train_where_they_share_no_sample():
+    # A chain of cannot-links is cut; the link between the two pieces is in no test.
+    chain = [(i, i + 1) for i in range(11)]
+    must = [(100 + 2 * i, 101 + 2 * i) for i in range(6)]
+    folds = list(PairKFold(2, random_state=0).split(Pairs(must, chain)))
+    held_out = [pair for _, test in folds for pair in test.cannot]
+    assert len(held_out) == 10
+    for train, test in folds:
+        assert not set(train.ids) & set(test.ids)
+
+
+def test_independent_links():
+    pairs = Pairs(must=[(0, 1), (1, 2), (4, 5)], cannot=[(0, 9), (2, 9), (9, 10), (11, 12)])
+    assert read_units(pairs).independent == (2, 2)
+    hub = Pairs(must=[(5, 6)], cannot=[(0, i) for i in range(1, 5)])
+    assert read_units(hub).independent == (1, 1)
+    assert read_units(Pairs(cannot=[(0, 1)]), {0: "a", 1: "a"}).independent == (0, 0)
 
 
 def test_folds_are_of_about_one_size():
@@ -54,32 +108,38 @@ def test_folds_are_of_about_one_size():
 
 
 def test_repeats_deal_again():
-    folds = list(PairKFold(3, n_repeats=4, random_state=0).split(drawn(1)))
+    folds = list(PairKFold(3, n_repeats=4, random_state=0).split(drawn(1, 200)))
     assert len(folds) == 12
     assert len({test for _, test in folds}) > 3
-    again = list(PairKFold(3, n_repeats=4, random_state=0).split(drawn(1)))
+    again = list(PairKFold(3, n_repeats=4, random_state=0).split(drawn(1, 200)))
     assert folds == again
 
 
 def test_row_numbers_keep_the_number_of_rows():
-    pairs = Pairs(must=[(0, 1), (2, 3), (4, 5)], cannot=[(0, 2), (1, 4), (3, 5)], n_samples=9)
+    pairs = Pairs(must=[(0, 1), (2, 3)], cannot=[(4, 5), (6, 7)], n_samples=9)
     for sides in PairKFold(2, random_state=0).split(pairs):
         assert [side.n_samples for side in sides] == [9, 9]
 
 
 def test_fewer_groups_than_folds():
-    pairs = Pairs(must=[(0, 1), (1, 2), (4, 5)], cannot=[(0, 4), (0, 7), (7, 9), (5, 9)])
-    with pytest.warns(UserWarning, match="only 2 groups of must-links.*2 folds instead of 5"):
-        assert len(list(PairKFold(5).split(pairs))) == 2
+    pairs = Pairs(must=[(0, 1), (1, 2), (4, 5)], cannot=[(6, 7), (8, 9), (10, 11), (12, 13)])
+    with pytest.warns(UserWarning, match="2 folds instead of 5"):
+        assert len(list(PairKFold(5, n_repeats=3).split(pairs))) == 6
+
+
+def test_must_links_alone():
+    pairs = Pairs(must=[(2 * i, 2 * i + 1) for i in range(8)])
+    folds = list(PairKFold(2, random_state=0).split(pairs))
+    assert [(train.n_must, test.n_must) for train, test in folds] == [(4, 4)] * 2
 
 
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        (Pairs(must=[(0, 1)]), "1 group of must-links and 0 groups of cannot-links"),
-        (Pairs(cannot=[(0, 1), (2, 3)]), "0 groups of must-links and 2 groups"),
-        (Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 5), (3, 4)]), "needs at least 2 of each"),
-        (Pairs(), "0 groups of must-links"),
+        (Pairs(must=[(0, 1)]), "1 must-link cannot be divided.*two groups of must-links"),
+        (Pairs(cannot=[(0, 1), (2, 3)]), "2 cannot-links cannot be divided"),
+        (Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 5), (3, 4)]), "both kinds each"),
+        (Pairs(), "no pairs cannot be divided"),
         (
             Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 2)]),
             r"contradict.*pass pairs\.without_conflicts\(\)",

@@ -1,6 +1,7 @@
 """How far to trust one ranking."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.feature_selection import VarianceThreshold
 from sklearn.preprocessing import MinMaxScaler
 
 from linkselect import (
+    LSDF,
     SCGS,
     CompensatedLaplacianScore,
     ConsensusSelector,
@@ -27,9 +29,11 @@ from linkselect import (
     VarianceScore,
 )
 from linkselect.evaluation import PairKFold, pair_auc, pair_auc_curve, validate
-from linkselect.evaluation.effort import count_fits
-from linkselect.evaluation.held_out import Estimate, LabelFolds
+from linkselect.evaluation.effort import plan_fits
+from linkselect.evaluation.held_out_labels import LabelFolds
 from linkselect.evaluation.inputs import check_matrix, in_order_of_rows
+from linkselect.evaluation.pair_folds import read_units
+from linkselect.evaluation.permutation import Arrangements
 from linkselect.evaluation.twins import correlated_twins
 from spectra import draw_spectra, n_inside
 
@@ -54,27 +58,36 @@ def informative(seed):
     return MinMaxScaler().fit_transform(X), pairs
 
 
+@pytest.fixture
+def estimate_alone(monkeypatch):
+    """Leave out the resamples."""
+    monkeypatch.setattr("linkselect.evaluation.effort.MOST_RESAMPLES", 1)
+
+
 # -- held-out pairs ----------------------------------------------------------------------------
 
 
 def test_held_out_pairs_by_hand():
     X, pairs = wine_pairs()
     found = validate(ConstraintScore(4), X, pairs=pairs).estimate
-    expected, errors, every = [], [], []
+    expected, every, counts = [], [], []
     in_order = in_order_of_rows(pairs, len(X))
-    for train, test in PairKFold(5, random_state=0).split(in_order):
+    for train, test in PairKFold(2, n_repeats=2, random_state=0).split(in_order):
         best = ConstraintScore(4).fit(X, pairs=train).order_[:4]
-        one = pair_auc(X[:, best], test)
-        expected.append(one.auc)
-        errors.append(one.standard_error)
+        expected.append(pair_auc(X[:, best], test).auc)
         every.append(pair_auc(X, test).auc)
-    assert (found.measure, found.chance) == ("pair AUC", 0.5)
-    assert (found.n_folds, found.n_held_out) == (5, 30)
+        counts.append(read_units(test).independent)
+    assert (found.measure, found.contrast) == ("pair AUC", "cannot-links")
+    assert (found.n_folds, found.n_repeats) == (2, 2)
     np.testing.assert_allclose(found.value, np.mean(expected))
-    np.testing.assert_allclose(found.standard_error, np.sqrt(np.mean(np.square(errors)) / 5))
     np.testing.assert_allclose(found.all_features, np.mean(every))
-    curve = pair_auc_curve(ConstraintScore(4), X, pairs, [4], cv=PairKFold(5, random_state=0))
+    m, n = np.sum(counts, axis=0) // 2
+    assert found.standard_error == pytest.approx(np.sqrt(1.5 * (m + n + 1) / (12 * m * n)))
+    curve = pair_auc_curve(
+        ConstraintScore(4), X, pairs, [4], cv=PairKFold(2, n_repeats=2, random_state=0)
+    )
     np.testing.assert_allclose(found.value, curve.mean[0])
+    assert curve.standard_error[0] == found.standard_error
 
 
 @pytest.mark.parametrize("store", [np.asarray, csr_array, pd.DataFrame])
@@ -98,19 +111,165 @@ def test_few_pairs_are_a_sentence_and_no_error():
     X, _ = wine_pairs()
     found = validate(ConstraintScore(4), X, pairs=Pairs(must=[(0, 1)], cannot=[(0, 100)]))
     assert found.estimate is None
-    assert found.better_than_chance is None
-    assert found.reason.startswith("The pairs form 1 group of must-links and 1 group of cannot")
+    assert found.better_than_chance is found.better_than_random is None
+    assert found.reason.startswith("Cannot validate: it takes 5 must-links that share no sample")
     # Every resample would hold the only must-link and the only cannot-link.
     assert (found.selected_again, found.n_resamples) == ((), 0)
     # A method that does not look at pairs is resampled all the same.
     assert len(validate(LaplacianScore(4), X, pairs=Pairs(must=[(0, 1)])).selected_again) == 4
 
 
-@pytest.mark.parametrize("pairs", [Pairs(must=[(0, 1), (2, 3)]), Pairs(cannot=[(0, 90), (2, 91)])])
-def test_one_kind_of_pairs_alone_is_not_resampled(pairs):
-    found = validate(CompensatedLaplacianScore(4), wine()[0], pairs=pairs)
-    assert "needs at least 2 of each" in found.reason
-    assert found.selected_again == ()
+def test_stability_is_measured_from_one_kind_of_pairs():
+    X, y = wine()
+    must = Pairs.from_labels(y, n_must=12, n_cannot=0, random_state=0)
+    found = validate(SCGS(4), X, pairs=must)
+    assert len(found.selected_again) == 4
+    assert found.estimate.contrast == "random pairs"
+    assert found.estimate.n_held_out <= 12
+    cannot = Pairs.from_labels(y, n_must=0, n_cannot=12, random_state=0)
+    found = validate(CompensatedLaplacianScore(4), X, pairs=cannot)
+    assert found.reason == "Cannot validate: there are no must-links."
+    assert len(found.selected_again) == 4
+
+
+def test_must_links_alone_by_hand():
+    X, y = wine()
+    rows = np.random.default_rng(0).permutation(len(X))[:60]
+    must = disjoint_must(y, rows)
+    found = validate(VarianceScore(4), X, pairs=must).estimate
+    best = VarianceScore(4).fit(X).order_[:4]
+    values = []
+    for _, test in PairKFold(2, n_repeats=2, random_state=0).split(in_order_of_rows(must, len(X))):
+        unit = {row: place for place, pair in enumerate(test.must) for row in pair}
+        contrast = [(a, b) for a, b in combinations(sorted(unit), 2) if unit[a] != unit[b]]
+        values.append(pair_auc(X[:, best], Pairs(test.must, contrast)).auc)
+    assert found.value == pytest.approx(np.mean(values))
+
+
+def disjoint_must(y, rows):
+    left, must = list(rows), []
+    while left:
+        one = left.pop()
+        other = next((row for row in left if y[row] == y[one]), None)
+        if other is not None:
+            left.remove(other)
+            must.append((int(one), int(other)))
+    return Pairs(must)
+
+
+# -- better than chance? -----------------------------------------------------------------------
+
+
+def noise(seed, rare=None, n_samples=60):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, 100))
+    y = np.arange(n_samples) % 2 if rare is None else (np.arange(n_samples) < rare).astype(int)
+    return X, Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=seed)
+
+
+def test_pairs_that_share_samples_do_not_sell_noise(estimate_alone):
+    """With three rare samples, the same rows were on both sides: AUC 0.85, "better"."""
+    X, pairs = noise(0, rare=3)
+    found = validate(ConstraintScore(), X, pairs=pairs)
+    assert found.better_than_chance is None
+    assert "5 cannot-links that share no sample" in found.reason
+
+
+@pytest.mark.parametrize("rare", [None, 10])
+def test_noise_is_not_better_than_chance(rare, estimate_alone):
+    problems = [noise(seed, rare) for seed in range(20)]
+    called = [
+        validate(ConstraintScore(20), X, pairs=pairs).better_than_chance for X, pairs in problems
+    ]
+    # At most 2.5 % are expected: three or more of 20 happen once in 70 runs of this test.
+    assert called.count(True) <= 2
+    assert called.count(False) >= 15
+
+
+def test_p_values_are_those_of_permuted_rows(estimate_alone):
+    X, pairs = noise(1)
+    found = validate(ConstraintScore(20), X, pairs=pairs)
+    in_order = in_order_of_rows(pairs, len(X))
+    folds = list(PairKFold(2, n_repeats=2, random_state=0).split(in_order))
+    ways, rng = Arrangements.of(len(X)), np.random.RandomState(0)
+
+    def statistic(X):
+        orders = [ConstraintScore().fit(X, pairs=train).order_[:20] for train, _ in folds]
+        return np.mean(
+            [pair_auc(X[:, o], test).auc for o, (_, test) in zip(orders, folds, strict=True)]
+        )
+
+    null = [statistic(X[ways.draw(rng)]) for _ in range(39)]
+    assert found.p_value == (1 + np.sum(null >= statistic(X))) / 40
+    assert found.estimate.chance == pytest.approx(np.mean(null))
+
+
+def test_a_slow_method_is_tested_on_held_out_samples_alone(estimate_alone):
+    X, pairs = informative(0)
+    X, pairs = np.tile(X, (3, 1)) + 0.1, pairs
+    y = np.tile(np.arange(60) % 2, 3)
+    pairs = Pairs.from_labels(y, n_must=40, n_cannot=40, random_state=0)
+    slow = ConsensusSelector([("one", ConstraintScore())], n_features_to_select=10)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("linkselect.evaluation.effort.SECONDS", 1e-9)
+        found = validate(slow, X, pairs=pairs)
+        few = validate(slow, X, pairs=Pairs(pairs.must[:9], pairs.cannot[:9]))
+    assert found.p_value == pytest.approx(0.001)
+    assert found.better_than_chance
+    assert few.better_than_chance is None
+    assert "too few for a test that does not fit the method again" in few.reason
+    assert few.estimate is not None
+
+
+def test_groups_are_exchanged_as_a_whole(estimate_alone):
+    X, pairs = informative(3)
+    X = np.repeat(X, 2, axis=0)
+    named = Pairs(
+        [(2 * a, 2 * b) for a, b in pairs.must], [(2 * a, 2 * b) for a, b in pairs.cannot]
+    )
+    groups = np.repeat(np.arange(60), 2)
+    found = validate(ConstraintScore(10), X, pairs=named, groups=groups)
+    assert found.better_than_chance
+    inside = Pairs(
+        must=[(2 * i, 2 * i + 1) for i in range(20)],
+        cannot=[(2 * i, 2 * i + 1) for i in range(20, 40)],
+    )
+    found = validate(VarianceScore(10), X, pairs=inside, groups=groups)
+    assert found.better_than_chance is None
+    assert "all pairs lie inside groups" in found.reason
+    # Every row is a batch of its own, so that none can take the place of another.
+    found = validate(VarianceScore(10), X, pairs=named, batches=np.arange(120))
+    assert found.better_than_chance is None
+    assert "fewer than 40 ways" in found.reason
+
+
+@pytest.mark.parametrize("name", ["groups", "batches"])
+def test_every_row_needs_a_group(name):
+    X, pairs = wine_pairs()
+    with pytest.raises(ValueError, match="inconsistent"):
+        validate(ConstraintScore(4), X, pairs=pairs, **{name: [0, 1]})
+    missing = [None, *range(1, len(X))]
+    with pytest.raises(ValueError, match=f"{name} has 1 missing value"):
+        validate(ConstraintScore(4), X, pairs=pairs, **{name: missing})
+
+
+def test_only_random_pairs_validate_adaptive_ones(estimate_alone):
+    X, pairs = informative(5)
+    rng = np.random.default_rng(0)
+    X = np.vstack([X, X + 0.01 * rng.normal(size=X.shape)])
+    every = Pairs(pairs.must, pairs.cannot, adaptive=pairs.must + pairs.cannot)
+    found = validate(ConstraintScore(10), X, pairs=every)
+    assert found.reason == "Cannot validate: there are no randomly drawn must-links."
+    random = Pairs(
+        must=[(60 + 2 * i, 62 + 2 * i) for i in range(0, 12, 2)],
+        cannot=[(60 + 2 * i, 61 + 2 * i) for i in range(13, 25)],
+    )
+    found = validate(ConstraintScore(10), X, pairs=every | random)
+    assert (found.estimate.n_folds, found.estimate.n_held_out) == (1, 18)
+    assert found.better_than_chance
+
+
+# -- held-out labels ---------------------------------------------------------------------------
 
 
 def test_labels_that_every_resample_would_hold():
@@ -123,15 +282,10 @@ def test_labels_that_every_resample_would_hold():
 
 
 def test_contradicting_pairs_that_the_method_drops():
-    X, _ = wine_pairs()
-    pairs = Pairs(
-        must=[(0, 1), (1, 2), (60, 61), (62, 63)], cannot=[(0, 2), (0, 60), (3, 62), (4, 100)]
-    )
-    found = validate(ConstraintScore(4, on_conflict="drop"), X, pairs=pairs)
-    assert found.estimate.n_held_out == 7
-
-
-# -- held-out labels ---------------------------------------------------------------------------
+    X, pairs = wine_pairs()
+    wrong = pairs | Pairs(cannot=[pairs.must[0]])
+    found = validate(ConstraintScore(4, on_conflict="drop"), X, pairs=wrong)
+    assert found.estimate == validate(ConstraintScore(4), X, pairs=pairs).estimate
 
 
 def test_held_out_labels_beside_the_largest_class():
@@ -142,7 +296,7 @@ def test_held_out_labels_beside_the_largest_class():
     assert 0.85 < found.value < 1
     assert found.random_features < found.value
     assert found.all_features > 0.9
-    assert found.better_than_chance
+    assert found.contrast is None
 
 
 def halves_twice(X):
@@ -158,11 +312,12 @@ def test_the_first_of_equally_near_rows_decides(store):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, (60, 4)), rng.integers(0, 3, 60)
     held_out, best = LabelFolds(check_matrix(store(X)), y, 3, seed=0), np.array([1, 3, 2])
-    for train, test in held_out.folds:
+    for fold in held_out.folds:
+        train, test, _ = fold
         apart = np.square(X[test][:, None, best] - X[train][:, best]).sum(axis=2)
         expected = np.mean(y[train][apart.argmin(axis=1)] == y[test])
-        assert held_out.worth(best, (train, test))[0] == expected
-        assert held_out.curve(best, (train, test), np.array([3])) == expected
+        assert held_out.value(best, fold) == expected
+        assert held_out.curve(best, fold, np.array([3])) == expected
 
 
 def test_some_labels_hold_out_labelled_rows_only():
@@ -204,12 +359,19 @@ def test_nothing_known_nothing_held_out():
     assert len(found.selected_again) == 4
 
 
-def test_two_standard_errors():
-    def estimate(value):
-        return Estimate("pair AUC", value, 0.1, 0.5, 0.5, 0.5, 5, 40)
+def test_labels_are_permuted_with_their_folds(estimate_alone):
+    X, y = wine()
+    found = validate(FisherScore(4), X, y)
+    assert found.p_value == 1 / 40
+    assert found.better_than_chance
+    assert found.better_than_random is (found.p_random <= 0.025)
 
-    assert not estimate(0.69).better_than_chance
-    assert estimate(0.71).better_than_chance
+
+def test_noise_with_a_rare_class_is_not_better_than_the_largest(estimate_alone):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 30)), (np.arange(60) < 6).astype(int)
+    found = validate(FisherScore(5), X, y)
+    assert found.better_than_chance is False
 
 
 # -- resamples, twins, plain values ------------------------------------------------------------
@@ -264,7 +426,8 @@ def test_plain_values():
     found = validate(ConstraintScore(4), X, pairs=pairs)
     plain = found.to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
-    assert plain["estimate"]["chance"] == 0.5
+    assert plain["estimate"]["chance"] == found.estimate.chance
+    assert plain["p_value"] == found.p_value
     assert plain["selected"] == list(found.selected)
 
 
@@ -278,20 +441,24 @@ def test_progress_and_repetition():
             yield item
 
     found = validate(ConstraintScore(4), X, pairs=pairs, track=track)
-    assert len(steps) == 3 + 8
+    # Folds, permutations and resamples, some at a time.
+    assert len(steps) == 2 + 10 + 8
     assert found == validate(ConstraintScore(4), X, pairs=pairs)
     assert found != validate(ConstraintScore(4), X, pairs=pairs, random_state=1)
 
 
 def test_effort_follows_from_size_and_method():
-    assert count_fits(ConstraintScore(), 60, 300) == (5, 30)
-    assert count_fits(SCGS(), 60, 300) == (5, 30)
-    assert count_fits(SCGS(), 200, 5000) == (3, 5)
-    assert count_fits(SimilarityConstraintScore(), 200, 5000, n_pairs=40) == (5, 30)
-    assert count_fits(SimilarityConstraintScore(), 200, 5000) == (3, 5)
-    assert count_fits(NearestNeighborSFS(), 400, 400)[1] < 30
-    assert count_fits(StableSelector(SCGS()), 60, 300) == (3, 5)
-    sizes = [count_fits(ConstraintScore(), n, 1000) for n in (100, 1000, 10_000, 100_000)]
+    assert plan_fits(ConstraintScore(), 60, 300) == (5, 2, 30, 39)
+    assert plan_fits(ConstraintScore(), 60, 300, 40, by_pairs=True) == (2, 2, 30, 39)
+    assert plan_fits(SCGS(), 200, 5000) == (3, 1, 5, 0)
+    assert plan_fits(ConsensusSelector(), 200, 5000, 40, by_pairs=True) == (2, 1, 5, 0)
+    assert plan_fits(SimilarityConstraintScore(), 200, 5000, n_pairs=40).n_resamples == 30
+    assert plan_fits(SimilarityConstraintScore(), 200, 5000) == (3, 1, 5, 0)
+    assert plan_fits(NearestNeighborSFS(), 400, 400).n_resamples < 30
+    assert plan_fits(StableSelector(SCGS()), 60, 300) == (3, 1, 5, 0)
+    once, often = (plan_fits(LSDF(), 60, 300, fits_per_fold=n) for n in (1, 4))
+    assert once.n_repeats >= often.n_repeats
+    sizes = [plan_fits(ConstraintScore(), n, 1000) for n in (100, 1000, 10_000, 100_000)]
     assert sizes == sorted(sizes, reverse=True)
 
 
@@ -306,12 +473,6 @@ def test_the_spectra_are_what_they_should_be():
     )
     assert compensated <= 1
     assert constraint >= 7
-
-
-@pytest.fixture
-def estimate_alone(monkeypatch):
-    """Leave out the resamples, which take most of the time."""
-    monkeypatch.setattr("linkselect.evaluation.effort.MOST_RESAMPLES", 1)
 
 
 MISLED = [CompensatedLaplacianScore(20), ConsensusSelector(n_features_to_select=20)]

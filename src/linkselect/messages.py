@@ -6,7 +6,14 @@ import sys
 import warnings
 from collections.abc import Mapping
 
-__all__ = ["GuidedError", "GuidedTypeError", "GuidedValueError", "many", "warn_user"]
+__all__ = [
+    "GuidedError",
+    "GuidedTypeError",
+    "GuidedValueError",
+    "many",
+    "pairs_text",
+    "warn_user",
+]
 
 # Whose lines a warning does not point to: joblib calls the steps of a Pipeline.
 OUR_PACKAGES = {"linkselect", "sklearn", "joblib"}
@@ -95,3 +102,15 @@ def many(number: int, noun: str) -> str:
     """
     ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
     return f"{number:,} {noun}{ending}"
+
+
+def pairs_text(n_must: int, n_cannot: int) -> str:
+    """Count pairs, without a kind that there is none of.
+
+    Examples
+    --------
+    >>> pairs_text(20, 0), pairs_text(1, 2), pairs_text(0, 0)
+    ('20 must-links', '1 must-link and 2 cannot-links', 'no pairs')
+    """
+    kinds = ((n_must, "must-link"), (n_cannot, "cannot-link"))
+    return " and ".join(many(number, kind) for number, kind in kinds if number) or "no pairs"

@@ -120,9 +120,9 @@ def rank(
     select
         Write the table with the selected features only, unscaled, in one of the formats of --out.
     validate
-        Say how far to trust the ranking: an estimate on held-out pairs or labels beside chance, how
-        often features are selected again, and which say the same. It fits the method again, 8 to 35
-        times by the size of the table.
+        Measure how far the ranking can be trusted: an estimate on held-out pairs or labels, a test
+        against chance, how often features are selected again, and which are highly correlated. It
+        fits the method again, 7 to 200 times by the size of the table.
     escape_formulas
         Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
         formula. Never in --select.
@@ -143,15 +143,16 @@ def rank(
         fitted, summary = _rank(task, n_features, seed, validate, output, said)
         if select is not None:
             write_selected(select, fitted.selector, task.whole, read)
-    output.say_notes([*_doubts(summary), *task.notes, *_ties(summary), *fitted.warnings])
-    if not escape_formulas:
-        output.say_notes(note_on_formulas(task.data.names, output.out, select))
     if output.json:
+        output.say_notes(summary["alarms"])
         say_json(summary)
     elif not output.quiet:
         say(ranking_text(summary, task.data, task.links, task.called))
         if output.out is None:
             say("--out FILE writes the whole ranking.")
+    output.say_notes([*task.notes, *_ties(summary), *fitted.warnings])
+    if not escape_formulas:
+        output.say_notes(note_on_formulas(task.data.names, output.out, select))
     if output.out is not None:
         write_ranking(output.out, summary, escape_formulas)
     if output.report is not None:
@@ -356,18 +357,19 @@ def _validate(
 ) -> Validation:
     from linkselect import evaluation
 
-    # A search for fewer features may find others, so its folds are fitted again.
-    rankings = None if _describe(fitted.selector).searches else number.rankings
-    return evaluation.validate(
-        fitted.selector,
-        fitted.X,
-        None if data.labels is None else data.codes(),
-        pairs=links,
-        sample_ids=data.ids,
-        random_state=seed,
-        track=track,
-        rankings=rankings,
-    )
+    # A search for fewer features may find others, so its folds are fitted again, unless each fold
+    # chooses a number of its own.
+    rankings = number.rankings
+    method = _describe(fitted.selector)
+    if rankings is not None and rankings.numbers is None and method.searches:
+        rankings = None
+    y = None if data.labels is None else data.codes()
+    known = {"pairs": links, "sample_ids": data.ids, "random_state": seed, "track": track}
+    if number.rule == "own optimum" and fitted.selector.n_features_to_select != "auto":
+        from linkselect.evaluation.number_of_features import rank_by_own_path
+
+        rankings = rank_by_own_path(fitted.selector, fitted.X, y, **known)
+    return evaluation.validate(fitted.selector, fitted.X, y, **known, rankings=rankings)
 
 
 def _progress(steps: Iterable[Any]) -> Iterator[Any]:
@@ -375,14 +377,6 @@ def _progress(steps: Iterable[Any]) -> Iterator[Any]:
     from rich.progress import track
 
     yield from track(list(steps), "validating", transient=True)
-
-
-def _doubts(summary: Summary) -> list[str]:
-    from linkselect.report.validation import warning_of
-
-    found = summary["validation"]
-    doubt = None if found is None else warning_of(found)
-    return [] if doubt is None else [doubt]
 
 
 def _ties(summary: Summary) -> list[str]:

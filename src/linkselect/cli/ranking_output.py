@@ -17,7 +17,7 @@ from linkselect.cli.output import (
     write_safely,
 )
 from linkselect.cli.tables import Table
-from linkselect.messages import many
+from linkselect.messages import many, pairs_text
 
 if TYPE_CHECKING:
     from linkselect.report.schema import Summary
@@ -28,13 +28,14 @@ _SHOWN = 20
 
 
 def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
-    """Say what was ranked and how, and show the best features."""
+    """Say what speaks against the features, what was ranked and how, and show the best."""
     from linkselect.report.validation import validation_lines
     from linkselect.views import score_text
 
     n_selected, n_all = summary["method"]["n_selected"], summary["data"]["n_features"]
     direction = "larger" if summary["method"]["greater_is_better"] else "smaller"
-    lines = [
+    lines = [f"Warning: {alarm}" for alarm in summary["alarms"]]
+    lines += [
         f"{data.source}: {summary['data']['n_samples']:,} rows, {n_all:,} features"
         f"{_known_text(data, links)}",
         f"{summary['data']['preparation']} Method: {method}; {direction} scores are better.",
@@ -73,7 +74,7 @@ def _known_text(data: Table, links: Any) -> str:
         text += f", {n_unlabelled:,} rows unlabelled" if n_unlabelled else ""
     if links is not None:
         links = links if data.ids is None else links.restrict(data.ids)
-        text += f", {many(links.n_must, 'must-link')}, {many(links.n_cannot, 'cannot-link')}"
+        text += f", {pairs_text(links.n_must, links.n_cannot)}"
     return text
 
 

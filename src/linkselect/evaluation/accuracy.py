@@ -15,7 +15,7 @@ from linkselect.checks import check_spread, explained_overflow, too_large
 from linkselect.graphs import nearest
 from linkselect.messages import GuidedValueError
 
-__all__ = ["Counts", "check_counts", "count_hits", "nearest_neighbor_curve"]
+__all__ = ["Counts", "check_counts", "count_hits", "nearest_classes", "nearest_neighbor_curve"]
 
 Counts = Sequence[int] | NDArray[Any] | None
 
@@ -74,8 +74,8 @@ def nearest_neighbor_curve(
     return hits / len(test)
 
 
-def count_hits(train: Matrix, y_train: NDArray[Any], test: Matrix, y_test: NDArray[Any]) -> int:
-    """Count the test rows whose nearest training row has their class, dense or sparse.
+def nearest_classes(train: Matrix, y_train: NDArray[Any], test: Matrix) -> NDArray[Any]:
+    """Return the class of the training row that is nearest to each test row, dense or sparse.
 
     As in `nearest_neighbor_curve`, the first of training rows that are equally near decides.
     """
@@ -84,7 +84,14 @@ def count_hits(train: Matrix, y_train: NDArray[Any], test: Matrix, y_test: NDArr
     pool, queries = np.split(np.arange(rows.shape[0]), [train.shape[0]])
     with explained_overflow():
         own, near, _ = nearest(rows, 1, queries=queries, pool=pool, n_jobs=1)
-    return int(np.count_nonzero(y_train[near] == y_test[own - len(pool)]))
+    found = np.empty(len(queries), dtype=y_train.dtype)
+    found[own - len(pool)] = y_train[near]
+    return found
+
+
+def count_hits(train: Matrix, y_train: NDArray[Any], test: Matrix, y_test: NDArray[Any]) -> int:
+    """Count the test rows whose nearest training row has their class."""
+    return int(np.count_nonzero(nearest_classes(train, y_train, test) == y_test))
 
 
 def _hits(

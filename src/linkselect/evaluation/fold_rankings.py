@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
 from linkselect.arrays import IntArray
 from linkselect.evaluation.curves import Curve
-from linkselect.evaluation.held_out import Estimate, LabelFolds, PairFolds, Track
+from linkselect.evaluation.effort import Effort
+from linkselect.evaluation.held_out import Fold, Track
+from linkselect.evaluation.held_out_labels import LabelFolds
+from linkselect.evaluation.held_out_pairs import PairFolds
 from linkselect.evaluation.inputs import order_of
 from linkselect.given import Given
 from linkselect.messages import GuidedError
 from linkselect.selectors.method import classes_seen, describe
 
 __all__ = ["FoldRankings", "deal_out", "held_out_kind", "rank_by", "with_number"]
+
+
+# Chooses a number of features from what a fold leaves.
+Choose = Callable[[Any, LabelFolds, Fold], int]
 
 
 @dataclass(frozen=True)
@@ -32,21 +38,36 @@ class FoldRankings:
         The features by each fold, best first.
     n_features : int
         How many features there are.
+    numbers : tuple of int or None
+        How many of them each fold keeps, if what it leaves chooses the number.
+    rank : callable
+        Ranks other folds in the same way.
     """
 
     held_out: PairFolds | LabelFolds
     orders: tuple[IntArray, ...]
     n_features: int
+    numbers: tuple[int, ...] | None
+    rank: Callable[[PairFolds | LabelFolds], FoldRankings]
 
     def curve(self, counts: IntArray) -> Curve:
         """Measure every fold at several numbers of features."""
         return self.held_out.curves(self.orders, counts)
 
-    def estimate(self, n_selected: int, seed: int) -> Estimate:
-        """Measure a number of features on all folds, as `curve` does."""
-        rng = np.random.RandomState(seed)
-        measured = self.held_out.estimate(self.orders, n_selected, self.n_features, rng)
-        return self.held_out.summary(**measured)
+    def kept(self, n_selected: int) -> tuple[int, ...]:
+        """Return how many features each fold keeps: as many as selected, or what it chose."""
+        return self.numbers or (n_selected,) * len(self.orders)
+
+    def mean(self, n_selected: int) -> float:
+        """Measure the features that each fold keeps."""
+        return self.held_out.mean(self.orders, self.kept(n_selected))
+
+    def first(self, n_repeats: int) -> FoldRankings:
+        """Keep the first repeats of the folds."""
+        held_out = self.held_out.first(n_repeats)
+        count = len(held_out.folds)
+        numbers = None if self.numbers is None else self.numbers[:count]
+        return replace(self, held_out=held_out, orders=self.orders[:count], numbers=numbers)
 
 
 def held_out_kind(selector: Any, given: Given) -> str | None:
@@ -57,20 +78,18 @@ def held_out_kind(selector: Any, given: Given) -> str | None:
 
 
 def deal_out(
-    selector: Any, X: Any, given: Given, n_folds: int, seed: int, n_repeats: int = 1
+    selector: Any, X: Any, given: Given, effort: Effort, seed: int, groups: IntArray | None = None
 ) -> tuple[PairFolds | LabelFolds | None, str | None]:
-    """Deal out pairs or labels; or say why there are too few. Neither if nothing is known.
-
-    Labelled rows can be dealt into folds several times.
-    """
+    """Deal out pairs or labels; or say why there are too few. Neither if nothing is known."""
     kind = held_out_kind(selector, given)
     try:
         if kind == "pairs":
             pairs, ids = given.pairs, tuple(given.sample_ids or ())
-            return PairFolds(X, pairs, ids, n_folds, seed), None  # type: ignore[arg-type]
+            assert pairs is not None
+            return PairFolds(X, pairs, ids, effort.n_repeats, seed, groups), None
         if kind == "labels":
             codes, _ = classes_seen(selector, given.y)
-            return LabelFolds(X, codes, n_folds, seed, n_repeats), None
+            return LabelFolds(X, codes, effort.n_folds, seed, effort.n_repeats, groups), None
     except ValueError as error:
         return None, _problem(error)
     return None, None
@@ -82,16 +101,32 @@ def rank_by(
     n_features: int,
     track: Track = iter,
     read: Callable[[Any], IntArray] = order_of,
+    choose: Choose | None = None,
+    *,
+    own_number: bool = False,
 ) -> tuple[FoldRankings | None, str | None]:
     """Rank the features by what each fold leaves; or say what the method lacks in one of them.
 
-    `read` takes the order of the features, or of the best of them, from a fitted selector.
+    `read` takes the order of the features, or of the best of them, from a fitted selector;
+    `choose` chooses how many of them each fold keeps. With `own_number` it keeps all that `read`
+    returns.
     """
+    known: list[IntArray] = []
+
+    def rank(folds: PairFolds | LabelFolds, track: Track = iter) -> FoldRankings:
+        orders = tuple(known or folds.orders(selector, track, read))
+        numbers = tuple(map(len, orders)) if own_number else None
+        if choose is not None and isinstance(folds, LabelFolds):
+            numbers = tuple(choose(selector, folds, fold) for fold in folds.folds)
+        return FoldRankings(folds, orders, n_features, numbers, rank)
+
     try:
-        orders = held_out.orders(selector, track, read)
+        found = rank(held_out, track)
+        if isinstance(held_out, PairFolds) and describe(selector).sees == "nothing":
+            known += found.orders  # the same for all pairs
     except ValueError as error:
         return None, _problem(error)
-    return FoldRankings(held_out, tuple(orders), n_features), None
+    return found, None
 
 
 def _problem(error: ValueError) -> str:

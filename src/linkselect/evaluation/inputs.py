@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -114,8 +114,23 @@ def ordered_pairs(
     """
     held, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
     ids = tuple(row_of)
-    must, cannot = (_sorted(rows) for rows in held.rows(row_of))
-    return Pairs([(ids[a], ids[b]) for a, b in must], [(ids[a], ids[b]) for a, b in cannot]), ids
+    return _by_rows(held, row_of, ids), ids
+
+
+def _by_rows(
+    held: Pairs,
+    row_of: Mapping[Hashable, int],
+    ids: tuple[Hashable, ...],
+    n_samples: int | None = None,
+) -> Pairs:
+    """Sort pairs, and the ends of each, by their rows; name the rows by ids."""
+    links, marks = [], []
+    for rows, adaptive in zip(held.rows(row_of), held._adaptive, strict=True):
+        ends = np.sort(rows, axis=1)
+        order = np.lexsort((ends[:, 1], ends[:, 0]))
+        links.append(ends[order])
+        marks.append(adaptive[order])
+    return Pairs._from_codes(ids, links[0], links[1], n_samples, (marks[0], marks[1]))
 
 
 def in_order_of_rows(
@@ -136,12 +151,8 @@ def in_order_of_rows(
         if not ways or "raise" in ways:  # said here, where samples still have their ids
             raise PairConflictError(describe_conflicts(held), LEAVE_CONFLICTS_OUT)
         held = held.without_conflicts()
-    must, cannot = held.rows({sample: row for row, sample in enumerate(ids)})
-    return Pairs(_sorted(must), _sorted(cannot), n_samples=n_samples)
-
-
-def _sorted(rows: IntArray) -> list[tuple[int, int]]:
-    return [(a, b) for a, b in np.unique(np.sort(rows, axis=1), axis=0).tolist()]
+    row_of = {sample: row for row, sample in enumerate(ids)}
+    return _by_rows(held, row_of, tuple(range(n_samples)), n_samples)
 
 
 def _ways_with_conflicts(selector: Any) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linkselect.arrays import FloatArray, IntArray
 from linkselect.evaluation.curves import Curve
-from linkselect.evaluation.effort import MOST_FOLDS, MOST_RESAMPLES, count_fits
+from linkselect.evaluation.effort import FOLDS_INSIDE, MOST_FOLDS, MOST_RESAMPLES, plan_fits
 from linkselect.evaluation.fold_rankings import (
     FoldRankings,
     deal_out,
@@ -20,14 +20,22 @@ from linkselect.evaluation.fold_rankings import (
     rank_by,
     with_number,
 )
-from linkselect.evaluation.held_out import Track
+from linkselect.evaluation.held_out import Fold, Track
+from linkselect.evaluation.held_out_labels import LabelFolds
 from linkselect.evaluation.inputs import check_matrix, order_of, read_given, reproducible
 from linkselect.given import Given
 from linkselect.messages import many
 from linkselect.pairs import Pairs
 from linkselect.selectors.method import classes_seen, describe
 
-__all__ = ["NumberOfFeatures", "Rule", "choose_number", "largest_number", "number_without_labels"]
+__all__ = [
+    "NumberOfFeatures",
+    "Rule",
+    "choose_number",
+    "largest_number",
+    "number_without_labels",
+    "rank_by_own_path",
+]
 
 Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300"]
 
@@ -60,7 +68,7 @@ class NumberOfFeatures:
     measure : {"1-NN accuracy", "pair AUC"} or None
         What the curve measures.
     curve : Curve or None
-        What the best features are worth on held-out labels or pairs, over their number; one row
+        How well the best features do on held-out labels or pairs, over their number; one row
         for each fold. None if nothing was held out.
     rankings : FoldRankings or None
         The rankings of the folds, for `validate`.
@@ -148,8 +156,9 @@ def choose_number(
 
     Notes
     -----
-    The number is chosen on the folds that the accuracy at that number is then estimated on, which
-    makes the estimate a little too good; `docs/number_of_features.md` says by how much.
+    The accuracy at the chosen number is too good: it was chosen for that. So each fold chooses the
+    number anew from the rows that it does not hold out, and `rankings.mean` is the accuracy with
+    these numbers, which the reason and `validate` report.
 
     Examples
     --------
@@ -259,18 +268,61 @@ class _Folds:
     seed: int
     track: Track
 
-    def rank(self) -> tuple[FoldRankings | None, str | None]:
+    def rank(
+        self, read: Callable[[Any], IntArray] | None = None
+    ) -> tuple[FoldRankings | None, str | None]:
         n_samples, n_features = self.X.shape
         copy = with_number(self.selector, largest_number(n_features))
         pairs = self.given.pairs
         n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
-        n_folds, n_resamples = count_fits(copy, n_samples, n_features, n_pairs)
-        cheap = (n_folds, n_resamples) == (MOST_FOLDS, MOST_RESAMPLES)
-        n_repeats = REPEATS if cheap and not describe(copy).searches else 1
-        held_out, reason = deal_out(copy, self.X, self.given, n_folds, self.seed, n_repeats)
+        by_pairs = held_out_kind(copy, self.given) == "pairs"
+        effort = plan_fits(copy, n_samples, n_features, n_pairs, by_pairs=by_pairs)
+        cheap = effort[0] == MOST_FOLDS and effort.n_resamples == MOST_RESAMPLES
+        if not by_pairs:
+            n_repeats = REPEATS if cheap and not describe(copy).searches else 1
+            effort = effort._replace(n_repeats=n_repeats)
+        held_out, reason = deal_out(copy, self.X, self.given, effort, self.seed)
         if held_out is None:
             return None, reason
-        return rank_by(held_out, copy, n_features, self.track, scored_order)
+        if read is not None:
+            return rank_by(held_out, copy, n_features, self.track, read, own_number=True)
+        return rank_by(held_out, copy, n_features, self.track, scored_order, _choose_inside)
+
+
+def rank_by_own_path(
+    selector: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    pairs: Pairs | None = None,
+    sample_ids: Iterable[Hashable] | None = None,
+    random_state: int = 0,
+    track: Track = iter,
+) -> FoldRankings | None:
+    """Rank on folds, each of which keeps the best point of the method's path there.
+
+    For `validate`, after `choose_number` has chosen the best point of the path on all of X, with
+    the same arguments. None if nothing can be held out.
+    """
+    given = read_given(selector, X, y, pairs, sample_ids)
+    values = check_matrix(X)
+    folds = _Folds(reproducible(selector, random_state), values, given, random_state, track)
+
+    def read(fitted: Any) -> IntArray:
+        return order_of(fitted)[: _best_point(fitted, values.shape[0])]
+
+    return folds.rank(read)[0]
+
+
+def _choose_inside(selector: Any, held_out: LabelFolds, fold: Fold) -> int:
+    """Choose a number of features by what a fold leaves, as all labels would."""
+    n_features = held_out.n_features
+    try:
+        inside = held_out.inside(fold, FOLDS_INSIDE)
+    except ValueError:  # classes so small that none of them can be held out
+        return largest_number(n_features)
+    orders = inside.orders(selector, iter, scored_order)
+    return _smallest_near_best(inside.curves(orders, _counts(n_features, max(map(len, orders)))))
 
 
 def _counts(n_features: int, most: int = MOST) -> IntArray:
@@ -285,13 +337,10 @@ def _by_accuracy(folds: _Folds, n_features: int, n_scored: int) -> NumberOfFeatu
         return _plain(n_features, f"there is no held-out accuracy, since {reason}")
     curve = rankings.curve(_counts(n_features, n_scored))
     number = _smallest_near_best(curve)
-    accuracy = curve.mean
-    best = float(accuracy[curve.n_features >= _fewest(curve)].max())
-    reached = float(accuracy[curve.n_features == number][0])
     text = (
         f"The smallest number, from {many(_fewest(curve), 'feature')} on, within 1 point of the "
-        f"best held-out 1-NN accuracy there: {reached:.1%} with {many(number, 'feature')}, at best "
-        f"{best:.1%}."
+        f"best held-out 1-NN accuracy. Chosen anew inside each fold, such a number reached "
+        f"{rankings.mean(number):.1%}."
     )
     return NumberOfFeatures(number, "held-out accuracy", text, "1-NN accuracy", curve, rankings)
 

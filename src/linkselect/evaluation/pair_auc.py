@@ -25,7 +25,7 @@ from linkselect.evaluation.inputs import (
     order_of,
     reproducible,
 )
-from linkselect.evaluation.pair_folds import PairKFold
+from linkselect.evaluation.pair_folds import PairKFold, check_enough, read_units
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError
 from linkselect.pairs import Pairs
@@ -34,18 +34,25 @@ from linkselect.supervision import check_index, check_is_pairs, present_pairs
 
 __all__ = [
     "CHANCE",
+    "REFITTING",
     "PairAUC",
     "PairCurve",
     "PairScorer",
     "auc_of_distances",
     "auc_over_counts",
+    "count_independent",
+    "held_out_error",
     "pair_auc",
     "pair_auc_curve",
     "pair_scorer",
     "total_distances",
+    "values_of",
 ]
 
 CHANCE = 0.5
+# Other pairs would be held out, and other features selected. On real data the selection adds up to
+# half of the variance that the held-out pairs have; docs/calibration.md has the coverage.
+REFITTING = 1.5
 
 
 class PairAUC(NamedTuple):
@@ -54,9 +61,9 @@ class PairAUC(NamedTuple):
     auc: float
     """The share of all (must-link, cannot-link) in which it is; ties count half."""
     standard_error: float
-    """Its standard error, as if pairs did not share samples."""
+    """Its standard error; pairs that share samples count as fewer."""
     chance: float
-    """What a choice of features that knows nothing reaches on average."""
+    """What unrelated features reach on average, if no two pairs share a sample."""
 
 
 @cites("hanley1982")
@@ -68,8 +75,9 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
     columns; equal distances count half. 1 is best, 0.5 is chance.
 
     On the pairs that a selector was fitted on this is too good: hold pairs out (`PairKFold`,
-    `pair_auc_curve`). The standard error is that of Hanley & McNeil at a value shrunk towards
-    chance, so that it is not 0 for few pairs that are told apart perfectly.
+    `pair_auc_curve`). The standard error is that of Hanley & McNeil for the number of pairs that
+    share no sample, at a value shrunk towards chance, so that it is not 0 for few pairs that are
+    told apart perfectly.
 
     Parameters
     ----------
@@ -100,8 +108,10 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
     )
     must, cannot = held.rows(row_of)
     _check_both(must, cannot)
+    n_independent = read_units(held).independent
     with explained_overflow():
-        return auc_of_distances(total_distances(samples, must), total_distances(samples, cannot))
+        together, apart = (total_distances(samples, links) for links in (must, cannot))
+        return auc_of_distances(together, apart, n_independent)
 
 
 @dataclass(frozen=True)
@@ -115,7 +125,7 @@ class PairCurve:
     values : ndarray of shape (n_folds, n_points)
         The AUC of the held-out pairs in each fold, in the best features by the other pairs.
     standard_error : ndarray of shape (n_points,)
-        Of the mean over folds; repeats of the folds do not make it smaller.
+        Of the mean over folds, as in `validate`; the same for every number of features.
     all_features : float
         The mean AUC in all features.
     chance : float
@@ -171,7 +181,7 @@ def pair_auc_curve(
         The numbers of features. Default: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100 or as many as
         there are.
     cv : PairKFold, optional
-        How pairs are held out. Default: 5 folds with `random_state=0`.
+        How pairs are held out. Default: halves, dealt four times with `random_state=0`.
     sample_ids : iterable of hashable, optional
         The id of each row. Default: the index of a pandas X, else row numbers.
 
@@ -192,23 +202,22 @@ def pair_auc_curve(
         ids_are_index=given.ids_are_index,
         selectors=[selector],
     )
-    folds = list((cv or PairKFold(random_state=0)).split(by_row))
+    cv = cv or PairKFold(2, n_repeats=4, random_state=0)
+    folds = list(cv.split(by_row))
+    n_independent = count_independent([test for _, test in folds], cv.n_repeats)
     fitted = reproducible(selector)
     if "n_features_to_select" in fitted.get_params(deep=False):
         fitted.set_params(n_features_to_select=int(counts[-1]))
-    values, errors, every = [], [], []
+    values, every = [], []
     for train, test in folds:
         order = order_of(fitted.fit(samples, **arguments_of(Given(pairs=train), fitted)))
         links = test.rows({row: row for row in range(n_samples)})
         with explained_overflow():
-            found = auc_over_counts(samples, links, order, counts)
-            every.append(auc_of_distances(*(total_distances(samples, one) for one in links)).auc)
-        values.append([one.auc for one in found])
-        errors.append([one.standard_error for one in found])
-    # Folds of one repeat hold out different pairs, repeats hold out the same ones again.
-    n_independent = len(folds) / (cv or PairKFold()).n_repeats
-    spread = np.sqrt(np.mean(np.square(errors), axis=0) / n_independent)
-    return PairCurve(counts, np.array(values), spread, float(np.mean(every)))
+            values.append(auc_over_counts(samples, links, order, counts))
+            together, apart = (total_distances(samples, one) for one in links)
+            every.append(auc_of_distances(together, apart).auc)
+    error = np.full(len(counts), held_out_error(*n_independent))
+    return PairCurve(counts, np.array(values), error, float(np.mean(every)))
 
 
 class PairScorer:
@@ -293,7 +302,7 @@ def _check_both(must: IntArray, cannot: IntArray) -> None:
 
 def _squared_distances(samples: Any, links: IntArray, order: IntArray) -> FloatArray:
     """Return the squared distances of links in the first 1, 2, ... features of an order."""
-    ends = [_values(samples, links[:, end], order) for end in (0, 1)]
+    ends = [values_of(samples, links[:, end], order) for end in (0, 1)]
     return np.cumsum((ends[0] - ends[1]) ** 2, axis=1)
 
 
@@ -302,12 +311,12 @@ def total_distances(samples: Any, links: IntArray, features: IntArray | None = N
     chosen = np.arange(samples.shape[1]) if features is None else features
     found = np.empty(len(links))
     for part in slices(len(links), max(1, BLOCK_SIZE // max(1, len(chosen)))):
-        apart = np.subtract(*(_values(samples, rows, chosen) for rows in links[part].T))
+        apart = np.subtract(*(values_of(samples, rows, chosen) for rows in links[part].T))
         found[part] = np.square(apart, out=apart).sum(axis=1)
     return found
 
 
-def _values(samples: Any, rows: IntArray, features: IntArray) -> FloatArray:
+def values_of(samples: Any, rows: IntArray, features: IntArray) -> FloatArray:
     """Copy some features of some rows as float64; differences of narrow integers overflow."""
     if issparse(samples):
         values: FloatArray = samples[rows][:, features].toarray().astype(np.float64)
@@ -317,24 +326,51 @@ def _values(samples: Any, rows: IntArray, features: IntArray) -> FloatArray:
 
 def auc_over_counts(
     samples: Any, links: tuple[IntArray, IntArray], order: IntArray, counts: IntArray
-) -> list[PairAUC]:
+) -> list[float]:
     """Compare must-links and cannot-links in the first features of an order, for each count."""
     best = order[: counts[-1]]
     together, apart = (_squared_distances(samples, one, best) for one in links)
-    return [auc_of_distances(together[:, count - 1], apart[:, count - 1]) for count in counts]
+    return [auc_of_distances(together[:, count - 1], apart[:, count - 1]).auc for count in counts]
 
 
-def auc_of_distances(together: FloatArray, apart: FloatArray) -> PairAUC:
-    """Compare the distances of must-links with those of cannot-links."""
+def auc_of_distances(
+    together: FloatArray, apart: FloatArray, n_independent: tuple[int, int] | None = None
+) -> PairAUC:
+    """Compare the distances of must-links with those of cannot-links.
+
+    The standard error is that of so many independent ones of each kind; default: of all.
+    """
     m, n = len(together), len(apart)
     # The order of the features, and their units, change the last digit of equal distances.
     ranks = rankdata(with_equal_ties(np.concatenate([together, apart])))
-    wins = ranks[m:].sum() - n * (n + 1) / 2
+    auc = (ranks[m:].sum() - n * (n + 1) / 2) / (m * n)
+    return PairAUC(float(auc), _hanley_mcneil(auc, *(n_independent or (m, n))), CHANCE)
+
+
+def _hanley_mcneil(auc: float, m: int, n: int) -> float:
     # One more win and one more loss: no finite number of pairs is certain.
-    shrunk = (wins + 1) / (m * n + 2)
+    shrunk = (auc * m * n + 1) / (m * n + 2)
     # Q1 and Q2 of Hanley & McNeil (1982), of exponential distributions: how likely two cannot-links
     # are both farther apart than one must-link, and one cannot-link than two must-links.
     larger, twice = shrunk / (2 - shrunk), 2 * shrunk**2 / (1 + shrunk)
     variance = shrunk * (1 - shrunk)
     variance += (n - 1) * (larger - shrunk**2) + (m - 1) * (twice - shrunk**2)
-    return PairAUC(float(wins / (m * n)), float(np.sqrt(variance / (m * n))), CHANCE)
+    return float(np.sqrt(variance / (m * n)))
+
+
+def held_out_error(n_must: int, n_cannot: int) -> float:
+    """Return the standard error of a held-out AUC, by the number of independent links.
+
+    That of the Mann-Whitney statistic where it is largest, at 0.5, and what selecting features
+    anew adds. An error at the observed AUC would be smallest where the AUC is too large by luck.
+    """
+    variance = (n_must + n_cannot + 1) / (12 * n_must * n_cannot)
+    return float(np.sqrt(REFITTING * variance))
+
+
+def count_independent(tests: Sequence[Pairs], n_repeats: int) -> tuple[int, int]:
+    """Count the held-out links of all folds that share no sample; refuse too few of them."""
+    counts = np.sum([read_units(test).independent for test in tests], axis=0) // n_repeats
+    n_must, n_cannot = counts.tolist()
+    check_enough(n_must, n_cannot, must_only=False)
+    return n_must, n_cannot

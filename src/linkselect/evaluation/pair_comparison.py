@@ -16,6 +16,8 @@ from linkselect.evaluation.measuring import RANDOM_ORDERS, Track
 from linkselect.evaluation.pair_auc import (
     auc_of_distances,
     auc_over_counts,
+    count_independent,
+    held_out_error,
     total_distances,
 )
 from linkselect.evaluation.pair_folds import PairKFold
@@ -46,6 +48,8 @@ class PairTask:
         How often all pairs were dealt out.
     counts : array of int
         The numbers of features.
+    standard_error : float
+        Of the mean AUC over folds.
     """
 
     X: Any
@@ -53,14 +57,20 @@ class PairTask:
     folds: Sequence[tuple[Pairs, Pairs]]
     n_repeats: int
     counts: IntArray
+    standard_error: float
 
     @classmethod
     def deal(
         cls, X: Any, pairs: Pairs, counts: IntArray, cv: PairKFold | None, random_state: int
     ) -> PairTask:
         """Deal pairs by row number out into folds."""
-        cv = cv or PairKFold(FOLDS, n_repeats=REPEATS, random_state=random_state)
-        return cls(X, pairs, list(cv.split(pairs)), cv.n_repeats, counts)
+        with warnings.catch_warnings():
+            if cv is None:  # the result says how many folds there were
+                warnings.simplefilter("ignore")
+                cv = PairKFold(FOLDS, n_repeats=REPEATS, random_state=random_state)
+            folds = list(cv.split(pairs))
+        error = held_out_error(*count_independent([test for _, test in folds], cv.n_repeats))
+        return cls(X, pairs, folds, cv.n_repeats, counts, error)
 
     def rank(self, selector: Any, pairs: Pairs) -> tuple[IntArray, float]:
         """Fit a selector on all samples and some pairs; return the order and the time."""
@@ -70,9 +80,9 @@ class PairTask:
         return selector.order_, time.perf_counter() - start
 
     def curve(self, fold: int, order: IntArray) -> FloatArray:
-        """Measure the AUC and its standard error, for each number of features of an order."""
+        """Measure the AUC for each number of features of an order."""
         found = auc_over_counts(self.X, self._held_out(fold), np.asarray(order), self.counts)
-        return np.array([[one.auc, one.standard_error] for one in found])
+        return np.array(found)
 
     def curve_by_chance(self, fold: int, random: np.random.Generator) -> FloatArray:
         """Measure features in random order, the mean of several orders."""
@@ -116,7 +126,7 @@ def measure_pairs(
         for name, ordered in by_fold.items()
     }
     found[RANDOM] = np.array([task.curve_by_chance(fold, random) for fold in folds])
-    curves = {name: Curve(task.counts, values[:, :, 0]) for name, values in found.items()}
+    curves = {name: Curve(task.counts, values) for name, values in found.items()}
     held_out = HeldOutPairs(
         methods=tuple(selectors),
         n_must=task.pairs.n_must,
@@ -124,7 +134,7 @@ def measure_pairs(
         n_folds=len(task.folds) // task.n_repeats,
         n_repeats=task.n_repeats,
         auc=curves,
-        standard_error={name: _error(values, task) for name, values in found.items()},
+        standard_error=dict.fromkeys(found, task.standard_error),
         all_features=tuple(map(task.auc_with_all_features, folds)),
         differences=paired_differences(curves, *_sizes(task)),
         stability={name: stability_of_best(ordered, top) for name, ordered in by_fold.items()},
@@ -166,9 +176,3 @@ def _sizes(task: PairTask) -> tuple[int, int]:
     n_test = np.mean([test.n_must + test.n_cannot for _, test in task.folds])
     n_all = task.pairs.n_must + task.pairs.n_cannot
     return max(1, round(n_all - n_test)), max(1, round(float(n_test)))
-
-
-def _error(values: FloatArray, task: PairTask) -> float:
-    # Folds of one repeat hold out different pairs, repeats hold out the same ones again.
-    n_independent = len(task.folds) / task.n_repeats
-    return float(np.sqrt(np.mean(values[:, :, 1] ** 2, axis=0) / n_independent).mean())

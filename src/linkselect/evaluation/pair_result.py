@@ -30,7 +30,7 @@ class HeldOutPairs:
         number of features, one row for each fold; of every method, and of features in random order
         under the name "random choice".
     standard_error : dict of str to float
-        Of the mean over folds and numbers of features, as if pairs did not share samples.
+        Of the mean over folds and numbers of features; the same for every method.
     all_features : tuple of float
         The same with all features, in each fold.
     differences : tuple of Difference

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkselect.evaluation.curves import RANDOM
 from linkselect.evaluation.significance import p_text
-from linkselect.messages import many
+from linkselect.messages import many, pairs_text
 
 if TYPE_CHECKING:
     from linkselect.evaluation.measure import Measure
@@ -20,10 +20,9 @@ __all__ = ["WORTH", "summarize"]
 
 # As benchmarks/pairs_alone.py prints it; docs/pairs_alone.md has the tables.
 WORTH = (
-    "What this is worth: on 29 data sets with 40 pairs, the method that led on held-out pairs was "
+    "How much this tells: on 29 data sets with 40 pairs, the method that led on held-out pairs was "
     "about 4 points of accuracy behind the best one, a method taken at random 8, the consensus 3. "
-    "It does not tell how many features to keep. Pairs that share samples hold it down for "
-    "methods that fit them."
+    "It does not tell how many features to keep."
 )
 
 
@@ -52,13 +51,14 @@ def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
     measure = held_out.measure
     often = "" if held_out.n_repeats == 1 else f", dealt {held_out.n_repeats} times"
     yield (
-        f"Held-out pairs ({many(held_out.n_must, 'must-link')}, "
-        f"{many(held_out.n_cannot, 'cannot-link')}; {many(held_out.n_folds, 'fold')}{often}) with "
+        f"Held-out pairs ({pairs_text(held_out.n_must, held_out.n_cannot)}; "
+        f"{many(held_out.n_folds, 'fold')}{often}) with "
         f"{_numbers(measure)}: {_who_led(measure)}."
     )
     yield (
-        "The AUC is how often a held-out cannot-link is farther apart than a held-out must-link in "
-        "the features that the other pairs put first; 0.5 is chance."
+        "The AUC is how often a held-out cannot-link is farther apart than a held-out must-link, in "
+        "features ranked by pairs of other samples; 0.5 is chance. Give or take "
+        f"{2 * held_out.standard_error[measure.leader]:.2f}."
     )
     yield from _differences(measure, found.level)
     if found.accuracy is None:

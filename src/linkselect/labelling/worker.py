@@ -193,9 +193,9 @@ def _estimate(X: Any, pairs: Any, n_best: int) -> dict[str, Any]:
             "value": value,
             "low": max(0.0, value - 2 * error),
             "high": min(1.0, value + 2 * error),
-            "better_than_chance": bool(found.estimate.better_than_chance),
+            "better_than_chance": found.better_than_chance,
         },
-        "reason": None,
+        "reason": found.reason,
     }
 
 

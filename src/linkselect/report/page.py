@@ -17,7 +17,7 @@ from linkselect.messages import many
 from linkselect.report.pictures import have_matplotlib, picture_colours
 from linkselect.report.report_pictures import profile_pictures, report_pictures
 from linkselect.report.schema import Score, Summary
-from linkselect.report.validation import again_lines, twin_lines
+from linkselect.report.validation import again_lines, claim_lines, twin_lines
 from linkselect.report.words import method_line, plain_sentence, title
 from linkselect.views import score_text
 
@@ -71,6 +71,7 @@ def render(summary: Summary) -> str:
         method_line=method_line(summary),
         cards=_cards(summary, columns),
         validation=found,
+        claims=[] if found is None else claim_lines(found),
         validation_lines=[] if found is None else [*again_lines(found), *twin_lines(found)],
         pictures=report_pictures(summary) if have_matplotlib() else None,
         rows=_rows(columns, ROWS_PER_PAGE),
@@ -82,7 +83,12 @@ def render(summary: Summary) -> str:
 def _older_lack(summary: Summary) -> dict[str, Any]:
     """Return what a summary lacks that was stored before there was such a thing."""
     number = {"n_features": summary["method"]["n_selected"], "rule": "given", "reason": ""}
-    return {"validation": None, "profiles": None, "number_of_features": {**number, "curve": None}}
+    return {
+        "validation": None,
+        "profiles": None,
+        "alarms": [],
+        "number_of_features": {**number, "curve": None},
+    }
 
 
 def _rows(columns: dict[str, Any], n_rows: int) -> list[dict[str, Any]]:
@@ -91,7 +97,7 @@ def _rows(columns: dict[str, Any], n_rows: int) -> list[dict[str, Any]]:
 
 
 def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
-    """Return how often each feature is selected again, and its twins; None if not selected."""
+    """Return the selection frequency of each selected feature, and what it is correlated with."""
     found = summary.get("validation")
     if found is None or not found["selected_again"]:
         return {}
@@ -202,7 +208,7 @@ def _share(score: Score, worst: float, best: float) -> str:
 
 def _more(again: float, twins: str) -> str:
     """Say beside a name what a phone has no column for."""
-    return f"again {again:.2f}" + (f"; same as {twins}" if twins else "")
+    return f"frequency {again:.2f}" + (f"; correlated with {twins}" if twins else "")
 
 
 def write_report(summary: Summary, path: str | os.PathLike[str]) -> None:

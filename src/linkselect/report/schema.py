@@ -137,7 +137,7 @@ class MaskSummary(TypedDict):
 
 
 class EstimateSummary(TypedDict):
-    """What the selected number of features is worth on held-out pairs or labels."""
+    """How well the selected number of features does on held-out pairs or labels."""
 
     measure: Literal["pair AUC", "1-NN accuracy"]
     value: float
@@ -146,25 +146,30 @@ class EstimateSummary(TypedDict):
     all_features: float
     random_features: float
     n_folds: int
+    n_repeats: int
     n_held_out: int
+    contrast: Literal["cannot-links", "random pairs"] | None
 
 
 class TwinSummary(TypedDict):
-    """Another feature that says the same."""
+    """Another feature that is highly correlated with a selected one."""
 
     feature: str
     correlation: float
 
 
 class ValidationSummary(TypedDict):
-    """How far to trust the ranking; `reason` says why there is no estimate.
+    """How far the ranking can be trusted; `reason` says why there is no estimate or no p-value.
 
     `selected` names the selected features, best first. For each of them `selected_again` has the
     share of resamples in which it is selected again, and for the first 200 `twins` has those that
-    say the same.
+    are highly correlated with it.
     """
 
     better_than_chance: bool | None
+    better_than_random: bool | None
+    p_value: float | None
+    p_random: float | None
     estimate: EstimateSummary | None
     reason: str | None
     n_resamples: int
@@ -174,7 +179,7 @@ class ValidationSummary(TypedDict):
 
 
 class CurveSummary(TypedDict):
-    """What the best features are worth on held-out labels or pairs, over their number."""
+    """How well the best features do on held-out labels or pairs, over their number."""
 
     measure: Literal["1-NN accuracy", "pair AUC"]
     n_features: list[int]
@@ -231,7 +236,10 @@ class ProfilesSummary(TypedDict):
 
 
 class Summary(TypedDict):
-    """What a report says about a fitted selector."""
+    """What a report says about a fitted selector.
+
+    `alarms` say what speaks against the selected features; they stand before everything else.
+    """
 
     schema_version: int
     source: str | None
@@ -247,6 +255,7 @@ class Summary(TypedDict):
     validation: ValidationSummary | None
     number_of_features: NumberSummary
     profiles: ProfilesSummary | None
+    alarms: list[str]
     notes: list[str]
     warnings: list[str]
     seconds: float | None

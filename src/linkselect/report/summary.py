@@ -37,7 +37,7 @@ from linkselect.report.schema import (
     ViewSummary,
 )
 from linkselect.report.supervision import describe_supervision
-from linkselect.report.validation import describe_validation, warning_of
+from linkselect.report.validation import alarms, describe_validation
 from linkselect.selectors.foreign import Ranked
 from linkselect.selectors.method import classes_seen, describe
 from linkselect.survey import Surveyed
@@ -110,8 +110,8 @@ def summarize(
     view : bool, default=True
         Whether to gather what pictures of samples and of single features need.
     validation : Validation, optional
-        What `linkselect.evaluation.validate` found. If the ranking is not better than chance, that
-        is the first of the notes.
+        What `linkselect.evaluation.validate` found. What speaks against the selected features is
+        in `alarms`.
     number : NumberOfFeatures, optional
         Why so many features are selected, as `linkselect.evaluation.choose_number` found.
     values : array, sparse matrix or frame, optional
@@ -121,8 +121,8 @@ def summarize(
     -------
     dict
         `schema_version`, `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`,
-        `path`, `view`, `mask`, `validation`, `number_of_features`, `profiles`, `notes`, `warnings`
-        and `seconds`; `linkselect.report.schema.Summary` has the type of each.
+        `path`, `view`, `mask`, `validation`, `number_of_features`, `profiles`, `alarms`, `notes`,
+        `warnings` and `seconds`; `linkselect.report.schema.Summary` has the type of each.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def summarize(
     ranking = _describe_ranking(selector)
     if notes is None:
         notes = _ignored(type(selector).__name__, (y, used_y), (pairs, used_pairs))
-    found, doubts = _describe_validation(selector, validation)
+    found = _describe_validation(selector, validation)
     return {
         "schema_version": SCHEMA_VERSION,
         "source": None if source is None else plain_text(source),
@@ -161,7 +161,8 @@ def summarize(
         "validation": found,
         "number_of_features": describe_number(selector, number),
         "profiles": _describe_profiles(selector, values, used_y, used_pairs, ids) if view else None,
-        "notes": [*doubts, *map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
+        "alarms": [] if found is None else alarms(found, data["n_features"]),
+        "notes": [*map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
     }
@@ -350,16 +351,11 @@ def _describe_mask(
     return {"pixels": pixels.astype(int).tolist()}
 
 
-def _describe_validation(
-    selector: Any, validation: Validation | None
-) -> tuple[ValidationSummary | None, list[str]]:
-    """Return what was found, and the doubt to begin with if there is one."""
+def _describe_validation(selector: Any, validation: Validation | None) -> ValidationSummary | None:
     if validation is None:
-        return None, []
+        return None
     names = [plain_text(name) for name in _check_feature_names_in(selector)]
-    found = describe_validation(validation, names)
-    doubt = warning_of(found)
-    return found, [] if doubt is None else [doubt]
+    return describe_validation(validation, names)
 
 
 def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) -> str:

@@ -1,17 +1,25 @@
-"""How far to trust a ranking, with names instead of numbers, and in sentences."""
+"""How far a ranking can be trusted, with names instead of numbers, and in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from linkselect.evaluation.significance import p_text
 from linkselect.messages import many
 from linkselect.report.schema import EstimateSummary, ValidationSummary
 
 if TYPE_CHECKING:
     from linkselect.evaluation import Validation
 
-__all__ = ["again_lines", "describe_validation", "twin_lines", "validation_lines", "warning_of"]
+__all__ = [
+    "again_lines",
+    "alarms",
+    "claim_lines",
+    "describe_validation",
+    "twin_lines",
+    "validation_lines",
+]
 
 MOST_NAMED = 3
 HELD_OUT = {"pair AUC": "pairs", "1-NN accuracy": "labels"}
@@ -32,21 +40,41 @@ def describe_validation(found: Validation, names: Sequence[str]) -> ValidationSu
     return summary
 
 
-def warning_of(found: ValidationSummary) -> str | None:
-    """Say that a ranking is not shown to be better than chance, if it is not."""
+def alarms(found: ValidationSummary, n_features: int) -> list[str]:
+    """Say what speaks against the selected features, in plain words; empty if nothing does."""
+    lines = []
     estimate = found["estimate"]
-    if estimate is None or found["better_than_chance"]:
-        return None
-    held_out = HELD_OUT[estimate["measure"]]
-    return (
-        f"On held-out {held_out} the ranking is not shown to be better than chance: "
-        f"{_measured(estimate)}, chance {estimate['chance']:.2f}. Do not trust it without more "
-        f"{held_out}; another method may do better."
-    )
+    if estimate is not None:
+        held_out = HELD_OUT[estimate["measure"]]
+        if found["better_than_chance"] is False:
+            lines.append(
+                f"The selected features are not shown to agree with the {held_out} better than "
+                f"chance: {_measured(estimate)}, chance {estimate['chance']:.2f}."
+            )
+        ahead = [
+            f"{name} ({estimate[key]:.2f})"  # type: ignore[literal-required]
+            for name, key in (
+                ("as many random features", "random_features"),
+                (f"all {n_features:,} features", "all_features"),
+            )
+            if round(estimate[key], 2) > round(estimate["value"], 2)  # type: ignore[literal-required]
+        ]
+        if ahead:
+            lines.append(
+                f"On held-out {held_out}, {' and '.join(ahead)} do better than the selected ones "
+                f"({estimate['value']:.2f})."
+            )
+    shares = found["selected_again"]
+    if shares and shares[0] == 0:
+        lines.append(
+            f"The best feature, {found['selected'][0]}, was selected again in none of "
+            f"{many(found['n_resamples'], 'resample')}."
+        )
+    return lines
 
 
 def validation_lines(found: ValidationSummary) -> list[str]:
-    """Say in one short line each what was found on held-out supervision, resamples and twins."""
+    """Say in short lines how the features do on held-out supervision, and how stable they are."""
     lines = []
     estimate = found["estimate"]
     if estimate is not None:
@@ -55,14 +83,32 @@ def validation_lines(found: ValidationSummary) -> list[str]:
             f"{estimate['chance']:.2f}, random features {estimate['random_features']:.2f}, all "
             f"features {estimate['all_features']:.2f})."
         )
-    elif found["reason"]:
-        lines.append(f"No estimate beside chance: {found['reason']}")
+        lines += claim_lines(found)
+    if found["reason"]:
+        lines.append(found["reason"])
     return [*lines, *again_lines(found), *twin_lines(found)]
+
+
+def claim_lines(found: ValidationSummary) -> list[str]:
+    """Say whether the features are better than chance, and than random ones."""
+    named = (
+        ("better than chance", "better_than_chance", "p_value"),
+        ("better than as many random features", "better_than_random", "p_random"),
+    )
+    texts = [
+        f"{'' if found[claim] else 'not shown to be '}{name} (p {p_text(found[p])})"  # type: ignore[literal-required]
+        for name, claim, p in named
+        if found.get(p) is not None
+    ]
+    if not texts:
+        return []
+    text = "; ".join(texts)
+    return [f"{text[0].upper()}{text[1:]}."]
 
 
 def _measured(estimate: EstimateSummary) -> str:
     measure = estimate["measure"].removeprefix("pair ")
-    return f"{measure} {estimate['value']:.2f} +- {estimate['standard_error']:.2f}"
+    return f"{measure} {estimate['value']:.2f}, give or take {2 * estimate['standard_error']:.2f}"
 
 
 def again_lines(found: ValidationSummary) -> list[str]:
@@ -75,21 +121,21 @@ def again_lines(found: ValidationSummary) -> list[str]:
         f"{found['selected'][place]} ({shares[place]:.2f})" for place in places if shares[place] < 1
     ]
     line = (
-        f"Selected again in {many(found['n_resamples'], 'resample')}: "
-        f"{sum(shares) / len(shares):.2f} on average"
+        f"Selection frequency over {many(found['n_resamples'], 'resample')}: mean "
+        f"{sum(shares) / len(shares):.2f}"
     )
-    return [f"{line}; least sure: {', '.join(unsure)}." if unsure else f"{line}."]
+    return [f"{line}; least stable: {', '.join(unsure)}." if unsure else f"{line}."]
 
 
 def twin_lines(found: ValidationSummary) -> list[str]:
-    """Name the best selected features with a twin; two that are twins of each other once."""
+    """Name the best selected features that are highly correlated with another, each pair once."""
     listed: dict[frozenset[str], str] = {}
     for name, others in zip(found["selected"], found["twins"], strict=False):
         for other in others[:1]:
-            text = f"{name} ~ {other['feature']} ({other['correlation']:.2f})"
+            text = f"{name} and {other['feature']} (r = {other['correlation']:.2f})"
             listed.setdefault(frozenset((name, other["feature"])), text)
     if not listed:
         return []
     more = len(listed) - MOST_NAMED
     named = ", ".join([*listed.values()][:MOST_NAMED])
-    return [f"Says the same as: {named}{f', and {more:,} more' if more > 0 else ''}."]
+    return [f"Highly correlated: {named}{f', and {more:,} more' if more > 0 else ''}."]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from linkselect.messages import many
+from linkselect.messages import many, pairs_text
 from linkselect.report.schema import Summary
 
 if TYPE_CHECKING:
@@ -25,7 +25,11 @@ def title(summary: Summary) -> str:
 def _purpose(summary: Summary) -> str:
     known = summary["supervision"]
     if known["kind"] == "pairs":
-        return "by which alike samples are close and unlike ones far apart"
+        if not known.get("cannot"):
+            return "in which alike samples are close"
+        if not known.get("must"):
+            return "in which unlike samples are far apart"
+        return "in which alike samples are close and unlike ones far apart"
     if known["kind"] == "none":
         return "that describe the samples, chosen without labels"
     classes = known.get("classes", [])
@@ -50,34 +54,27 @@ def plain_sentence(summary: Summary) -> str:
         return f"Of {many(n_all, 'measured feature')} {those} came out first; {because}."
     right, chance = _of_100(estimate["value"]), _of_100(estimate["chance"])
     doubt = ""
-    if found is not None and not found["better_than_chance"]:
-        noun = "pair" if estimate["measure"] == "pair AUC" else "sample"
-        doubt = _doubt(right, chance, many(estimate["n_held_out"], noun))
+    if found is not None and found["better_than_chance"] is False:
+        doubt = ", which is not shown to be less"
+    beside = (
+        f"as many random features give {_of_100(estimate['random_features'])}, and all features "
+        f"{_of_100(estimate['all_features'])}"
+    )
     if estimate["measure"] == "pair AUC":
+        unlike = "two samples that you called unlike"
+        if estimate.get("contrast") == "random pairs":
+            unlike = "two random samples"
         return (
-            f"Of {many(n_all, 'measured feature')} {those} were chosen. In them, two samples that "
-            f"you called unlike are farther apart than two that you called alike {right} times of "
-            f"100, tested on pairs that had no part in ranking the features; chance would give "
-            f"{chance}{doubt}."
+            f"Of {many(n_all, 'measured feature')} {those} were chosen. In them, {unlike} are "
+            f"farther apart than two that you called alike {right} times of 100, tested on samples "
+            f"that had no part in choosing the features. Chance gives {chance}{doubt}; {beside}."
         )
     return (
-        f"Of {many(n_all, 'measured feature')} {those} were chosen. Someone who knows nothing else "
-        f"about a new sample would name its class rightly {right} times of 100, as tested on "
-        f"samples that had no part in ranking the features{_number_from_them(summary)}; always "
-        f"naming the largest class gives {chance}{doubt}."
+        f"Of {many(n_all, 'measured feature')} {those} were chosen. By the nearest labelled sample "
+        f"in them, {right} of 100 samples are classified correctly, tested on samples that had no "
+        f"part in choosing the features. Always naming the largest class gives {chance}{doubt}; "
+        f"{beside}."
     )
-
-
-def _doubt(right: int, chance: int, held_out: str) -> str:
-    """Say why more than chance is not shown: it is not more, or too little was held out."""
-    if right <= chance:
-        return ", which is no worse"
-    return f", and {held_out} are too few to rule that out"
-
-
-def _number_from_them(summary: Summary) -> str:
-    chosen = summary["number_of_features"]["rule"] == "held-out accuracy"
-    return ", only in choosing how many to keep" if chosen else ""
 
 
 def _of_100(share: float) -> int:
@@ -88,8 +85,7 @@ def method_line(summary: Summary) -> str:
     """Say in one sentence what was done, for those who know the method."""
     method, data, known = summary["method"], summary["data"], summary["supervision"]
     by = {
-        "pairs": f"from {many(known.get('must', 0), 'must-link')} and "
-        f"{many(known.get('cannot', 0), 'cannot-link')}",
+        "pairs": f"from {pairs_text(known.get('must', 0), known.get('cannot', 0))}",
         "labels": f"from the labels of {many(known.get('n_classes', 0), 'class')}",
         "partial labels": f"from {many(known['n_samples'], 'labelled sample')}",
         "none": "without labels or pairs",

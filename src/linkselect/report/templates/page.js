@@ -156,8 +156,8 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
     name.dir = "auto";
     if (data.again && data.again[row] !== null) {
       // A phone has no columns for it.
-      const same = data.twins[row] ? `; same as ${data.twins[row]}` : "";
-      name.dataset.more = `again ${data.again[row].toFixed(2)}${same}`;
+      const same = data.twins[row] ? `; correlated with ${data.twins[row]}` : "";
+      name.dataset.more = `frequency ${data.again[row].toFixed(2)}${same}`;
     }
     const score = cell(written(scores[row]), "number bar");
     score.style.setProperty("--share", share(scores[row]));
