@@ -29,8 +29,10 @@ def test_answers_become_pairs_and_history():
     assert queries.answer(("c", "d"), "alike") is None
     assert queries.answer(("a", "c"), "different") is None
     assert queries.answer(("e", "a"), "unsure") is None
-    assert queries.pairs == Pairs(must=[("a", "b"), ("c", "d")], cannot=[("a", "c")])
-    assert queries.given == (Answer(("a", "b"), "alike"),)
+    assert queries.pairs == Pairs(
+        must=[("a", "b"), ("c", "d")], cannot=[("a", "c")], adaptive=[("c", "d"), ("a", "c")]
+    )
+    assert queries.given == (Answer(("a", "b"), "alike", adaptive=False),)
     assert queries.history == (
         Answer(("c", "d"), "alike"),
         Answer(("a", "c"), "different"),
@@ -52,7 +54,7 @@ def test_an_answer_is_kept_in_the_order_in_which_it_was_asked():
 def test_samples_are_numbered_without_ids():
     queries = PairQueries(X, random_state=0)
     queries.answer((np.int64(0), 3), "alike")
-    assert queries.pairs == Pairs(must=[(0, 3)])
+    assert queries.pairs == Pairs(must=[(0, 3)], adaptive=[(0, 3)])
     assert queries.pairs.n_samples == 8
     assert all(type(sample) is int for sample in queries.next_pair())
 
@@ -147,7 +149,8 @@ def test_a_changed_answer_keeps_its_place():
     assert queries.change(("c", "b"), "different") is None
     assert [one.answer for one in queries.history] == ["alike", "different", "different"]
     assert queries.change(("b", "c"), None) is None
-    assert queries.pairs == Pairs(must=[("a", "b")], cannot=[("c", "d")])
+    kept = {"must": [("a", "b")], "cannot": [("c", "d")]}
+    assert queries.pairs == Pairs(**kept, adaptive=[("a", "b"), ("c", "d")])
 
 
 def test_a_change_that_contradicts_changes_nothing():
@@ -163,8 +166,8 @@ def test_a_change_that_contradicts_changes_nothing():
 def test_a_given_pair_that_is_changed_becomes_an_answer():
     queries = labelled(pairs=Pairs(must=[("a", "b"), ("c", "d")]))
     assert queries.change(("b", "a"), "different") is None
-    assert queries.given == (Answer(("c", "d"), "alike"),)
-    assert queries.history == (Answer(("a", "b"), "different"),)
+    assert queries.given == (Answer(("c", "d"), "alike", adaptive=False),)
+    assert queries.history == (Answer(("a", "b"), "different", adaptive=False),)
     queries.change(("c", "d"), None)
     assert queries.pairs == Pairs(cannot=[("a", "b")])
 
@@ -196,13 +199,13 @@ def test_undoing_the_change_of_a_given_pair_gives_it_again():
     before = queries.given
     queries.change(("a", "b"), "different")
     queries = PairQueries.from_state(X, queries.state(), IDS)  # also after going on
-    assert queries.undo() == Answer(("a", "b"), "different")
+    assert queries.undo() == Answer(("a", "b"), "different", adaptive=False)
     assert set(queries.given) == set(before)
     assert queries.history == ()
     queries.change(("a", "b"), "unsure")
     queries.change(("a", "b"), None)
     assert queries.undo() is None
-    assert queries.given == (Answer(("c", "d"), "alike"),)
+    assert queries.given == (Answer(("c", "d"), "alike", adaptive=False),)
 
 
 def test_a_given_pair_does_not_come_back_against_later_answers():
@@ -212,8 +215,9 @@ def test_a_given_pair_does_not_come_back_against_later_answers():
     queries.change(("a", "b"), "different")
     queries.change(("a", "c"), "alike")
     queries.change(("b", "c"), "different")
-    assert queries.undo() == Answer(("a", "b"), "different")
-    assert queries.pairs == Pairs(must=[("a", "c")], cannot=[("b", "c")])
+    assert queries.undo() == Answer(("a", "b"), "different", adaptive=False)
+    links = [("a", "c")], [("b", "c")]
+    assert queries.pairs == Pairs(*links, adaptive=[*links[0], *links[1]])
 
 
 # -- random use against what pairs say ----------------------------------------
@@ -391,6 +395,8 @@ def test_samples_that_cannot_be_asked_about_are_refused():
         ({"answers": [[-1, 0, "alike"]]}, "no state"),
         ({"answers": [[0, 1, "must"]]}, "no state"),
         ({"answers": 7}, "no state"),
+        ({"adaptive": 7}, "no state"),
+        ({"adaptive": [[0]]}, "no state"),
         ({"answers": [[0, 1, "alike"]], "given": [[1, 0, "different"]]}, "contradicts itself"),
     ],
 )

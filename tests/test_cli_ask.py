@@ -284,5 +284,5 @@ def test_from_the_start_to_ctrl_c(tmp_path):
     assert process.returncode == 0
     assert error == ""
     assert "0 alike, 1 different, 0 unsure. The pairs are in pairs.csv" in said
-    assert Pairs.from_csv(tmp_path / "pairs.csv") == Pairs(cannot=[(a, b)])
+    assert Pairs.from_csv(tmp_path / "pairs.csv") == Pairs(cannot=[(a, b)], adaptive=[(a, b)])
     assert {one.name for one in tmp_path.iterdir()} == {"pairs.csv", "pairs.linkselect.sqlite"}

@@ -258,6 +258,9 @@ def test_how_pairs_were_drawn_is_kept_and_said(table, tmp_path, capsys):
     by_id = [str(table), "--id-column", "who", "--drop", "kind"]
     assert run(["pairs", "check", source, *by_id, "--json"]) == 1  # p77 is no row
     assert json.loads(capsys.readouterr().out)["adaptive"] == 1
+    rows = write(tmp_path / "rows.csv", "a,b,link,drawn\n0,2,must,adaptive\n0,1,cannot,random\n")
+    assert run(["pairs", "check", rows, str(table)]) == 0
+    assert "1 must-link, 1 cannot-link (1 adaptive), 3 samples" in capsys.readouterr().out
     odd = write(tmp_path / "odd.csv", "a,b,link,drawn\np0,p2,must,often\n")
     assert run(["pairs", "check", odd]) == 1
     assert "odd.csv, line 2: p0,p2 was drawn 'often'" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """Answers on disk: stored whole, resumed, and never over what somebody else wrote."""
 
+import json
 import resource
 import sqlite3
 from contextlib import contextmanager
@@ -231,3 +232,30 @@ def test_a_new_file_is_taken_away_only_if_nothing_was_stored(out):
     file = AnswerFile(out)
     file.discard()
     assert answer_file_of(out).exists()
+
+
+def test_how_pairs_were_chosen_is_stored(out):
+    file = AnswerFile(out)
+    file.store(answered(11, pairs=Pairs([(0, 1)] if y[0] == y[1] else [], [])))
+    file.close()
+    back = stored(out)
+    assert [one.adaptive for one in back.history] == [place % 5 < 4 for place in range(11)]
+    lines = out.read_text().splitlines()
+    assert lines[0] == "a,b,link,drawn"
+    assert sum(line.endswith(",adaptive") for line in lines) == back.pairs.n_adaptive == 9
+    assert Pairs.from_csv(out) == back.pairs
+
+
+def test_a_file_of_a_version_that_drew_no_questions_goes_on(out):
+    file = AnswerFile(out)
+    file.store(answered(6))
+    about = dict(file._connection.execute("SELECT name, value FROM about"))
+    state = {name: one for name, one in json.loads(about["state"]).items() if name != "adaptive"}
+    file._set({"state": json.dumps(state)})
+    file.close()
+    file = AnswerFile(out)
+    queries = PairQueries.from_state(X, file.state())
+    assert queries.pairs.n_adaptive == 6
+    file.store(answered(4, queries))
+    file.close()
+    assert [one.adaptive for one in stored(out).history] == [True] * 9 + [False]

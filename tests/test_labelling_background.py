@@ -209,6 +209,7 @@ def test_many_rows_are_thinned_but_keep_the_named_ones(tmp_path):
     task = {
         "must": [[0, len(many) - 1]],
         "cannot": [[7, 5000]],
+        "adaptive": [[7, 5000]],
         "before": [[[0, len(many) - 1]], []],
     }
     rows, pairs, before = Worker(tmp_path)._some_rows(task)
@@ -216,3 +217,16 @@ def test_many_rows_are_thinned_but_keep_the_named_ones(tmp_path):
     ((a, b),), ((c, d),) = pairs.must, pairs.cannot
     assert rows[[a, b, c, d], 0].tolist() == [0, len(many) - 1, 7, 5000]
     assert before.must == pairs.must
+    assert pairs.adaptive == ((c, d),)
+
+
+def test_rankings_and_reports_know_which_pairs_are_adaptive(labelling, monkeypatch):
+    wanted = []
+    monkeypatch.setattr(labelling.background, "_want", wanted.extend)
+    answer_some(labelling, 6)
+    assert labelling.ask_for_report() is not None
+    adaptive = labelling.queries.pairs.adaptive  # rows, as there are no ids
+    assert len(adaptive) == 5
+    ranking, report = wanted[-2:]
+    assert (ranking["n_answers"], report["what"]) == (6, "report")
+    assert ranking["adaptive"] == report["adaptive"] == list(adaptive)

@@ -26,10 +26,14 @@ class Answer:
         The samples, in the order in which they were asked.
     answer : {"alike", "different", "unsure"}
         What was said.
+    adaptive : bool
+        Whether the pair was chosen by looking at the samples, so that it cannot validate a ranking;
+        not if it was drawn at random.
     """
 
     pair: Pair
     answer: Said
+    adaptive: bool = True
 
 
 @dataclass(frozen=True)

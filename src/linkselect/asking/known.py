@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from linkselect.arrays import BoolArray, IntArray
-from linkselect.asking.answers import Said
+from linkselect.asking.answers import Answer, Contradiction, Said, find_contradiction
 from linkselect.pairs import must_components
 
-__all__ = ["Known", "Rows", "SaidAbout", "know"]
+__all__ = ["Known", "Rows", "SaidAbout", "know", "speaks_against"]
 
 Rows = tuple[int, int]
 SaidAbout = tuple[int, int, Said]
@@ -108,6 +108,15 @@ def know(said: Iterable[SaidAbout], n_samples: int) -> Known:
         named,
         frozenset((a, b) for a, b in apart.tolist()),
     )
+
+
+def speaks_against(
+    new: Answer, key: Rows, known: Known, others: dict[Rows, Answer]
+) -> Contradiction | None:
+    """Return what an answer contradicts among others, which say what is known."""
+    if new.answer == "unsure" or known.follows(*key) in (None, new.answer):
+        return None
+    return find_contradiction(new, list(others.values()))
 
 
 def _sorted(a: int, b: int) -> Rows:

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_random_state
 
 from linkselect.arrays import FloatArray, Matrix
-from linkselect.asking.answers import (
-    ANSWERS,
-    Answer,
-    Contradiction,
-    Said,
-    check_answer,
-    find_contradiction,
-)
-from linkselect.asking.known import Known, Rows, SaidAbout, know
+from linkselect.asking.answers import ANSWERS, Answer, Contradiction, Said, check_answer
+from linkselect.asking.known import Known, Rows, SaidAbout, know, speaks_against
 from linkselect.asking.names import Names
 from linkselect.asking.samples import Progress, Samples
-from linkselect.asking.situation import Situation
+from linkselect.asking.situation import Situation, check_seed
 from linkselect.asking.state import (
     VERSION,
+    adaptive_rows,
     check_samples_are_those,
     check_state,
     no_state,
     plain,
     read_answers,
 )
-from linkselect.asking.strategies import find_strategy
+from linkselect.asking.strategies import check_strategy, is_drawn, next_question
 from linkselect.columns import with_equal_ties, with_equal_twins
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError
@@ -52,6 +46,10 @@ class PairQueries:
 
     The next question depends on X, the pairs, the answers and `random_state` only, so a labelling
     that was stored and resumed goes on in the same way.
+
+    Every fifth question is drawn at random, if possible from samples that no pair names: only
+    pairs that were chosen without looking at X can validate a ranking. The others, and answers
+    to what was not asked, are the adaptive ones of `pairs`.
 
     Parameters
     ----------
@@ -89,9 +87,11 @@ class PairQueries:
     ...     a, b = queries.next_pair()
     ...     queries.answer((a, b), "alike" if y[a] == y[b] else "different")
     >>> queries.counts
-    {'alike': 7, 'different': 3, 'unsure': 0}
+    {'alike': 6, 'different': 4, 'unsure': 0}
+    >>> queries.pairs  # the fifth and the tenth question were drawn at random
+    Pairs(must=6, cannot=4, adaptive=8)
     >>> ConstraintScore().fit(X, pairs=queries.pairs).order_
-    array([3, 2, 1, 0])
+    array([2, 3, 1, 0])
     """
 
     def __init__(
@@ -105,9 +105,8 @@ class PairQueries:
         progress: Progress | None = None,
     ) -> None:
         given = Given.read(X, None, pairs, sample_ids)
-        self._strategy = find_strategy(strategy)
-        self.strategy = strategy
-        self.seed = _seed(random_state)
+        self.strategy = check_strategy(strategy)
+        self.seed = check_seed(random_state)
         self._samples = Samples(X, progress)
         n_samples = self._samples.n_samples
         self._names = Names(given.sample_ids, n_samples)
@@ -119,6 +118,8 @@ class PairQueries:
         self._replaced: dict[Rows, Answer] = {}
         self._next: Rows | None = None
         self._chosen = False  # whether `_next` is the next question, or has to be found
+        # The questions that were drawn at random when they were asked last, also in other windows.
+        self._drawn: set[Rows] = set()
         if pairs is not None:
             self._take(pairs, given)
         self._learn()
@@ -136,8 +137,11 @@ class PairQueries:
             ("alike", held.must),
             ("different", held.cannot),
         ]
+        adaptive = set(held.adaptive)
         self._given = {
-            self._names.key(pair): Answer(pair, said) for said, some in links for pair in some
+            self._names.key(pair): Answer(pair, said, pair in adaptive)
+            for said, some in links
+            for pair in some
         }
 
     # -- asking and answering ------------------------------------------------------------------
@@ -154,19 +158,30 @@ class PairQueries:
         """
         if not self._chosen:
             history = tuple(
-                (*self._names.rows(one.pair), one.answer) for one in self._answers.values()
+                (*self._names.rows(one.pair), one.answer)
+                for one in self._answers.values()
+                if one.adaptive
             )
-            self._next = self._choose(self._known, history)
+            self._next = self._choose(history)
             self._chosen = True
         skipped = {self._names.key(self._names.checked(pair)) for pair in skip}
         found = self._next
         if found is not None and tuple(sorted(found)) in skipped:
             # Another sample is placed, since answers about the same one would meet.
-            found = self._choose(self._knowledge(self._everything, skipped), ())
-        return None if found is None else (self.sample_ids[found[0]], self.sample_ids[found[1]])
+            found = self._choose((), skipped)
+        if found is None:
+            return None
+        pair = self.sample_ids[found[0]], self.sample_ids[found[1]]
+        is_random = is_drawn(self.strategy, len(self._answers))
+        (self._drawn.add if is_random else self._drawn.discard)(self._names.key(pair))
+        return pair
 
-    def _choose(self, known: Known, history: tuple[SaidAbout, ...]) -> Rows | None:
-        return self._strategy(Situation(self._samples, known, history, self._order, self.seed))
+    def _choose(self, history: tuple[SaidAbout, ...], skipped: Iterable[Rows] = ()) -> Rows | None:
+        known = self._knowledge(self._everything, skipped) if skipped else self._known
+        now = Situation(self._samples, known, history, len(self._answers), self._order, self.seed)
+        drawn = {key for key, one in self._answers.items() if not one.adaptive}
+        others = {key: one for key, one in self._everything.items() if key not in drawn}
+        return next_question(self.strategy, now, self._knowledge(others, {*skipped, *drawn}))
 
     def answer(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
         """Record an answer, also about a pair that was not asked.
@@ -188,18 +203,20 @@ class PairQueries:
         """
         said = check_answer(answer)
         asked = self._asked(pair)
-        before = self._everything.get(self._names.key(asked))
+        key = self._names.key(asked)
+        before = self._everything.get(key)
         if before is not None and said in (before.answer, "unsure"):
             return None
         found = self.contradiction(asked, said)
         if found is None:
-            self._record(Answer(asked, said))
+            adaptive = key not in self._drawn if before is None else before.adaptive
+            self._record(Answer(asked, said, adaptive))
         return found
 
     def contradiction(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
         """Return what `answer` would return, without recording anything."""
         new = Answer(self._asked(pair), check_answer(answer))
-        return _speaks_against(new, self._names.key(new.pair), self._known, self._everything)
+        return speaks_against(new, self._names.key(new.pair), self._known, self._everything)
 
     def change(self, pair: Sequence[Hashable], answer: Said | None) -> Contradiction | None:
         """Give an earlier answer another value; a pair that was given becomes an answer.
@@ -232,8 +249,8 @@ class PairQueries:
             return None
         # What is changed must not speak against its own change.
         others = {place: one for place, one in self._everything.items() if place != key}
-        new = Answer(before.pair, said)
-        found = _speaks_against(new, key, self._knowledge(others), others)
+        new = replace(before, answer=said)
+        found = speaks_against(new, key, self._knowledge(others), others)
         if found is None:
             self._record(new, in_place=True)
         return found
@@ -249,7 +266,7 @@ class PairQueries:
         key, last = self._answers.popitem()
         self._learn()
         given = self._replaced.pop(key, None)
-        if given and _speaks_against(given, key, self._known, self._everything) is None:
+        if given and speaks_against(given, key, self._known, self._everything) is None:
             self._given[key] = given
             self._learn()
         return last
@@ -305,10 +322,12 @@ class PairQueries:
     def pairs(self) -> Pairs:
         """What was given and answered, without the unsure answers."""
         links: dict[Said, list[Pair]] = {said: [] for said in ANSWERS}
-        for one in self._everything.values():
+        sure = [one for one in self._everything.values() if one.answer != "unsure"]
+        for one in sure:
             links[one.answer].append(one.pair)
+        adaptive = [one.pair for one in sure if one.adaptive]
         n_samples = len(self.sample_ids) if self._names.are_rows else None
-        return Pairs(links["alike"], links["different"], n_samples=n_samples)
+        return Pairs(links["alike"], links["different"], n_samples=n_samples, adaptive=adaptive)
 
     @property
     def given(self) -> tuple[Answer, ...]:
@@ -372,6 +391,7 @@ class PairQueries:
             "given": plain(self.given, self._names),
             "answers": plain(self.history, self._names),
             "replaced": plain(self._replaced.values(), self._names),
+            "adaptive": [[*key] for key, one in self._everything.items() if one.adaptive],
             # By them other samples are noticed.
             "names": {str(row): repr(self.sample_ids[row]) for row in named},
         }
@@ -406,9 +426,11 @@ class PairQueries:
     def _restore(self, state: dict[str, Any]) -> None:
         shape = self._samples.n_samples, self._samples.n_features
         check_samples_are_those(state, shape, self._names)
-        self._given = read_answers(state["given"], self._names)
-        self._answers = read_answers(state["answers"], self._names)
-        self._replaced = read_answers(state.get("replaced", []), self._names)
+        adaptive = adaptive_rows(state)
+        self._given, self._answers, self._replaced = (
+            read_answers(state.get(name, []), self._names, adaptive)
+            for name in ("given", "answers", "replaced")
+        )
         if not self._replaced.keys() <= self._answers.keys() or "unsure" in {
             one.answer for one in self._replaced.values()
         }:
@@ -422,26 +444,3 @@ class PairQueries:
         a, b = self._names.checked(pair)
         is_turned = self._chosen and self._next == self._names.rows((b, a))
         return (b, a) if is_turned else (a, b)
-
-
-def _speaks_against(
-    new: Answer, key: Rows, known: Known, others: dict[Rows, Answer]
-) -> Contradiction | None:
-    """Return what an answer contradicts among others, which say what is known."""
-    if new.answer == "unsure" or known.follows(*key) in (None, new.answer):
-        return None
-    return find_contradiction(new, list(others.values()))
-
-
-def _seed(random_state: Any) -> int:
-    """Return a number that can be stored and gives the same choices again."""
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError as error:
-        raise GuidedValueError(
-            f"random_state={random_state!r} cannot seed random choices.",
-            "Pass a whole number from 0, a RandomState, or None.",
-            "random_state",
-        ) from error

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_random_state
 
 from linkselect.arrays import IntArray
 from linkselect.asking.known import Known, Rows, SaidAbout
 from linkselect.asking.samples import Samples
+from linkselect.messages import GuidedValueError
 
-__all__ = ["Situation", "Strategy"]
+__all__ = ["Situation", "Strategy", "check_seed"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,10 @@ class Situation:
     known : Known
         What follows from the answers.
     history : tuple of (row, row, answer)
-        The answers in their order; the first row of each is the sample that was being placed.
+        The answers to questions that were not drawn at random, in their order; the first row of
+        each is the sample that was being placed.
+    n_answers : int
+        The number of all answers.
     order : ndarray of int of shape (n_samples,)
         All rows in a random order, which stays the same.
     seed : int
@@ -36,8 +44,23 @@ class Situation:
     samples: Samples
     known: Known
     history: tuple[SaidAbout, ...]
+    n_answers: int
     order: IntArray
     seed: int
 
 
 Strategy = Callable[[Situation], Rows | None]
+
+
+def check_seed(random_state: Any) -> int:
+    """Return a number that can be stored and gives the same choices again."""
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise GuidedValueError(
+            f"random_state={random_state!r} cannot seed random choices.",
+            "Pass a whole number from 0, a RandomState, or None.",
+            "random_state",
+        ) from error

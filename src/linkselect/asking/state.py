@@ -10,7 +10,15 @@ from linkselect.asking.known import Rows
 from linkselect.asking.names import Names
 from linkselect.messages import GuidedValueError
 
-__all__ = ["VERSION", "check_samples_are_those", "check_state", "no_state", "plain", "read_answers"]
+__all__ = [
+    "VERSION",
+    "adaptive_rows",
+    "check_samples_are_those",
+    "check_state",
+    "no_state",
+    "plain",
+    "read_answers",
+]
 
 VERSION = 1
 FIELDS = ("strategy", "seed", "n_samples", "n_features", "given", "answers", "names")
@@ -58,7 +66,19 @@ def check_samples_are_those(state: dict[str, Any], shape: tuple[int, int], names
             )
 
 
-def read_answers(said: Any, names: Names) -> dict[Rows, Answer]:
+def adaptive_rows(state: dict[str, Any]) -> set[Rows]:
+    """Return the rows, smaller first, of the pairs that were chosen by looking at the samples."""
+    chosen = state.get("adaptive")
+    try:
+        if chosen is None:  # written when no question was drawn, except by the strategy random
+            answers = state["answers"] if state["strategy"] != "random" else ()
+            chosen = [(a, b) for a, b, _ in answers]
+        return {(min(a, b), max(a, b)) for a, b in chosen}
+    except (TypeError, ValueError) as error:
+        raise no_state(f"its adaptive pairs cannot be read ({error})") from error
+
+
+def read_answers(said: Any, names: Names, adaptive: set[Rows]) -> dict[Rows, Answer]:
     """Read what `plain` wrote."""
     found: dict[Rows, Answer] = {}
     try:
@@ -66,7 +86,8 @@ def read_answers(said: Any, names: Names) -> dict[Rows, Answer]:
             if min(a, b) < 0:
                 raise IndexError(min(a, b))
             pair = names.checked((names.ids[a], names.ids[b]))
-            found[names.key(pair)] = Answer(pair, check_answer(answer))
+            key = names.key(pair)
+            found[key] = Answer(pair, check_answer(answer), key in adaptive)
     except (TypeError, ValueError, IndexError) as error:
         raise no_state(f"its answers cannot be read ({error})") from error
     return found

@@ -113,8 +113,17 @@ class Background:
         with self._changed:
             return bool(self._wanted) or self._running is not None
 
-    def rank(self, n_answers: int, links: Links, before: Links | None) -> None:
-        """Ask for the ranking that so many answers give, and with every tenth for a check."""
+    def rank(
+        self,
+        n_answers: int,
+        links: Links,
+        before: Links | None,
+        adaptive: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        """Ask for the ranking that so many answers give, and with every tenth for a check.
+
+        Those of the links that are adaptive cannot be held out in the check.
+        """
         must, cannot = links
         if not must or not cannot:
             return
@@ -123,6 +132,7 @@ class Background:
             "n_answers": n_answers,
             "must": must,
             "cannot": cannot,
+            "adaptive": adaptive,
             "before": before if before and all(before) else None,
             "validate": n_answers % EVERY == 0,
             "n_best": self._n_best,
@@ -130,7 +140,14 @@ class Background:
         with self._changed:
             self._want([*_still_wanted(self._wanted, task), task])
 
-    def write_report(self, links: Links, call: str, *, again: bool = False) -> str:
+    def write_report(
+        self,
+        links: Links,
+        call: str,
+        adaptive: Sequence[tuple[int, int]] = (),
+        *,
+        again: bool = False,
+    ) -> str:
         """Ask for the report that links give, unless it is there or has failed; return their key.
 
         What else is wanted waits until the report is there. With `again`, a report that has failed
@@ -139,6 +156,7 @@ class Background:
         must, cannot = links
         key = key_of(links)
         task = {"what": "report", "key": key, "must": must, "cannot": cannot, "call": call}
+        task["adaptive"] = adaptive
         with self._changed:
             if again and self.found.report_trouble_key == key:
                 self.found = replace(self.found, report_trouble=None, report_trouble_key="")

@@ -249,13 +249,16 @@ class Labelling:
         if self.background is not None:
             history = self.queries.history
             before = self._links(history[:-EVERY]) if len(history) > EVERY else None
-            self.background.rank(len(history), self._links(history), before)
+            self.background.rank(len(history), self._links(history), before, self._adaptive())
 
     def _links(self, history: Sequence[Answer]) -> Links:
         links: dict[str, list[tuple[int, int]]] = {"alike": [], "different": [], "unsure": []}
         for one in (*self.queries.given, *history):
             links[one.answer].append(self._rows(one.pair))
         return links["alike"], links["different"]
+
+    def _adaptive(self) -> list[tuple[int, int]]:
+        return [self._rows(pair) for pair in self.queries.pairs.adaptive]
 
     def ranked(self) -> Ranked | None:
         """Return the live ranking; None until there is an alike and a different pair."""
@@ -295,7 +298,7 @@ class Labelling:
             links = self._links(self.queries.history)
             if self.background is None or not all(links):
                 return None
-            return self.background.write_report(links, self.repeat, again=again)
+            return self.background.write_report(links, self.repeat, self._adaptive(), again=again)
 
     # -- all answers -------------------------------------------------------------------------------
 

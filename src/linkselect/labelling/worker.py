@@ -121,14 +121,16 @@ class Worker:
         rows = np.sort(np.concatenate([named, drawn]))
         number = {row: place for place, row in enumerate(rows.tolist())}
 
-        def pairs(links: Any) -> Pairs:
-            must, cannot = ([(number[a], number[b]) for a, b in one] for one in links)
-            return Pairs(must, cannot)
+        def pairs(links: Any, adaptive: Any = ()) -> Pairs:
+            must, cannot, chosen = (
+                [(number[a], number[b]) for a, b in one] for one in (*links, adaptive)
+            )
+            return Pairs(must, cannot, adaptive=chosen)
 
         before = task.get("before")
         return (
             self.X[rows],
-            pairs((task["must"], task["cannot"])),
+            pairs((task["must"], task["cannot"]), task.get("adaptive", ())),
             None if before is None else pairs(before),
         )
 
@@ -145,8 +147,11 @@ class Worker:
         about = self.about
         ids = about["ids"]
         name = (lambda row: ids[row]) if ids is not None else int
-        must, cannot = ([(name(a), name(b)) for a, b in task[kind]] for kind in ("must", "cannot"))
-        pairs = Pairs(must, cannot)
+        must, cannot, adaptive = (
+            [(name(a), name(b)) for a, b in task.get(kind, ())]
+            for kind in ("must", "cannot", "adaptive")
+        )
+        pairs = Pairs(must, cannot, adaptive=adaptive)
         X = self.X if hasattr(self.X, "tocsr") else np.asarray(self.X)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
