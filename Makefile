@@ -4,9 +4,10 @@ BIN := .venv/bin
 # One more than there are cores: some tests wait for a server, a browser or a process.
 JOBS ?= $(shell expr $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) + 1)
 MINUTES ?= 30
+DATA ?= ../shared/data
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test test-torch lint types unit versions thorough fuzz kills mutants bench docs dist clean
+.PHONY: help demo test test-torch lint types unit versions thorough calibration fuzz kills mutants bench docs dist clean
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +53,10 @@ fuzz: .venv/ready  ## feed mutated files of every format to the command line, fo
 
 kills: .venv/ready  ## kill processes at random moments, and damage what they stored
 	$(BIN)/python benchmarks/kills.py --minutes $(MINUTES)
+
+# Goes on where it ended; the tables go into docs/calibration.md. DATA is the folder that CONTRIBUTING names.
+calibration: .venv/ready  ## measure how often claims are wrong, for MINUTES=30
+	$(BIN)/python benchmarks/calibration.py $(wildcard $(DATA)) --minutes $(MINUTES)
 
 # Goes on where it ended, and tries survivors again once a test was added.
 mutants: .venv/mutants  ## put faults into the code, one at a time: do the tests notice?

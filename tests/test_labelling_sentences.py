@@ -5,14 +5,16 @@ import pytest
 from linkselect.labelling.sentences import change_sentence, held_out_sentence
 
 GOOD = {"value": 0.9, "low": 0.8, "high": 1.0, "better_than_chance": True}
+UNTESTED = {**GOOD, "better_than_chance": None}
 BAD = {"value": 0.6, "low": 0.3, "high": 0.9, "better_than_chance": False}
 
 
 @pytest.mark.parametrize(
     ("checked", "said"),
     [
-        ({"estimate": GOOD}, "better than chance on pairs that it has not seen"),
-        ({"estimate": BAD}, "More than chance is not shown yet"),
+        ({"estimate": GOOD}, "better than chance on samples that had no part in it"),
+        ({"estimate": BAD}, "Not shown to be better than chance yet"),
+        ({"estimate": UNTESTED, "reason": "Too few pairs."}, "Too few pairs."),
         ({"estimate": None, "reason": "There is one must-link."}, "There is one must-link."),
         ({"estimate": None, "reason": None}, "Being computed."),
     ],
@@ -28,7 +30,7 @@ def test_held_out(checked, said):
         (5, BAD, "probably change them"),
         (9, GOOD, "probably change little"),
         (9, None, "probably change little"),
-        (9, BAD, "no sign of quality"),
+        (9, BAD, "not shown to be better than chance"),
     ],
 )
 def test_change(n_kept, estimate, said):

@@ -376,8 +376,8 @@ def test_each_selected_feature_has_a_card(open_report):
     labels = cards.first.locator("svg text").all_text_contents()
     assert "$healthy$" in labels
     text = page.locator(".cards").inner_text()
-    assert "Selected again in 100% of 30 resamples." in text
-    assert "Says the same as x9 (1.00)" in text
+    assert "Selected in 100% of 30 resamples." in text
+    assert "Highly correlated with x9 (1.00)" in text
 
 
 def saved(page, button):

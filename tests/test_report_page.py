@@ -15,6 +15,8 @@ from scipy.sparse import csr_array
 from linkselect import (
     FCBF,
     MRMR,
+    SCGS,
+    CompensatedLaplacianScore,
     ConstraintScore,
     FisherScore,
     NearestNeighborSFS,
@@ -26,6 +28,7 @@ from linkselect import (
 )
 from linkselect.evaluation import validate
 from linkselect.report import render, summarize, write_report
+from linkselect.report.validation import alarms
 from reports import Page, embedded, paired_page, paired_summary, strange_page, strange_summary, wine
 
 pytest.importorskip("jinja2")
@@ -82,14 +85,14 @@ def test_how_far_to_trust_a_ranking_is_on_the_page(without_pictures):
     X, y = wine()
     pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
     page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
-    assert page.count("How far to trust it") == 1
+    assert page.count("Can it be trusted?") == 1
     assert "AUC of held-out pairs" in page
-    assert ", better than chance" in page
+    assert "Better than chance (p = 0.025);" in page
     assert "not shown to be better than chance" not in page
     table = embedded(page)
     assert [share is None for share in table["again"]] == [False] * 3 + [True] * 10
     assert table["twins"][3:] == [None] * 10
-    assert "Selected again</button>" in page
+    assert "Frequency</button>" in page
 
 
 def test_a_ranking_no_better_than_chance_is_said_first(without_pictures):
@@ -98,18 +101,12 @@ def test_a_ranking_no_better_than_chance_is_said_first(without_pictures):
     pairs = Pairs.from_labels(np.arange(40) % 2, n_must=12, n_cannot=12, random_state=0)
     page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
     text = [piece.strip() for piece in Page(page[page.index("<main") :]).text if piece.strip()]
-    assert text[2] == "Look at this first"
-    assert text[3].startswith("On held-out pairs the ranking is not shown to be better than chance")
+    assert text[0] == "Warning:"
+    assert text[1].startswith("The selected features are not shown to agree with the pairs better")
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (0.3, "chance would give 50, which is no worse."),
-        (1.0, "chance would give 50, and 6 pairs are too few to rule that out."),
-    ],
-)
-def test_what_is_not_shown_is_not_called_wrong(without_pictures, value, words):
+@pytest.mark.parametrize("value", [0.3, 1.0])
+def test_what_is_not_shown_is_not_called_wrong(without_pictures, value):
     summary = {**paired_summary()}
     estimate = {
         "measure": "pair AUC",
@@ -132,7 +129,7 @@ def test_what_is_not_shown_is_not_called_wrong(without_pictures, value, words):
     }
     summary["notes"] = ["left out 1 column.", "scgs_like is a name."]
     page = render(summary)
-    assert words in page
+    assert "Chance gives 50, which is not shown to be less; as many random" in page
     assert "<li>Left out 1 column.</li>" in page
     assert "<li>scgs_like is a name.</li>" in page
 
@@ -141,12 +138,41 @@ def test_what_is_not_shown_is_not_called_wrong(without_pictures, value, words):
     ("pairs", "words"),
     [
         (None, "Without labels or pairs nothing can be held out"),
-        (Pairs([(0, 1)], [(0, 2)]), "There is no estimate beside chance. The pairs form 1 group"),
+        (Pairs([(0, 1)], [(0, 2)]), "Cannot validate: it takes 5 must-links that share no sample"),
     ],
 )
 def test_nothing_to_hold_out(pairs, words, without_pictures):
     X = np.random.default_rng(0).normal(size=(30, 5))
     assert words in validated_page(VarianceScore(2).fit(X), X, pairs)
+
+
+@pytest.mark.parametrize("kind", ["must", "cannot"])
+def test_no_sentence_speaks_of_a_kind_of_pairs_that_there_is_none_of(kind):
+    X, y = wine()
+    numbers = {"must": {"n_must": 14, "n_cannot": 0}, "cannot": {"n_must": 0, "n_cannot": 14}}
+    pairs = Pairs.from_labels(y, **numbers[kind], random_state=0)
+    selector = CompensatedLaplacianScore(3) if kind == "cannot" else SCGS(3)
+    page = validated_page(selector.fit(X, pairs=pairs), X, pairs)
+    text = " ".join(Page(page[page.index("<main") :]).text).replace("no must-links", "")
+    other = {"must": ("cannot-link", "unlike"), "cannot": ("must-link", "alike samples are close")}
+    for word in other[kind]:
+        assert word not in text.lower(), word
+
+
+def test_alarms():
+    estimate = {"measure": "pair AUC", "value": 0.6, "standard_error": 0.1, "chance": 0.5}
+    estimate |= {"random_features": 0.7, "all_features": 0.604}
+    found = {"estimate": estimate, "better_than_chance": None, "reason": None, "n_resamples": 5}
+    found |= {"selected": ["g1", "g2"], "selected_again": [0.0, 0.4]}
+    assert alarms(found, 500) == [
+        "On held-out pairs, as many random features (0.70) do better than the selected ones (0.60).",
+        "The best feature, g1, was selected again in none of 5 resamples.",
+    ]
+    better = {**estimate, "random_features": 0.5, "all_features": 0.9}
+    found |= {"estimate": better, "better_than_chance": True, "selected_again": [0.2, 0.4]}
+    assert alarms(found, 500) == [
+        "On held-out pairs, all 500 features (0.90) do better than the selected ones (0.60)."
+    ]
 
 
 def test_strange_names_of_twins_are_text():

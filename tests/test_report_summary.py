@@ -91,16 +91,16 @@ def test_validation_names_features():
     assert summarize(selector, X, y)["validation"] is None
 
 
-def test_a_doubtful_ranking_is_the_first_note():
+def test_a_doubtful_ranking_is_an_alarm():
     X, y = wine()
     shuffled = np.random.default_rng(0).permutation(y)
     selector = FisherScore(3).fit(X, shuffled)
     found = validate(selector, X, shuffled)
-    notes = summarize(selector, X, shuffled, notes=["Other."], validation=found)["notes"]
-    assert notes[0].startswith(
-        "On held-out labels the ranking is not shown to be better than chance: 1-NN"
+    summary = summarize(selector, X, shuffled, notes=["Other."], validation=found)
+    assert summary["alarms"][0].startswith(
+        "The selected features are not shown to agree with the labels better than chance: 1-NN"
     )
-    assert notes[1] == "Other."
+    assert summary["notes"] == ["Other."]
 
 
 def test_the_python_call_repeats_the_result(paired):

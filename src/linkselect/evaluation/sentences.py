@@ -56,8 +56,8 @@ def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
         f"{_numbers(measure)}: {_who_led(measure)}."
     )
     yield (
-        "The AUC is how often a held-out cannot-link is farther apart than a held-out must-link, in "
-        "features ranked by pairs of other samples; 0.5 is chance. Give or take "
+        "The AUC is how often a held-out cannot-link is farther apart than a held-out must-link "
+        "in features ranked by pairs of other samples; 0.5 is chance. Give or take "
         f"{2 * held_out.standard_error[measure.leader]:.2f}."
     )
     yield from _differences(measure, found.level)

@@ -59,6 +59,8 @@ class Found:
         The report, once it was asked for and made.
     report_key : str
         The `key_of` the links that the report knows.
+    alarms : tuple of str
+        What the report says against the selected features.
     trouble : str or None
         Why the last ranking failed.
     report_trouble : str or None
@@ -73,6 +75,7 @@ class Found:
     checked: dict[str, Any] | None = None
     report: bytes | None = None
     report_key: str = ""
+    alarms: tuple[str, ...] = ()
     trouble: str | None = None
     report_trouble: str | None = None
     report_trouble_key: str = ""
@@ -250,6 +253,7 @@ class Background:
             self.found,
             report=page,
             report_key=key,
+            alarms=tuple(found["alarms"]),
             report_trouble=None,
             report_trouble_key="",
         )

@@ -292,6 +292,7 @@ class Pages:
             enough=key is not None,
             ready=key is not None and found.report_key == key,
             report_key=key,
+            alarms=found.alarms,
             trouble=found.report_trouble if failed else None,
             is_large=is_large(self.labelling.X),
             repeat=self.labelling.repeat,

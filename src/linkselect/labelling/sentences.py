@@ -16,15 +16,18 @@ def held_out_sentence(checked: dict[str, Any]) -> str:
     Parameters
     ----------
     checked : dict
-        `estimate` with `value`, `low`, `high` and `better_than_chance`, or None and a `reason`.
+        `estimate` with `value`, `low`, `high` and `better_than_chance`, or None and a `reason`,
+        which also says why `better_than_chance` is None.
     """
     estimate = checked.get("estimate")
     if estimate is None:
         reason = checked.get("reason")
         return f"Not known yet: {reason}" if reason else "Being computed."
+    if estimate["better_than_chance"] is None:
+        return str(checked.get("reason") or "Whether it is better than chance is not known.")
     if not estimate["better_than_chance"]:
-        return "More than chance is not shown yet. Go on answering before you trust the ranking."
-    return "The ranking is better than chance on pairs that it has not seen."
+        return "Not shown to be better than chance yet. Answer more before you trust the ranking."
+    return "The ranking is better than chance on samples that had no part in it."
 
 
 def change_sentence(checked: dict[str, Any]) -> str | None:
@@ -45,5 +48,5 @@ def change_sentence(checked: dict[str, Any]) -> str | None:
     if n_kept < MOSTLY * n_best:
         return f"{stayed}: more answers will probably change them."
     if estimate is not None and not estimate["better_than_chance"]:
-        return f"{stayed}, but that is no sign of quality while more than chance is not shown."
+        return f"{stayed}, but they are not shown to be better than chance."
     return f"{stayed}: more answers will probably change little."

@@ -175,7 +175,7 @@ class Worker:
             validation=found,
         )
         write_report(summary, self.folder / "report.html")
-        yield {"report": "report.html"}
+        yield {"report": "report.html", "alarms": summary["alarms"]}
 
 
 def _ranked(X: Any, pairs: Any) -> Any:
@@ -185,7 +185,7 @@ def _ranked(X: Any, pairs: Any) -> Any:
 
 
 def _estimate(X: Any, pairs: Any, n_best: int) -> dict[str, Any]:
-    """Return what the best features are worth on held-out pairs, or why that is not known."""
+    """Return how well the best features do on held-out pairs, or why that is not known."""
     from linkselect.evaluation import validate
     from linkselect.selectors import ConsensusSelector
 
@@ -198,6 +198,7 @@ def _estimate(X: Any, pairs: Any, n_best: int) -> dict[str, Any]:
             "value": value,
             "low": max(0.0, value - 2 * error),
             "high": min(1.0, value + 2 * error),
+            "chance": found.estimate.chance,
             "better_than_chance": found.better_than_chance,
         },
         "reason": found.reason,
