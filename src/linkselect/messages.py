@@ -6,7 +6,14 @@ import sys
 import warnings
 from collections.abc import Mapping
 
-__all__ = ["GuidedError", "GuidedTypeError", "GuidedValueError", "many", "warn_user"]
+__all__ = [
+    "ConstantFeaturesWarning",
+    "GuidedError",
+    "GuidedTypeError",
+    "GuidedValueError",
+    "many",
+    "warn_user",
+]
 
 # Whose lines a warning does not point to: joblib calls the steps of a Pipeline.
 OUR_PACKAGES = {"linkselect", "sklearn", "joblib"}
@@ -50,6 +57,10 @@ class GuidedValueError(GuidedError, ValueError):
 
 class GuidedTypeError(GuidedError, TypeError):
     """A value of a type that cannot be used, and what to pass instead."""
+
+
+class ConstantFeaturesWarning(UserWarning):
+    """Features with one value only; a selector of several says it once for all of them."""
 
 
 def warn_user(
