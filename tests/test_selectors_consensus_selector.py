@@ -123,6 +123,28 @@ def test_labels_of_one_class(wine):
         assert names_of(clone(AUTO).fit(wine[0], np.zeros(len(wine[0])))) == ["scgs"]
 
 
+@pytest.mark.parametrize("known", ["pairs", "must", "cannot", "some", "all", "nothing"])
+def test_constant_features_rank_last(known):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = sparse.random_array((60, 400), density=0.05, rng=rng, format="csr")
+    constant = X.max(axis=0).toarray().ravel() == 0
+    pairs = ls.Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=0)
+    given = {
+        "pairs": {"pairs": pairs},
+        "must": {"pairs": ls.Pairs(must=pairs.must)},
+        "cannot": {"pairs": ls.Pairs(cannot=pairs.cannot)},
+        "some": {"y": np.where(np.arange(60) < 20, y, -1)},
+        "all": {"y": y},
+        "nothing": {},
+    }[known]
+    with pytest.warns(UserWarning, match="are constant; they rank last|have no score") as caught:
+        found = clone(AUTO).fit(X, **given)
+    assert "constant" in str(caught[-1].message)
+    assert constant.any()
+    assert_array_equal(found.order_[-constant.sum() :], np.flatnonzero(constant))
+
+
 def test_default_members_of_few_samples_look_for_fewer_neighbors(wine):
     X = wine[0][[0, 1, 70, 71]]
     found = clone(AUTO).fit(X, pairs=ls.Pairs(must=[(0, 1), (2, 3)], cannot=[(0, 2)]))

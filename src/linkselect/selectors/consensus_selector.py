@@ -133,7 +133,6 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     """
 
     references = ("dwork2001",)
-    _constant_is_undefined = False
     # Whether tiny differences are a problem is for the members to say.
     _squares_differences = False
     _instead_of_parts = (
