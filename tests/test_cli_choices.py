@@ -6,8 +6,10 @@ from sklearn.datasets import load_iris
 
 from iris_table import write_iris
 from linkselect.cli import run
+from linkselect.cli.by_parts import default_by_parts
 from linkselect.cli.choices import (
     command_name,
+    default_method,
     make_selector,
     method_named,
     methods,
@@ -198,3 +200,57 @@ def test_what_methods_need_and_use():
     assert found["constraint"] == ("pairs or labels", "pairs or labels")
     assert found["constrained_laplacian"] == ("nothing", "pairs or labels")
     assert found["redundancy"] == ("another method", "what that method uses")
+
+
+def test_the_default_suits_small_tables(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("a,b,kind\n1,2,x\n2,1,y\n3,5,\n4,4,\n", encoding="utf-8")
+    path = str(tmp_path / "t.csv")
+    assert run(["rank", path, "--drop", "kind"]) == 0
+    assert "Method: laplacian(n_neighbors=3);" in capsys.readouterr().out
+    assert run(["rank", path, "--label", "kind"]) == 0
+    assert "Method: scgs(fit_intercept=true, n_neighbors=3);" in capsys.readouterr().out
+    assert run(["rank", path, "--drop", "kind", "--set", "n_neighbors=5"]) == 1
+    assert default_method("no", pairs=False, n_rows=5) == "laplacian(n_neighbors=4)"
+    assert default_method("no", pairs=False, n_rows=6) == "laplacian"
+    assert default_method("some", pairs=False, n_rows=6) == "scgs(fit_intercept=true)"
+    assert default_by_parts("laplacian(n_neighbors=4)", None) == "laplacian(n_neighbors=4)"
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """Write a table whose samples are so far apart that the weights of neighbours vanish."""
+    X = np.random.default_rng(0).integers(0, 2, (24, 1400))
+    header = ",".join(f"f{column}" for column in range(X.shape[1]))
+    np.savetxt(tmp_path / "t.csv", X, "%d", ",", header=header, comments="")
+    return tmp_path / "t.csv"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "outcome"),
+    [
+        ("1,3,must\n2,4,must\n1,2,cannot\n", "replaced by ConstraintScore"),
+        ("1,3,must\n2,4,must\n", "left out"),
+        ("1,2,cannot\n3,4,cannot\n", "left out"),
+    ],
+)
+def test_the_default_from_pairs_ranks_a_wide_table(pairs, outcome, wide, capsys):
+    links = wide.with_name("p.csv")
+    links.write_text("a,b,link\n" + pairs, encoding="utf-8")
+    assert run(["rank", str(wide), "--pairs", str(links), "--no-validate"]) == 0
+    errors = capsys.readouterr().err
+    assert (
+        f"Note: Member 'compensated_laplacian' cannot rank these data and is {outcome}." in errors
+    )
+    assert "named_estimators_" not in errors
+
+
+def test_no_advice_to_set_what_a_method_does_not_have(wide, capsys):
+    links = wide.with_name("p.csv")
+    links.write_text("a,b,link\n1,3,must\n1,2,cannot\n", encoding="utf-8")
+    call = ["rank", str(wide), "--pairs", str(links), "--no-validate", "--method"]
+    assert run([*call, "compensated_laplacian"]) == 1
+    assert "--set sigma=auto" in capsys.readouterr().err
+    assert run([*call, "stable_selector(estimator=compensated_laplacian)"]) == 1
+    errors = capsys.readouterr().err
+    assert "Every weight of the graph" in errors
+    assert "--set" not in errors

@@ -165,7 +165,8 @@ def test_alarms():
     found = {"estimate": estimate, "better_than_chance": None, "reason": None, "n_resamples": 5}
     found |= {"selected": ["g1", "g2"], "selected_again": [0.0, 0.4]}
     assert alarms(found, 500) == [
-        "On held-out pairs, as many random features (0.70) do better than the selected ones (0.60).",
+        "On held-out pairs, as many random features (0.70) do better than the selected ones "
+        "(0.60).",
         "The best feature, g1, was selected again in none of 5 resamples.",
     ]
     better = {**estimate, "random_features": 0.5, "all_features": 0.9}

@@ -71,6 +71,97 @@ def test_a_default_member_that_cannot_work_is_left_out(wine):
     assert names_of(found) == ["compensated_laplacian", "scgs"]
 
 
+def without_neighbors():
+    """Return samples so far apart that the weights of all neighbours vanish, and pairs of them."""
+    X = np.random.default_rng(0).integers(0, 2, (24, 1400))
+    return X, ls.Pairs.from_labels(np.arange(24) % 2, n_must=20, n_cannot=20, random_state=0)
+
+
+def test_a_default_member_that_cannot_rank_the_data_is_replaced_and_named():
+    X, pairs = without_neighbors()
+    words = "Member 'compensated_laplacian' cannot rank these data and is replaced by "
+    with pytest.warns(UserWarning, match=f"{words}ConstraintScore. Every weight of the graph"):
+        found = clone(AUTO).fit(X, pairs=pairs)
+    assert names_of(found) == ["similarity_constraint", "constraint", "scgs"]
+    assert_array_equal(found.rankings_, [one.ranking_ for one in found.estimators_])
+    assert_allclose(found.scores_, found.rankings_.mean(axis=0))
+    with pytest.warns(UserWarning, match=words):
+        weighted = clone(AUTO).set_params(weights=[0, 1, 0]).fit(X, pairs=pairs)
+    assert_array_equal(weighted.order_, ls.ConstraintScore().fit(X, pairs=pairs).order_)
+
+
+@pytest.mark.parametrize("kind", ["must", "cannot"])
+def test_a_default_member_without_replacement_is_left_out_and_named(kind):
+    X, pairs = without_neighbors()
+    some = ls.Pairs(**{kind: getattr(pairs, kind)})
+    with pytest.warns(UserWarning, match="'compensated_laplacian' cannot .* and is left out. Ev"):
+        found = clone(AUTO).fit(X, pairs=some)
+    assert names_of(found) == ["similarity_constraint", "scgs"]
+    assert found.rankings_.shape == (2, 1400)
+
+
+def test_variance_ranks_if_no_member_can():
+    X, _ = without_neighbors()
+    pairs = ls.Pairs(must=[(0, 1)])  # one group: nothing for the similarity
+    with pytest.warns(UserWarning, match="is left out|No default member can rank") as caught:
+        found = ls.ConsensusSelector(weights=[1, 0]).fit(X, pairs=pairs)
+    assert "No default member can rank these data; VarianceScore" in str(caught[1].message)
+    assert names_of(found) == ["variance"]
+    assert_array_equal(found.order_, ls.VarianceScore().fit(X).order_)
+
+
+def test_a_default_member_without_any_score_does_not_vote():
+    """Its order would be that of the columns."""
+    X = np.random.default_rng(0).normal(size=(30, 1400))
+    with pytest.warns(UserWarning, match="1400 of 1400 features vary|is left out. No feature has"):
+        found = clone(AUTO).fit(X, pairs=ls.Pairs(must=[(0, 1)]))
+    assert names_of(found) == ["scgs"]
+
+
+def test_labels_of_one_class(wine):
+    with pytest.warns(UserWarning, match="Member 'mrmr' .* left out. y has the one class 0"):
+        assert names_of(clone(AUTO).fit(wine[0], np.zeros(len(wine[0])))) == ["scgs"]
+
+
+@pytest.mark.parametrize("known", ["pairs", "must", "cannot", "some", "all", "nothing"])
+def test_constant_features_rank_last(known):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = sparse.random_array((60, 400), density=0.05, rng=rng, format="csr")
+    constant = X.max(axis=0).toarray().ravel() == 0
+    pairs = ls.Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=0)
+    given = {
+        "pairs": {"pairs": pairs},
+        "must": {"pairs": ls.Pairs(must=pairs.must)},
+        "cannot": {"pairs": ls.Pairs(cannot=pairs.cannot)},
+        "some": {"y": np.where(np.arange(60) < 20, y, -1)},
+        "all": {"y": y},
+        "nothing": {},
+    }[known]
+    with pytest.warns(UserWarning, match="are constant; they rank last|have no score") as caught:
+        found = clone(AUTO).fit(X, **given)
+    assert "constant" in str(caught[-1].message)
+    assert constant.any()
+    assert_array_equal(found.order_[-constant.sum() :], np.flatnonzero(constant))
+
+
+def test_default_members_of_few_samples_look_for_fewer_neighbors(wine):
+    X = wine[0][[0, 1, 70, 71]]
+    found = clone(AUTO).fit(X, pairs=ls.Pairs(must=[(0, 1), (2, 3)], cannot=[(0, 2)]))
+    for name in ("compensated_laplacian", "scgs"):
+        assert found.named_estimators_[name].n_neighbors == 3
+    assert clone(AUTO).fit(wine[0]).named_estimators_.sparsity.n_neighbors == 5
+
+
+def test_the_similarity_is_semi_supervised_from_pairs_only(wine, pairs):
+    X, y = wine
+    from_pairs = clone(AUTO).fit(X, pairs=pairs).named_estimators_.similarity_constraint
+    assert from_pairs.mode == "semi-supervised"
+    some = np.where(np.arange(len(y)) % 9, -1, y)
+    from_labels = clone(AUTO).fit(X, some).named_estimators_.similarity_constraint
+    assert from_labels.mode == "supervised"
+
+
 def test_default_members_see_scaled_features(wine, pairs):
     X, _ = wine
     factors = np.logspace(-6, 6, X.shape[1])
@@ -91,13 +182,14 @@ def test_default_members_see_features_of_tiny_and_huge_units(store, wine, pairs)
     assert_array_equal(found.scores_, expected.scores_)
 
 
-def test_the_search_of_a_default_member_is_short_for_many_features():
+@pytest.mark.parametrize(("n_features", "n_steps"), [(200, 200), (201, 50), (260, 50)])
+def test_the_search_of_a_default_member_is_short_for_many_features(n_features, n_steps):
     rng = np.random.default_rng(0)
-    X, y = rng.random((30, 260)), rng.integers(0, 2, 30)
+    X, y = rng.random((30, n_features)), rng.integers(0, 2, 30)
     pairs = ls.Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=0)
     found = clone(AUTO).fit(X, pairs=pairs)
-    assert len(found.named_estimators_.similarity_constraint.path_) == 50
-    assert sorted(found.ranking_) == list(range(1, 261))
+    assert len(found.named_estimators_.similarity_constraint.path_) == n_steps
+    assert sorted(found.ranking_) == list(range(1, n_features + 1))
 
 
 def test_selectors_of_scikit_learn_are_members(wine):
@@ -113,6 +205,20 @@ def test_selectors_of_scikit_learn_are_members(wine):
     assert_array_equal(best, rankdata(-found.estimators_[0].scores_))
     assert len(set(rfe[found.estimators_[1].support_])) == 1
     assert len(set(threshold)) == 2
+
+
+class Scored(SelectKBest):
+    """Leaves the first feature without a score."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.scores_[0] = np.nan
+        return self
+
+
+def test_a_feature_without_a_score_is_the_last_of_a_member(wine):
+    found = ls.ConsensusSelector([("scored", Scored(k=3))]).fit(*wine)
+    assert found.rankings_[0, 0] == wine[0].shape[1]
 
 
 def test_members_are_told_what_they_can_use(wine, pairs):

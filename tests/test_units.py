@@ -33,6 +33,14 @@ def test_zeros_stay_zeros(power):
     assert_array_equal(found.toarray(), MaxAbsScaler().fit_transform(some).toarray())
 
 
+@pytest.mark.parametrize("least", [5e-324, np.float32(1e-45)])
+def test_the_least_range_there_is(least):
+    tiny = np.array([[0], [least], [0]])
+    for store in (np.asarray, sparse.csr_array):
+        found = scaled_to_one(store(tiny))
+        assert_array_equal(found if store is np.asarray else found.toarray(), [[0], [1], [0]])
+
+
 def test_values_far_from_zero_keep_their_digits():
     far = 2.0**60 + 256 * np.arange(30.0)[:, np.newaxis]
     found = Preparation().transformer(sparse=False).fit_transform(far)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping
 
 __all__ = [
+    "ConstantFeaturesWarning",
     "GuidedError",
     "GuidedTypeError",
     "GuidedValueError",
@@ -57,6 +58,10 @@ class GuidedValueError(GuidedError, ValueError):
 
 class GuidedTypeError(GuidedError, TypeError):
     """A value of a type that cannot be used, and what to pass instead."""
+
+
+class ConstantFeaturesWarning(UserWarning):
+    """Features with one value only; a selector of several says it once for all of them."""
 
 
 def warn_user(

@@ -51,8 +51,10 @@ class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return self  # whole numbers have whole ranges
         low, high = _ends(X)
         with np.errstate(invalid="ignore"):
-            # Halves, since the range of huge values may overflow.
-            exponents = np.frexp(high / 2 - low / 2)[1] + 1
+            # Halves, since the range of huge values may overflow; half of the least range is 0.
+            halves = high / 2 - low / 2
+            np.subtract(high, low, out=halves, where=halves == 0)
+            exponents = np.frexp(halves)[1] + 1
             far = np.frexp(np.maximum(abs(low), abs(high)))[1] - exponents
             odd = (exponents < SMALLEST) | (exponents > LARGEST) | (far > FARTHEST)
             self.columns_ = np.flatnonzero(odd & (high > low))

@@ -165,7 +165,7 @@ def default_by_parts(usual: str, pairs: Pairs | None) -> str:
     constrained_laplacian are not ahead of either. Of these constraint alone needs no search for
     neighbours, so that it is exact and reads the table once.
     """
-    if usual in ("fisher", "laplacian"):
+    if usual.startswith(("fisher", "laplacian")):
         return usual
     if pairs is not None and not (pairs.n_must and pairs.n_cannot):
         return "constraint(criterion=difference)"  # the ratio needs both kinds

@@ -212,15 +212,21 @@ def _from_module(name: str) -> Any:
     return getattr(found, attribute)
 
 
-def default_method(labelled: str, pairs: bool) -> str:
+def default_method(labelled: str, pairs: bool, n_rows: int) -> str:
     """Choose a method by what is known: pairs, labels of "all", "some" or "no" rows.
 
+    A row of a small table has fewer neighbours than the 5 that methods look for.
     From pairs and from some labels it is what was ahead on average in docs/pairs_alone.md. The
     intercept is for features in [0, 1], the default of the command line: they are far from 0.
     """
     if pairs:
         return "consensus_selector"
-    return {"all": "fisher", "some": "scgs(fit_intercept=true)", "no": "laplacian"}[labelled]
+    few = f"n_neighbors={n_rows - 1}" if n_rows <= 5 else ""
+    if labelled == "some":
+        return f"scgs(fit_intercept=true,{few})" if few else "scgs(fit_intercept=true)"
+    if labelled == "no":
+        return f"laplacian({few})" if few else "laplacian"
+    return "fisher"
 
 
 def make_selector(

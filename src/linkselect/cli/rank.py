@@ -209,7 +209,7 @@ def _task(
     links = None if pairs is None else read_pairs(pairs, whole.ids is not None)
     instead_of = ""
     if choice is None:
-        usual = default_method(labelled_rows(whole), links is not None)
+        usual = default_method(labelled_rows(whole), links is not None, whole.X.shape[0])
         is_stored = isinstance(whole, StoredTable)
         chosen = default_by_parts(usual, links) if is_stored else usual
         choice, instead_of = method_named(chosen), "" if chosen == usual else usual
@@ -306,7 +306,8 @@ class Fitted:
 def _options(choice: Choice) -> dict[str, str]:
     """Return what to type for each parameter of a method."""
     settings = {name: f"--set {name}=VALUE" for name in choice.parameters}
-    return {**settings, "sigma": "--set sigma=auto", "on_conflict": "--set on_conflict=drop"}
+    settings |= {"sigma": "--set sigma=auto"} if "sigma" in settings else {}
+    return {**settings, "on_conflict": "--set on_conflict=drop"}
 
 
 def _describe(selector: Any) -> Method:

@@ -19,7 +19,12 @@ from linkselect.arrays import BoolArray, FloatArray, Matrix
 from linkselect.checks import TAKE_ROWS
 from linkselect.columns import with_equal_ties
 from linkselect.given import Given
-from linkselect.messages import GuidedTypeError, GuidedValueError
+from linkselect.messages import (
+    ConstantFeaturesWarning,
+    GuidedTypeError,
+    GuidedValueError,
+    warn_user,
+)
 from linkselect.selectors.compensated_laplacian_score import CompensatedLaplacianScore
 from linkselect.selectors.constraint_score import ConstraintScore
 from linkselect.selectors.laplacian_score import LaplacianScore
@@ -32,6 +37,7 @@ from linkselect.selectors.scgs import SCGS
 from linkselect.selectors.selector import RankingSelector, Track
 from linkselect.selectors.similarity_constraint_score import SimilarityConstraintScore
 from linkselect.selectors.sparsity_score import SparsityScore
+from linkselect.selectors.variance_score import VarianceScore
 from linkselect.selectors.wrapper import arguments_of, read_once
 from linkselect.supervision import OnConflict
 from linkselect.units import scaled_to_one
@@ -68,6 +74,9 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     From some labels: `SimilarityConstraintScore`, `ConstraintScore` and `SCGS`. From all labels:
     `MRMR` and `SCGS`. From nothing: `Redundancy(LaplacianScore())` and
     `SparsityScore(graph="lle")`. A default member that cannot work from what is known is left out.
+    A warning names one that cannot rank the data at hand: if samples are so far apart that
+    `CompensatedLaplacianScore` finds no neighbours, `ConstraintScore` takes its place, given pairs
+    of both kinds; any other is left out. If nobody remains, `VarianceScore` ranks the features.
     The default members see a copy of X scaled to [0, 1] (sparse X: to a largest absolute value of
     1); members that are passed see X as it is. Above 200 features searches take 50 steps, and the
     other features follow by their value at the last one.
@@ -102,9 +111,9 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     Attributes
     ----------
     estimators_ : list of selector
-        The fitted members.
+        The fitted members that took part.
     named_estimators_ : Bunch
-        The fitted members by name.
+        The same by name.
     rankings_ : ndarray of shape (n_members, n_features)
         The rank of each feature by each member. If a member has scores but no ranking, ties
         share the mean of their ranks.
@@ -124,7 +133,6 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     """
 
     references = ("dwork2001",)
-    _constant_is_undefined = False
     # Whether tiny differences are a problem is for the members to say.
     _squares_differences = False
     _instead_of_parts = (
@@ -222,16 +230,22 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
 
     def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         automatic = isinstance(self.estimators, str)
-        members = self._default_members(X, known) if automatic else self._checked_members()
-        weights = self._checked_weights(len(members))
+        own = [] if automatic else self._checked_members()
+        places = self._default_places(X, known) if automatic else [[one] for one in own]
+        weights = self._checked_weights(len(places))
         # The default members expect features in [0, 1].
         samples = scaled_to_one(X) if automatic else X
-        fitted = []
-        for name, member in track(members):
-            fitted.append((name, self._fitted(name, member, samples, known)))
+        fitted, counts = [], []
+        for candidates, weight in track(list(zip(places, weights, strict=True))):
+            if (found := self._first_able(candidates, samples, known, ~constant)) is not None:
+                fitted.append(found)
+                counts.append(weight)
+        if automatic and not any(counts):
+            warn_user("No default member can rank these data; VarianceScore ranks them.")
+            fitted, counts = [("variance", self._fitted(VarianceScore(), samples, known))], [1.0]
         ranks = np.array([_ranks(member, X.shape[1]) for _, member in fitted])
         # Equal means of ranks differ in the last digit if weights such as 0.1 are rounded.
-        scores = with_equal_ties(np.average(ranks, axis=0, weights=weights[: len(ranks)]))
+        scores = with_equal_ties(np.average(ranks, axis=0, weights=counts))
         return self._by_score(
             X,
             scores,
@@ -243,20 +257,44 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
             },
         )
 
-    def _fitted(self, name: str, member: Any, X: Matrix, known: Given) -> Any:
-        try:
-            with warnings.catch_warnings():
-                # Said once, of all members together.
-                warnings.filterwarnings("ignore", message=".* features are constant")
-                if isinstance(self.estimators, str):  # said when they were chosen
-                    warnings.filterwarnings("ignore", message=ABOUT_PAIRS)
-                return clone(member).fit(X, **arguments_of(known, member))
-        except ValueError as error:
-            if isinstance(self.estimators, str):
-                raise
-            raise type(error)(*_named(name, error)) from error
+    def _first_able(
+        self, candidates: Members, X: Matrix, known: Given, varies: BoolArray
+    ) -> tuple[str, Any] | None:
+        """Fit the first candidate for a place that can rank the data, and name those that cannot.
 
-    def _default_members(self, X: Matrix, given: Given) -> Members:
+        What is wrong with the input itself was refused before, so a default member that refuses it
+        does so for the data, and does not hold up the others.
+        """
+        automatic = isinstance(self.estimators, str)
+        for number, (name, member) in enumerate(candidates, start=1):
+            try:
+                fitted = self._fitted(member, X, known)
+            except ValueError as error:
+                if not automatic:
+                    raise type(error)(*_named(name, error)) from error
+                problem = getattr(error, "problem", error)
+            else:
+                if not (automatic and varies.any()) or np.isfinite(fitted.scores_[varies]).any():
+                    return name, fitted
+                problem = "No feature has a finite score."  # its order is that of the columns
+            others = [type(other).__name__ for _, other in candidates[number:]]
+            outcome = f"replaced by {others[0]}" if others else "left out"
+            warn_user(
+                f"Member {name!r} cannot rank these data and is {outcome}. {problem}",
+                way_out="named_estimators_ lists the members that took part.",
+            )
+        return None
+
+    def _fitted(self, member: Any, X: Matrix, known: Given) -> Any:
+        with warnings.catch_warnings():
+            # Said once, of all members together.
+            warnings.simplefilter("ignore", ConstantFeaturesWarning)
+            if isinstance(self.estimators, str):  # said when they were chosen
+                warnings.filterwarnings("ignore", message=ABOUT_PAIRS)
+            return clone(member).fit(X, **arguments_of(known, member))
+
+    def _default_places(self, X: Matrix, given: Given) -> list[Members]:
+        """Return the candidates for each place; the first that can rank the data takes it."""
         known = given.supervision(X.shape[0], self.on_conflict)
         steps = X.shape[1] if X.shape[1] <= MANY_FEATURES else SEARCH_STEPS
         near = min(5, X.shape[0] - 1)
@@ -269,30 +307,35 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
                     "pairs",
                 )
             return [
-                ("laplacian", Redundancy(LaplacianScore(n_neighbors=near), steps)),
-                ("sparsity", SparsityScore(graph="lle", n_neighbors=near)),
+                [("laplacian", Redundancy(LaplacianScore(n_neighbors=near), steps))],
+                [("sparsity", SparsityScore(graph="lle", n_neighbors=near))],
             ]
         options: dict[str, Any] = {"on_conflict": self.on_conflict, "n_jobs": self.n_jobs}
         regression = SCGS(tol=SCGS_TOLERANCE, n_neighbors=near, **options)
         if given.pairs is None and not known.unlabelled.any():
-            return [("mrmr", MRMR(steps)), ("scgs", regression)]
+            return [[("mrmr", MRMR(steps))], [("scgs", regression)]]
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         similarity = SimilarityConstraintScore(
             steps, max_pairs=DRAWN_PAIRS, random_state=seed, **options
         )
+        constraint = ("constraint", ConstraintScore(**options))
         if given.pairs is None:
-            members: Members = [
-                ("similarity_constraint", similarity),
-                ("constraint", ConstraintScore(**options)),
-                ("scgs", regression),
-            ]
+            second = [constraint]
         else:
-            members = [
-                ("similarity_constraint", similarity.set_params(mode="semi-supervised")),
-                ("compensated_laplacian", CompensatedLaplacianScore(n_neighbors=near, **options)),
-                ("scgs", regression),
-            ]
-        return [one for one in members if not missing_needs(describe(one[1]).needs, known)]
+            similarity.set_params(mode="semi-supervised")
+            compensated = CompensatedLaplacianScore(n_neighbors=near, **options)
+            # On wide tables the weights of its neighbours may vanish.
+            second = [("compensated_laplacian", compensated), constraint]
+        places: list[Members] = [
+            [("similarity_constraint", similarity)],
+            second,
+            [("scgs", regression)],
+        ]
+        able = (
+            [one for one in place if not missing_needs(describe(one[1]).needs, known)]
+            for place in places
+        )
+        return [place for place in able if place]
 
     def _checked_members(self) -> Members:
         members: Any = self.estimators

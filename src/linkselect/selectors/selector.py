@@ -35,7 +35,7 @@ from linkselect.checks import (
 from linkselect.columns import constant_columns, with_equal_twins
 from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_numpy
 from linkselect.given import Given
-from linkselect.messages import GuidedValueError, warn_user
+from linkselect.messages import ConstantFeaturesWarning, GuidedValueError, warn_user
 from linkselect.pairs import Pairs, encode_labels, label_array
 from linkselect.selectors.method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
 from linkselect.selectors.parameters import N_JOBS, NUMBER_OF_FEATURES, ON_CONFLICT
@@ -276,6 +276,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
             warn_user(
                 f"{count.constant} of {count.all} features are constant; they {rank}.",
+                ConstantFeaturesWarning,
                 way_out="Remove them with sklearn.feature_selection.VarianceThreshold().",
             )
         if count.infinite > 1 and not count.finite:
