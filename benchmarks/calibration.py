@@ -264,7 +264,9 @@ def compared(design, method, seed):
     else:
         X, pairs, _ = COMPARED[design](rng)
         try:
-            found = compare({name: FAST[name] for name in names}, X, pairs=pairs, n_features=[5, 10, 20])
+            found = compare(
+                {name: FAST[name] for name in names}, X, pairs=pairs, n_features=[5, 10, 20]
+            )
         except ValueError:
             return {"any": None, "random": None}
     measure = found.measures[0]
@@ -475,7 +477,9 @@ def label_table(done):
     yield "|---|---|---|---|---|---|---|"
     for (design, method), found in cells(done, "labels").items():
         found = [one for one in found if "refused" not in one]
-        values, best = (np.mean([one[key] for one in found]) for key in ("chosen_value", "best_value"))
+        values, best = (
+            np.mean([one[key] for one in found]) for key in ("chosen_value", "best_value")
+        )
         yield (
             f"| {design} | {method} | {len(found)} | {share([one['chance'] for one in found])} | "
             f"{share([one['chosen_chance'] for one in found])} | {100 * values:.1f} % | {100 * best:.1f} % |"

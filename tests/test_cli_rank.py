@@ -48,8 +48,8 @@ def test_ranking_as_text(rank):
     # Everything below the table, but for the seconds.
     assert text.split("\n\n")[2].splitlines() == [
         "Held-out labels: 1-NN accuracy 0.96, give or take 0.04 (chance 0.33, random features "
-        "0.90, all features 0.96).",
-        "Better than chance (p = 0.025); better than as many random features (p = 0.0078).",
+        "0.89, all features 0.96).",
+        "Better than chance (p = 0.025); better than as many random features (p < 0.001).",
         "Selection frequency over 30 resamples: mean 1.00.",
         "Highly correlated: petal length and petal width (r = 0.96).",
     ]
@@ -135,7 +135,7 @@ def test_too_few_pairs_to_hold_any_out(rank, tmp_path):
     pairs.write_text("a,b,link\np0,p1,must\np0,p60,cannot\n")
     code, text, errors = rank("--drop", "species", "--pairs", pairs)
     assert (code, errors) == (0, "")
-    assert "No estimate beside chance: The pairs form 1 group of must-links and 1 group" in text
+    assert "Cannot validate: it takes 5 must-links that share no sample" in text
 
 
 def test_validation_shows_progress_on_a_terminal(noise, capsys, monkeypatch):
@@ -148,7 +148,8 @@ def test_validation_shows_progress_on_a_terminal(noise, capsys, monkeypatch):
     monkeypatch.setattr("rich.progress.track", track)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert run(noise) == 0
-    assert shown == [("validating", 3), ("validating", 8)]
+    # Folds, permutations, resamples.
+    assert shown == [("validating", 2), ("validating", 10), ("validating", 8)]
 
 
 def test_results_in_every_format(rank, tmp_path):

@@ -87,11 +87,17 @@ def draw_pairs(
     ax.scatter(x[~named], y[~named], s=14, color=FAINT, linewidths=0, rasterized=raster)
     ax.scatter(x[named], y[named], s=20, color=INK, linewidths=0, zorder=3, rasterized=raster)
     share = min(1.0, max_pairs / max(1, len(must) + len(cannot)))
-    lines = [
-        _draw_links(ax, view, cannot, share, "cannot-links", STRESS, (0, (4, 2.5))),
-        _draw_links(ax, view, must, share, "must-links", FILL, "solid"),
+    kinds: list[tuple[IntArray, str, str, Any]] = [
+        (cannot, "cannot-links", STRESS, (0, (4, 2.5))),
+        (must, "must-links", FILL, "solid"),
     ]
-    ax.legend(handles=lines[::-1], fontsize="small", framealpha=0.9, edgecolor="none")
+    lines = [
+        _draw_links(ax, view, links, share, name, colour, dashes)
+        for links, name, colour, dashes in kinds
+        if len(links)
+    ]
+    if lines:
+        ax.legend(handles=lines[::-1], fontsize="small", framealpha=0.9, edgecolor="none")
     calm(ax)
     ax.spines[:].set_visible(False)
     ax.set(xticks=[], yticks=[])
