@@ -219,12 +219,19 @@ def _mean_and_deviation(alone: Moments) -> tuple[FloatArray, FloatArray]:
 def _fourth_powers(block: Matrix, mean: FloatArray, deviation: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):  # a constant feature is 0 / 0
         if not issparse(block):
-            return namespace_of(block).sum(((block - mean) / deviation) ** 4, axis=0)
+            return namespace_of(block).sum(_fourth_power((block - mean) / deviation), axis=0)
         entries = block.tocoo()
         columns, width = entries.coords[1], block.shape[1]
-        stored = ((entries.data - mean[columns]) / deviation[columns]) ** 4
+        stored = _fourth_power((entries.data - mean[columns]) / deviation[columns])
         n_zeros = block.shape[0] - np.bincount(columns, minlength=width)
-        return sum_by(columns, stored, width) + n_zeros * (mean / deviation) ** 4
+        return sum_by(columns, stored, width) + n_zeros * _fourth_power(mean / deviation)
+
+
+def _fourth_power(values: FloatArray) -> FloatArray:
+    # NumPy's `** 4` takes thirty times as long.
+    values *= values
+    values *= values
+    return values
 
 
 def _fourth_powers_of_part(part: Part, *, mean: FloatArray, deviation: FloatArray) -> FloatArray:
