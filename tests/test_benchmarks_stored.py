@@ -128,7 +128,7 @@ def test_what_a_billion_rows_would_cost(benchmarks):
     assert pairs["read"] == once["read"]
     # 10 Gbit/s to each of 100 machines.
     assert once["reading"] == pytest.approx(40e12 / 125e9)
-    assert graph["passes"] == 1 + 2 * setting.batches + 2
+    assert graph["passes"] == 1 + 2 * setting.batches + 3
     twice_as_many = cost.Setting(machines=200)
     faster, *_ = cost.costs(twice_as_many, rates).values()
     assert faster["reading"] == once["reading"] / 2

@@ -16,6 +16,7 @@ from linkselect.forms import laplacian_product
 from linkselect.graphs import Groups, cannot_graph, distances, must_graph, nearest_edges
 from linkselect.moments import moments
 from linkselect.supervision import from_labels, from_pairs
+from linkselect.survey import survey
 from problems import labels, partly_labelled, samples
 
 
@@ -71,6 +72,28 @@ def test_degree_form(store, X):
         forms.degree_form(store(X), degrees), degrees @ (X - mean) ** 2, rtol=1e-10, atol=1e-20
     )
     assert_allclose(forms.degree_form(store(X), degrees, centred=False), degrees @ X**2, rtol=1e-10)
+
+
+@pytest.mark.parametrize("store", STORAGE)
+def test_kurtosis(store):
+    X = np.random.default_rng(0).poisson(0.3, size=(200, 5)).astype(float)
+    X[:, 1], X[:, 2], X[:, 3] = 7.0, np.arange(200) < 20, np.arange(200) % 2 + 1e8
+    found = forms.kurtosis(store(X))
+    deviation = X - X.mean(axis=0)
+    expected = [np.mean(f**4) / np.mean(f**2) ** 2 for f in deviation[:, [0, 2, 3, 4]].T]
+    assert_allclose(found[[0, 2, 3, 4]], expected, rtol=1e-10)
+    assert np.isnan(found[1])
+    # A share p with one value, all others with another: 1 / (p (1 - p)) - 3.
+    assert_allclose(found[2:4], [1 / (0.1 * 0.9) - 3, 1.0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(60, 4), (20, 50)])
+def test_kurtosis_of_samples_outside_memory(shape, tmp_path):
+    X = np.random.default_rng(0).exponential(size=shape)
+    np.save(tmp_path / "X.npy", X)
+    stored = survey(ls.open_stored(tmp_path / "X.npy"), np.full(len(X), -1))
+    assert stored.by_columns == (shape[0] < shape[1])
+    assert_allclose(forms.kurtosis(stored), forms.kurtosis(X), rtol=1e-12)
 
 
 @pytest.mark.parametrize("store", STORAGE)

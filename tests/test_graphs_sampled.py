@@ -174,6 +174,81 @@ def test_standard_errors_say_how_scores_vary_between_draws(selector):
     assert (np.abs(mean - exact) < 5 * spread / np.sqrt(25) + 0.02 * np.abs(exact)).all()
 
 
+def word_counts(n_samples=500, n_words=150):
+    """Return counts of words, most of them rare, in texts of two classes, and a few labels."""
+    random = np.random.default_rng(0)
+    classes = np.arange(n_samples) % 2
+    length = random.lognormal(sigma=0.5, size=n_samples)
+    rate = 6.0 / np.arange(6, n_words + 6) ** 1.3
+    in_class = np.where(np.arange(n_words) % 2 == classes[:, None], 1.5, 0.5)
+    X = random.poisson(np.outer(length, rate) * in_class).astype(float)
+    return X, np.where(np.arange(n_samples) < 60, classes, -1)
+
+
+@pytest.mark.filterwarnings("ignore:.*(have no standard error|have no score):UserWarning")
+@pytest.mark.parametrize(
+    "selector",
+    [ls.LaplacianScore(), ls.LSDF(), ls.CompensatedLaplacianScore(sigma="auto")],
+    ids=repr,
+)
+def test_two_standard_errors_cover_the_exact_scores_of_word_counts(selector):
+    X, y = word_counts()
+    exact = clone(selector).set_params(n_jobs=1).fit(X, y).scores_
+    covered = []
+    for seed in range(12):
+        found = clone(selector).set_params(max_queries=200, random_state=seed, n_jobs=1).fit(X, y)
+        errors = found.standard_errors_
+        stated = np.isfinite(errors)
+        covered.append(np.abs(found.scores_[stated] - exact[stated]) <= 2 * errors[stated])
+    # The most frequent words have one.
+    assert np.isfinite(errors[:5]).all()
+    assert np.mean(np.concatenate(covered)) >= 0.9
+
+
+def test_a_feature_whose_variance_few_drawn_samples_carry_has_no_standard_error():
+    """With 100 of 400 drawn, 10 carriers in a draw are 40 in all: a kurtosis of about 10."""
+    X = np.random.default_rng(0).normal(size=(400, 4))
+    X[:, 0], X[:, 1] = np.arange(400) % 8 == 0, np.arange(400) % 16 == 0
+    with pytest.warns(
+        UserWarning, match=r"1 of 4 features have no standard error .* Pass max_queries=141 "
+    ):
+        found = ls.LaplacianScore(max_queries=100, random_state=0).fit(X)
+    assert_array_equal(np.isnan(found.standard_errors_), [False, True, False, False])
+    assert np.isfinite(found.scores_).all()
+    assert np.isfinite(found.set_params(max_queries=141).fit(X).standard_errors_).all()
+
+
+def test_without_standard_errors_if_most_samples_have_the_same_neighbour():
+    X = np.random.default_rng(0).random(size=(200, 50))
+    assert np.isfinite(fit_of(X).standard_errors_).all()
+    # In many dimensions the centre is nearer than any sample.
+    X[17] = 0.5
+    assert graphs.sampled_edges(X, 5, queries([], range(100))).largest_hub > 0.9
+    with pytest.warns(UserWarning, match=r"No feature has .* a neighbour of \d+% of those drawn"):
+        found = fit_of(X)
+    assert np.isnan(found.standard_errors_).all()
+    assert np.isfinite(found.scores_).all()
+
+
+def fit_of(X):
+    return ls.LaplacianScore(max_queries=100, random_state=0).fit(X)
+
+
+def test_the_largest_hub_by_hand():
+    # On a line 0 finds 1, 1 finds 0, 2 finds 1, 3 finds 2: of 0, 2 and 3 two find 1.
+    X = np.array([[0.0], [1.0], [3.0], [6.0]])
+    assert graphs.sampled_edges(X, 1, queries([], [0, 2, 3])).largest_hub == 2 / 3
+    # Only those who were drawn count.
+    assert graphs.sampled_edges(X, 1, queries([0, 2], [3])).largest_hub == 1.0
+    assert graphs.sampled_edges(X, 1, queries([0], [2, 3])).largest_hub == 1 / 2
+
+
+def test_a_larger_draw_is_never_suggested_than_there_are_samples(X):
+    X = np.column_stack([X, np.arange(300) < 2])
+    with pytest.warns(UserWarning, match=r"1 of 7 features .* Pass max_queries=300 for"):
+        ls.LaplacianScore(max_queries=200, random_state=0).fit(X)
+
+
 def test_from_pairs_and_when_most_samples_are_labelled(X):
     pairs = ls.Pairs(must=[(0, 3), (5, 8)], cannot=[(0, 5), (3, 299)])
     labels = np.arange(300) % 3
@@ -203,7 +278,10 @@ def test_without_unlabelled_samples_lsdf_searches_nothing(X, monkeypatch):
 
 def test_a_feature_that_the_draw_does_not_see_is_announced(X):
     X = np.column_stack([X, np.arange(300) == 299])
-    with pytest.warns(UserWarning, match=r"1 of 7 features vary, but.*a larger max_queries helps"):
+    with (
+        pytest.warns(UserWarning, match=r"1 of 7 features vary, but.*a larger max_queries helps"),
+        pytest.warns(UserWarning, match=r"6 of 7 features have no standard error"),
+    ):
         found = ls.LaplacianScore(max_queries=5, random_state=0).fit(X)
     assert found.order_[-1] == 6
     assert np.isnan(found.standard_errors_[6])
@@ -277,11 +355,12 @@ def test_nearly_all_samples_outside_memory(n_features, tmp_path):
 
 
 def test_few_samples_outside_memory_stay_there(tmp_path):
-    X = np.random.default_rng(0).normal(size=(60, 100))
+    X = np.random.default_rng(0).random(size=(60, 100))
     np.save(tmp_path / "X.npy", X)
     some = ls.LaplacianScore(max_queries=30, random_state=0)
     expected = clone(some).fit(X)
     found = some.fit(tmp_path / "X.npy")
+    assert np.isfinite(expected.standard_errors_).all()
     assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
     assert_allclose(found.standard_errors_, expected.standard_errors_, rtol=1e-6)
 

@@ -273,7 +273,7 @@ def test_copies_in_other_parts_tie_beside_a_rival_with_the_same_score(rng, tmp_p
 
 def test_nothing_of_an_earlier_fit_stays(samples):
     X, _ = samples
-    selector = ls.LaplacianScore(max_queries=20, random_state=0).fit(X)
+    selector = ls.LaplacianScore(max_queries=50, random_state=0).fit(X)
     assert hasattr(selector, "standard_errors_")
     selector.set_params(max_queries=None).fit(X[:, :4])
     assert not hasattr(selector, "standard_errors_")
@@ -381,8 +381,8 @@ def test_the_survey_merges_what_parts_tell(samples, tmp_path, small_parts):
 
 def test_the_default_number_of_queries_is_said(samples, tmp_path, monkeypatch):
     X, _ = samples
-    monkeypatch.setattr("linkselect.selectors.neighbor_graph.QUERIES_OF_STORED", 40)
-    with pytest.warns(UserWarning, match="neighbours are searched for 40 of them only"):
+    monkeypatch.setattr("linkselect.selectors.neighbor_graph.QUERIES_OF_STORED", 50)
+    with pytest.warns(UserWarning, match="neighbours are searched for 50 of them only"):
         found = ls.LaplacianScore(random_state=0).fit(stored(tmp_path, X))
     assert found.standard_errors_.shape == (N_FEATURES,)
 
@@ -391,10 +391,11 @@ def test_the_default_number_of_queries_is_said(samples, tmp_path, monkeypatch):
 def test_progress_is_reported_for_every_part(samples, tmp_path, small_parts):
     X, _ = samples
     on_disk, listener = stored(tmp_path, X), Listener()
-    ls.LaplacianScore(max_queries=30, random_state=0).set_callbacks(listener).fit(on_disk)
+    ls.LaplacianScore(max_queries=50, random_state=0).set_callbacks(listener).fit(on_disk)
     assert listener.ended.count("read") == 1
     assert listener.ended.count("search neighbours") == 2
-    assert listener.ended.count("part") == 3 * len(on_disk.parts)
+    assert listener.ended.count("add up") == 1
+    assert listener.ended.count("part") == 4 * len(on_disk.parts)
 
 
 class Listener:

@@ -29,12 +29,14 @@ from linkselect.devices import device_of, namespace_of
 from linkselect.graphs.kernels import kernel_weights, tile_members
 from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel
 from linkselect.moments import Moments, moments, weighted_sum
-from linkselect.stored import Stored
+from linkselect.stored import Part, Stored
+from linkselect.stored.running import reduce_parts
 from linkselect.stored_forms import by_column_parts, moments_of_rows, rows_by_columns
 
 __all__ = [
     "degree_form",
     "from_moments",
+    "kurtosis",
     "laplacian_form",
     "laplacian_forms",
     "laplacian_product",
@@ -158,6 +160,29 @@ def from_moments(
     return function(*(moments_of_rows(X, codes, weights, n_jobs) for codes, weights in groupings))
 
 
+def kurtosis(X: Matrix, n_jobs: int | None = None) -> FloatArray:
+    """Average `((f_i - mean) / deviation)^4` for every feature; NaN if it is constant.
+
+    It is 3 for a normal distribution. If a share p of the samples has another value than all
+    others, it is about 1 / p.
+    """
+
+    def work(block: Matrix) -> FloatArray:
+        alone = moments(block, np.zeros(block.shape[0], dtype=np.intp))
+        return _fourth_powers(block, *_mean_and_deviation(alone)) / block.shape[0]
+
+    if not isinstance(X, Stored):
+        return blockwise(work, X, n_jobs=n_jobs)
+    if X.by_columns:
+        return by_column_parts(partial(blockwise, work, n_jobs=1), X, n_jobs)
+    # The rows may be a billion: one group takes no memory.
+    alone = moments_of_rows(X, np.broadcast_to(np.intp(0), X.shape[0]), None, n_jobs)
+    mean, deviation = _mean_and_deviation(alone)
+    add_up = partial(_fourth_powers_of_part, mean=mean, deviation=deviation)
+    total: FloatArray = reduce_parts(X, add_up, sum, n_jobs=n_jobs, what="add up")
+    return total / X.shape[0]
+
+
 def reconstruction_form(X: Matrix, weights: csr_array, n_jobs: int | None = None) -> FloatArray:
     """Compute `|f - S f|^2`, the squared reconstruction error, for every feature.
 
@@ -184,6 +209,38 @@ def reconstruction_form(X: Matrix, weights: csr_array, n_jobs: int | None = None
         return np.square(error).sum(axis=0)
 
     return blockwise(work, X, n_jobs=n_jobs)
+
+
+def _mean_and_deviation(alone: Moments) -> tuple[FloatArray, FloatArray]:
+    variance = alone.scatter[0, :] / alone.mass[0]
+    return alone.means_minus(0.0)[0, :], namespace_of(variance).sqrt(variance)
+
+
+def _fourth_powers(block: Matrix, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):  # a constant feature is 0 / 0
+        if not issparse(block):
+            return namespace_of(block).sum(_fourth_power((block - mean) / deviation), axis=0)
+        entries = block.tocoo()
+        columns, width = entries.coords[1], block.shape[1]
+        stored = _fourth_power((entries.data - mean[columns]) / deviation[columns])
+        n_zeros = block.shape[0] - np.bincount(columns, minlength=width)
+        return sum_by(columns, stored, width) + n_zeros * _fourth_power(mean / deviation)
+
+
+def _fourth_power(values: FloatArray) -> FloatArray:
+    # NumPy's `** 4` takes thirty times as long.
+    values *= values
+    values *= values
+    return values
+
+
+def _fourth_powers_of_part(part: Part, *, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    total = np.zeros(len(mean))
+    for _, slab in part.slabs():
+        for columns in column_slices(slab):
+            block = column_block(slab, columns)
+            total[columns] += _fourth_powers(block, mean[columns], deviation[columns])
+    return total
 
 
 # -- one function per kind of graph ---------------------------------------------------------

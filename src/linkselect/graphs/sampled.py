@@ -30,8 +30,9 @@ from linkselect.graphs.neighbors import check_n_neighbors, nearest
 
 __all__ = ["Queries", "SampledEdges", "draw_queries", "sampled_edges", "standard_errors"]
 
-# Standard errors come from leaving out one of so many groups of the samples drawn.
-N_GROUPS = 10
+# Standard errors come from leaving out one of so many groups of the samples drawn. They have one
+# degree of freedom less, so that two of them cover 94 % of normal estimates; from ten groups, 92 %.
+N_GROUPS = 20
 NOT_ASKED, ALWAYS_ASKED = -2, -1
 # So many neighbours of samples that were not asked are listed at a time: only few of them count.
 LISTED_AT_ONCE = 1 << 22
@@ -92,6 +93,14 @@ class SampledEdges:
     def rows(self) -> IntArray:
         """The samples with an edge, in order."""
         return np.union1d(self.edges.left, self.edges.right)
+
+    @property
+    def largest_hub(self) -> float:
+        """The largest share of the samples drawn that find the same sample."""
+        by_drawn = self.finds & (self.groups >= 0)
+        found = [self.edges.right[by_drawn[:, 0]], self.edges.left[by_drawn[:, 1]]]
+        counts = np.unique(np.concatenate(found), return_counts=True)[1]
+        return float(counts.max(initial=0) / self.sizes.sum())
 
     def among(self, rows: IntArray) -> SampledEdges:
         """Number samples by their place among sorted rows, which have all ends of edges."""
@@ -186,6 +195,9 @@ def standard_errors(score: Callable[[Edges], Any], found: SampledEdges) -> Float
     The jackknife: scores are computed again without each group of the samples drawn, and what
     they vary says how much the draw matters. Since n of the N samples were drawn without
     replacement, the variance has the factor `1 - n / N`, and there is no error if n is N.
+
+    A sample that was not drawn has no say in it. If a few samples carry most of a sum, a draw that
+    misses them is far off and states a small error.
 
     Parameters
     ----------

@@ -64,7 +64,9 @@ class CompensatedLaplacianScore(GraphSelector, PairSelector):
     Attributes
     ----------
     standard_errors_ : ndarray of shape (n_features,)
-        The standard error of each score; only if samples were drawn.
+        The standard error of each score as an estimate of that of the whole graph; only if
+        samples were drawn. It covers the draw, not how the samples themselves were collected.
+        NaN, with a warning, if too few of the drawn samples carry the variance of the feature.
 
     See Also
     --------

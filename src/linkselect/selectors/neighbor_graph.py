@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect.arrays import BoolArray, FloatArray, Matrix
-from linkselect.devices import device_of
+from linkselect.devices import device_of, to_numpy
+from linkselect.forms import kurtosis
 from linkselect.graphs import (
     Edges,
     Queries,
@@ -48,6 +49,13 @@ __all__ = ["GraphSelector", "NeighborGraphSelector", "find_neighbors"]
 QUERIES_OF_STORED = 20_000
 # And at most so many of their neighbours are listed, about 150 bytes each.
 MOST_LISTED = 1 << 24
+# A standard error needs so many drawn samples that carry the variance of the feature. With fewer,
+# a draw may miss those that matter, and then its standard error is small, too.
+LEAST_CARRIERS = 10
+# If more of the samples drawn have the same neighbour, nearly all edges end in a few hubs, and what
+# a feature varies along them is what it varies at all. What a score tells then comes from the few
+# other edges.
+LARGEST_HUB = 0.5
 
 
 class GraphSelector(RankingSelector):
@@ -118,7 +126,39 @@ class GraphSelector(RankingSelector):
             return self._score_graph(X, near, known, sigma), {}
         found = sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
         scores, errors = self._from_draw(X, known, queries, found)
-        return scores, {"standard_errors_": errors}
+        refused = self._refused_errors(X, errors, queries, found)
+        return scores, {"standard_errors_": np.where(refused, np.nan, errors)}
+
+    def _refused_errors(
+        self, X: Matrix, errors: FloatArray, queries: Queries, found: SampledEdges
+    ) -> BoolArray:
+        """Tell which standard errors of a draw cannot be relied on, and warn of them."""
+        stated = np.isfinite(errors)
+        hub = found.largest_hub
+        if hub > LARGEST_HUB and stated.any():
+            warn_user(
+                f"No feature has a standard error (NaN): one sample is a neighbour of {hub:.0%} of "
+                "those drawn, as short rows of counts are. The scores may be far off.",
+                way_out="Scale rows to the same length first, for example by "
+                f"sklearn.preprocessing.normalize, or pass max_queries={X.shape[0]} for exact "
+                "scores.",
+                settings={"max_queries": str(X.shape[0])},
+            )
+            return stated
+        n_drawn = len(queries.drawn)
+        n_needed = np.ceil(LEAST_CARRIERS * to_numpy(kurtosis(X, self.n_jobs)))
+        refused: BoolArray = stated & (n_needed > n_drawn)
+        if refused.any():
+            n_asked = min(len(queries.always) + int(n_needed[refused].max()), X.shape[0])
+            warn_user(
+                f"{np.count_nonzero(refused)} of {len(refused)} features have no standard error "
+                f"(NaN): too few samples carry their variance. A draw of {n_drawn:,} has on "
+                f"average fewer than {LEAST_CARRIERS} of these, so that the scores may be far off.",
+                way_out=f"Pass max_queries={n_asked} for standard errors of all features, or "
+                "transform skewed features first, for example by np.log1p.",
+                settings={"max_queries": str(n_asked)},
+            )
+        return refused
 
     def _from_draw(
         self, X: Matrix, known: Supervision, queries: Queries, found: SampledEdges
