@@ -51,7 +51,7 @@ AFTERWARDS = (
     "binary_alphadigits chowdary classic3 darwin_handwriting gtzan_features lung_bhattacharjee su "
     "trace umist_28x23"
 ).split()
-N_DRAWS = 4
+N_DRAWS = 3
 
 FAST = {
     "variance": ls.VarianceScore(N_SELECTED),

@@ -110,7 +110,8 @@ class PairFolds(HeldOut):
         if not train.n_cannot and not test.n_cannot:
             cannot, n_cannot = _between_units(test, group_of), n_must
         tested = Links(_some_links(must, rng), _some_links(cannot, rng))
-        return Fold(Links(*train.rows(same)), tested, (n_must, n_cannot))
+        counts = (min(n_must, MOST_PAIRS), min(n_cannot, MOST_PAIRS))
+        return Fold(Links(*train.rows(same)), tested, counts)
 
     def _pairs(self, links: Links) -> Pairs:
         # Only rows that are named, since every fit looks them up.
