@@ -83,7 +83,7 @@ def test_the_command_ranks_again(ask, iris, capsys):
     labelling.close()
     assert run([*shlex.split(labelling.repeat)[1:], "--no-validate"]) == 0
     said = capsys.readouterr().out
-    assert "1 must-link, 1 cannot-link" in said
+    assert "1 must-link and 1 cannot-link" in said
     assert "Each feature was scaled to variance 1 and mean 0." in said
 
 

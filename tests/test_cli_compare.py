@@ -171,7 +171,7 @@ def test_pairs_alone_as_text(compare_pairs):
     assert (code, errors) == (0, "Note: variance does not look at pairs.\n")
     for words in (
         "iris.csv: 150 rows, 4 features. Each",
-        "Held-out pairs (40 must-links, 40 cannot-links; 5 folds, dealt 4 times)",
+        "Held-out pairs (40 must-links and 40 cannot-links; 5 folds, dealt 4 times)",
         "0.5 is chance",
         "does not tell how many features to keep",
         "mean AUC",
@@ -226,11 +226,11 @@ def test_both_measures_in_one_table(compare, tmp_path):
 @pytest.mark.parametrize(
     ("links", "arguments", "code", "words"),
     [
-        ("0,1,must\n", [], 1, "1 group of must-links and 0 groups of cannot-links"),
-        ("0,1,must\n0,60,cannot\n", [], 1, "needs at least 2 of each"),
-        ("0,1,must\n2,3,must\n", [], 1, "0 groups of cannot-links"),
-        ("0,60,cannot\n2,70,cannot\n", [], 1, "0 groups of must-links"),
-        ("".join(f"{i},{i + 1},must\n" for i in range(149)), [], 1, "1 group of must-links and 0"),
+        ("0,1,must\n", [], 1, "there are no cannot-links"),
+        ("0,1,must\n0,60,cannot\n", [], 1, "it takes 5 cannot-links that share no sample"),
+        ("0,1,must\n2,3,must\n", [], 1, "there are no cannot-links"),
+        ("0,60,cannot\n2,70,cannot\n", [], 1, "there are no must-links"),
+        ("".join(f"{i},{i + 1},must\n" for i in range(149)), [], 1, "there are no cannot-links"),
         ("0,999,must\n", [], 1, "names row 999"),
         (f"{LINKS}0,1,cannot\n", [], 1, "--on-conflict drop"),
         (LINKS, ["--methods", "fisher"], 2, "fisher needs the class of each row"),

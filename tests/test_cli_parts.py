@@ -120,7 +120,7 @@ def test_pairs_name_rows_by_id(ranking, rank, table, pairs):
     code, text, errors = rank(*known, *TINY)
     assert (code, text.split("\n")[0]) == (
         0,
-        f"big.parquet: {N_ROWS} rows, 10 features, 4 must-links, 16 cannot-links",
+        f"big.parquet: {N_ROWS} rows, 10 features, 4 must-links and 16 cannot-links",
     )
     assert (
         "Note: big.parquet would take 56.2 KB in memory, more than the limit of 1.0 KB: it is read "

@@ -81,7 +81,7 @@ def test_pairs_that_are_wrong(rank, tmp_path):
     assert (code, "2 of 2 pairs" in errors) == (1, True)
     code, text, errors = with_pairs("a,b,link\np0,p1,must\np0,p99,cannot\np0,zz,must\n")
     assert (code, "1 of 3 pairs" in errors and "'zz'" in errors) == (0, True)
-    assert "1 must-link, 1 cannot-link\n" in text
+    assert "1 must-link and 1 cannot-link\n" in text
     code, _, errors = with_pairs("a,b,link\n")
     assert (code, "The file of pairs holds none" in errors) == (1, True)
     code, _, errors = with_pairs("x,y\n1,2\n")
@@ -110,10 +110,10 @@ def test_some_labels(iris, rank):
     )
     code, text, errors = rank("--label", "species", "--method", "fisher", "--json")
     assert code == 0
-    assert errors.startswith(
+    assert (
         "Note: fisher needs a label in every row, so it works on the 15 labelled rows of 150. "
         "Methods that use the others too: compensated_laplacian, lsdf, "
-    )
+    ) in errors
     # And nothing else: not the range, nor the median of the others.
     X, y = load_iris(return_X_y=True)
     few = np.arange(150) % 10 == 0
@@ -201,7 +201,7 @@ def test_classes_of_large_numbers_stay_apart():
 def test_a_parameter_of_a_method_is_set_by_set(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,1\n2,2\n5,3\n")
-    assert run(["rank", str(path)]) == 1
+    assert run(["rank", str(path), "--method", "laplacian"]) == 1
     assert "--set n_neighbors=" in capsys.readouterr().err
     assert run(["rank", str(path), "--set", "n_neighbors=2", "--quiet"]) == 0
 

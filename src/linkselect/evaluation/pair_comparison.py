@@ -20,7 +20,7 @@ from linkselect.evaluation.pair_auc import (
     held_out_error,
     total_distances,
 )
-from linkselect.evaluation.pair_folds import PairKFold
+from linkselect.evaluation.pair_folds import PairKFold, check_enough, read_units
 from linkselect.evaluation.pair_result import HeldOutPairs
 from linkselect.evaluation.statistics import paired_differences, stability_of_best
 from linkselect.pairs import Pairs
@@ -64,6 +64,7 @@ class PairTask:
         cls, X: Any, pairs: Pairs, counts: IntArray, cv: PairKFold | None, random_state: int
     ) -> PairTask:
         """Deal pairs by row number out into folds."""
+        check_enough(*read_units(pairs).independent, must_only=False)
         with warnings.catch_warnings():
             if cv is None:  # the result says how many folds there were
                 warnings.simplefilter("ignore")

@@ -112,13 +112,13 @@ def check_enough(n_must: int, n_cannot: int, must_only: bool, what: str = "") ->
 
     Without any cannot-link, must-links are compared with random pairs.
     """
-    if n_must == 0:
-        raise GuidedValueError(
-            f"Cannot validate: there are no {what}must-links.",
-            f"Add at least {LEAST_INDEPENDENT}.",
-        )
     kinds = [(n_must, "must-link")] + ([] if must_only else [(n_cannot, "cannot-link")])
-    for found, kind in kinds:
+    for found, kind in sorted(kinds):
+        if found == 0:
+            raise GuidedValueError(
+                f"Cannot validate: there are no {what}{kind}s.",
+                f"Add at least {LEAST_INDEPENDENT} between samples that no other pair names.",
+            )
         if found < LEAST_INDEPENDENT:
             raise GuidedValueError(
                 f"Cannot validate: it takes {LEAST_INDEPENDENT} {what}{kind}s that share no "
