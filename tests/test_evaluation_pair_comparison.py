@@ -196,7 +196,7 @@ def test_labels_and_pairs_side_by_side(problem):
 def test_labels_with_too_few_pairs(problem):
     X, y, _ = problem
     few = Pairs(must=[(0, 2), (4, 6), (1, 3)], cannot=[(0, 1)])
-    with pytest.warns(UserWarning, match="Held-out pairs are not measured. Cannot hold pairs out"):
+    with pytest.warns(UserWarning, match="Held-out pairs are not measured. .* 5 cannot-links"):
         found = compare({"variance": VarianceScore()}, X, y, pairs=few, n_splits=2)
     assert found.held_out_pairs is None
     assert found.to_dict()["held_out_pairs"] is None
@@ -281,14 +281,14 @@ def test_an_unset_random_state_is_seeded(problem):
     ("options", "words"),
     [
         ({"pairs": None}, "there are neither. Pass y, or pairs="),
-        ({"pairs": Pairs(must=[(0, 2)])}, "1 must-link cannot be divided"),
-        ({"pairs": Pairs(must=[(0, 2)], cannot=[(0, 1)])}, "cannot be divided into two sides"),
+        ({"pairs": Pairs(must=[(0, 2)])}, "there are no cannot-links"),
+        ({"pairs": Pairs(must=[(0, 2)], cannot=[(0, 1)])}, "it takes 5 cannot-links"),
         (
             {"pairs": Pairs(must=[(4 * i, 4 * i + 2) for i in range(9)])},
-            "5 cannot-links .* there are 0",
+            "there are no cannot-links",
         ),
-        ({"pairs": Pairs(cannot=[(0, 1), (4, 3)])}, "2 cannot-links cannot be divided"),
-        ({"pairs": Pairs(must=[(i, i + 1) for i in range(119)])}, "119 must-links cannot be"),
+        ({"pairs": Pairs(cannot=[(0, 1), (4, 3)])}, "there are no must-links"),
+        ({"pairs": Pairs(must=[(i, i + 1) for i in range(119)])}, "there are no cannot-links"),
         ({"pairs": Pairs(must=[(0, 999)])}, "names row 999, but X has 120 rows"),
         (
             {"pairs": Pairs(must=[("a", "b")]), "sample_ids": range(1000, 1120)},
@@ -315,13 +315,13 @@ def test_folds_of_rows_are_refused(problem):
 def test_too_few_pairs_that_share_no_sample(problem):
     X, _, _ = problem
     pairs = Pairs(must=[(0, 2), (4, 6)], cannot=[(8, 9), (10, 11)])
-    with pytest.raises(ValueError, match="it takes 5 must-links that share no sample.*are 2"):
+    with pytest.raises(ValueError, match="it takes 5 cannot-links that share no sample.*are 2"):
         compare({"laplacian": LaplacianScore()}, X, pairs=pairs)
 
 
 def test_noise_is_not_taken_for_a_lead():
     led = 0
-    for seed in range(20):
+    for seed in range(40):
         random = np.random.default_rng(seed)
         X = random.normal(size=(80, 30))
         pairs = Pairs.from_labels(
@@ -330,4 +330,4 @@ def test_noise_is_not_taken_for_a_lead():
         found = compare({"constraint": ConstraintScore()}, X, pairs=pairs, n_features=[2, 5])
         gap = found.difference("constraint", RANDOM)
         led += gap.better == "constraint" and gap.p_adjusted < 0.05
-    assert led <= 2
+    assert led <= 3

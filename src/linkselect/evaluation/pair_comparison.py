@@ -128,16 +128,17 @@ def measure_pairs(
     }
     found[RANDOM] = np.array([task.curve_by_chance(fold, random) for fold in folds])
     curves = {name: Curve(task.counts, values) for name, values in found.items()}
+    n_folds = len(task.folds) // task.n_repeats
     held_out = HeldOutPairs(
         methods=tuple(selectors),
         n_must=task.pairs.n_must,
         n_cannot=task.pairs.n_cannot,
-        n_folds=len(task.folds) // task.n_repeats,
+        n_folds=n_folds,
         n_repeats=task.n_repeats,
         auc=curves,
         standard_error=dict.fromkeys(found, task.standard_error),
         all_features=tuple(map(task.auc_with_all_features, folds)),
-        differences=paired_differences(curves, *_sizes(task)),
+        differences=paired_differences(curves, *_sizes(task), n_folds),
         stability={name: stability_of_best(ordered, top) for name, ordered in by_fold.items()},
         seconds=seconds,
     )
@@ -174,6 +175,6 @@ def _sees_pairs(selector: Any) -> bool:
 
 def _sizes(task: PairTask) -> tuple[int, int]:
     """Return how many pairs train and how many are held out, on average over folds."""
-    n_test = np.mean([test.n_must + test.n_cannot for _, test in task.folds])
-    n_all = task.pairs.n_must + task.pairs.n_cannot
-    return max(1, round(n_all - n_test)), max(1, round(float(n_test)))
+    counts = [[side.n_must + side.n_cannot for side in sides] for sides in task.folds]
+    n_train, n_test = np.mean(counts, axis=0).tolist()
+    return max(1, round(n_train)), max(1, round(n_test))

@@ -44,7 +44,9 @@ def top_overlap(ranks: ArrayLike, k: int) -> FloatArray:
 
 
 @cites("nadeau2003")
-def corrected_t_test(differences: ArrayLike, n_train: int, n_test: int) -> float:
+def corrected_t_test(
+    differences: ArrayLike, n_train: int, n_test: int, n_folds: int | None = None
+) -> float:
     """Test whether paired differences of accuracy over random splits have mean zero; two-sided.
 
     Splits share rows, so their differences are not independent and the plain t-test finds
@@ -61,6 +63,9 @@ def corrected_t_test(differences: ArrayLike, n_train: int, n_test: int) -> float
         One for each split.
     n_train, n_test : int
         The numbers of training and of test rows in each split.
+    n_folds : int, optional
+        How many of the splits hold out everything once, if the others repeat that. All repeats
+        hold out the same pairs, and on noise they have as many degrees of freedom as two have.
 
     Returns
     -------
@@ -78,7 +83,8 @@ def corrected_t_test(differences: ArrayLike, n_train: int, n_test: int) -> float
     n_splits = len(values)
     variance = max(values.var(ddof=1), 1 / (12 * n_test**2))
     statistic = values.mean() / np.sqrt((1 / n_splits + n_test / n_train) * variance)
-    return float(2 * t.sf(abs(statistic), n_splits - 1))
+    n_independent = n_splits if n_folds is None else min(n_splits, 2 * n_folds)
+    return float(2 * t.sf(abs(statistic), n_independent - 1))
 
 
 @cites("holm1979")

@@ -17,7 +17,7 @@ __all__ = ["paired_differences", "stability_of_best"]
 
 
 def paired_differences(
-    curves: Mapping[str, Curve], n_train: int, n_test: int
+    curves: Mapping[str, Curve], n_train: int, n_test: int, n_folds: int | None = None
 ) -> tuple[Difference, ...]:
     """Test every two methods, split by split; return the largest difference first.
 
@@ -27,13 +27,15 @@ def paired_differences(
         What was measured of each method, one row for each split.
     n_train, n_test : int
         The numbers of training and of test rows, or pairs, in each split.
+    n_folds : int, optional
+        How many splits hold out everything once, if the others repeat that.
     """
     means = {name: curve.values.mean(axis=1) for name, curve in curves.items()}
     tested = []
     for one, other in combinations(means, 2):
         gap = means[one] - means[other]
         better, worse = (one, other) if gap.mean() >= 0 else (other, one)
-        p = corrected_t_test(gap, n_train, n_test)
+        p = corrected_t_test(gap, n_train, n_test, n_folds)
         tested.append((better, worse, abs(float(gap.mean())), p))
     adjusted = holm([p for *_, p in tested])
     differences = [Difference(*test, p) for test, p in zip(tested, adjusted, strict=True)]
