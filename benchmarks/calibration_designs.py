@@ -125,8 +125,8 @@ def few(n_classes, n=60):
     return design
 
 
-def answers(X, y, rng, n_answers):
-    queries = PairQueries(X, random_state=seed_of(rng))
+def answers(X, y, rng, n_answers, given=None):
+    queries = PairQueries(X, pairs=given, random_state=seed_of(rng))
     for _ in range(n_answers):
         pair = queries.next_pair()
         if pair is None:
@@ -141,6 +141,13 @@ def asked(n_answers, make=normal, n=200):
         return X, answers(X, rng.integers(0, 2, n), rng, n_answers), {}
 
     return design
+
+
+def given_and_asked(rng, n=120):
+    """Give 40 pairs, and ask for 20 answers more, whose questions follow from the pairs."""
+    X, y = normal(rng, n), rng.integers(0, 2, n)
+    given = disjoint_links(y, rng, 20)
+    return X, given | answers(X, y, rng, 20, given), {}
 
 
 def replicates(rng, n=60):
@@ -187,6 +194,7 @@ NOISE = {
     "replicates": replicates,
     "batches": plates,
     "asked_100": asked(100),
+    "given_and_asked": given_and_asked,
     "asked_100_low_rank": asked(100, low_rank),
 }
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 DOCS = Path(__file__).parent
@@ -21,7 +22,7 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 PROMPT = "$ linkselect"
 MORE = "..."
 # How many lines of an output a page shows.
-LINES = 14
+LINES = 16
 
 
 def pages():
@@ -36,8 +37,10 @@ def make_tables(folder):
     frame.to_csv(folder / "my.csv", index=False)
     frame.insert(0, "patient", [f"p{row}" for row in range(len(frame))])
     frame.to_csv(folder / "patients.csv", index=False)
-    links = ["p0,p1,must", "p2,p3,must", "p19,p20,must"]
-    links += ["p0,p19,cannot", "p1,p21,cannot", "p2,p37,cannot"]
+    ill, well = (np.flatnonzero(frame["class"] == one) for one in (0, 1))
+    must = np.concatenate([ill[:20], well[:20]]).reshape(-1, 2)
+    cannot = zip(ill[20:40], well[20:40], strict=True)
+    links = [f"p{a},p{b},must" for a, b in must] + [f"p{a},p{b},cannot" for a, b in cannot]
     (folder / "pairs.csv").write_text("\n".join(["a,b,link", *links, ""]))
 
 

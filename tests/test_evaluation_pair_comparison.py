@@ -282,7 +282,7 @@ def test_an_unset_random_state_is_seeded(problem):
     [
         ({"pairs": None}, "there are neither. Pass y, or pairs="),
         ({"pairs": Pairs(must=[(0, 2)])}, "there are no cannot-links"),
-        ({"pairs": Pairs(must=[(0, 2)], cannot=[(0, 1)])}, "it takes 5 cannot-links"),
+        ({"pairs": Pairs(must=[(0, 2)], cannot=[(0, 1)])}, "it takes 5 must-links"),
         (
             {"pairs": Pairs(must=[(4 * i, 4 * i + 2) for i in range(9)])},
             "there are no cannot-links",
@@ -315,7 +315,7 @@ def test_folds_of_rows_are_refused(problem):
 def test_too_few_pairs_that_share_no_sample(problem):
     X, _, _ = problem
     pairs = Pairs(must=[(0, 2), (4, 6)], cannot=[(8, 9), (10, 11)])
-    with pytest.raises(ValueError, match="it takes 5 cannot-links that share no sample.*are 2"):
+    with pytest.raises(ValueError, match="it takes 5 must-links that share no sample.*are 2"):
         compare({"laplacian": LaplacianScore()}, X, pairs=pairs)
 
 

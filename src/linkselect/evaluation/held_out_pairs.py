@@ -44,8 +44,9 @@ class Links(NamedTuple):
 class PairFolds(HeldOut):
     """Pairs held out; the samples are not split.
 
-    Halves of the pairs, dealt several times, since a test needs many held-out pairs. If some pairs
-    were chosen by looking at the samples, the others are held out, all at once.
+    Halves of the pairs, dealt several times, since a test needs many held-out pairs. Pairs that
+    were chosen by looking at the samples are never held out; if they are half of the pairs or more,
+    the others are held out all at once.
     """
 
     measure = "pair AUC"
@@ -71,7 +72,9 @@ class PairFolds(HeldOut):
         group_of: Groups | None = None if groups is None else dict(enumerate(groups.tolist()))
         must_only = by_row.n_cannot == 0
         check_enough(*read_units(random, group_of).independent, must_only, what)
-        if self.is_adaptive:
+        n_all = held.n_must + held.n_cannot
+        at_once = self.is_adaptive and 2 * held.n_adaptive >= n_all
+        if at_once:
             sides = [(_without_random(by_row, group_of), random)]
         else:
             with warnings.catch_warnings():
@@ -80,7 +83,7 @@ class PairFolds(HeldOut):
                 sides = list(splitter.split(by_row, group_of))
         rng = np.random.RandomState(seed)
         self.folds = [self._fold(train, test, group_of, rng) for train, test in sides]
-        self.n_folds = 1 if self.is_adaptive else 2
+        self.n_folds = 1 if at_once else 2
         self.n_repeats = len(self.folds) // self.n_folds
         counted = 1 if must_only else 2
         once = [links for fold in self.folds[: self.n_folds] for links in fold.test[:counted]]

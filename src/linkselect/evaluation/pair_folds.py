@@ -113,7 +113,7 @@ def check_enough(n_must: int, n_cannot: int, must_only: bool, what: str = "") ->
     Without any cannot-link, must-links are compared with random pairs.
     """
     kinds = [(n_must, "must-link")] + ([] if must_only else [(n_cannot, "cannot-link")])
-    for found, kind in sorted(kinds):
+    for found, kind in sorted(kinds, key=lambda one: one[0]):
         if found == 0:
             raise GuidedValueError(
                 f"Cannot validate: there are no {what}{kind}s.",

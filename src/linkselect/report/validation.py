@@ -22,7 +22,6 @@ __all__ = [
 ]
 
 MOST_NAMED = 3
-HELD_OUT = {"pair AUC": "pairs", "1-NN accuracy": "labels"}
 
 
 def describe_validation(found: Validation, names: Sequence[str]) -> ValidationSummary:
@@ -45,7 +44,7 @@ def alarms(found: ValidationSummary, n_features: int) -> list[str]:
     lines = []
     estimate = found["estimate"]
     if estimate is not None:
-        held_out = HELD_OUT[estimate["measure"]]
+        held_out = _held_out(estimate)
         if found["better_than_chance"] is False:
             lines.append(
                 f"The selected features are not shown to agree with the {held_out} better than "
@@ -78,8 +77,9 @@ def validation_lines(found: ValidationSummary) -> list[str]:
     lines = []
     estimate = found["estimate"]
     if estimate is not None:
+        beside = " against random pairs" if estimate.get("contrast") == "random pairs" else ""
         lines.append(
-            f"Held-out {HELD_OUT[estimate['measure']]}: {_measured(estimate)} (chance "
+            f"Held-out {_held_out(estimate)}{beside}: {_measured(estimate)} (chance "
             f"{estimate['chance']:.2f}, random features {estimate['random_features']:.2f}, all "
             f"features {estimate['all_features']:.2f})."
         )
@@ -104,6 +104,12 @@ def claim_lines(found: ValidationSummary) -> list[str]:
         return []
     text = "; ".join(texts)
     return [f"{text[0].upper()}{text[1:]}."]
+
+
+def _held_out(estimate: EstimateSummary) -> str:
+    if estimate["measure"] == "1-NN accuracy":
+        return "labels"
+    return "must-links" if estimate.get("contrast") == "random pairs" else "pairs"
 
 
 def _measured(estimate: EstimateSummary) -> str:
