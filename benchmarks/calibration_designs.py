@@ -281,6 +281,7 @@ def load(name, data, seed):
     rng = np.random.default_rng([seed, 31])
     rows = rng.permutation(len(y))[:400]
     X, y = X[rows], y[rows]
+    X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
     low, high = X.min(axis=0), X.max(axis=0)
     return (X - low) / np.where(high > low, high - low, 1), y, rng
 
