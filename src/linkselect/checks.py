@@ -22,7 +22,7 @@ from linkselect.arrays import Matrix
 from linkselect.columns import FAINT, faint_columns
 from linkselect.devices import device_of
 from linkselect.messages import GuidedTypeError, GuidedValueError, many
-from linkselect.pairs import is_missing, label_array
+from linkselect.pairs import is_missing, label_array, warn_of_text
 from linkselect.stored import Stored, find_stored
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "index_of",
     "refuse_stored",
     "too_large",
+    "without_mask",
 ]
 
 # How many columns an error names.
@@ -59,7 +60,7 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         return check_stored(estimator, stored)
     check_library(estimator, X)
     _check_names(X)
-    given = X
+    given = X = without_mask(X)
     try:
         if _holds_times(given):
             raise TypeError("X holds dates or spans of time, which are no numbers.")
@@ -79,6 +80,13 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         _name_columns_with_gaps(given, error)
         raise
     return each_entry_once(X)
+
+
+def without_mask(X: Any) -> Any:
+    """Return a masked array as a plain one, with NaN for what is masked: NumPy drops the mask."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    return np.where(X.mask, np.nan, X.data) if X.mask.any() else X.data
 
 
 def each_entry_once(X: Matrix) -> Matrix:
@@ -291,6 +299,7 @@ def explained_overflow() -> Iterator[None]:
 
 def check_labels(y: Any) -> Any:
     """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
+    warn_of_text(y)
     labels = label_array(y)
     if labels.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{labels}\n")
@@ -310,16 +319,16 @@ def check_labels(y: Any) -> Any:
 
 def check_all_labelled(name: str, y: NDArray[Any]) -> None:
     """Refuse labels of which some are missing, for the method of that name."""
-    if y.dtype.kind == "f":
-        n_missing = int(np.count_nonzero(np.isnan(y)))
+    if y.dtype.kind in "fmM":
+        n_missing = int(np.count_nonzero(y != y))
     elif y.dtype.kind == "O":
         n_missing = sum(is_missing(label, minus_one=False) for label in y)
     else:
         return
     if n_missing:
         raise GuidedValueError(
-            f"y has {many(n_missing, 'missing label')} (None or NaN), but {name} needs a label for "
-            "every sample.",
+            f"y has {many(n_missing, 'missing label')} (None, NaN or empty text), but {name} needs "
+            "a label for every sample.",
             "Use a method that takes some labels, such as SCGS or LSDF, or pass the labelled "
             "samples only.",
             "y",

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect.arrays import IntArray, Matrix
-from linkselect.checks import check_spread, each_entry_once, refuse_stored
+from linkselect.checks import check_spread, each_entry_once, refuse_stored, without_mask
 from linkselect.evaluation.pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
 from linkselect.given import Given
 from linkselect.messages import GuidedTypeError, GuidedValueError
@@ -37,7 +37,7 @@ def check_matrix(X: Any) -> Matrix:
     refuse_stored("This measure", X)
     names = _get_feature_names(X)
     found = check_array(
-        X,
+        without_mask(X),
         accept_sparse=("csr", "csc"),
         dtype="numeric",  # integers stay integers until distances are computed
         ensure_min_samples=2,

@@ -31,6 +31,7 @@ from linkselect.checks import (
     check_spread,
     refuse_stored,
     too_large,
+    without_mask,
 )
 from linkselect.columns import constant_columns, with_equal_twins
 from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_numpy
@@ -309,7 +310,9 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         stored = find_stored(X)
-        return super().transform(X) if stored is None else chosen_columns(self, X, stored)
+        if stored is not None:
+            return chosen_columns(self, X, stored)
+        return super().transform(without_mask(X))
 
     def _transform(self, X: Any) -> Any:
         check_is_fitted(self)
