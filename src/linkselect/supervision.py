@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Literal
@@ -26,6 +26,7 @@ from linkselect.pairs import (
 __all__ = [
     "OnConflict",
     "Supervision",
+    "by_rows",
     "check_index",
     "check_is_pairs",
     "check_length",
@@ -167,6 +168,22 @@ def present_pairs(
     held = pairs.restrict(row_of)
     _report_lost(pairs, held, row_of)
     return held, row_of
+
+
+def by_rows(
+    held: Pairs,
+    row_of: Mapping[Hashable, int],
+    ids: Sequence[Hashable],
+    n_samples: int | None = None,
+) -> Pairs:
+    """Sort pairs, and the ends of each, by their rows; name the rows by ids."""
+    links, marks = [], []
+    for rows, adaptive in zip(held.rows(row_of), held._adaptive, strict=True):
+        ends = np.sort(rows, axis=1)
+        order = np.lexsort((ends[:, 1], ends[:, 0]))
+        links.append(ends[order])
+        marks.append(adaptive[order])
+    return Pairs._from_codes(tuple(ids), links[0], links[1], n_samples, (marks[0], marks[1]))
 
 
 def check_is_pairs(pairs: object) -> None:
