@@ -226,7 +226,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         return 3 if isinstance(self.estimators, str) else len(self.estimators)
 
     def _know(self, given: Given, n_samples: int) -> Given:
-        return read_once(given)
+        return read_once(given, n_samples)
 
     def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         automatic = isinstance(self.estimators, str)
