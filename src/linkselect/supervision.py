@@ -164,6 +164,8 @@ def present_pairs(
     check_is_pairs(pairs)
     if sample_ids is None:
         row_of: Mapping[Hashable, int] = _row_numbers(pairs, n_samples)
+    elif isinstance(sample_ids, range) and sample_ids == range(n_samples):
+        row_of = _RowNumbers(n_samples)
     else:
         ids = check_ids(sample_ids, n_samples)
         if ids_are_index:

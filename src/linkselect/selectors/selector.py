@@ -205,7 +205,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             Must-links and cannot-links, for methods that use them.
         sample_ids : iterable of hashable, optional
             The id of each row, by which `pairs` name samples. Default: the index of a pandas
-            X, else row numbers.
+            X, or the one that pandas wrote into a Parquet file, else row numbers.
 
         Returns
         -------
@@ -215,6 +215,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         try:
             self._validate_params()
             y = to_numpy(y) if get_config()["array_api_dispatch"] else y
+            X = X if (stored := find_stored(X)) is None else stored
             given = Given.read(X, y, pairs, sample_ids)
             X, y = self._check_data(X, y)
             self._check_count(X.shape[1])

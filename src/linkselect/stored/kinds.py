@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -130,6 +130,10 @@ class Source(ABC):
     def where_failed(self, rows: slice) -> str:
         """Say in which rows code that is not ours failed; what reads files says so itself."""
         return ""
+
+    def index(self) -> Sequence[Hashable] | None:
+        """Return the id of each row, if there is one stored that pandas would take."""
+        return None
 
     def column(self, name: str) -> NDArray[Any]:
         """Read one column by its name, whatever its type."""
@@ -351,6 +355,10 @@ class Stored:
     def column(self, name: str) -> NDArray[Any]:
         """Read one column of the file whole, whatever its type: labels, ids."""
         return self.source.column(name)
+
+    def index(self) -> Sequence[Hashable] | None:
+        """Read the id of each row, as pandas would; None if rows are known by their numbers."""
+        return self.source.index()
 
     def columns_of(self, part: Part) -> Columns:
         """Return the columns of the source that a part wants."""
