@@ -254,3 +254,31 @@ def test_empty_text_is_no_class_and_one_warning_says_so(make, empty):
         ls.FisherScore().fit(X, make(y))
     assert set(encode_labels(["NA", "None", "a"])[1]) == {"NA", "None", "a"}
     assert set(NO_LABEL) < set(MISSING)
+
+
+LARGE = np.array([[2**60 + 301 * i, i**2, i] for i in range(6)])
+LARGE_KINDS = {
+    "array": LARGE,
+    "unsigned": LARGE.astype(np.uint64) + np.uint64(2**63) * (np.arange(3) == 0).astype(np.uint64),
+    "csr": sparse.csr_array(LARGE),
+    "pandas": pd.DataFrame(LARGE, columns=["0", "1", "2"]),
+    "pandas beside floats": pd.DataFrame(LARGE, columns=["0", "1", "2"]).assign(f=np.arange(6) / 2),
+    "nullable": pd.DataFrame(LARGE, columns=["0", "1", "2"])
+    .astype("Int64")
+    .assign(f=np.arange(6) / 2),
+    "polars": pl.DataFrame(LARGE, schema=["0", "1", "2"]).with_columns(f=pl.col("2") / 2),
+}
+
+
+@pytest.mark.parametrize("X", LARGE_KINDS.values(), ids=LARGE_KINDS)
+@pytest.mark.parametrize("wrap", [lambda one: one, ls.StableSelector])
+def test_whole_numbers_that_floats_round_are_named_once(X, wrap):
+    words = r"1 feature of X has whole numbers above 2\^53, .* are lost: '?0'?\. Subtract the least"
+    with pytest.warns(UserWarning, match=words) as caught:
+        wrap(ls.VarianceScore()).fit(X)
+    assert len(caught) == 1
+
+
+def test_whole_numbers_that_floats_hold_get_no_warning():
+    for X in (LARGE[:, 1:], LARGE[:, :1] // 256 * 256, LARGE - [2**60, 0, 0]):
+        ls.VarianceScore().fit(X)

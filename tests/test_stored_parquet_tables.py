@@ -368,3 +368,11 @@ def test_what_is_odd_about_an_index_is_ignored(tmp_path):
         described = {b"pandas": json.dumps({"index_columns": [one]})}
         pq.write_table(table.replace_schema_metadata(described), tmp_path / "X.parquet")
         assert find_stored(tmp_path / "X.parquet").index() is None
+
+
+@pytest.mark.parametrize("other", [[1.5, 2.5, 4.0], [1, 2, 4]])
+def test_whole_numbers_that_floats_round_are_named(other, tmp_path):
+    columns = {"n": [2**60, 2**60 + 301, 2**60 + 903], "x": other}
+    pq.write_table(pa.table(columns), tmp_path / "X.parquet")
+    with pytest.warns(UserWarning, match=r"1 feature of X has whole numbers above 2\^53.*: 'n'"):
+        linkselect.VarianceScore().fit(tmp_path / "X.parquet")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,9 +19,15 @@ from sklearn.utils.validation import (
 )
 
 from linkselect.arrays import Matrix
-from linkselect.columns import FAINT, faint_columns
+from linkselect.columns import FAINT, faint_columns, is_rounded, rounded_columns
 from linkselect.devices import device_of
-from linkselect.messages import GuidedTypeError, GuidedValueError, many
+from linkselect.messages import (
+    GuidedTypeError,
+    GuidedValueError,
+    RoundedFeaturesWarning,
+    many,
+    warn_user,
+)
 from linkselect.pairs import is_missing, label_array, warn_of_text
 from linkselect.stored import Stored, find_stored
 
@@ -36,6 +42,7 @@ __all__ = [
     "index_of",
     "refuse_stored",
     "too_large",
+    "warn_of_rounding",
     "without_mask",
 ]
 
@@ -79,7 +86,37 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         _name_columns_without_numbers(given, error)
         _name_columns_with_gaps(given, error)
         raise
+    if not (getattr(estimator, "wraps", False) and X.dtype.kind in "iu"):
+        warn_of_rounding(_rounded(given, X))  # else the selector inside says it
     return each_entry_once(X)
+
+
+def _rounded(given: Any, X: Matrix) -> list[Hashable]:
+    """Name the columns that lose differences between whole numbers when they become float64."""
+    if not _is_frame(given):
+        return rounded_columns(X).tolist()
+    if X.dtype.kind in "iu":
+        return [given.columns[place] for place in rounded_columns(X)]
+    # Beside a column of floats all have become floats.
+    kinds = [str(kind).lower().partition("64")[0] for kind in given.dtypes]
+    return [
+        name
+        for name, kind in zip(given.columns, kinds, strict=True)
+        if kind in ("int", "uint") and is_rounded(np.asarray(given[name], f"{kind}64")).any()
+    ]
+
+
+def warn_of_rounding(names: Sequence[Hashable]) -> None:
+    """Warn of features whose whole numbers float64 does not hold."""
+    if names:
+        shown = _listed([repr(name) for name in names])
+        warn_user(
+            f"{many(len(names), 'feature')} of X {'has' if len(names) == 1 else 'have'} whole "
+            f"numbers above 2^53, which float64 rounds, so that small differences are lost: "
+            f"{shown}.",
+            RoundedFeaturesWarning,
+            way_out="Subtract the least value of the column before, or leave out ids.",
+        )
 
 
 def without_mask(X: Any) -> Any:

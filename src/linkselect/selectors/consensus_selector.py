@@ -23,6 +23,7 @@ from linkselect.messages import (
     ConstantFeaturesWarning,
     GuidedTypeError,
     GuidedValueError,
+    RoundedFeaturesWarning,
     warn_user,
 )
 from linkselect.selectors.compensated_laplacian_score import CompensatedLaplacianScore
@@ -289,6 +290,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         with warnings.catch_warnings():
             # Said once, of all members together.
             warnings.simplefilter("ignore", ConstantFeaturesWarning)
+            warnings.simplefilter("ignore", RoundedFeaturesWarning)
             if isinstance(self.estimators, str):  # said when they were chosen
                 warnings.filterwarnings("ignore", message=ABOUT_PAIRS)
             return clone(member).fit(X, **arguments_of(known, member))

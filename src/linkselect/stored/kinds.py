@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkselect.arrays import FloatArray, IntArray
+from linkselect.arrays import BoolArray, FloatArray, IntArray
 from linkselect.blocks import slices
 from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.stored.running import take_stored_rows
@@ -130,6 +130,10 @@ class Source(ABC):
     def where_failed(self, rows: slice) -> str:
         """Say in which rows code that is not ours failed; what reads files says so itself."""
         return ""
+
+    def whole_numbers(self) -> BoolArray:
+        """Tell which columns are stored as whole numbers of 8 bytes."""
+        return np.full(self.shape[1], self.dtype.kind in "iu" and self.dtype.itemsize == 8)
 
     def index(self) -> Sequence[Hashable] | None:
         """Return the id of each row, if there is one stored that pandas would take."""
@@ -261,6 +265,12 @@ class Stored:
         if names is None or self.columns is None:
             return names
         return [names[column] for column in self.columns]
+
+    @property
+    def whole(self) -> BoolArray:
+        """Which columns are stored as whole numbers of 8 bytes and read as they are."""
+        whole = self.source.whole_numbers() & (not self.steps)
+        return whole if self.columns is None else whole[self.columns]
 
     @property
     def by_columns(self) -> bool:

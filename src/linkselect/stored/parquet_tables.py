@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.arrays import IntArray
+from linkselect.arrays import BoolArray, IntArray
 from linkselect.blocks import slices
 from linkselect.messages import GuidedError, GuidedValueError
 from linkselect.stored.kinds import Columns, Source
@@ -110,6 +110,8 @@ class ParquetSource(Source):
         self.names = filled[0].chosen(columns, [one for one in without if one not in self.said])
         self.dtype = joint_type(self.names, filled, label)
         self.indexes = [file.index for file in filled]
+        types = {field.name: str(field.type) for field in filled[0].schema}
+        self.whole = np.array([types[name] in ("int64", "uint64") for name in self.names], bool)
         self.groups = list(_row_groups(found))
         self.starts = np.array([group.rows.start for group in self.groups], np.intp)
         n_samples = self.groups[-1].rows.stop if self.groups else 0
@@ -155,6 +157,10 @@ class ParquetSource(Source):
                 pieces.append(file.read(columns=[name], use_threads=False).column(0))
             state.check_unchanged()
         return joined(pieces, name, [state.label for state in filled])
+
+    def whole_numbers(self) -> BoolArray:
+        """Tell which columns are stored as whole numbers of 8 bytes, whatever the others are."""
+        return self.whole
 
     def index(self) -> Sequence[Hashable] | None:
         """Return the index that pandas wrote; None if there is none or it numbers the rows."""
