@@ -282,3 +282,10 @@ def test_whole_numbers_that_floats_round_are_named_once(X, wrap):
 def test_whole_numbers_that_floats_hold_get_no_warning():
     for X in (LARGE[:, 1:], LARGE[:, :1] // 256 * 256, LARGE - [2**60, 0, 0]):
         ls.VarianceScore().fit(X)
+
+
+@pytest.mark.parametrize(
+    "selector", [ls.ReliefF(n_neighbors=1, discrete=True), ls.MRMR(2, discretize=None)]
+)
+def test_categories_are_not_rounded_and_get_no_warning(selector):
+    selector.fit(LARGE, [0, 0, 0, 1, 1, 1])

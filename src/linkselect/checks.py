@@ -86,8 +86,10 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         _name_columns_without_numbers(given, error)
         _name_columns_with_gaps(given, error)
         raise
-    if not (getattr(estimator, "wraps", False) and X.dtype.kind in "iu"):
-        warn_of_rounding(_rounded(given, X))  # else the selector inside says it
+    # Categories are compared as they are, and a selector inside another says it itself.
+    as_it_is = getattr(estimator, "wraps", False) or getattr(estimator, "_takes_categories", False)
+    if not (as_it_is and X.dtype.kind in "iu"):
+        warn_of_rounding(_rounded(given, X))
     return each_entry_once(X)
 
 
