@@ -331,11 +331,8 @@ def _fit(selector: Any, data: Table, links: Any, transformer: Any) -> Fitted:
         X = _prepared(data.X, transformer)
         y = None if data.labels is None else data.codes()
         # Without --id-column pairs name rows by number, whatever index a file holds.
-        ids = (
-            range(data.X.shape[0])
-            if data.ids is None and isinstance(data, StoredTable)
-            else data.ids
-        )
+        by_number = data.ids is None and isinstance(data, StoredTable)
+        ids = range(data.X.shape[0]) if by_number else data.ids
         start = time.perf_counter()
         selector.fit(X, y, pairs=links, sample_ids=ids)
         seconds = time.perf_counter() - start

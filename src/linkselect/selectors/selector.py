@@ -31,10 +31,9 @@ from linkselect.checks import (
     check_spread,
     refuse_stored,
     too_large,
-    warn_of_rounding,
     without_mask,
 )
-from linkselect.columns import constant_columns, rounded_columns, with_equal_twins
+from linkselect.columns import constant_columns, with_equal_twins
 from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_numpy
 from linkselect.given import Given
 from linkselect.messages import ConstantFeaturesWarning, GuidedValueError, warn_user
@@ -245,9 +244,6 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         with parts_reported(self, task), np.errstate(over="raise"):
             if isinstance(X, Stored):
                 X = surveyed(self, X, known)
-                if not self.wraps:
-                    names: Any = X.names or range(X.shape[1])
-                    warn_of_rounding([names[j] for j in rounded_columns(X)])
             if self._squares_differences:
                 check_spread(X, getattr(self, "feature_names_in_", None))
             constant = constant_columns(X)
