@@ -65,7 +65,9 @@ def test_missing_labels_are_refused(selector, X, y, pairs):
         selector.fit(X, y[:5])
     with pytest.raises(ValueError, match=r"y has 12 labels, but X has \d+ rows.*pass X.T if"):
         selector.fit(X.T, y)
-    with pytest.raises(ValueError, match=r"missing labels? \(None or NaN\).*such as SCGS"):
+    with pytest.raises(
+        ValueError, match=r"missing labels? \(None, NaN or empty text\).*such as SCGS"
+    ):
         selector.fit(X, np.where(y == 0, np.nan, y))
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         selector.fit(X, y + 0.5)

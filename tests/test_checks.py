@@ -1,6 +1,7 @@
 """Checks of samples, labels and frames."""
 
 from datetime import datetime
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,10 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 
 import linkselect as ls
+from linkselect import Pairs, evaluation
 from linkselect.checks import check_labels, check_samples, check_spread, index_of
+from linkselect.cli.tables.table import MISSING
+from linkselect.pairs import NO_LABEL, encode_labels
 
 
 def test_sparse_with_repeated_entries_is_summed_and_left_alone():
@@ -191,3 +195,97 @@ def test_a_frame_without_columns_is_refused():
 def test_pairs_in_the_place_of_labels(selector):
     with pytest.raises(TypeError, match=r"begins with \(0, 1\).*pairs=Pairs\(must=\[\(0, 1\)"):
         selector.fit(np.eye(4), [(0, 1), (2, 3)])
+
+
+def test_the_mask_of_an_array_marks_missing_values():
+    X, y = load_breast_cancer(return_X_y=True)
+    plain = ls.FisherScore(3).fit(X, y)
+    masked = np.ma.MaskedArray(X, mask=np.zeros(X.shape, bool))
+    assert_array_equal(ls.FisherScore(3).fit(masked, y).scores_, plain.scores_)
+    masked[5, 2] = np.ma.masked
+    for fit in (ls.FisherScore().fit, ls.COPKMeans().fit):
+        with pytest.raises(ValueError, match=r"Missing in 1 column: 2 \(1 value\)"):
+            fit(masked, y)
+    with pytest.raises(ValueError, match="contains NaN"):
+        plain.transform(masked)
+    with pytest.raises(ValueError, match="contains NaN"):
+        evaluation.compare({"variance": ls.VarianceScore()}, masked, y)
+    counts = np.ma.MaskedArray(X.astype(int), mask=masked.mask)
+    with pytest.raises(ValueError, match=r"Missing in 1 column: 2 \(1 value\)"):
+        ls.VarianceScore().fit(counts)
+
+
+def test_the_mask_of_labels_marks_missing_ones():
+    X, y = load_breast_cancer(return_X_y=True)
+    assert_array_equal(
+        ls.FisherScore().fit(X, np.ma.MaskedArray(y)).scores_, ls.FisherScore().fit(X, y).scores_
+    )
+    some = np.ma.MaskedArray(y, mask=np.arange(len(y)) > 99)
+    with pytest.raises(ValueError, match="y has 469 missing labels"):
+        ls.FisherScore().fit(X, some)
+    found = ls.ConstraintScore().fit(X, some)
+    assert_array_equal(found.scores_, ls.ConstraintScore().fit(X, some.filled(-1)).scores_)
+
+
+@pytest.mark.parametrize("no_time", [np.datetime64("NaT"), np.timedelta64("NaT"), pd.NaT, pd.NA])
+@pytest.mark.parametrize("dtype", [None, object])
+def test_a_time_that_is_none_is_no_class(no_time, dtype):
+    day = np.timedelta64(1, "D") if isinstance(no_time, np.timedelta64) else np.datetime64("2020")
+    y = np.array([day, day, day + 1, day + 1, no_time], dtype=object if no_time is pd.NA else dtype)
+    assert encode_labels(y)[0].tolist() == [0, 0, 1, 1, -1]
+    with pytest.raises(ValueError, match="y has 1 missing label"):
+        ls.FisherScore().fit(np.arange(15.0).reshape(5, 3) ** 2, y)
+
+
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, partial(np.array, dtype=object)])
+@pytest.mark.parametrize("empty", ["", " ", "nan", "NaN"])
+def test_empty_text_is_no_class_and_one_warning_says_so(make, empty):
+    X = np.arange(18.0).reshape(6, 3) ** 2
+    y = ["a", "a", "b", "b", empty, empty]
+    expected = ls.ConstraintScore().fit(X, [0, 0, 1, 1, -1, -1]).scores_
+    words = f"2 of 6 labels are the text {empty!r} and count as missing. .* rename it"
+    for fit in (ls.ConstraintScore().fit, ls.COPKMeans(2).fit, Pairs.from_labels):
+        with pytest.warns(UserWarning, match=words) as caught:
+            found = fit(make(y)) if fit == Pairs.from_labels else fit(X, make(y))
+        assert len(caught) == 1
+        if isinstance(found, ls.ConstraintScore):
+            assert_array_equal(found.scores_, expected)
+    with pytest.raises(ValueError, match="y has 2 missing labels"):
+        ls.FisherScore().fit(X, make(y))
+    assert set(encode_labels(["NA", "None", "a"])[1]) == {"NA", "None", "a"}
+    assert set(NO_LABEL) < set(MISSING)
+
+
+LARGE = np.array([[2**60 + 301 * i, i**2, i] for i in range(6)])
+LARGE_KINDS = {
+    "array": LARGE,
+    "unsigned": LARGE.astype(np.uint64) + np.uint64(2**63) * (np.arange(3) == 0).astype(np.uint64),
+    "csr": sparse.csr_array(LARGE),
+    "pandas": pd.DataFrame(LARGE, columns=["0", "1", "2"]),
+    "pandas beside floats": pd.DataFrame(LARGE, columns=["0", "1", "2"]).assign(f=np.arange(6) / 2),
+    "nullable": pd.DataFrame(LARGE, columns=["0", "1", "2"])
+    .astype("Int64")
+    .assign(f=np.arange(6) / 2),
+    "polars": pl.DataFrame(LARGE, schema=["0", "1", "2"]).with_columns(f=pl.col("2") / 2),
+}
+
+
+@pytest.mark.parametrize("X", LARGE_KINDS.values(), ids=LARGE_KINDS)
+@pytest.mark.parametrize("wrap", [lambda one: one, ls.StableSelector])
+def test_whole_numbers_that_floats_round_are_named_once(X, wrap):
+    words = r"1 feature of X has whole numbers above 2\^53, .* are lost: '?0'?\. Subtract the least"
+    with pytest.warns(UserWarning, match=words) as caught:
+        wrap(ls.VarianceScore()).fit(X)
+    assert len(caught) == 1
+
+
+def test_whole_numbers_that_floats_hold_get_no_warning():
+    for X in (LARGE[:, 1:], LARGE[:, :1] // 256 * 256, LARGE - [2**60, 0, 0]):
+        ls.VarianceScore().fit(X)
+
+
+@pytest.mark.parametrize(
+    "selector", [ls.ReliefF(n_neighbors=1, discrete=True), ls.MRMR(2, discretize=None)]
+)
+def test_categories_are_not_rounded_and_get_no_warning(selector):
+    selector.fit(LARGE, [0, 0, 0, 1, 1, 1])

@@ -4,6 +4,7 @@ import json
 import logging
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.feather
@@ -571,3 +572,16 @@ def test_what_may_be_used_reaches_every_part(ranking, table, monkeypatch):
         assert blocks.blas_threads() == 3
     assert max(shares) < 0.1
     assert not threads
+
+
+def test_pairs_name_row_numbers_whatever_the_index_of_a_file(tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("abc"))
+    table, pairs, out = (tmp_path / name for name in ("X.parquet", "pairs.csv", "ranking.csv"))
+    pairs.write_text("a,b,link\n0,3,must\n1,5,must\n0,9,cannot\n4,8,cannot\n")
+    written = []
+    for start in (0, 5):
+        frame.set_index(pd.RangeIndex(start, start + 20)).to_parquet(table)
+        call = ["rank", str(table), "--pairs", str(pairs), "--method", "constraint", "--by-parts"]
+        assert run([*call, "--out", str(out)]) == 0
+        written.append(out.read_text())
+    assert written[0] == written[1]

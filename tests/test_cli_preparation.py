@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.impute import SimpleImputer
 
@@ -118,3 +119,14 @@ def test_a_huge_range_is_scaled_but_not_filled_as_it_is(tmp_path, capsys):
     assert "scaled to [0, 1]" in capsys.readouterr().out
     assert run([*call, "--scale", "none"]) == 1
     assert "1.8e308" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("ending", "options"), [("csv", ()), ("parquet", ()), ("parquet", ("--by-parts",))]
+)
+def test_whole_numbers_that_floats_round_are_noted(ending, options, tmp_path, capsys):
+    path = tmp_path / f"t.{ending}"
+    table = pd.DataFrame({"n": [2**60 + i for i in range(6)], "x": [1.5, 2, 4, 8, 9, 7]})
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
+    assert run(["rank", str(path), "--method", "variance", *options]) == 0
+    assert "1 column has whole numbers above 2^53" in capsys.readouterr().err

@@ -128,3 +128,18 @@ def test_draws_are_large_enough_for_the_neighbours_of_a_wrapped_wrapper():
     X = np.random.default_rng(0).random((10, 4))
     inner = ls.Redundancy(ls.LaplacianScore(2))
     assert ls.StableSelector(inner, n_resamples=3, random_state=0).fit(X).support_.any()
+
+
+def test_equal_pairs_in_another_order_give_the_same_ranking(cancer):
+    X, y = cancer
+    pairs = ls.Pairs.from_labels(y, n_must=30, n_cannot=30, random_state=0)
+    turned = ls.Pairs(
+        [(b, a) for a, b in reversed(pairs.must)], [(b, a) for a, b in reversed(pairs.cannot)]
+    )
+    assert turned == pairs
+    one, other = (
+        ls.StableSelector(ls.ConstraintScore(5), n_resamples=10, random_state=0).fit(X, pairs=some)
+        for some in (pairs, turned)
+    )
+    assert_array_equal(one.scores_, other.scores_)
+    assert_array_equal(one.order_, other.order_)

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from linkselect import FisherScore, VarianceScore, open_stored
+from linkselect.cli.tables import Reading, read_table
 from linkselect.messages import GuidedValueError
 from linkselect.stored import find_stored
 
@@ -122,3 +123,19 @@ def test_a_column_may_have_another_type_in_each_file(tmp_path):
     pq.write_table(pa.table({"x": [1.0], "y": [3], "z": [1]}), tmp_path / "3.parquet")
     with pytest.raises(GuidedValueError, match=r"int64 in 3\.parquet, and of type .*string in 0\."):
         open_stored(tmp_path, columns=["x"]).column("y")
+
+
+@pytest.mark.parametrize("empty", [{}, {"y": [], "x": []}, {"other": []}])
+def test_columns_go_by_name_whatever_an_empty_first_file_has(empty, tmp_path):
+    columns = {name: pa.array(values, pa.float64()) for name, values in empty.items()}
+    pq.write_table(pa.table(columns), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"x": [1.0, 2.0], "y": [3.0, 4.0]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"y": [7.0, 8.0], "x": [5.0, 6.0]}), tmp_path / "2.parquet")
+    X = open_stored(tmp_path)
+    assert X.names == ["x", "y"]
+    assert_array_equal(np.asarray(X), [[1, 3], [2, 4], [5, 7], [6, 8]])
+    assert_array_equal(X.take([3, 0]), [[6, 8], [1, 3]])
+    assert_array_equal(X.column("y"), [3, 4, 7, 8])
+    found = read_table(tmp_path, Reading())
+    assert found.names == ("x", "y")
+    assert_array_equal(found.X, np.asarray(X))

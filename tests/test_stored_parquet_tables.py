@@ -2,16 +2,18 @@
 
 import datetime
 import decimal
+import json
 import os
 import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import linkselect
 import stored_samples as given
@@ -133,15 +135,14 @@ def test_names_are_listed_once_for_all_columns():
             return "abc".index(name)
 
     schema = Schema()
-    columns = FileColumns("X.parquet", schema, frozenset("c"), [1], None)
+    columns = FileColumns("X.parquet", schema, ("c",), [1], None)
     assert columns.chosen(["c", 0, "b"], ["b"]) == ["c", "a"]
     assert columns.chosen(None, []) == ["a", "b"]
     assert schema.n_lists <= 2
 
 
 def test_the_index_of_a_pandas_table_is_no_feature(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"x": [1.0, 2.0], "y": [3, 4]}, index=pandas.Index([7, 8], name="id"))
+    frame = pd.DataFrame({"x": [1.0, 2.0], "y": [3, 4]}, index=pd.Index([7, 8], name="id"))
     frame.to_parquet(tmp_path / "X.parquet")
     X = find_stored(tmp_path / "X.parquet")
     assert X.names == ["x", "y"]
@@ -303,3 +304,75 @@ def test_a_damaged_column_is_named(path):
         GuidedValueError, match=r"X\.parquet, column 'f5', cannot be read in row group 2"
     ):
         np.asarray(X)
+
+
+INDEXES = {
+    "numbers": [3, 0, 5, 1, 4, 2],
+    "text": list("fbadce"),
+    "range from 10": range(10, 16),
+    "range downwards": range(5, -1, -1),
+    "times": pd.to_datetime([f"2020-01-{day:02}" for day in (8, 3, 5, 1, 9, 2)]),
+    "two levels": pd.MultiIndex.from_product([["u", "v", "w"], [1, 0]]),
+    "row numbers": range(6),
+}
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+@pytest.mark.parametrize("name", [None, "id"])
+def test_pairs_mean_the_same_rows_as_in_a_frame(index, name, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(6, 4)), index=index, columns=list("pqrs"))
+    if name and frame.index.nlevels == 1:
+        frame.index.name = name
+    frame.to_parquet(tmp_path / "X.parquet")
+    read = pd.read_parquet(tmp_path / "X.parquet")
+    a, b, c, d, *_ = read.index
+    pairs = linkselect.Pairs(must=[(a, b)], cannot=[(c, d), (a, c)])
+    expected = linkselect.ConstraintScore().fit(read, pairs=pairs)
+    found = linkselect.ConstraintScore().fit(tmp_path / "X.parquet", pairs=pairs)
+    assert_allclose(found.scores_, expected.scores_)
+    assert list(found.feature_names_in_) == list("pqrs")
+
+
+def _folder(place, frames):
+    place.mkdir()
+    for number, frame in enumerate(frames):
+        frame.to_parquet(place / f"{number}.parquet")
+    return place
+
+
+def test_the_index_of_a_folder_is_that_of_pandas(tmp_path):
+    frame = pd.DataFrame({"x": np.arange(6.0) ** 2}, index=INDEXES["numbers"])
+    cut = _folder(tmp_path / "cut", [frame[:0], frame[:2], frame[2:]])
+    index = find_stored(cut).index()
+    assert index == pd.read_parquet(cut).index.tolist() == frame.index.tolist()
+    numbered = frame.reset_index(drop=True)
+    for parts in ([numbered[:2], numbered[2:]], [numbered[:2], numbered[:3]]):
+        assert find_stored(_folder(tmp_path / str(len(parts[1])), parts)).index() is None
+    shifted = numbered.set_index(pd.RangeIndex(10, 16))
+    named = frame.rename_axis("id")
+    mixed = [named[:3], named[3:].reset_index()]
+    for place, parts in enumerate(([shifted[:2], shifted[2:]], mixed)):
+        X = find_stored(_folder(tmp_path / f"refused{place}", parts))
+        pairs = linkselect.Pairs(must=[(0, 1)], cannot=[(0, 3)])
+        with pytest.raises(GuidedValueError, match=r"index each.*sample_ids=, such as range\(6\)"):
+            linkselect.ConstraintScore().fit(X, pairs=pairs)
+        linkselect.ConstraintScore().fit(X, pairs=pairs, sample_ids=range(6))
+        linkselect.VarianceScore().fit(X)
+
+
+def test_what_is_odd_about_an_index_is_ignored(tmp_path):
+    table = pa.table({"x": [1.0, 2.0, 5.0]})
+    odd = [{"kind": "range", "start": 0, "stop": 9, "step": 0}, {"kind": "other"}, "gone", 7]
+    for one in (*odd, {"kind": "range", "start": 5, "stop": 9, "step": 1}):
+        described = {b"pandas": json.dumps({"index_columns": [one]})}
+        pq.write_table(table.replace_schema_metadata(described), tmp_path / "X.parquet")
+        assert find_stored(tmp_path / "X.parquet").index() is None
+
+
+@pytest.mark.parametrize("other", [[1.5, 2.5, 4.0], [1, 2, 4]])
+def test_whole_numbers_that_floats_round_are_named(other, tmp_path):
+    columns = {"n": [2**60, 2**60 + 301, 2**60 + 903], "x": other}
+    pq.write_table(pa.table(columns), tmp_path / "X.parquet")
+    with pytest.warns(UserWarning, match=r"1 feature of X has whole numbers above 2\^53.*: 'n'"):
+        linkselect.VarianceScore().fit(tmp_path / "X.parquet")

@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from linkselect import ConstraintScore, Pairs
+from linkselect import ConstraintScore, Pairs, StableSelector
 from linkselect.pairs import LoneClass
 from linkselect.supervision import from_labels, from_pairs, nothing, restrict
 
@@ -104,3 +104,36 @@ def test_a_sample_that_is_absent_is_named():
     lost = Pairs(must=[("p1", "px")])
     with pytest.raises(ValueError, match=r"pair \('p1', 'px'\) names 'px' \(str\), X has.*'p1'"):
         from_pairs(lost, 3, ["p1", "p2", "p3"])
+
+
+@pytest.mark.parametrize(
+    ("absent", "present"), [("0", 0), (0, "0"), ("007", 7), ("7.0", 7), (" s1", "s1"), ("S1", "s1")]
+)
+@pytest.mark.parametrize("routed", [False, True])
+def test_an_id_that_is_spelt_otherwise_is_always_named(absent, present, routed):
+    pairs = Pairs(must=[("a", "b"), ("a", "c")], cannot=[("a", "d"), ("b", absent)])
+    words = rf"1 of 4 pairs .*: {absent!r} \(\w+\) is absent, but {present!r} \(\w+\) is there"
+    for is_index in (False, True):
+        with (
+            config_context(enable_metadata_routing=routed),
+            pytest.warns(UserWarning, match=words) as caught,
+        ):
+            known = from_pairs(pairs, 5, ["a", "b", "c", "d", present], ids_are_index=is_index)
+        assert len(caught) == 1
+        assert (len(known.must), len(known.cannot)) == (2, 1)
+
+
+@pytest.mark.parametrize("selector", [ConstraintScore(), StableSelector(ConstraintScore())])
+def test_an_absent_id_is_counted_unless_it_may_be_outside_a_fold(selector):
+    X, _ = load_iris(return_X_y=True, as_frame=True)
+    pairs = Pairs(must=[(0, 3), (51, 60), (101, 120)], cannot=[(0, 60), (51, 120), (3, 149)])
+    some = X.iloc[:140]
+    words = r"1 of 6 pairs have an end .* such as 149 of the pair \(3, 149\).*sample_ids=X.index"
+    with pytest.warns(UserWarning, match=words) as caught:
+        selector.fit(some, pairs=pairs)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        selector.fit(some, pairs=pairs, sample_ids=some.index)
+        with config_context(enable_metadata_routing=True):
+            selector.fit(some, pairs=pairs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,10 +19,16 @@ from sklearn.utils.validation import (
 )
 
 from linkselect.arrays import Matrix
-from linkselect.columns import FAINT, faint_columns
+from linkselect.columns import FAINT, faint_columns, is_rounded, rounded_columns
 from linkselect.devices import device_of
-from linkselect.messages import GuidedTypeError, GuidedValueError, many
-from linkselect.pairs import is_missing, label_array
+from linkselect.messages import (
+    GuidedTypeError,
+    GuidedValueError,
+    RoundedFeaturesWarning,
+    many,
+    warn_user,
+)
+from linkselect.pairs import is_missing, label_array, warn_of_text
 from linkselect.stored import Stored, find_stored
 
 __all__ = [
@@ -36,6 +42,8 @@ __all__ = [
     "index_of",
     "refuse_stored",
     "too_large",
+    "warn_of_rounding",
+    "without_mask",
 ]
 
 # How many columns an error names.
@@ -59,7 +67,7 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         return check_stored(estimator, stored)
     check_library(estimator, X)
     _check_names(X)
-    given = X
+    given = X = without_mask(X)
     try:
         if _holds_times(given):
             raise TypeError("X holds dates or spans of time, which are no numbers.")
@@ -78,7 +86,46 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         _name_columns_without_numbers(given, error)
         _name_columns_with_gaps(given, error)
         raise
+    # Categories are compared as they are, and a selector inside another says it itself.
+    as_it_is = getattr(estimator, "wraps", False) or getattr(estimator, "_takes_categories", False)
+    if not (as_it_is and X.dtype.kind in "iu"):
+        warn_of_rounding(_rounded(given, X))
     return each_entry_once(X)
+
+
+def _rounded(given: Any, X: Matrix) -> list[Hashable]:
+    """Name the columns that lose differences between whole numbers when they become float64."""
+    if not _is_frame(given):
+        return rounded_columns(X).tolist()
+    if X.dtype.kind in "iu":
+        return [given.columns[place] for place in rounded_columns(X)]
+    # Beside a column of floats all have become floats.
+    kinds = [str(kind).lower().partition("64")[0] for kind in given.dtypes]
+    return [
+        name
+        for name, kind in zip(given.columns, kinds, strict=True)
+        if kind in ("int", "uint") and is_rounded(np.asarray(given[name], f"{kind}64")).any()
+    ]
+
+
+def warn_of_rounding(names: Sequence[Hashable]) -> None:
+    """Warn of features whose whole numbers float64 does not hold."""
+    if names:
+        shown = _listed([repr(name) for name in names])
+        warn_user(
+            f"{many(len(names), 'feature')} of X {'has' if len(names) == 1 else 'have'} whole "
+            f"numbers above 2^53, which float64 rounds, so that small differences are lost: "
+            f"{shown}.",
+            RoundedFeaturesWarning,
+            way_out="Subtract the least value of the column before, or leave out ids.",
+        )
+
+
+def without_mask(X: Any) -> Any:
+    """Return a masked array as a plain one, with NaN for what is masked: NumPy drops the mask."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    return np.where(X.mask, np.nan, X.data) if X.mask.any() else X.data
 
 
 def each_entry_once(X: Matrix) -> Matrix:
@@ -291,6 +338,7 @@ def explained_overflow() -> Iterator[None]:
 
 def check_labels(y: Any) -> Any:
     """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
+    warn_of_text(y)
     labels = label_array(y)
     if labels.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{labels}\n")
@@ -310,16 +358,16 @@ def check_labels(y: Any) -> Any:
 
 def check_all_labelled(name: str, y: NDArray[Any]) -> None:
     """Refuse labels of which some are missing, for the method of that name."""
-    if y.dtype.kind == "f":
-        n_missing = int(np.count_nonzero(np.isnan(y)))
+    if y.dtype.kind in "fmM":
+        n_missing = int(np.count_nonzero(y != y))
     elif y.dtype.kind == "O":
         n_missing = sum(is_missing(label, minus_one=False) for label in y)
     else:
         return
     if n_missing:
         raise GuidedValueError(
-            f"y has {many(n_missing, 'missing label')} (None or NaN), but {name} needs a label for "
-            "every sample.",
+            f"y has {many(n_missing, 'missing label')} (None, NaN or empty text), but {name} needs "
+            "a label for every sample.",
             "Use a method that takes some labels, such as SCGS or LSDF, or pass the labelled "
             "samples only.",
             "y",

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from linkselect import devices
@@ -18,11 +19,22 @@ from linkselect.stored import Part
 from linkselect.stored.running import map_parts
 from linkselect.survey import Surveyed
 
-__all__ = ["FAINT", "constant_columns", "faint_columns", "with_equal_ties", "with_equal_twins"]
+__all__ = [
+    "FAINT",
+    "LARGEST_EXACT",
+    "constant_columns",
+    "faint_columns",
+    "is_rounded",
+    "rounded_columns",
+    "with_equal_ties",
+    "with_equal_twins",
+]
 
 # Squares of smaller differences, and their products with small weights, come near the smallest
 # numbers there are and lose their digits.
 FAINT = 1e-90
+# Of larger whole numbers float64 holds only every second, fourth, and so on.
+LARGEST_EXACT = 2**53
 # Scores of equal features differ by less than this, relative to their size.
 TWIN_ROUNDING = 1e-9
 # What the order of adding up changes in sums over up to a thousand million samples.
@@ -226,6 +238,31 @@ def faint_columns(X: Matrix) -> IntArray:
         extent = _extent(X[:, left[part]])
         found.append(left[part][(extent > 0) & (extent < FAINT)])
     return np.concatenate(found)
+
+
+def rounded_columns(X: Matrix) -> IntArray:
+    """List the features of whole numbers so large that float64 rounds them.
+
+    Of stored samples, those with a value that large.
+    """
+    if isinstance(X, Surveyed):
+        return np.flatnonzero(X.whole & (np.maximum(-X.low, X.high) > LARGEST_EXACT))
+    if device_of(X) is not None or X.dtype.kind not in "iu" or X.dtype.itemsize < 8:
+        return np.empty(0, dtype=np.intp)
+    values = X.data if issparse(X) else X
+    if not values.size or max(int(values.max()), -int(values.min())) <= LARGEST_EXACT:
+        return np.empty(0, dtype=np.intp)
+    if issparse(X):
+        return np.unique(X.tocoo().col[is_rounded(values)])
+    width = block_width(BLOCK_SIZE, X.shape[0])
+    parts = [is_rounded(X[:, part]).any(axis=0) for part in slices(X.shape[1], width)]
+    return np.flatnonzero(np.concatenate(parts))
+
+
+def is_rounded(values: NDArray[Any]) -> BoolArray:
+    """Tell which whole numbers float64 does not hold: those between its steps."""
+    steps = np.spacing(np.abs(values.astype(np.float64)))
+    return values % np.maximum(steps, 1.0).astype(values.dtype) != 0
 
 
 def _extent_on_device(here: Device, block: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Self
 from linkselect.checks import check_labels, index_of
 from linkselect.messages import GuidedTypeError, warn_user
 from linkselect.pairs import Pairs
+from linkselect.stored import find_stored
 from linkselect.supervision import OnConflict, Supervision, from_labels, from_pairs, nothing
 
 __all__ = ["Given"]
@@ -53,7 +54,7 @@ class Given:
         pairs: Pairs | None = None,
         sample_ids: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Take the arguments of `fit`; ids default to the index of a pandas X."""
+        """Take the arguments of `fit`; ids default to the index of a pandas X, also if stored."""
         if isinstance(y, Pairs):
             raise GuidedTypeError(
                 "The second argument is y, one label per sample, but it is a Pairs.",
@@ -66,10 +67,12 @@ class Given:
                 f"Pass pairs by name: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",
                 "y",
             )
-        index = index_of(X)
+        index: Any = index_of(X)
         _warn_of_order(index, index_of(y))
         if sample_ids is not None:
             return cls(y, pairs, sample_ids)
+        if pairs is not None and (stored := find_stored(X)) is not None:
+            index = stored.index()
         return cls(y, pairs, index, ids_are_index=index is not None)
 
     @property

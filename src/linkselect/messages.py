@@ -11,6 +11,7 @@ __all__ = [
     "GuidedError",
     "GuidedTypeError",
     "GuidedValueError",
+    "RoundedFeaturesWarning",
     "many",
     "pairs_text",
     "warn_user",
@@ -62,6 +63,10 @@ class GuidedTypeError(GuidedError, TypeError):
 
 class ConstantFeaturesWarning(UserWarning):
     """Features with one value only; a selector of several says it once for all of them."""
+
+
+class RoundedFeaturesWarning(UserWarning):
+    """Features of whole numbers that float64 does not hold."""
 
 
 def warn_user(

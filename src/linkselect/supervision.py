@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Literal
@@ -26,6 +26,7 @@ from linkselect.pairs import (
 __all__ = [
     "OnConflict",
     "Supervision",
+    "by_rows",
     "check_index",
     "check_is_pairs",
     "check_length",
@@ -155,18 +156,42 @@ def present_pairs(
     *,
     ids_are_index: bool = False,
 ) -> tuple[Pairs, Mapping[Hashable, int]]:
-    """Return the pairs with both ends among the samples, and the row of each sample."""
+    """Return the pairs with both ends among the samples, and the row of each sample.
+
+    The others are left out. A warning counts them if more than half are, if the ids are the index
+    of a plain `fit`, or if an absent id is present under another type or spelling.
+    """
     check_is_pairs(pairs)
     if sample_ids is None:
         row_of: Mapping[Hashable, int] = _row_numbers(pairs, n_samples)
+    elif isinstance(sample_ids, range) and sample_ids == range(n_samples):
+        row_of = _RowNumbers(n_samples)
     else:
         ids = check_ids(sample_ids, n_samples)
         if ids_are_index:
             check_index(pairs, ids)
         row_of = {sample: row for row, sample in enumerate(ids)}
     held = pairs.restrict(row_of)
-    _report_lost(pairs, held, row_of)
+    # An index may be that of a fold only if pairs are routed there; ids may be passed to any fold.
+    may_be_fold = not ids_are_index or get_config()["enable_metadata_routing"]
+    _report_lost(pairs, held, row_of, may_be_fold)
     return held, row_of
+
+
+def by_rows(
+    held: Pairs,
+    row_of: Mapping[Hashable, int],
+    ids: Sequence[Hashable],
+    n_samples: int | None = None,
+) -> Pairs:
+    """Sort pairs, and the ends of each, by their rows; name the rows by ids."""
+    links, marks = [], []
+    for rows, adaptive in zip(held.rows(row_of), held._adaptive, strict=True):
+        ends = np.sort(rows, axis=1)
+        order = np.lexsort((ends[:, 1], ends[:, 0]))
+        links.append(ends[order])
+        marks.append(adaptive[order])
+    return Pairs._from_codes(tuple(ids), links[0], links[1], n_samples, (marks[0], marks[1]))
 
 
 def check_is_pairs(pairs: object) -> None:
@@ -251,28 +276,62 @@ def _row_numbers(pairs: Pairs, n_samples: int) -> Mapping[Hashable, int]:
     return row_of
 
 
-def _report_lost(pairs: Pairs, held: Pairs, row_of: Mapping[Hashable, int]) -> None:
+def _report_lost(
+    pairs: Pairs, held: Pairs, row_of: Mapping[Hashable, int], may_be_fold: bool
+) -> None:
     n_given = pairs.n_must + pairs.n_cannot
     n_lost = n_given - held.n_must - held.n_cannot
-    if n_given == 0 or n_lost == 0:
+    if n_lost == 0:
         return
-    pair = next(pair for pair in pairs.must + pairs.cannot if not row_of.keys() >= set(pair))
-    absent = next(sample for sample in pair if sample not in row_of)
+    gone = {sample: None for sample in pairs.ids if sample not in row_of}
+    lost = [pair for pair in pairs.must + pairs.cannot if not gone.keys().isdisjoint(pair)]
     if n_lost == n_given:
         present = next(iter(row_of))
+        absent = next(sample for sample in lost[0] if sample in gone)
         raise GuidedValueError(
             f"None of the {n_given} pairs has both ends among the {len(row_of)} samples: pair "
-            f"{pair!r} names {absent!r} ({type(absent).__name__}), X has samples like {present!r} "
-            f"({type(present).__name__}).",
+            f"{lost[0]!r} names {absent!r} ({type(absent).__name__}), X has samples like "
+            f"{present!r} ({type(present).__name__}).",
             "In a fold, give more pairs or use larger folds; otherwise check sample_ids (default: "
             "the index of a pandas X).",
         )
-    if n_lost > n_given / 2:
+    other = _spelt_otherwise(tuple(gone), row_of)
+    plain = [pair for pair in lost if other.keys().isdisjoint(pair)]
+    if other:
+        here, there = next(iter(other.items()))
         warn_user(
-            f"{n_lost} of {n_given} pairs have an end that is not among the {len(row_of)} samples "
-            f"and are left out, such as {absent!r} of the pair {pair!r}.",
-            way_out="In cross-validation give more pairs or use larger folds.",
+            f"{n_lost - len(plain)} of {n_given} pairs are left out since X spells samples "
+            f"otherwise: {here!r} ({type(here).__name__}) is absent, but {there!r} "
+            f"({type(there).__name__}) is there.",
+            way_out="Write the ids in pairs as in sample_ids (default: the index of a pandas X).",
         )
+    if len(plain) > (n_given / 2 if may_be_fold else 0):
+        absent = next(sample for sample in plain[0] if sample in gone)
+        warn_user(
+            f"{len(plain)} of {n_given} pairs have an end that is not among the {len(row_of)} "
+            f"samples and are left out, such as {absent!r} of the pair {plain[0]!r}.",
+            way_out="In cross-validation give more pairs or use larger folds."
+            if may_be_fold
+            else "Pass sample_ids=X.index if X holds only some of the samples on purpose.",
+        )
+
+
+def _spelt_otherwise(
+    absent: Sequence[Hashable], present: Iterable[Hashable]
+) -> dict[Hashable, Hashable]:
+    """Return the absent ids that are present under another type or spelling, and which."""
+    wanted = {_spelling(sample) for sample in absent}
+    if not any(isinstance(sample, str) for sample in absent):
+        # Whole numbers have one spelling, so that only text can stand for them.
+        present = (sample for sample in present if isinstance(sample, str))
+    found = {key: sample for sample in present if (key := _spelling(sample)) in wanted}
+    return {sample: found[key] for sample in absent if (key := _spelling(sample)) in found}
+
+
+def _spelling(sample: Hashable) -> str:
+    """Write an id so that 7, "7", "007", "7.0" and " 7" are the same, and so are "S1" and "s1"."""
+    text = str(sample).strip().casefold().removesuffix(".0")
+    return text.lstrip("0") or "0" if text.isdecimal() else text
 
 
 def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:

@@ -92,18 +92,47 @@ def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparatio
     if prepare.scale == "none":
         _refuse_faint_columns(table)
     nothing_to_fill = replace(prepare, impute="none")
+    rounded = about_rounding(table, _rounded_columns(table))
     if table.X.dtype.kind != "f":
-        return table, nothing_to_fill, []
+        return table, nothing_to_fill, rounded
     infinite, n_missing = _odd_stored(table.X) if table.is_sparse else _odd_values(table.X)
     if infinite is not None:
         raise infinite_value(table, *infinite)
     empty = n_missing == table.X.shape[0]
-    notes = about_empty(table, np.flatnonzero(empty))
+    notes = [*rounded, *about_empty(table, np.flatnonzero(empty))]
     if empty.any():
         table, n_missing = table.with_features(np.flatnonzero(~empty)), n_missing[~empty]
     if not n_missing.any():
         return table, nothing_to_fill, notes
     return table, prepare, [*notes, about_missing(table, n_missing, prepare.impute)]
+
+
+def _rounded_columns(table: Table) -> IntArray:
+    """List columns of whole numbers that float64 rounds, as floats already: by their size."""
+    with without_pandas():
+        from linkselect.columns import LARGEST_EXACT, rounded_columns
+
+    X = table.X
+    if X.dtype.kind != "f" or table.is_sparse:
+        return rounded_columns(X)
+    with np.errstate(invalid="ignore"):
+        extreme = np.fmax(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0))
+        # Larger ones no type of whole numbers holds, so that they are measurements.
+        large = np.flatnonzero((extreme >= LARGEST_EXACT) & (extreme < 2.0**64))
+        values = X[:, large]
+        return large[((values == np.trunc(values)) | np.isnan(values)).all(axis=0)]
+
+
+def about_rounding(table: Table, places: IntArray) -> list[str]:
+    """Say which columns hold whole numbers that are too large to be told apart."""
+    if not len(places):
+        return []
+    verb = "has" if len(places) == 1 else "have"
+    return [
+        f"{many(len(places), 'column')} {verb} whole numbers above 2^53, whose small differences "
+        f"are lost ({_listed(table, places)}); leave ids out with --drop, or subtract the least "
+        "value of the column before."
+    ]
 
 
 def infinite_value(table: Table, row: int, column: int) -> InputError:

@@ -330,8 +330,11 @@ def _fit(selector: Any, data: Table, links: Any, transformer: Any) -> Fitted:
         warnings.simplefilter("always")
         X = _prepared(data.X, transformer)
         y = None if data.labels is None else data.codes()
+        # Without --id-column pairs name rows by number, whatever index a file holds.
+        by_number = data.ids is None and isinstance(data, StoredTable)
+        ids = range(data.X.shape[0]) if by_number else data.ids
         start = time.perf_counter()
-        selector.fit(X, y, pairs=links, sample_ids=data.ids)
+        selector.fit(X, y, pairs=links, sample_ids=ids)
         seconds = time.perf_counter() - start
     # A name for each column, as if X had been a frame: the report shows them.
     selector.feature_names_in_ = np.array(data.names, dtype=object)

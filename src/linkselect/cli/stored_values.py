@@ -15,6 +15,7 @@ from linkselect.cli.preparation import (
     Preparation,
     about_empty,
     about_missing,
+    about_rounding,
     infinite_value,
     refuse_faint,
     too_large,
@@ -207,7 +208,9 @@ def settle_stored(
     if told.infinite is not None:
         raise infinite_value(table, *told.infinite)
     empty = told.n_missing == told.n_rows
-    notes = about_empty(table, np.flatnonzero(empty))
+    large = np.fmax(-told.low, told.high) > 2**53
+    notes = about_rounding(table, np.flatnonzero(large & table.X.whole))
+    notes += about_empty(table, np.flatnonzero(empty))
     first = told.missing
     if empty.any():
         kept = np.flatnonzero(~empty)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -109,8 +109,8 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         given = Given.read(X, y, pairs, sample_ids)
         X = check_samples(self, X)
         check_spread(X, getattr(self, "feature_names_in_", None))
-        known = given.supervision(X.shape[0], self.on_conflict)
         labels = given.labels()
+        known = replace(given, y=labels).supervision(X.shape[0], self.on_conflict)
         names = np.empty(0) if labels is None else encode_labels(labels)[1]
         n_clusters = self._count_clusters(X.shape[0], len(names))
         with explained_overflow():

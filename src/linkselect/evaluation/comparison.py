@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, check_consistent_length
 
 from linkselect.arrays import IntArray, Matrix
-from linkselect.checks import check_spread, each_entry_once, refuse_stored
+from linkselect.checks import check_spread, each_entry_once, refuse_stored, without_mask
 from linkselect.evaluation.accuracy import check_counts
 from linkselect.evaluation.checks import (
     check_classes,
@@ -35,7 +35,7 @@ from linkselect.evaluation.significance import rank_correlation, top_overlap
 from linkselect.evaluation.statistics import paired_differences, stability_of_best
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError, warn_user
-from linkselect.pairs import Pairs, encode_labels
+from linkselect.pairs import Pairs, encode_labels, warn_of_text
 from linkselect.selectors.foreign import ranked_with
 from linkselect.selectors.method import describe
 
@@ -155,6 +155,7 @@ def compare(
     check_measurable(selectors, y is not None, pairs, cv)
     given = Given.read(X, y, pairs, sample_ids)
     ids = None if given.sample_ids is None else tuple(given.sample_ids)
+    warn_of_text(y)
     codes = np.full(n_samples, -1) if y is None else encode_labels(y)[0]
     check_consistent_length(samples, codes)
     sized = {
@@ -180,7 +181,11 @@ def compare(
 def _samples(X: Any, prepare: Any, classifier: Any) -> Matrix:
     """Check the samples; return them as an array or in CSR."""
     samples = check_array(
-        X, accept_sparse="csr", dtype="numeric", ensure_all_finite=prepare is None, input_name="X"
+        without_mask(X),
+        accept_sparse="csr",
+        dtype="numeric",
+        ensure_all_finite=prepare is None,
+        input_name="X",
     )
     samples = each_entry_once(samples)
     if prepare is None and classifier is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,14 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect.arrays import IntArray, Matrix
-from linkselect.checks import check_spread, each_entry_once, refuse_stored
+from linkselect.checks import check_spread, each_entry_once, refuse_stored, without_mask
 from linkselect.evaluation.pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
 from linkselect.given import Given
 from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
 from linkselect.resampling import seeded
 from linkselect.selectors.method import describe
-from linkselect.supervision import present_pairs
+from linkselect.supervision import by_rows, present_pairs
 
 __all__ = [
     "check_cv",
@@ -37,7 +37,7 @@ def check_matrix(X: Any) -> Matrix:
     refuse_stored("This measure", X)
     names = _get_feature_names(X)
     found = check_array(
-        X,
+        without_mask(X),
         accept_sparse=("csr", "csc"),
         dtype="numeric",  # integers stay integers until distances are computed
         ensure_min_samples=2,
@@ -114,23 +114,7 @@ def ordered_pairs(
     """
     held, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
     ids = tuple(row_of)
-    return _by_rows(held, row_of, ids), ids
-
-
-def _by_rows(
-    held: Pairs,
-    row_of: Mapping[Hashable, int],
-    ids: tuple[Hashable, ...],
-    n_samples: int | None = None,
-) -> Pairs:
-    """Sort pairs, and the ends of each, by their rows; name the rows by ids."""
-    links, marks = [], []
-    for rows, adaptive in zip(held.rows(row_of), held._adaptive, strict=True):
-        ends = np.sort(rows, axis=1)
-        order = np.lexsort((ends[:, 1], ends[:, 0]))
-        links.append(ends[order])
-        marks.append(adaptive[order])
-    return Pairs._from_codes(ids, links[0], links[1], n_samples, (marks[0], marks[1]))
+    return by_rows(held, row_of, ids), ids
 
 
 def in_order_of_rows(
@@ -152,7 +136,7 @@ def in_order_of_rows(
             raise PairConflictError(describe_conflicts(held), LEAVE_CONFLICTS_OUT)
         held = held.without_conflicts()
     row_of = {sample: row for row, sample in enumerate(ids)}
-    return _by_rows(held, row_of, tuple(range(n_samples)), n_samples)
+    return by_rows(held, row_of, tuple(range(n_samples)), n_samples)
 
 
 def _ways_with_conflicts(selector: Any) -> list[str]:

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from linkselect.arrays import FloatArray, IntArray, Matrix
 from linkselect.blocks import BLOCK_SIZE, block_width, column_block, map_threads, slices
-from linkselect.checks import explained_overflow
+from linkselect.checks import explained_overflow, without_mask
 from linkselect.columns import constant_columns
 from linkselect.evaluation.pair_worth import Link, linked_pairs, pairs_among
 from linkselect.messages import GuidedValueError
@@ -96,7 +96,11 @@ def suspect_pairs(
                 f"Add a {kind}, better several of each kind.",
             )
     X = check_array(
-        X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_min_samples=2, input_name="X"
+        without_mask(X),
+        accept_sparse=("csr", "csc"),
+        dtype="numeric",
+        ensure_min_samples=2,
+        input_name="X",
     )
     must, cannot = held.rows(row_of)
     at = _positions(X, must, cannot)

@@ -2,11 +2,19 @@
 
 from linkselect.pairs.conflicts import Conflict, PairConflictError, describe_conflicts
 from linkselect.pairs.ids import check_ids
-from linkselect.pairs.labels import LoneClass, encode_labels, is_missing, label_array
+from linkselect.pairs.labels import (
+    NO_LABEL,
+    LoneClass,
+    encode_labels,
+    is_missing,
+    label_array,
+    warn_of_text,
+)
 from linkselect.pairs.links import links_within, members_of, must_components
 from linkselect.pairs.pairs import Pairs
 
 __all__ = [
+    "NO_LABEL",
     "Conflict",
     "LoneClass",
     "PairConflictError",
@@ -19,4 +27,5 @@ __all__ = [
     "links_within",
     "members_of",
     "must_components",
+    "warn_of_text",
 ]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_random_state
 from linkselect.arrays import IntArray
 from linkselect.messages import GuidedValueError
 from linkselect.pairs.ids import check_ids
-from linkselect.pairs.labels import LoneClass, encode_labels
+from linkselect.pairs.labels import LoneClass, encode_labels, warn_of_text
 
 __all__ = ["draw_links", "links_of_labels"]
 
@@ -28,6 +28,7 @@ def links_of_labels(
 
     The parameters are those of `Pairs.from_labels`.
     """
+    warn_of_text(y)
     codes, classes = encode_labels(y)
     lone = LoneClass.find(y, codes, classes)
     if lone is not None and (lone.is_one or n_cannot):

@@ -8,16 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkselect.arrays import IntArray
-from linkselect.messages import GuidedValueError
+from linkselect.arrays import BoolArray, IntArray
+from linkselect.messages import GuidedValueError, many, warn_user
 
-__all__ = ["LoneClass", "encode_labels", "is_missing", "label_array"]
+__all__ = [
+    "NO_LABEL",
+    "LoneClass",
+    "encode_labels",
+    "is_missing",
+    "label_array",
+    "warn_of_text",
+]
+
+# What stands for a missing label in a text: what CSV files and `astype(str)` make of one. Not NA,
+# which is a word of its own, such as the code of Namibia.
+NO_LABEL = ("", "nan", "NaN", "NAN")
 
 
 def label_array(y: Any, minus_one: bool = True) -> NDArray[Any]:
     """Return labels as an array in which what is missing stays missing.
 
-    NumPy makes text of NaN and -1 in a list beside text, and `"nan"` would be a class.
+    NumPy makes text of NaN and -1 in a list beside text, and ignores the mask of a masked array.
+    Empty text and `"nan"` are missing, too.
 
     Parameters
     ----------
@@ -32,15 +44,47 @@ def label_array(y: Any, minus_one: bool = True) -> NDArray[Any]:
     ['a', nan, 'b']
     """
     labels = np.asarray(y)
-    if labels.dtype.kind not in "US" or labels.ndim != 1 or hasattr(y, "dtype"):
-        return labels
-    given = np.array(list(y), dtype=object)
-    missing = np.array([is_missing(label, minus_one) for label in given], dtype=bool)
-    return np.where(missing, given, labels.astype(object)) if missing.any() else labels
+    if isinstance(y, np.ma.MaskedArray) and y.mask.any():
+        labels = _without(labels, np.ma.getmaskarray(y))
+    if labels.dtype.kind in "US" and labels.ndim == 1 and not hasattr(y, "dtype"):
+        given = np.array(list(y), dtype=object)
+        missing = np.array([is_missing(label, minus_one) for label in given], dtype=bool)
+        labels = np.where(missing, given, labels.astype(object)) if missing.any() else labels
+    empty = _is_empty_text(labels)
+    return _without(labels, empty) if empty.any() else labels
+
+
+def _without(labels: NDArray[Any], missing: BoolArray) -> NDArray[Any]:
+    found = labels.astype(object)
+    found[missing] = None
+    return found
+
+
+def _is_empty_text(labels: NDArray[Any]) -> BoolArray:
+    """Tell which labels are text that stands for a missing one."""
+    if labels.dtype.kind in "US":
+        return np.isin(np.strings.strip(labels), np.array(NO_LABEL, dtype=labels.dtype.kind))
+    if labels.dtype.kind == "O":
+        found = [isinstance(one, str) and one.strip() in NO_LABEL for one in labels.flat]
+        return np.array(found, dtype=bool).reshape(labels.shape)
+    return np.zeros(labels.shape, dtype=bool)
+
+
+def warn_of_text(y: Any) -> None:
+    """Warn if text such as "nan" is taken for a missing label: it may be meant as a class."""
+    labels = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    empty = _is_empty_text(labels)
+    if empty.any():
+        found = sorted({repr(str(label)) for label in labels[empty]})
+        warn_user(
+            f"{empty.sum():,} of {many(labels.size, 'label')} are the text {' or '.join(found)} "
+            "and count as missing.",
+            way_out='If it is a class, rename it, for example to "none".',
+        )
 
 
 def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArray[Any]]:
-    """Number the classes of y, with -1 for unlabelled samples: those with -1, None or NaN.
+    """Number the classes of y, with -1 for unlabelled samples: those with -1, None, NaN or NaT.
 
     Parameters
     ----------
@@ -70,10 +114,10 @@ def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArr
         )
     if labels.dtype.kind == "O":
         known = np.array([not is_missing(label, minus_one) for label in labels], dtype=bool)
-    elif labels.dtype.kind in "fiu":
-        known = (labels == labels) & ((labels != -1) | (not minus_one))
     else:
-        known = np.ones(labels.shape, dtype=bool)
+        known = labels == labels
+        if minus_one and labels.dtype.kind in "fiu":
+            known &= labels != -1
     codes = np.full(labels.shape, -1, dtype=np.intp)
     try:
         classes, codes[known] = np.unique(labels[known], return_inverse=True)

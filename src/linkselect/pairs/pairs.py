@@ -329,8 +329,8 @@ class Pairs:
         return count_pairs(self, sample_ids, n_samples)
 
     def restrict(self, sample_ids: Iterable[Hashable]) -> Pairs:
-        """Keep the pairs whose two ends are among `sample_ids`."""
-        present = set(sample_ids)
+        """Keep the pairs whose two ends are among `sample_ids`; a mapping of them is not listed."""
+        present = sample_ids if isinstance(sample_ids, Mapping) else set(sample_ids)
         kept = np.array([sample in present for sample in self._ids], dtype=bool)
         return self._some(kept[self._must].all(axis=1), kept[self._cannot].all(axis=1))
 

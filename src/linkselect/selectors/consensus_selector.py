@@ -23,6 +23,7 @@ from linkselect.messages import (
     ConstantFeaturesWarning,
     GuidedTypeError,
     GuidedValueError,
+    RoundedFeaturesWarning,
     warn_user,
 )
 from linkselect.selectors.compensated_laplacian_score import CompensatedLaplacianScore
@@ -226,7 +227,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         return 3 if isinstance(self.estimators, str) else len(self.estimators)
 
     def _know(self, given: Given, n_samples: int) -> Given:
-        return read_once(given)
+        return read_once(given, n_samples)
 
     def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         automatic = isinstance(self.estimators, str)
@@ -289,6 +290,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         with warnings.catch_warnings():
             # Said once, of all members together.
             warnings.simplefilter("ignore", ConstantFeaturesWarning)
+            warnings.simplefilter("ignore", RoundedFeaturesWarning)
             if isinstance(self.estimators, str):  # said when they were chosen
                 warnings.filterwarnings("ignore", message=ABOUT_PAIRS)
             return clone(member).fit(X, **arguments_of(known, member))

@@ -37,6 +37,10 @@ class InformationSelector(LabelSelector):
 
     discretize: Any
 
+    @property
+    def _takes_categories(self) -> bool:
+        return self.discretize is None
+
     def _states(self, X: Matrix, known: Supervision) -> NDArray[np.integer[Any]]:
         if self.discretize is None or isinstance(self.discretize, str):
             return states_of(X, self.discretize)

@@ -78,6 +78,10 @@ class ReliefF(LabelSelector):
         self.discrete = discrete
         self.n_jobs = n_jobs
 
+    @property
+    def _takes_categories(self) -> bool:
+        return self.discrete is not None and self.discrete is not False
+
     def _score(self, X: Matrix, known: Supervision) -> FloatArray:
         discrete = _discrete_mask(self.discrete, X.shape[1])
         return scores.relieff(X, known.classes, self.n_neighbors, discrete, self.n_jobs)

@@ -31,6 +31,7 @@ from linkselect.checks import (
     check_spread,
     refuse_stored,
     too_large,
+    without_mask,
 )
 from linkselect.columns import constant_columns, with_equal_twins
 from linkselect.devices import device_of, is_out_of_memory, namespace_of, to_numpy
@@ -204,7 +205,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             Must-links and cannot-links, for methods that use them.
         sample_ids : iterable of hashable, optional
             The id of each row, by which `pairs` name samples. Default: the index of a pandas
-            X, else row numbers.
+            X, or the one that pandas wrote into a Parquet file, else row numbers.
 
         Returns
         -------
@@ -214,6 +215,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         try:
             self._validate_params()
             y = to_numpy(y) if get_config()["array_api_dispatch"] else y
+            X = X if (stored := find_stored(X)) is None else stored
             given = Given.read(X, y, pairs, sample_ids)
             X, y = self._check_data(X, y)
             self._check_count(X.shape[1])
@@ -309,7 +311,9 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         stored = find_stored(X)
-        return super().transform(X) if stored is None else chosen_columns(self, X, stored)
+        if stored is not None:
+            return chosen_columns(self, X, stored)
+        return super().transform(without_mask(X))
 
     def _transform(self, X: Any) -> Any:
         check_is_fitted(self)

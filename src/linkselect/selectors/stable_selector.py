@@ -20,7 +20,7 @@ from linkselect.selectors.ranking import Ranking, count_features
 from linkselect.selectors.selector import Track
 from linkselect.selectors.stability import kuncheva_index, nogueira_index
 from linkselect.selectors.wrapper import Wrapper, arguments_of
-from linkselect.supervision import Supervision, nothing
+from linkselect.supervision import Supervision, by_rows, nothing
 
 __all__ = ["StableSelector"]
 
@@ -165,11 +165,12 @@ class StableSelector(Wrapper):
         if given.pairs is None or describe(self.estimator).sees in ("labels", "some labels"):
             return self._draw_by_labels(given.y, n_samples, least, rng)
         ids = range(n_samples) if given.sample_ids is None else tuple(given.sample_ids)
-        present = given.pairs.restrict(ids)
+        row_of = {sample: row for row, sample in enumerate(ids)}
+        # Equal pairs give equal draws, in whatever order they are listed.
+        present = by_rows(given.pairs.restrict(ids), row_of, ids)
         pairs = Pairs(
             _some(present.must, self.max_samples, rng), _some(present.cannot, self.max_samples, rng)
         )
-        row_of = {sample: row for row, sample in enumerate(ids)}
         classes = np.full(n_samples, -1, dtype=np.intp)
         classes[[row_of[sample] for sample in pairs.ids]] = 0
         # As with bare pairs, every named sample stays.

@@ -11,7 +11,8 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from linkselect.arrays import IntArray
-from linkselect.checks import TAKE_ROWS
+from linkselect.checks import TAKE_ROWS, warn_of_rounding
+from linkselect.columns import rounded_columns
 from linkselect.given import Given
 from linkselect.messages import GuidedValueError
 from linkselect.selectors.column_scorer import ColumnScorer
@@ -44,7 +45,11 @@ def surveyed(selector: Any, X: Stored, known: Any) -> Surveyed:
     if hold is not None and not can_hold(X, len(hold)):
         hold = hold[:0]  # they are read afterwards, some columns at a time
     n_jobs = getattr(selector, "n_jobs", None)
-    return survey(X, _classes(known, X.shape[0]), n_jobs, score, hold)
+    found = survey(X, _classes(known, X.shape[0]), n_jobs, score, hold)
+    if not selector.wraps:
+        names: Any = X.names or range(X.shape[1])
+        warn_of_rounding([names[place] for place in rounded_columns(found)])
+    return found
 
 
 def _classes(known: Any, n_samples: int) -> IntArray:

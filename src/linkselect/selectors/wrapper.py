@@ -10,10 +10,9 @@ from sklearn.utils._param_validation import HasMethods
 
 from linkselect.arrays import BoolArray, FloatArray
 from linkselect.given import Given
-from linkselect.pairs import Pairs
 from linkselect.selectors.method import Need, Sees, describe
 from linkselect.selectors.selector import RankingSelector
-from linkselect.supervision import check_index
+from linkselect.supervision import present_pairs
 
 __all__ = ["Wrapper", "arguments_of", "read_once"]
 
@@ -44,7 +43,7 @@ class Wrapper(RankingSelector):
         return describe(self.estimator).needs
 
     def _know(self, given: Given, n_samples: int) -> Given:
-        return read_once(given)
+        return read_once(given, n_samples, self.sees)
 
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
         """Say nothing: the wrapped selector has warned about its input already."""
@@ -57,12 +56,15 @@ class Wrapper(RankingSelector):
         return tags
 
 
-def read_once(given: Given) -> Given:
-    """Read the ids, so that several selectors can; an index that does not fit is refused."""
-    ids = None if given.sample_ids is None else tuple(given.sample_ids)
-    if isinstance(given.pairs, Pairs) and ids is not None and given.ids_are_index:
-        check_index(given.pairs, ids)
-    return replace(given, sample_ids=ids)
+def read_once(given: Given, n_samples: int, sees: Sees = "pairs") -> Given:
+    """Read the ids, so that several selectors can; what is odd about them is said once."""
+    if given.sample_ids is None:
+        return given
+    ids = tuple(given.sample_ids)
+    if given.pairs is None or sees != "pairs":
+        return replace(given, sample_ids=ids)
+    held, _ = present_pairs(given.pairs, n_samples, ids, ids_are_index=given.ids_are_index)
+    return replace(given, pairs=held, sample_ids=ids)
 
 
 def arguments_of(given: Given, selector: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkselect.arrays import FloatArray, IntArray
+from linkselect.arrays import BoolArray, FloatArray, IntArray
 from linkselect.blocks import slices
 from linkselect.messages import GuidedTypeError, GuidedValueError
 from linkselect.stored.running import take_stored_rows
@@ -130,6 +130,14 @@ class Source(ABC):
     def where_failed(self, rows: slice) -> str:
         """Say in which rows code that is not ours failed; what reads files says so itself."""
         return ""
+
+    def whole_numbers(self) -> BoolArray:
+        """Tell which columns are stored as whole numbers of 8 bytes."""
+        return np.full(self.shape[1], self.dtype.kind in "iu" and self.dtype.itemsize == 8)
+
+    def index(self) -> Sequence[Hashable] | None:
+        """Return the id of each row, if there is one stored that pandas would take."""
+        return None
 
     def column(self, name: str) -> NDArray[Any]:
         """Read one column by its name, whatever its type."""
@@ -259,6 +267,12 @@ class Stored:
         return [names[column] for column in self.columns]
 
     @property
+    def whole(self) -> BoolArray:
+        """Which columns are stored as whole numbers of 8 bytes and read as they are."""
+        whole = self.source.whole_numbers() & (not self.steps)
+        return whole if self.columns is None else whole[self.columns]
+
+    @property
     def by_columns(self) -> bool:
         """Whether every part has all rows and some columns."""
         return self.shape[0] < self.shape[1] and self.shape[0] <= WIDE_SAMPLES
@@ -351,6 +365,10 @@ class Stored:
     def column(self, name: str) -> NDArray[Any]:
         """Read one column of the file whole, whatever its type: labels, ids."""
         return self.source.column(name)
+
+    def index(self) -> Sequence[Hashable] | None:
+        """Read the id of each row, as pandas would; None if rows are known by their numbers."""
+        return self.source.index()
 
     def columns_of(self, part: Part) -> Columns:
         """Return the columns of the source that a part wants."""

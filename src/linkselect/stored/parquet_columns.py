@@ -29,8 +29,8 @@ class FileColumns:
         What messages call the file.
     schema : pyarrow.Schema
         Names and types.
-    index : frozenset of str
-        The columns that pandas would make the index.
+    index : tuple of str or range
+        What pandas would make the index: columns, or numbers that are not stored.
     group_rows : list of int
         The number of rows in every row group.
     metadata : pyarrow.parquet.FileMetaData
@@ -39,7 +39,7 @@ class FileColumns:
 
     label: str
     schema: Any
-    index: frozenset[str]
+    index: tuple[str | range, ...]
     group_rows: list[int]
     metadata: Any
 
@@ -52,7 +52,7 @@ class FileColumns:
         times = Counter(names)
         left_out = {self._name(column, names, times) for column in without}
         if columns is None:
-            left_out |= self.index
+            left_out.update(name for name in self.index if isinstance(name, str))
             columns = names
         found = [self._name(column, names, times) for column in columns]
         found = [name for name in found if name not in left_out]
@@ -80,10 +80,21 @@ def columns_of(label: str, metadata: Any) -> FileColumns:
     """Take from the end of a Parquet file what is needed to read its columns."""
     schema = metadata.schema.to_arrow_schema()
     pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-    index = frozenset(name for name in pandas.get("index_columns", ()) if isinstance(name, str))
+    stored = [_index(one, schema.names) for one in pandas.get("index_columns", ())]
+    index = tuple(one for one in stored if one is not None)
     groups = range(metadata.num_row_groups)
     rows = [metadata.row_group(number).num_rows for number in groups]
     return FileColumns(label, schema, index, rows, metadata)
+
+
+def _index(described: Any, names: Collection[str]) -> str | range | None:
+    """Read what pandas says of its index: the name of a column, or how it counts."""
+    if isinstance(described, str):
+        return described if described in names else None
+    try:
+        return range(described["start"], described["stop"], described["step"])
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def joint_type(names: Sequence[str], files: Sequence[FileColumns], label: str) -> np.dtype[Any]:

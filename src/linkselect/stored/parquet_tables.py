@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.arrays import IntArray
+from linkselect.arrays import BoolArray, IntArray
 from linkselect.blocks import slices
 from linkselect.messages import GuidedError, GuidedValueError
 from linkselect.stored.kinds import Columns, Source
@@ -109,6 +109,9 @@ class ParquetSource(Source):
         self.n_rows = [sum(file.group_rows) for file in found]
         self.names = filled[0].chosen(columns, [one for one in without if one not in self.said])
         self.dtype = joint_type(self.names, filled, label)
+        self.indexes = [file.index for file in filled]
+        types = {field.name: str(field.type) for field in filled[0].schema}
+        self.whole = np.array([types[name] in ("int64", "uint64") for name in self.names], bool)
         self.groups = list(_row_groups(found))
         self.starts = np.array([group.rows.start for group in self.groups], np.intp)
         n_samples = self.groups[-1].rows.stop if self.groups else 0
@@ -154,6 +157,34 @@ class ParquetSource(Source):
                 pieces.append(file.read(columns=[name], use_threads=False).column(0))
             state.check_unchanged()
         return joined(pieces, name, [state.label for state in filled])
+
+    def whole_numbers(self) -> BoolArray:
+        """Tell which columns are stored as whole numbers of 8 bytes, whatever the others are."""
+        return self.whole
+
+    def index(self) -> Sequence[Hashable] | None:
+        """Return the index that pandas wrote; None if there is none or it numbers the rows."""
+        first = self.indexes[0]
+        if first and isinstance(first[0], str) and all(one == first for one in self.indexes):
+            columns = [_ids(self.column(str(name))) for name in first]
+            return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        filled = [n for n in self.n_rows if n]
+        ends = np.cumsum(filled).tolist()
+        other = [
+            index[0]
+            for index, n_rows, end in zip(self.indexes, filled, ends, strict=False)
+            if index and not _numbers_rows(index[0], n_rows, end)
+        ]
+        if not other:
+            return None
+        if len(self.files) == 1 and isinstance(other[0], range):
+            return other[0]
+        raise GuidedValueError(
+            f"Pairs name samples by the index of {self.label}, but its files have an index each, "
+            "and pandas does not join them.",
+            f"Pass sample_ids=, such as range({self.shape[0]}) if pairs mean row numbers.",
+            "sample_ids",
+        )
 
     def _refuse_folder_columns(self, columns: Sequence[str | int]) -> None:
         for name in columns:
@@ -251,6 +282,24 @@ class ParquetSource(Source):
             "Write the file again.",
             "X",
         )
+
+
+def _ids(values: NDArray[Any]) -> list[Hashable]:
+    """Return ids as Python values; pandas compares its times with those of Python."""
+    found: list[Hashable] = (
+        values.astype("M8[us]") if values.dtype.kind == "M" else values
+    ).tolist()
+    return found
+
+
+def _numbers_rows(index: str | range, n_rows: int, end: int) -> bool:
+    """Tell whether an index numbers the rows of a file or of all files, or other rows altogether.
+
+    Pandas takes numbers that are as many as the rows, and ignores others.
+    """
+    if isinstance(index, str):
+        return False
+    return len(index) != n_rows or index in (range(n_rows), range(end - n_rows, end))
 
 
 def gathered(
