@@ -119,9 +119,10 @@ def costs(setting, rates):
         ("Constraint from pairs", 1, size * rates.pairs),
         (
             f"Laplacian, LSDF, CCLS, {setting.max_queries:,} queries",
-            # The survey; for each batch, taking its rows and searching; sigma; the last rows.
-            1 + 2 * setting.batches + 2,
-            size * (rates.moments + rates.read * (setting.batches + 2))
+            # The survey; for each batch, taking its rows and searching; sigma; the last rows; the
+            # kurtosis.
+            1 + 2 * setting.batches + 3,
+            size * (rates.moments + rates.read * (setting.batches + 3))
             + rates.search * setting.searched * setting.n_rows * setting.n_columns,
         ),
     ]:

@@ -18,7 +18,9 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.stats import spearmanr
+from sklearn.preprocessing import normalize
 
 import linkselect as ls
 from linkselect.graphs import neighbors, sampled
@@ -36,10 +38,16 @@ METHODS = {
 }
 # Data, queries, how many draws of them, and for how many standard errors are computed.
 UNITS = [
-    ("lognormal", 80, 40, 40),
+    ("lognormal", 160, 40, 40),
     ("lognormal", 400, 40, 40),
-    ("its logarithm", 80, 40, 40),
+    ("its logarithm", 160, 40, 40),
     ("its logarithm", 400, 40, 40),
+    ("Classic3", 300, 20, 20),
+    ("Classic3", 1000, 20, 20),
+    ("its rows of length 1", 300, 20, 20),
+    ("its rows of length 1", 1000, 20, 20),
+    ("Image segmentation", 300, 100, 100),
+    ("Image segmentation", 1000, 100, 100),
     ("USPS", 1000, 30, 30),
     ("USPS", 3000, 30, 30),
     ("MNIST", 1000, 12, 12),
@@ -48,9 +56,19 @@ UNITS = [
 ]
 # The spread over fewer draws says little about a standard error.
 ENOUGH_DRAWS = 10
-N_LABELLED = {"lognormal": 40, "its logarithm": 40, "USPS": 200, "MNIST": 1000}
+N_LABELLED = {
+    "lognormal": 40,
+    "its logarithm": 40,
+    "Classic3": 100,
+    "its rows of length 1": 100,
+    "Image segmentation": 100,
+    "USPS": 200,
+    "MNIST": 1000,
+}
 # A few samples carry most of the variance of the first.
 MADE = {"lognormal": lambda X: np.exp(1.5 * X), "its logarithm": lambda X: 1.5 * X}
+# Counts of words; in the second, long documents are no further apart than short ones.
+COUNTS = {"Classic3": csr_array, "its rows of length 1": lambda X: csr_array(normalize(X))}
 N_BEST = 50
 N_NEIGHBORS = 5
 
@@ -60,14 +78,14 @@ class Kept:
 
     def __init__(self, X):
         right, distances = neighbors.nearest(X, N_NEIGHBORS, n_jobs=1)[1:]
-        self.right = right.reshape(len(X), N_NEIGHBORS)
+        self.right = right.reshape(X.shape[0], N_NEIGHBORS)
         self.distances = distances.reshape(self.right.shape)
         self.n_searched = 0
 
     def nearest(self, X, n_neighbors, *, queries=None, n_jobs=None):
         if n_neighbors != N_NEIGHBORS:
             raise ValueError(f"Only {N_NEIGHBORS} neighbours are kept.")
-        rows = np.arange(len(X)) if queries is None else queries
+        rows = np.arange(X.shape[0]) if queries is None else queries
         self.n_searched += len(rows)
         return np.repeat(rows, n_neighbors), self.right[rows].ravel(), self.distances[rows].ravel()
 
@@ -77,8 +95,11 @@ def read(name):
     if name in MADE:
         X, y = made(MADE[name])
     else:
-        with np.load(DATA / f"{name.lower()}.npz") as file:
+        stored = "classic3" if name in COUNTS else name.lower().replace(" ", "_")
+        with np.load(DATA / f"{stored}.npz") as file:
             X, y = file["X"], file["y"]
+        if name in COUNTS:
+            X = COUNTS[name](X.astype(float))
     labelled = np.random.default_rng(0).choice(len(y), N_LABELLED[name], replace=False)
     known = np.full(len(y), -1)
     known[labelled] = y[labelled]
@@ -107,22 +128,33 @@ def compare(selector, kept, X, y, n_queries, n_draws, n_with_errors):
         found.append((selector.scores_, selector.standard_errors_, selector.ranking_))
     drawn, ranked = (np.array([one[place] for one in found]) for place in (0, 2))
     errors = np.array([one[1] for one in found[:n_with_errors]])
-    in_common = (ranks <= N_BEST) & (ranked <= N_BEST)
+    n_best = min(N_BEST, np.count_nonzero(defined) // 2)
+    in_common = (ranks <= n_best) & (ranked <= n_best)
     rho = [spearmanr(one[defined], ranks[defined]).statistic for one in ranked]
+    with np.errstate(invalid="ignore"):  # without a score
+        off, spread = np.abs(drawn - scores), drawn.std(axis=0, ddof=1)
+        bias = np.abs(drawn.mean(axis=0) - scores) / spread
     # A feature that hardly ever varies has no score in some draws.
-    always = np.isfinite(drawn).all(axis=0) & np.isfinite(errors).all(axis=0) & defined
-    drawn, errors, scores = drawn[:, always], errors[:, always], scores[always]
-    off, spread = np.abs(drawn - scores), drawn.std(axis=0, ddof=1)
+    scored = np.isfinite(drawn) & defined
+    always = scored.all(axis=0)
+    told = np.isfinite(errors) & scored[:n_with_errors]
+    covered = off[:n_with_errors] <= 2 * errors
     return {
         "rho": float(np.mean(rho)),
-        "best": float(np.mean(in_common.sum(axis=1) / N_BEST)),
-        "error": float(np.median(off / np.abs(scores))),
-        "bias": float(np.median(np.abs(drawn.mean(axis=0) - scores) / spread)),
-        "stated": float(np.median(errors.mean(axis=0) / spread)),
-        "within_two": float(np.mean(off[:n_with_errors] <= 2 * errors)),
-        "searched": kept.n_searched / len(X),
+        "best": float(np.mean(in_common.sum(axis=1) / n_best)),
+        "error": median(off[:, always] / np.abs(scores[always])),
+        "bias": median(bias[always]),
+        "stated": median((errors.mean(axis=0) / spread)[told.all(axis=0)]),
+        "within_two": float(np.mean(covered[told])) if told.any() else None,
+        "told": float(told.sum() / scored[:n_with_errors].sum()),
+        "searched": kept.n_searched / X.shape[0],
         "without": float(1 - always.sum() / defined.sum()),
     }
+
+
+def median(values):
+    """Return None of nothing: JSON has no NaN."""
+    return float(np.median(values)) if values.size else None
 
 
 def no_errors(*_):
@@ -175,8 +207,10 @@ def errors_table(results):
     for (name, n_queries, n_draws, n_with_errors), found in results:
         cells = []
         for one in found.values():
-            stated = f"{one['stated']:.2f}" if n_draws >= ENOUGH_DRAWS else "-"
-            cells.append(f"{stated} / {one['within_two']:.2f}")
+            stated = one["stated"] if n_draws >= ENOUGH_DRAWS else None
+            worth = ["-" if x is None else f"{x:.2f}" for x in (stated, one["within_two"])]
+            digits = 1 if 0 < one["told"] < 0.01 else 0
+            cells.append(" / ".join([*worth, f"{100 * one['told']:.{digits}f} %"]))
         draws = f"{n_with_errors} of {n_draws}"
         lines.append(f"| {name} | {n_queries:,} | {draws} | {' | '.join(cells)} |")
     return lines

@@ -37,6 +37,12 @@ def X():
 
 
 @pytest.fixture
+def small_draws(monkeypatch):
+    """Let draws of few samples state standard errors."""
+    monkeypatch.setattr(neighbor_graph, "LEAST_CARRIERS", 5)
+
+
+@pytest.fixture
 def y():
     return np.where(np.arange(300) < 30, np.arange(300) % 2, -1)
 
@@ -196,7 +202,7 @@ def test_two_standard_errors_cover_the_exact_scores_of_word_counts(selector):
     exact = clone(selector).set_params(n_jobs=1).fit(X, y).scores_
     covered = []
     for seed in range(12):
-        found = clone(selector).set_params(max_queries=200, random_state=seed, n_jobs=1).fit(X, y)
+        found = clone(selector).set_params(max_queries=300, random_state=seed, n_jobs=1).fit(X, y)
         errors = found.standard_errors_
         stated = np.isfinite(errors)
         covered.append(np.abs(found.scores_[stated] - exact[stated]) <= 2 * errors[stated])
@@ -206,16 +212,16 @@ def test_two_standard_errors_cover_the_exact_scores_of_word_counts(selector):
 
 
 def test_a_feature_whose_variance_few_drawn_samples_carry_has_no_standard_error():
-    """With 100 of 400 drawn, 10 carriers in a draw are 40 in all: a kurtosis of about 10."""
+    """With 100 of 400 drawn, 20 carriers in a draw are 80 in all: a kurtosis of about 5."""
     X = np.random.default_rng(0).normal(size=(400, 4))
-    X[:, 0], X[:, 1] = np.arange(400) % 8 == 0, np.arange(400) % 16 == 0
+    X[:, 0], X[:, 1] = np.arange(400) % 4 == 0, np.arange(400) % 8 == 0
     with pytest.warns(
-        UserWarning, match=r"1 of 4 features have no standard error .* Pass max_queries=141 "
+        UserWarning, match=r"1 of 4 features have no standard error .* Pass max_queries=123 "
     ):
         found = ls.LaplacianScore(max_queries=100, random_state=0).fit(X)
     assert_array_equal(np.isnan(found.standard_errors_), [False, True, False, False])
     assert np.isfinite(found.scores_).all()
-    assert np.isfinite(found.set_params(max_queries=141).fit(X).standard_errors_).all()
+    assert np.isfinite(found.set_params(max_queries=123).fit(X).standard_errors_).all()
 
 
 def test_without_standard_errors_if_most_samples_have_the_same_neighbour():
@@ -303,6 +309,7 @@ def test_one_query_has_no_standard_error(X):
     assert np.isnan(found.standard_errors_).all()
 
 
+@pytest.mark.usefixtures("small_draws")
 def test_samples_on_a_device_give_the_same(X, y):
     strict = pytest.importorskip("array_api_strict")
     for selector in (ls.LaplacianScore(), ls.CompensatedLaplacianScore(sigma=5.0)):
@@ -326,6 +333,7 @@ def test_samples_on_a_device_give_the_same(X, y):
 
 @every_graph_selector
 @pytest.mark.parametrize("max_queries", [240, 40])
+@pytest.mark.usefixtures("small_draws")
 def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", X)
     some = clone(selector).set_params(max_queries=max_queries, random_state=0)
@@ -354,6 +362,7 @@ def test_nearly_all_samples_outside_memory(n_features, tmp_path):
         assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
+@pytest.mark.usefixtures("small_draws")
 def test_few_samples_outside_memory_stay_there(tmp_path):
     X = np.random.default_rng(0).random(size=(60, 100))
     np.save(tmp_path / "X.npy", X)
@@ -383,6 +392,7 @@ def test_other_ways_to_find_neighbours_need_samples_in_memory(X, parameters, tmp
         ls.LaplacianScore(**parameters).fit(tmp_path / "X.npy")
 
 
+@pytest.mark.usefixtures("small_draws")
 def test_very_many_neighbours_outside_memory_are_refused(X, y, tmp_path, monkeypatch):
     monkeypatch.setattr(neighbor_graph, "MOST_LISTED", 400)
     np.save(tmp_path / "X.npy", X)

@@ -29,6 +29,12 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(kinds, "PART_BYTES", 600)
 
 
+@pytest.fixture(autouse=True)
+def small_draws(monkeypatch):
+    """Let draws of few samples state standard errors."""
+    monkeypatch.setattr("linkselect.selectors.neighbor_graph.LEAST_CARRIERS", 5)
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)

@@ -50,8 +50,9 @@ QUERIES_OF_STORED = 20_000
 # And at most so many of their neighbours are listed, about 150 bytes each.
 MOST_LISTED = 1 << 24
 # A standard error needs so many drawn samples that carry the variance of the feature. With fewer,
-# a draw may miss those that matter, and then its standard error is small, too.
-LEAST_CARRIERS = 10
+# a draw may miss those that matter, and then its standard error is small, too: with 10 to 20, two
+# of them covered 81 to 88 % of lognormal features; with more, 90 to 96 % of word counts.
+LEAST_CARRIERS = 20
 # If more of the samples drawn have the same neighbour, nearly all edges end in a few hubs, and what
 # a feature varies along them is what it varies at all. What a score tells then comes from the few
 # other edges.
