@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import linkselect as ls
 from linkselect.asking import PairQueries
@@ -324,6 +325,34 @@ def on_real(design, method, seed, name, data):
         "value": None if estimate is None else round(estimate.value, 4),
         "error": None if estimate is None else round(estimate.standard_error, 4),
     }
+
+
+class RandomOrder(BaseEstimator):
+    """A ranking that is a random choice of features, the same for all pairs and labels."""
+
+    def __init__(self, n_features_to_select=1, seed=0):
+        self.n_features_to_select = n_features_to_select
+        self.seed = seed
+
+    def fit(self, X, y=None):
+        n_features = np.shape(X)[1]
+        self.order_ = np.random.default_rng(self.seed).permutation(n_features)
+        self.support_ = np.isin(np.arange(n_features), self.order_[: self.n_features_to_select])
+        return self
+
+    def get_support(self):
+        return self.support_
+
+
+RANDOM_CHOICES = ("1 random feature", "3 random features", "20 random features")
+
+
+def random_on_real(design, _, seed, name, data):
+    """Is a random choice of features called better than random choices?"""
+    X, y, rng = load(name, data, seed)
+    number = int(design.split()[0])
+    found = validate(RandomOrder(number, seed_of(rng)), X, y)
+    return {"chance": None, "random": found.better_than_random}
 
 
 def true_auc(X, y, features, rng, must_only):

@@ -73,7 +73,7 @@ def against_chance(
     held_out = rankings.held_out
     if held_out.is_inside(ways):
         return ChanceTest(reason=_INSIDE)
-    if ways.count(held_out.named()) < 1 / LEVEL:
+    if held_out.count_ways(ways) < 1 / LEVEL:
         return ChanceTest(reason=_TOO_FEW_WAYS)
     if not n_permutations or held_out.is_adaptive:
         return _within_folds(rankings, n_selected, ways, seed)
@@ -99,7 +99,8 @@ _INSIDE = (
     "Cannot test against chance: all pairs lie inside groups, and these are exchanged as a whole."
 )
 _TOO_FEW_WAYS = (
-    "Cannot test against chance: batches or groups leave fewer than 40 ways to exchange samples."
+    "Cannot test against chance: there are fewer than 40 ways to exchange samples, within their "
+    "batches and between groups of one size."
 )
 
 

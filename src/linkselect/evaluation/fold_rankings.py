@@ -125,7 +125,7 @@ def rank_by(
         if isinstance(held_out, PairFolds) and describe(selector).sees == "nothing":
             known += found.orders  # the same for all pairs
     except ValueError as error:
-        return None, _problem(error)
+        return None, f"Cannot rank by what a fold leaves. {_problem(error)}"
     return found, None
 
 

@@ -17,13 +17,14 @@ from linkselect.blocks import map_threads, slices
 from linkselect.evaluation.curves import Curve
 from linkselect.evaluation.inputs import order_of
 from linkselect.evaluation.pair_auc import REFITTING
-from linkselect.evaluation.permutation import Arrangements
+from linkselect.evaluation.permutation import Arrangements, p_value
 
 __all__ = ["Estimate", "Fold", "HeldOut", "Track"]
 
 # Progress is reported after this many folds; the number must not depend on the threads.
 FOLDS_PER_STEP = 2
-RANDOM_CHOICES = 10
+# The fewest choices of which the best one of forty is better than chance.
+RANDOM_CHOICES = 39
 
 Track = Callable[[Iterable[Any]], Iterable[Any]]
 
@@ -55,7 +56,8 @@ class Estimate:
         The estimate; give or take two standard errors is the interval. It allows for pairs that
         share samples, and for features that change with the pairs they are selected from.
     chance : float
-        The mean of the AUC over permutations of the samples, or the share of the largest class.
+        The mean over permutations of the samples; without these, 0.5 for the AUC and the share of
+        the largest class for the accuracy.
     all_features, random_features : float
         The same measure in all features, and in as many features chosen at random.
     n_folds, n_repeats, n_held_out : int
@@ -84,6 +86,8 @@ class HeldOut:
     folds: list[Fold]
     n_folds: int
     """How many folds hold out everything once; further ones repeat that."""
+    groups: IntArray | None = None
+    """The group of each row, if a group is held out as a whole."""
     is_adaptive: bool = False
     """Whether what trains was chosen by looking at the samples."""
     too_few: str
@@ -118,6 +122,10 @@ class HeldOut:
     ) -> tuple[float, FloatArray]:
         """Measure a choice of features on a fold as it is, and with its rows rearranged."""
         raise NotImplementedError
+
+    def count_ways(self, ways: Arrangements) -> float:
+        """Return how many different ways there are to place what is known."""
+        return ways.count(self.named())
 
     def is_inside(self, ways: Arrangements) -> bool:
         """Tell whether everything held out lies inside groups that move as a whole."""
@@ -177,30 +185,32 @@ class HeldOut:
     ) -> tuple[float, float]:
         """Measure as many random features; return their mean, and a p-value of being better.
 
-        The one-sided t-test of the difference, over held-out rows or links that share no sample.
+        The larger of two p-values: of a one-sided t-test of the difference, over held-out rows or
+        links that share no sample; and of being the best of random choices, which differ from each
+        other where features do.
         """
-        choices = [
-            [rng.permutation(n_features)[:number] for _ in range(RANDOM_CHOICES)]
-            for number in numbers
-        ]
+        shuffles = [rng.permutation(n_features) for _ in range(RANDOM_CHOICES)]
 
-        def work(place: int) -> tuple[float, float, float]:
-            fold = self.folds[place]
-            ours = self.parts(orders[place][: numbers[place]], fold)
-            some = [self.parts(features, fold) for features in choices[place]]
+        def work(place: int) -> tuple[float, ...]:
+            fold, number = self.folds[place], numbers[place]
+            ours = self.parts(orders[place][:number], fold)
+            some = [self.parts(features[:number], fold) for features in shuffles]
             others = [np.mean(kind, axis=0) for kind in zip(*some, strict=True)]
             apart = [one - other for one, other in zip(ours, others, strict=True)]
             variance = sum(
                 _variance(one) / count for one, count in zip(apart, fold.independent, strict=True)
             )
-            return float(others[0].mean()), float(apart[0].mean()), float(variance)
+            values = [float(one[0].mean()) for one in (ours, *some)]
+            return float(variance), *values
 
-        random, gap, variance = np.mean(map_threads(work, range(len(orders))), axis=0)
+        found = np.mean(map_threads(work, range(len(orders))), axis=0)
+        variance, value, random = found[0], found[1], found[2:]
+        gap = value - random.mean()
         least = min(min(fold.independent) for fold in self.folds)
         error = np.sqrt(REFITTING * variance / self.n_folds)
         freedom = max(1, self.n_folds * (least - 1))
         p = float(t.sf(gap / error, freedom)) if error > 0 else 1.0
-        return float(random), p
+        return float(random.mean()), max(p, p_value(value, random))
 
 
 def _variance(values: FloatArray) -> float:

@@ -42,7 +42,7 @@ class LabelFolds(HeldOut):
         groups: IntArray | None = None,
     ) -> None:
         self._X, self._codes = (X.tocsr() if issparse(X) else X), codes
-        self._groups, self._seed = groups, seed
+        self.groups, self._seed = groups, seed
         labelled = np.flatnonzero(codes >= 0)
         sizes = np.bincount(codes[labelled]) if len(labelled) else np.zeros(1, dtype=np.intp)
         if np.count_nonzero(sizes) < 2 or sizes.max() < 2 or len(sizes) > len(labelled) / 2:
@@ -99,7 +99,7 @@ class LabelFolds(HeldOut):
     def inside(self, fold: Fold, n_folds: int) -> LabelFolds:
         """Deal out what a fold leaves."""
         rows = self._left(fold)
-        groups = None if self._groups is None else self._groups[rows]
+        groups = None if self.groups is None else self.groups[rows]
         return LabelFolds(self._X[rows], self._codes[rows], n_folds, self._seed, groups=groups)
 
     def value(self, features: IntArray, fold: Fold) -> float:
@@ -139,6 +139,14 @@ class LabelFolds(HeldOut):
         """Return the rows that a fold holds out, or all labelled rows."""
         return self._labelled if fold is None else np.sort(fold.test)
 
+    def count_ways(self, ways: Arrangements) -> float:
+        """Return how many different labellings there are: rows of one class are exchangeable."""
+        found = 0.0
+        for block in ways.blocks:
+            kinds = np.unique(self._codes[block], axis=0, return_counts=True)[1]
+            found += log_ways(kinds)
+        return float(np.exp(min(found, 700.0)))
+
     def shuffled(
         self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
     ) -> tuple[float, FloatArray]:
@@ -162,7 +170,7 @@ class LabelFolds(HeldOut):
             self.measure,
             value=value,
             standard_error=float(np.sqrt(REFITTING * shrunk * (1 - shrunk) / n_independent)),
-            chance=self.chance,
+            chance=self.chance if chance is None else chance,
             n_folds=self.n_folds,
             n_repeats=self.n_repeats,
             n_held_out=len(self._labelled),

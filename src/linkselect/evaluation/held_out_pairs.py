@@ -24,7 +24,7 @@ from linkselect.evaluation.pair_auc import (
 from linkselect.evaluation.pair_folds import Groups, PairKFold, check_enough, read_units
 from linkselect.evaluation.permutation import Arrangements, log_ways
 from linkselect.given import Given
-from linkselect.messages import pairs_text
+from linkselect.messages import GuidedValueError, pairs_text
 from linkselect.pairs import Pairs, must_components
 from linkselect.selectors.wrapper import arguments_of
 
@@ -63,6 +63,7 @@ class PairFolds(HeldOut):
         # Cannot-links that contradict must-links did not count in the fit either.
         held = pairs.without_conflicts()
         self._X, self._rows = (X.tocsr() if issparse(X) else X), tuple(range(len(ids)))
+        self.groups = groups
         self.is_adaptive = held.n_adaptive > 0
         links = held.rows(dict(zip(ids, self._rows, strict=True)))
         by_row = Pairs._from_codes(self._rows, *links, len(ids), held._adaptive)
@@ -71,6 +72,8 @@ class PairFolds(HeldOut):
         what = "randomly drawn " if self.is_adaptive else ""
         group_of: Groups | None = None if groups is None else dict(enumerate(groups.tolist()))
         must_only = by_row.n_cannot == 0
+        if groups is not None:
+            _check_between(by_row, groups)
         check_enough(*read_units(random, group_of).independent, must_only, what)
         n_all = held.n_must + held.n_cannot
         at_once = self.is_adaptive and 2 * held.n_adaptive >= n_all
@@ -85,18 +88,23 @@ class PairFolds(HeldOut):
         self.folds = [self._fold(train, test, group_of, rng) for train, test in sides]
         self.n_folds = 1 if at_once else 2
         self.n_repeats = len(self.folds) // self.n_folds
-        counted = 1 if must_only else 2
-        once = [links for fold in self.folds[: self.n_folds] for links in fold.test[:counted]]
-        self.n_held_out = sum(map(len, once))
         self.contrast: Literal["cannot-links", "random pairs"] = (
             "random pairs" if must_only else "cannot-links"
         )
+        self._count(must_only, what)
+
+    def _count(self, must_only: bool, what: str) -> None:
+        """Count what is held out, and refuse too little of it."""
+        counted = 1 if must_only else 2
+        once = [links for fold in self.folds[: self.n_folds] for links in fold.test[:counted]]
+        self.n_held_out = sum(map(len, once))
         counts = np.sum([one.independent for one in self.folds], axis=0) // self.n_repeats
         n_must, n_cannot = counts.tolist()
         check_enough(n_must, n_cannot, must_only, what)
         self.standard_error = held_out_error(n_must, n_cannot)
         self.too_few = (
-            f"Cannot test against chance: only {pairs_text(n_must, n_cannot)} share no sample, too "
+            "Cannot test against chance: only "
+            f"{pairs_text(n_must, 0 if must_only else n_cannot)} share no sample, too "
             "few for a test that does not fit the method again."
         )
 
@@ -216,11 +224,28 @@ def _auc(together: FloatArray, apart: FloatArray) -> float:
     return float((ranks[m:].sum() - n * (n + 1) / 2) / (m * n))
 
 
+def _check_between(pairs: Pairs, groups: IntArray) -> None:
+    """Refuse pairs that all lie inside groups."""
+    links = np.concatenate(pairs.rows({row: row for row in range(len(groups))}))
+    if (groups[links[:, 0]] == groups[links[:, 1]]).all():
+        raise GuidedValueError(
+            "Cannot validate: all pairs lie inside groups, which are held out and exchanged as a "
+            "whole."
+        )
+
+
 def _without_random(pairs: Pairs, groups: Groups | None) -> Pairs:
     """Keep the adaptive pairs that share no sample, or what follows from it, with the others."""
     units = read_units(pairs, groups)
     tested = units.keep(*(~kind for kind in pairs._adaptive)).named
-    return pairs._some(~tested[units.must], ~tested[units.cannot].any(axis=1), pairs.n_samples)
+    must, cannot = ~tested[units.must], np.asarray(~tested[units.cannot].any(axis=1))
+    if not must.any() or (len(cannot) and not cannot.any()):
+        raise GuidedValueError(
+            "Cannot validate: too few of the other answers are about samples that have no part in "
+            "the randomly drawn questions.",
+            "Answer more questions.",
+        )
+    return pairs._some(must, cannot, pairs.n_samples)
 
 
 def _between_units(test: Pairs, groups: Groups | None) -> IntArray:

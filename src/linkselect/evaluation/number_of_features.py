@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from linkselect.arrays import FloatArray, IntArray
@@ -23,6 +24,7 @@ from linkselect.evaluation.fold_rankings import (
 from linkselect.evaluation.held_out import Fold, Track
 from linkselect.evaluation.held_out_labels import LabelFolds
 from linkselect.evaluation.inputs import check_matrix, order_of, read_given, reproducible
+from linkselect.evaluation.permutation import row_codes
 from linkselect.given import Given
 from linkselect.messages import many
 from linkselect.pairs import Pairs
@@ -107,6 +109,7 @@ def choose_number(
     *,
     pairs: Pairs | None = None,
     sample_ids: Iterable[Hashable] | None = None,
+    groups: ArrayLike | None = None,
     random_state: int = 0,
     track: Track = iter,
 ) -> NumberOfFeatures:
@@ -141,6 +144,8 @@ def choose_number(
         Must-links and cannot-links.
     sample_ids : iterable of hashable, optional
         The id of each row. Default: the index of a pandas X, else row numbers.
+    groups : array-like of shape (n_samples,), optional
+        The group of each row, such as a patient, which is held out as a whole.
     random_state : int, default=0
         Determines the folds.
     track : callable, default=iter
@@ -181,7 +186,8 @@ def choose_number(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit has warned already
         given = read_given(selector, X, y, pairs, sample_ids)
-    folds = _Folds(reproducible(selector, random_state), values, given, random_state, track)
+    codes = None if groups is None else row_codes(groups, values.shape[0], "groups")
+    folds = _Folds(reproducible(selector, random_state), values, given, random_state, track, codes)
     found = _without_own(folds, selector, n_features, n_labelled)
     if number is None:
         return found
@@ -267,6 +273,7 @@ class _Folds:
     given: Given
     seed: int
     track: Track
+    groups: IntArray | None = None
 
     def rank(
         self, read: Callable[[Any], IntArray] | None = None
@@ -281,7 +288,7 @@ class _Folds:
         if not by_pairs:
             n_repeats = REPEATS if cheap and not describe(copy).searches else 1
             effort = effort._replace(n_repeats=n_repeats)
-        held_out, reason = deal_out(copy, self.X, self.given, effort, self.seed)
+        held_out, reason = deal_out(copy, self.X, self.given, effort, self.seed, self.groups)
         if held_out is None:
             return None, reason
         if read is not None:

@@ -122,7 +122,8 @@ def check_enough(n_must: int, n_cannot: int, must_only: bool, what: str = "") ->
         if found < LEAST_INDEPENDENT:
             raise GuidedValueError(
                 f"Cannot validate: it takes {LEAST_INDEPENDENT} {what}{kind}s that share no "
-                f"sample, not even through must-links, and there are {found}.",
+                f"sample, not even through must-links, and there {'is' if found == 1 else 'are'} "
+                f"{found}.",
                 f"Add {kind}s between samples that no other pair names.",
             )
 

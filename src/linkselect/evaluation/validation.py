@@ -92,11 +92,9 @@ class Validation:
     def better_than_chance(self) -> bool | None:
         """Whether the selected features agree with the supervision; None if it cannot be told.
 
-        The p-value is at most 0.025, and the estimate exceeds chance.
+        The p-value is at most 0.025.
         """
-        if self.estimate is None or self.p_value is None:
-            return None
-        return self.p_value <= LEVEL and self.estimate.value > self.estimate.chance
+        return None if self.p_value is None else self.p_value <= LEVEL
 
     @property
     def better_than_random(self) -> bool | None:
@@ -218,8 +216,10 @@ def validate(
     again = with_number(own, len(selected))
     effort = _effort(again, values.shape, given, rankings)
     reason = None
-    if rankings is None:
-        codes = None if groups is None else row_codes(groups, values.shape[0], "groups")
+    codes = None if groups is None else row_codes(groups, values.shape[0], "groups")
+    if rankings is not None:
+        _check_groups(codes, rankings.held_out.groups)
+    else:
         held_out, reason = deal_out(again, values, given, effort, random_state, codes)
         if held_out is not None:
             rankings, reason = _rank_folds(held_out, own, again, values.shape[1], track)
@@ -245,6 +245,17 @@ def _effort(
     chooses = rankings is not None and rankings.numbers is not None
     n_fits = 1 + FOLDS_INSIDE if chooses else 1
     return plan_fits(selector, *shape, n_pairs, by_pairs=by_pairs, fits_per_fold=n_fits)
+
+
+def _check_groups(given: IntArray | None, dealt: IntArray | None) -> None:
+    """Refuse rankings of folds that may have rows of a group on both sides."""
+    if given is None or (dealt is not None and np.array_equal(given, dealt)):
+        return
+    raise GuidedValueError(
+        "The rankings come from folds that were dealt by other groups, or by none.",
+        "Pass the same groups= to choose_number.",
+        "rankings",
+    )
 
 
 def _rank_folds(

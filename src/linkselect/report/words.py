@@ -17,9 +17,11 @@ def title(summary: Summary) -> str:
     """Say in a few words what the page is about."""
     n_selected = many(summary["method"]["n_selected"], "feature")
     found = summary["validation"]
-    if found is not None and found["better_than_chance"] is False:
-        return f"{n_selected} selected, not shown to be better than chance"
-    return f"{n_selected} {_purpose(summary)}"
+    if found is None or found["better_than_chance"] or summary["supervision"]["kind"] == "none":
+        return f"{n_selected} {_purpose(summary)}"
+    if found["better_than_chance"] is None:
+        return f"{n_selected} selected, not tested against chance"
+    return f"{n_selected} selected, not shown to be better than chance"
 
 
 def _purpose(summary: Summary) -> str:
@@ -72,7 +74,7 @@ def plain_sentence(summary: Summary) -> str:
     return (
         f"Of {many(n_all, 'measured feature')} {those} were chosen. By the nearest labelled sample "
         f"in them, {right} of 100 samples are classified correctly, tested on samples that had no "
-        f"part in choosing the features. Always naming the largest class gives {chance}{doubt}; "
+        f"part in choosing the features. Chance gives {chance}{doubt}; "
         f"{beside}."
     )
 
