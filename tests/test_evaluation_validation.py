@@ -1,6 +1,7 @@
 """How far to trust one ranking."""
 
 import json
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -8,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.datasets import load_iris, load_wine
-from sklearn.feature_selection import VarianceThreshold
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.preprocessing import MinMaxScaler
 
 from linkselect import (
@@ -28,13 +29,14 @@ from linkselect import (
     StableSelector,
     VarianceScore,
 )
-from linkselect.evaluation import PairKFold, pair_auc, pair_auc_curve, validate
+from linkselect.evaluation import PairKFold, choose_number, pair_auc, pair_auc_curve, validate
 from linkselect.evaluation.effort import plan_fits
 from linkselect.evaluation.held_out_labels import LabelFolds
 from linkselect.evaluation.inputs import check_matrix, in_order_of_rows
 from linkselect.evaluation.pair_folds import read_units
 from linkselect.evaluation.permutation import Arrangements
 from linkselect.evaluation.twins import correlated_twins
+from linkselect.selectors.foreign import ranked_with
 from spectra import draw_spectra, n_inside
 
 
@@ -285,15 +287,56 @@ def test_contradicting_pairs_that_the_method_drops():
     assert found.estimate == validate(ConstraintScore(4), X, pairs=pairs).estimate
 
 
-def test_held_out_labels_beside_the_largest_class():
+def test_held_out_labels_beside_chance():
     X, y = wine()
     found = validate(FisherScore(4), X, y).estimate
     assert (found.measure, found.n_held_out, found.n_folds) == ("1-NN accuracy", 178, 5)
-    assert found.chance == np.bincount(y).max() / len(y)
+    assert found.chance == pytest.approx(np.mean((np.bincount(y) / len(y)) ** 2) * 3, abs=0.05)
     assert 0.85 < found.value < 1
     assert found.random_features < found.value
     assert found.all_features > 0.9
     assert found.contrast is None
+
+
+def test_a_random_ranking_is_not_better_than_random_features(estimate_alone):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = MinMaxScaler().fit_transform(X)
+    rng = np.random.default_rng(0)
+    claimed = 0
+    for _ in range(20):
+        rows = rng.choice(len(y), 150, replace=False)
+        scores = rng.random(30)
+        ranking = SelectKBest(partial(lambda X, y, scores: scores, scores=scores), k=3)
+        claimed += bool(validate(ranked_with(ranking, 3), X[rows], y[rows]).better_than_random)
+    assert claimed <= 2
+
+
+def test_a_number_chosen_on_folds_that_split_groups_is_refused():
+    X, y = wine()
+    groups = np.arange(len(y)) // 2
+    selector = FisherScore().fit(X, y)
+    number = choose_number(selector, X, y)
+    with pytest.raises(ValueError, match="Pass the same groups= to choose_number"):
+        validate(selector, X, y, groups=groups, rankings=number.rankings)
+    number = choose_number(selector, X, y, groups=groups)
+    for fold in number.rankings.held_out.folds:
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+    assert validate(selector, X, y, groups=groups, rankings=number.rankings).estimate.value > 0.8
+
+
+def test_no_claim_if_no_label_can_move(estimate_alone):
+    X, y = wine()
+    found = validate(FisherScore(4), X, y, batches=y)
+    assert (found.better_than_chance, found.p_value) == (None, None)
+    assert "fewer than 40 ways to exchange samples" in found.reason
+    assert found.estimate.value > 0.8
+
+
+def test_pairs_inside_groups_cannot_be_held_out(estimate_alone):
+    X, y = wine()
+    pairs = Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=0)
+    found = validate(ConstraintScore(4), X, pairs=pairs, groups=np.zeros(len(y)))
+    assert found.reason.startswith("Cannot validate: all pairs lie inside groups")
 
 
 def halves_twice(X):

@@ -81,7 +81,7 @@ def test_it_follows_the_answers_and_checks_every_tenth(labelling):
     assert checked["n_answers"] == 20
     assert 0 <= checked["n_kept"] <= checked["n_best"] == 3
     assert checked["estimate"] is None
-    assert "it takes 5 randomly drawn cannot-links" in checked["reason"]
+    assert "it takes 5 randomly drawn must-links" in checked["reason"]
     answer_some(labelling, 1)
     wait_for(lambda: background.found.n_answers == 21)
     assert background.found.checked["n_answers"] == 20, "the last check stays"

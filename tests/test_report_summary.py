@@ -182,7 +182,8 @@ def test_conflicts_lost_pairs_and_ids():
         must=[("bottle 0", "bottle 1"), ("bottle 1", "bottle 2"), ("bottle 0", "elsewhere")],
         cannot=[("bottle 0", "bottle 2"), ("bottle 0", "bottle 100")],
     )
-    selector = ConstraintScore(on_conflict="drop").fit(X, pairs=pairs)
+    with pytest.warns(UserWarning, match="1 of 5 pairs"):
+        selector = ConstraintScore(on_conflict="drop").fit(X, pairs=pairs)
     summary = summarize(selector, X, pairs=pairs)
     known = summary["supervision"]
     assert (known["n_conflicts"], known["lost"], known["n_samples"]) == (1, 1, 4)

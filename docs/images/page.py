@@ -103,7 +103,6 @@ def digits(browser, folder):
     page = browser.new_page(viewport=DESK)
     page.goto(server.address)
     answer(page, data.target, 40)
-    page.wait_for_selector("#insight .estimate", timeout=1000 * SECONDS)
     page.wait_for_selector("#insight:not([data-again])", timeout=1000 * SECONDS)
     take(page, "ask_question", full_page=True)
     page.emulate_media(color_scheme="dark")

@@ -22,7 +22,9 @@ def held_out_sentence(checked: dict[str, Any]) -> str:
     estimate = checked.get("estimate")
     if estimate is None:
         reason = checked.get("reason")
-        return f"Not known yet: {reason}" if reason else "Being computed."
+        if not reason:
+            return "Being computed."
+        return f"Not known yet: {reason.removeprefix('Cannot validate: ')}"
     if estimate["better_than_chance"] is None:
         return str(checked.get("reason") or "Whether it is better than chance is not known.")
     if not estimate["better_than_chance"]:
