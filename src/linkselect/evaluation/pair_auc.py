@@ -164,8 +164,8 @@ def pair_auc_curve(
     In every fold of the pairs the selector is fitted on all samples and the other pairs. Then
     `pair_auc` of the held-out pairs is measured in its first k features, for every wanted k.
 
-    `validate` tests whether a ranking is better than chance; this shows the estimate over numbers of
-    features. As a way to choose the number it does not work: the docs have the numbers.
+    `validate` tests whether a ranking is better than chance; this shows the estimate at several
+    numbers of features. It does not choose the number: the docs have what that would lose.
 
     Parameters
     ----------
