@@ -4,24 +4,42 @@ For changes that must not change a number. Before the change:
 
     python benchmarks/fingerprints.py write before.json
 
-and after it `check before.json`. Every score, order, support and cluster on six data sets, dense
-and sparse, is compared to the last bit. `--plain` leaves numba out.
+and after it `check before.json`. Every score, order, support and cluster on six data sets, dense,
+sparse and in float32, is compared to the last bit; on wine also stored in small parts (.npy, Zarr,
+Parquet, dask; by rows and by columns), in array-api-strict, and what `rank --json` and
+`compare --json` print, but for times. `--plain` leaves numba out.
 """
 
 import argparse
+import contextlib
 import hashlib
+import io
 import json
 import os
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
+# Before SciPy is imported, or scikit-learn refuses arrays of other libraries.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+import array_api_strict
+import dask.array
 import numpy as np
+import pandas as pd
+import zarr
 from scipy import sparse
+from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
+from linkselect.cli import run
+from linkselect.stored import kinds
+
+# Parts of some rows or columns, as large data have them.
+kinds.SLAB_BYTES = kinds.PART_BYTES = 2000
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -76,7 +94,18 @@ FROM_PAIRS = [
     ls.ConstrainedSpectralClustering(3, normalization="symmetric", random_state=0),
     ls.COPKMeans(3, random_state=0, n_init=2),
 ]
-STORAGES = {"dense": np.asarray, "fortran": np.asfortranarray, "csr": sparse.csr_array}
+# Slow on many features or samples.
+CONSENSUS = [
+    ls.ConsensusSelector(random_state=0),
+    ls.ConsensusSelector([("lsdf", ls.LSDF()), ("constraint", ls.ConstraintScore())]),
+]
+STORAGES = {
+    "dense": np.asarray,
+    "fortran": np.asfortranarray,
+    "float32": np.float32,
+    "csr": sparse.csr_array,
+    "csc": sparse.csc_array,
+}
 
 
 def data_sets():
@@ -99,7 +128,7 @@ def jobs(X, y):
     small = len(X) < 250
     yield from ((one, {}) for one in [*UNSUPERVISED, *(RECONSTRUCTING if small else [])])
     yield from ((one, {"y": y}) for one in SUPERVISED)
-    for one in FROM_PAIRS:
+    for one in [*FROM_PAIRS, *(CONSENSUS if small else [])]:
         if len(X) < 1000 or not isinstance(one, ls.SCGS):
             yield one, {"y": some}
             yield one, {"pairs": pairs}
@@ -134,6 +163,75 @@ def fingerprints():
     return found
 
 
+def parts_of(X, folder):
+    """Yield X as it may be stored, in small parts of rows or of columns."""
+    n_rows, n_columns = X.shape
+    np.save(folder / "rows.npy", X)
+    np.save(folder / "columns.npy", np.asfortranarray(X))
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(n_columns)])
+    frame.to_parquet(folder / "rows.parquet", row_group_size=40)
+    chunks = {"rows": (40, n_columns), "columns": (n_rows, 3)}
+    for way, chunk in chunks.items():
+        stored = zarr.open_array(folder / f"{way}.zarr", mode="w", shape=X.shape, chunks=chunk)
+        stored[:] = X
+        yield f"npy by {way}", ls.open_stored(folder / f"{way}.npy")
+        yield f"zarr by {way}", ls.open_stored(folder / f"{way}.zarr")
+        yield f"dask by {way}", dask.array.from_array(X, chunks=chunk)
+    yield "parquet by rows", ls.open_stored(folder / "rows.parquet")
+
+
+def elsewhere(X, y):
+    """Fit what reads parts, or stays on a device, to stored samples and to another library's."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        places = [*parts_of(X, Path(folder)), ("array-api-strict", array_api_strict.asarray(X))]
+        for place, samples in places:
+            is_array = place == "array-api-strict"
+            able = "_stays_on_device" if is_array else "_reads_parts"
+            for estimator, known in jobs(X, y):
+                if getattr(estimator, able, False):
+                    key = " | ".join([place, " ".join(repr(estimator).split()), *known])
+                    with config_context(array_api_dispatch=is_array):
+                        found[key] = fingerprint(estimator, samples, known)
+    return found
+
+
+COMMANDS = {
+    "labels": ["rank", "wine.csv", "--label", "class"],
+    "some labels": ["rank", "wine.csv", "--label", "some", "--drop", "class"],
+    "pairs": ["rank", "wine.csv", "--pairs", "pairs.csv", "--drop", "class,some"],
+    "nothing": ["rank", "wine.csv", "--drop", "class,some"],
+    "by parts": ["rank", "wine.parquet", "--label", "class", "--drop", "some", "--by-parts"],
+    "compare": ["compare", "wine.csv", "--label", "class", "--drop", "some", "--repeats", "3"],
+    "compare by pairs": ["compare", "wine.csv", "--pairs", "pairs.csv", "--drop", "class,some"],
+}
+
+
+def printed(X, y):
+    """Return what commands print as JSON, without times."""
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])]).assign(
+        some=np.where(np.arange(len(y)) % 3 == 0, y.astype(str), ""), **{"class": y}
+    )
+    found = {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        frame.to_csv("wine.csv", index=False)
+        frame.to_parquet("wine.parquet")
+        ls.Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=0).to_csv("pairs.csv")
+        for name, command in COMMANDS.items():
+            text = io.StringIO()
+            with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
+                run([*command, "--json"])
+            told = json.dumps(without_times(json.loads(text.getvalue())), sort_keys=True)
+            found[f"command | {name}"] = hashlib.sha256(told.encode()).hexdigest()[:16]
+    return found
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {name: without_times(one) for name, one in value.items() if "second" not in name}
+    return [without_times(one) for one in value] if isinstance(value, list) else value
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["write", "check"])
@@ -143,7 +241,9 @@ def main():
     if options.plain:
         sys.modules["numba"] = None
     warnings.simplefilter("ignore")
-    found = fingerprints()
+    X, y = load_wine(return_X_y=True)
+    X = MinMaxScaler().fit_transform(X)
+    found = fingerprints() | elsewhere(X, y) | printed(X, y)
     if options.what == "write":
         options.file.write_text(json.dumps(found, indent=1) + "\n")
         return
