@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -163,14 +161,13 @@ def plates(rng, n=120):
     """Draw batches that shift all features, and pairs inside batches only."""
     batch = np.arange(n) % 3
     X = normal(rng, n) + 2 * rng.normal(size=(3, 100))[batch]
-    y = rng.integers(0, 2, n)
-    links = [disjoint_links(np.where(batch == one, y, -1), rng, 8) for one in range(3)]
-    kept = [
-        [pair for pair in kind if batch[pair[0]] == batch[pair[1]] == one]
-        for one, found in enumerate(links)
-        for kind in (found.must, found.cannot)
-    ]
-    return X, ls.Pairs(chain(*kept[::2]), chain(*kept[1::2])), {"batches": batch}
+    must, cannot = [], []
+    for one in range(3):
+        rows = np.flatnonzero(batch == one)
+        links = disjoint_links(rng.integers(0, 2, len(rows)), rng, 8)
+        must += [tuple(rows[list(pair)].tolist()) for pair in links.must]
+        cannot += [tuple(rows[list(pair)].tolist()) for pair in links.cannot]
+    return X, ls.Pairs(must, cannot), {"batches": batch}
 
 
 def must_only(rng, n=100):
