@@ -239,10 +239,10 @@ def noise_table(done):
 
 def label_table(done):
     yield (
-        "| labels | method | tables | better than chance | number chosen: better than chance | "
-        "its accuracy | accuracy at the best number |"
+        "| labels | method | tables | better than chance | better than random features | "
+        "number chosen: better than chance | its accuracy | accuracy at the best number |"
     )
-    yield "|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|"
     for (design, method), found in cells(done, "labels").items():
         found = [one for one in found if "refused" not in one]
         values, best = (
@@ -250,6 +250,7 @@ def label_table(done):
         )
         yield (
             f"| {design} | {method} | {len(found)} | {share([one['chance'] for one in found])} | "
+            f"{share([one['random'] for one in found])} | "
             f"{share([one['chosen_chance'] for one in found])} | {100 * values:.1f} % | "
             f"{100 * best:.1f} % |"
         )

@@ -64,7 +64,8 @@ class Validation:
         How likely as good an estimate is if pairs or labels have nothing to do with X, by
         permuting which row is which sample. None if no claim can be made.
     p_random : float or None
-        How likely as large a lead over as many random features is, if there is none.
+        How likely as large a lead over as many random features is, if there is none; at least
+        `p_value`.
     reason : str or None
         Why there is no estimate or no p-value, in a sentence.
     selected : tuple of int
@@ -299,6 +300,9 @@ def _measure(
         all_features=float(np.mean([held_out.value(everything, one) for one in held_out.folds])),
         random_features=random,
     )
+    # Features that are not shown to agree with what is known may do better than random ones all the
+    # same, by calling every sample a member of the largest class.
+    p_random = None if found.p_value is None else max(p_random, found.p_value)
     return _Measured(estimate, found.p_value, p_random, found.reason)
 
 
