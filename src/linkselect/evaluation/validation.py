@@ -302,8 +302,8 @@ def _measure(
     )
     # Features that are not shown to agree with what is known may do better than random ones all the
     # same, by calling every sample a member of the largest class.
-    p_random = None if found.p_value is None else max(p_random, found.p_value)
-    return _Measured(estimate, found.p_value, p_random, found.reason)
+    both = None if found.p_value is None else max(p_random, found.p_value)
+    return _Measured(estimate, found.p_value, both, found.reason)
 
 
 def _can_resample(selector: Any, given: Given) -> bool:
