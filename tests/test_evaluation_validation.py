@@ -303,12 +303,12 @@ def test_a_random_ranking_is_not_better_than_random_features(estimate_alone):
     X = MinMaxScaler().fit_transform(X)
     rng = np.random.default_rng(0)
     claimed = 0
-    for _ in range(20):
+    for _ in range(10):
         rows = rng.choice(len(y), 150, replace=False)
         scores = rng.random(30)
         ranking = SelectKBest(partial(lambda X, y, scores: scores, scores=scores), k=3)
         claimed += bool(validate(ranked_with(ranking, 3), X[rows], y[rows]).better_than_random)
-    assert claimed <= 2
+    assert claimed <= 1
 
 
 def test_a_number_chosen_on_folds_that_split_groups_is_refused():
