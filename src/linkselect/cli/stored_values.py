@@ -203,12 +203,14 @@ def settle_stored(
     Returns the table as the method sees it, without columns that have no value; what was done to
     the others; what should be said; and what is told of the values before.
     """
+    from linkselect.columns import LARGEST_EXACT
+
     with library_errors():
         told = tell(table.X, prepare.scale == "standard" or prepare.impute == "mean")
     if told.infinite is not None:
         raise infinite_value(table, *told.infinite)
     empty = told.n_missing == told.n_rows
-    large = np.fmax(-told.low, told.high) > 2**53
+    large = np.fmax(-told.low, told.high) > LARGEST_EXACT
     notes = about_rounding(table, np.flatnonzero(large & table.X.whole))
     notes += about_empty(table, np.flatnonzero(empty))
     first = told.missing

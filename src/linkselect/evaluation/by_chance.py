@@ -99,8 +99,8 @@ _INSIDE = (
     "Cannot test against chance: all pairs lie inside groups, and these are exchanged as a whole."
 )
 _TOO_FEW_WAYS = (
-    "Cannot test against chance: there are fewer than 40 ways to exchange samples, within their "
-    "batches and between groups of one size."
+    "Cannot test against chance: there are fewer than 40 ways to exchange samples (within batches, "
+    "among groups of equal size)."
 )
 
 

@@ -23,7 +23,7 @@ __all__ = ["Estimate", "Fold", "HeldOut", "Track"]
 
 # Progress is reported after this many folds; the number must not depend on the threads.
 FOLDS_PER_STEP = 2
-# The fewest choices of which the best one of forty is better than chance.
+# The fewest random choices with which the p-value can reach the level, 1 / 40.
 RANDOM_CHOICES = 39
 
 Track = Callable[[Iterable[Any]], Iterable[Any]]
