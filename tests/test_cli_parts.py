@@ -585,3 +585,14 @@ def test_pairs_name_row_numbers_whatever_the_index_of_a_file(tmp_path):
         assert run([*call, "--out", str(out)]) == 0
         written.append(out.read_text())
     assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--by-parts"]])
+def test_an_index_of_pandas_with_a_name_is_pointed_out(arguments, tmp_path, capsys):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=list("abc"))
+    table = tmp_path / "t.parquet"
+    frame.set_index(pd.Index([1, 0, *range(2, 30)], name="visit")).to_parquet(table)
+    assert run(["rank", str(table), "--method", "variance", *arguments]) == 0
+    assert "pandas wrote the column 'visit' as the index" in capsys.readouterr().err
+    assert run(["rank", str(table), "--id-column", "visit", *arguments]) == 0
+    assert "visit" not in capsys.readouterr().err

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkselect.cli.errors import InputError
 from linkselect.cli.tables.batches import gather
-from linkselect.cli.tables.features import from_columns
+from linkselect.cli.tables.features import about_named_index, from_columns
 from linkselect.cli.tables.limits import Budget, readable_size
 from linkselect.cli.tables.table import Reading, Roles, Table, assign_roles
 
@@ -48,9 +49,20 @@ def read_parquet(path: Path, how: Reading, budget: Budget) -> Table:
             rows = max(1, min(_BATCH // max(1, len(wanted)), 1 << 16))
             # One column after the other: threads would unpack many at once.
             batches = file.iter_batches(rows, columns=wanted, use_threads=False)
-            return gather(_in_order(batches, wanted), wanted, roles, how, budget)
+            index = set(_index_columns(file.schema_arrow))
+            notes = about_named_index(wanted[i] for i in roles.features if wanted[i] in index)
+            return gather(_in_order(batches, wanted), wanted, roles, how, budget, notes=notes)
     except (pa.ArrowException, *_ODD_VALUES) as error:
         raise _unreadable(budget, "Parquet", error) from error
+
+
+def _index_columns(schema: Any) -> list[str]:
+    """Name the columns that pandas wrote as its index; none if what it wrote cannot be read."""
+    try:
+        told = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        return [name for name in told["index_columns"] if isinstance(name, str)]
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return []
 
 
 def check_footer(path: Path, kind: str, budget: Budget) -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "INDEX_NAMES",
     "Parts",
     "about_index",
+    "about_named_index",
     "as_floats",
     "assemble",
     "from_columns",
@@ -297,6 +298,16 @@ def about_index(name: str) -> str:
         f"left out {called} since it names or numbers the rows; --id-column {shown(name)} uses it "
         "as ids."
     )
+
+
+def about_named_index(names: Iterable[str]) -> list[str]:
+    """Point to columns that pandas wrote as the index, and that have a name like any other."""
+    return [
+        f"pandas wrote the column {shown(name)} as the index; --id-column {shown(name)} uses it as "
+        "ids, and pairs name rows by number without that."
+        for name in names
+        if name not in INDEX_NAMES
+    ]
 
 
 def _transposed_hint(parts: Parts, how: Reading) -> list[str]:

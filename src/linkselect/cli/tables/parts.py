@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 from linkselect.arrays import IntArray
 from linkselect.cli.errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli.tables.columnar import check_columns, check_footer
-from linkselect.cli.tables.features import INDEX_NAMES, about_index, missing_marks
+from linkselect.cli.tables.features import (
+    INDEX_NAMES,
+    about_index,
+    about_named_index,
+    missing_marks,
+)
 from linkselect.cli.tables.kinds import NUMBER
 from linkselect.cli.tables.labels import make_labels
 from linkselect.cli.tables.limits import Budget, bytes_needed, readable_size
@@ -264,7 +269,9 @@ def _open_parquet(path: Path, how: Reading) -> Table:
     if index:
         X = X.choose([place for place, name in enumerate(layout.features) if name not in index])
     left_out = layout.no_numbers
-    notes = [*_about_left_out(left_out), *map(about_index, sorted(index)), *notes]
+    written = {one for some in file.indexes for one in some}
+    about = [*map(about_index, sorted(index)), *about_named_index(n for n in names if n in written)]
+    notes = [*_about_left_out(left_out), *about, *notes]
     return StoredTable(X, names, labels, ids, source, tuple(notes), tuple(left_out))
 
 
