@@ -40,8 +40,8 @@ versions: .venv/ready  ## run the README with the oldest and the newest dependen
 # The tests of arrays that stay on their device, which `unit` runs with array-api-strict, with torch:
 # on CUDA if there is one, else on the CPU.
 test-torch: .torch-venv/ready  ## test torch arrays, with an installed torch or one of its own
-	SCIPY_ARRAY_API=1 .torch-venv/bin/python -m pytest -n $(JOBS) tests/test_devices.py
-	SCIPY_ARRAY_API=1 .torch-venv/bin/python -m pytest -n $(JOBS) tests/test_selectors.py -k array_api
+	SCIPY_ARRAY_API=1 .torch-venv/bin/python -m pytest -n $(JOBS) tests/samples/test_devices.py
+	SCIPY_ARRAY_API=1 .torch-venv/bin/python -m pytest -n $(JOBS) tests/selectors/test_selectors.py -k array_api
 
 # Goes on where it ended; the table goes into docs/verification.md.
 thorough: .venv/ready  ## compare every selector with its definition, for MINUTES=30

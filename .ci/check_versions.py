@@ -19,8 +19,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 STAGES = ("core", "cli", "all")
 TESTS = (
-    "callbacks", "pairs", "supervision", "given", "messages", "notebook", "pairs_html",
-    "selectors_selector", "selectors_method", "selectors_ranking", "selectors_redundancy", "scores",
+    "test_callbacks", "test_supervision", "test_fit_inputs", "test_messages", "test_notebook",
+    "pairs/test_pairs", "pairs/test_pairs_html", "selectors/test_selector", "selectors/test_method",
+    "selectors/test_ranking", "selectors/test_redundancy", "scores/test_scores",
 )  # fmt: skip
 # NumPy 2.0, which everything has to run with, is not built for newer ones.
 NEWEST_PYTHON_OF_THE_OLDEST = (3, 12)
@@ -160,7 +161,7 @@ def write_tables(scripts, folder):
 
 def run_tests(scripts):
     """Run the quick part of the tests; old libraries warn about new ones, so warnings may be."""
-    files = [ROOT / "tests" / f"test_{name}.py" for name in TESTS]
+    files = [ROOT / "tests" / f"{name}.py" for name in TESTS]
     options = ("-q", "-W", "default", "-p", "no:cacheprovider", "-m", "not slow")
     few = ("--no-header", "--disable-warnings")
     run(scripts, "python", "-m", "pytest", *options, *few, *files, cwd=ROOT)

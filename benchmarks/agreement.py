@@ -11,7 +11,7 @@ import csv
 import re
 from pathlib import Path
 
-from linkselect.reproduction.agreement import (
+from linkselect.reproduction._agreement import (
     AVERAGE_RANK,
     FEATURES,
     RANK_SUM,
@@ -21,9 +21,9 @@ from linkselect.reproduction.agreement import (
     same_winners,
     unit_of,
 )
-from linkselect.reproduction.page import shown, shown_difference
-from linkselect.reproduction.papers import load_paper
-from linkselect.reproduction.results_folder import read_cells, read_records
+from linkselect.reproduction._paper_page import shown, shown_difference
+from linkselect.reproduction._papers import load_paper
+from linkselect.reproduction._results_folder import read_cells, read_records
 
 YEAR_2020 = "similarity-constraint-score-2020"
 REASONS = Path(__file__).with_name("reasons.csv")

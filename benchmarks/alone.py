@@ -23,11 +23,12 @@ from sklearn.utils import check_array
 
 import linkselect as ls
 import plain
-from linkselect import scores, search
+from linkselect import _search as search
+from linkselect import scores
+from linkselect._search import nearest_neighbor as nearest_neighbor_search
+from linkselect._search import screening
+from linkselect._supervision import from_pairs
 from linkselect.graphs import reconstruction_weights
-from linkselect.search import nearest_neighbor as nearest_neighbor_search
-from linkselect.search import screening
-from linkselect.supervision import from_pairs
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from linkselect.labelling.opening import Ask, begin
-from linkselect.labelling.samples import Samples
-from linkselect.labelling.serving import Server
+from linkselect.labelling._serving import Server
+from linkselect.labelling._session import Ask, begin
+from linkselect.labelling._shown_samples import Samples
 
 
 def make_data(n_samples, n_features, n_classes=6):

@@ -19,12 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
-from linkselect.graphs.stored_neighbors import QUERY_BYTES, _nearest_of_all
-from linkselect.moments import Moments
-from linkselect.stored.kinds import MANY_PARTS, PART_BYTES, SLAB_BYTES
-from linkselect.stored.merging import FAN_IN, MergeTree, level_sizes
-from linkselect.stored_forms import HELD_BYTES
-from linkselect.survey import _all_told, _Told
+from linkselect._samples.moments import Moments
+from linkselect._samples.one_pass import _all_told, _Told
+from linkselect._samples.sources.merging import FAN_IN, MergeTree, level_sizes
+from linkselect._samples.sources.stored import MANY_PARTS, PART_BYTES, SLAB_BYTES
+from linkselect._samples.stored_forms import HELD_BYTES
+from linkselect.graphs._stored_neighbors import QUERY_BYTES, _nearest_of_all
 from measured_pages import show
 from stored import PAGE, STORE
 from stored_tables import largest, table
@@ -276,7 +276,7 @@ def simulate_tasks(setting):
     import cloudpickle
 
     from linkselect import open_stored
-    from linkselect.stored.clusters import Job, task_tree
+    from linkselect._samples.sources.clusters import Job, task_tree
 
     scale = 100
     n_rows = setting.n_rows // scale

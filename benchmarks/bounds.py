@@ -12,11 +12,10 @@ from pathlib import Path
 # Products add up in another order if they are shared between threads.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
-
-from bound_attacks import ATTACKS  # noqa: E402
+from tests.helpers.bound_attacks import ATTACKS  # noqa: E402
 
 PAGE = ROOT / "docs" / "bounds.md"
 START, END = "<!-- bounds: start -->", "<!-- bounds: end -->"

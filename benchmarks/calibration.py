@@ -49,7 +49,7 @@ from calibration_designs import (
     on_real,
     random_on_real,
 )
-from linkselect.evaluation import effort
+from linkselect.evaluation import _effort as effort
 
 ROOT = Path(__file__).parents[1]
 LINES = Path(__file__).with_suffix(".jsonl")

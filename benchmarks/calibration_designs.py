@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 import linkselect as ls
 from linkselect.asking import PairQueries
 from linkselect.evaluation import choose_number, compare, nearest_neighbor_curve, validate
-from linkselect.evaluation.pair_auc import auc_of_distances, total_distances
+from linkselect.evaluation._pair_auc import auc_of_distances, total_distances
 
 N_SELECTED = 20
 # The factor for refitting was chosen on the first sets; the others were measured afterwards.

@@ -35,8 +35,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
+from linkselect._samples.sources import stored as kinds
 from linkselect.cli import run
-from linkselect.stored import kinds
 
 # Parts of some rows or columns, as large data have them.
 kinds.SLAB_BYTES = kinds.PART_BYTES = 2000

@@ -27,9 +27,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT))
 
-from mutated_files import KINDS, delimited, mutated, table  # noqa: E402
+from tests.helpers.mutated_files import KINDS, delimited, mutated, table  # noqa: E402
 
 STATE = Path(__file__).with_suffix(".jsonl")
 FOUND = Path(__file__).parent / "fuzz_found"

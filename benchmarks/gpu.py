@@ -22,10 +22,10 @@ from threadpoolctl import threadpool_limits
 
 import linkselect as ls
 from linkselect import scores as score_functions
-from linkselect.devices import device_of, to_numpy
+from linkselect._samples.devices import device_of, to_numpy
+from linkselect._search.device_similarity import kernel_terms
+from linkselect._supervision import Supervision
 from linkselect.graphs import nearest
-from linkselect.search.device_similarity import kernel_terms
-from linkselect.supervision import Supervision
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 CPU_THREADS = 2

@@ -24,14 +24,14 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT)]
 
 import numpy as np  # noqa: E402
+from tests.helpers.mutated_files import flip_bits, overwrite_a_number  # noqa: E402
 
 from fuzz import judge, run_apart  # noqa: E402
+from linkselect._files import written_whole  # noqa: E402
 from linkselect.cli import run  # noqa: E402
-from linkselect.files import written_whole  # noqa: E402
-from mutated_files import flip_bits, overwrite_a_number  # noqa: E402
 
 STATE = Path(__file__).with_suffix(".jsonl")
 PAGE = ROOT / "docs" / "reliability.md"

@@ -43,31 +43,24 @@ from mutation.trying import (
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "src/linkselect"
-PARTS = ("scores", "forms.py", "moments.py", "graphs", "search", "pairs")
+PARTS = ("scores", "_forms.py", "_samples/moments.py", "graphs", "_search", "pairs")
 # The tests of these parts, and those that compare every selector with its definition.
 TESTS = [
     "test_forms",
-    "test_moments",
-    "test_scores*",
-    "test_graphs*",
-    "test_search*",
-    "test_pairs*",
-    "test_selectors*",
-    "test_broad",
-    "test_invariances",
-    "test_devices",
+    "test_blocks",
+    "test_checks",
+    "test_defaults",
     "test_published",
     "test_supervision",
-    "test_columns",
-    "test_checks",
-    "test_blocks",
-    "test_cluster",
-    "test_bibliography",
-    "test_bounds",
-    "test_defaults",
-    "test_parts",
-    "test_ways",
-    "test_bad_input",
+    "samples/test_*",
+    "scores/test_*",
+    "graphs/test_*",
+    "search/test_*",
+    "pairs/test_*",
+    "selectors/test_*",
+    "cluster/test_*",
+    "all_selectors/test_*",
+    "docs/test_bibliography",
 ]
 STATE = Path(__file__).with_suffix(".jsonl")
 COVERS = Path(__file__).parent / "mutants_cover"
@@ -119,7 +112,7 @@ def test_units():
     """Return what is measured in one go: each file of tests, and the doctests of each part."""
     files = sorted({file for name in TESTS for file in (ROOT / "tests").glob(f"{name}.py")})
     sources = [ROOT / path for path in source_files()]
-    helpers = sorted(set((ROOT / "tests").glob("*.py")) - set((ROOT / "tests").glob("test_*.py")))
+    helpers = sorted((ROOT / "tests" / "helpers").glob("*.py"))
     common = hash_of(*sources, *helpers)
     units = {
         str(file.relative_to(ROOT)): COVERS / f"{file.stem}-{common}-{hash_of(file)}.json"
@@ -127,7 +120,7 @@ def test_units():
     }
     for part in (*PARTS, "selectors"):
         inside = sorted((ROOT / PACKAGE / part).glob("*.py")) or [ROOT / PACKAGE / part]
-        units[f"{PACKAGE}/{part}"] = COVERS / f"{part}-{common}-{hash_of(*inside)}.json"
+        units[f"{PACKAGE}/{part}"] = COVERS / f"{Path(part).stem}-{common}-{hash_of(*inside)}.json"
     return units
 
 

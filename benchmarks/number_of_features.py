@@ -24,7 +24,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
 from linkselect.evaluation import choose_number, nearest_neighbor_curve
-from linkselect.evaluation.number_of_features import number_without_labels
+from linkselect.evaluation._number_of_features import number_without_labels
 
 CHOSEN_ON = (
     "sonar",

@@ -23,8 +23,9 @@ from scipy.stats import spearmanr
 from sklearn.preprocessing import normalize
 
 import linkselect as ls
-from linkselect.graphs import neighbors, sampled
-from linkselect.selectors import neighbor_graph
+from linkselect.graphs import _neighbors as neighbors
+from linkselect.graphs import _sampled as sampled
+from linkselect.selectors import _neighbor_graph as neighbor_graph
 from measured_pages import show
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))

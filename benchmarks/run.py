@@ -20,7 +20,7 @@ from against.machine import describe, fingerprint
 from against.measuring import measure
 from against.results import put_summary, results_page, size_rows, summary_of, summary_table
 from against.tasks import OURS, TASKS
-from linkselect.files import written_whole
+from linkselect._files import written_whole
 
 FOLDER = Path(__file__).parent
 STATE = FOLDER / "bench.jsonl"

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from linkselect import scores
-from linkselect.graphs.reconstruction import reconstruct
+from linkselect.graphs._reconstruction import reconstruct
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 import linkselect as ls
-import linkselect.messages
+import linkselect._messages
 import stored_data as data
 
 N_PAIRS = 100
@@ -170,7 +170,7 @@ def difference(scores, others):
 def count_searched():
     """Note how many samples are searched for their neighbours."""
     try:
-        from linkselect.graphs import sampled
+        from linkselect.graphs import _sampled as sampled
     except ImportError:
         return []
     numbers, search = [], sampled.nearest
@@ -185,8 +185,8 @@ def count_searched():
 
 def product_seconds(n_columns, seconds=4.0):
     """Return the CPU time of one product of two samples: BLAS alone, in tiles of the search."""
-    from linkselect.graphs.stored_neighbors import TILE_SIZE
-    from linkselect.stored import SLAB_BYTES
+    from linkselect._samples.sources import SLAB_BYTES
+    from linkselect.graphs._stored_neighbors import TILE_SIZE
 
     height = SLAB_BYTES // (4 * n_columns)
     rng = np.random.default_rng(0)

@@ -14,7 +14,7 @@ from sklearn.preprocessing import normalize, scale
 from sklearn.svm import SVC
 
 from linkselect.reproduction import fill_missing, load_dataset, scale_to_unit
-from linkselect.reproduction.published import published
+from linkselect.reproduction._published import published
 
 SCALINGS = {
     "raw": lambda X: X,

@@ -17,12 +17,11 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from itertools import islice
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
-
-from comparisons import CASES, compare
-from problems import KINDS, draw_problem
+from tests.helpers.comparisons import CASES, compare
+from tests.helpers.problems import KINDS, draw_problem
 
 ROOT = Path(__file__).parents[1]
 COUNTS = Path(__file__).with_suffix(".json")
@@ -64,7 +63,7 @@ def fingerprint():
     """Name the state of the library and of the comparisons: counts of another say nothing."""
     source = ROOT / "src" / "linkselect"
     files = [p for p in source.rglob("*.py") if p.relative_to(source).parts[0] not in APART]
-    files += [ROOT / "tests" / name for name in COMPARED]
+    files += [ROOT / "tests" / "helpers" / name for name in COMPARED]
     digest = hashlib.sha256()
     for file in sorted(files):
         digest.update(file.relative_to(ROOT).as_posix().encode() + file.read_bytes())

@@ -22,8 +22,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 import linkselect as ls
+from linkselect._unit_scaling import scaled_to_one
 from linkselect.evaluation import nearest_neighbor_curve
-from linkselect.units import scaled_to_one
 from measured_pages import show
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))

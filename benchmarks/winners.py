@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
-from linkselect.reproduction.papers import load_paper
-from linkselect.reproduction.papers.similarity_2020 import tables
-from linkselect.reproduction.papers.similarity_2020.curves import curves_of, setups_of, values_at
-from linkselect.reproduction.papers.similarity_2020.methods import CONSTRAINT_SCORES
-from linkselect.reproduction.published import published
-from linkselect.reproduction.store import Store
+from linkselect.reproduction._papers import load_paper
+from linkselect.reproduction._papers.similarity_2020 import tables
+from linkselect.reproduction._papers.similarity_2020.curves import curves_of, setups_of, values_at
+from linkselect.reproduction._papers.similarity_2020.methods import CONSTRAINT_SCORES
+from linkselect.reproduction._published import published
+from linkselect.reproduction._store import Store
 
 PAPER = load_paper(tables.NAME)
 N_RUNS = 100

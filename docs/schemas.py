@@ -1,6 +1,6 @@
 """Generate the JSON Schemas of what the commands write: `python docs/schemas.py --write`.
 
-They follow from the types in `linkselect.report.schema` and `linkselect.cli.records`. Without
+They follow from the types in `linkselect.report._schema` and `linkselect.cli._records`. Without
 `--write`, the command names the files that are stale and changes nothing.
 """
 
@@ -23,8 +23,8 @@ from typing import (
     is_typeddict,
 )
 
-from linkselect.cli.records import ComparisonRecord
-from linkselect.report.schema import SCHEMA_VERSION, Summary
+from linkselect.cli._records import ComparisonRecord
+from linkselect.report._schema import SCHEMA_VERSION, Summary
 
 FOLDER = Path(__file__).parents[1] / "src" / "linkselect" / "cli" / "schemas"
 RECORDS = {"rank": Summary, "compare": ComparisonRecord}

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from linkselect import cluster, selectors
-from linkselect.bibliography import Reference, bibliography
-from linkselect.selectors.method import Method, describe
+from linkselect._bibliography import Reference, bibliography
+from linkselect.selectors._method import Method, describe
 
 DOCS = Path(__file__).parent
 PAGES = [

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import MinMaxScaler
 
-from process_settings import changes, process_settings
+from tests.helpers.process_settings import changes, process_settings
 
 # The same examples each time: whether a change passes does not depend on luck. Others are drawn by
 # `pytest --hypothesis-profile=others`.
@@ -109,7 +109,7 @@ def cancer():
 @pytest.fixture
 def precisions(monkeypatch):
     """List the types of the products that a search for neighbours computes."""
-    from linkselect.graphs import neighbors
+    from linkselect.graphs import _neighbors as neighbors
 
     computed, products = [], neighbors.products
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from linkselect.blocks import blockwise, map_threads, slices
+from linkselect._blocks import blockwise, map_threads, slices
 
 
 def blas_threads():

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import linkselect as ls
-from fitting import needs_callbacks
-from linkselect import callbacks
+from linkselect import _callbacks as callbacks
+from tests.helpers.fitting import needs_callbacks
 
 # What `import linkselect` meets with scikit-learn 1.7 and 1.8: no module of that name.
 WITHOUT = """

@@ -13,8 +13,8 @@ from sklearn.datasets import load_breast_cancer
 
 import linkselect as ls
 from linkselect import Pairs, evaluation
-from linkselect.checks import check_labels, check_samples, check_spread, index_of
-from linkselect.cli.tables.table import MISSING
+from linkselect._checks import check_labels, check_samples, check_spread, index_of
+from linkselect.cli._tables.table import MISSING
 from linkselect.pairs import NO_LABEL, encode_labels
 
 

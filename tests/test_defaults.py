@@ -8,8 +8,7 @@ import re
 from dataclasses import is_dataclass
 
 import linkselect
-from linkselect.graphs import kernels, l1_reconstruction, reconstruction
-from linkselect.search import (
+from linkselect._search import (
     all_pairs,
     discretize,
     information,
@@ -18,6 +17,9 @@ from linkselect.search import (
     sparse_regression,
     targets,
 )
+from linkselect.graphs import _kernels as kernels
+from linkselect.graphs import _l1_reconstruction as l1_reconstruction
+from linkselect.graphs import _reconstruction as reconstruction
 
 PARTS = ("asking", "cluster", "evaluation", "graphs", "pairs", "scores", "search", "selectors")
 # `name : type, default=value`, or several names with commas between them.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkselect.files import written_whole
+from linkselect._files import written_whole
 
 
 def write(path, text):

@@ -8,16 +8,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import linkselect as ls
-import literal
-from dense_graphs import dense
-from fitting import STORAGE
-from linkselect import blocks, forms, graphs
-from linkselect.forms import laplacian_product
-from linkselect.graphs import Groups, cannot_graph, distances, must_graph, nearest_edges
-from linkselect.moments import moments
-from linkselect.supervision import from_labels, from_pairs
-from linkselect.survey import survey
-from problems import labels, partly_labelled, samples
+from linkselect import _blocks as blocks
+from linkselect import _forms as forms
+from linkselect import graphs
+from linkselect._forms import laplacian_product
+from linkselect._samples.moments import moments
+from linkselect._samples.one_pass import survey
+from linkselect._supervision import from_labels, from_pairs
+from linkselect.graphs import Groups, cannot_graph, must_graph, nearest_edges
+from linkselect.graphs import _distances as distances
+from tests.helpers import literal
+from tests.helpers.dense_graphs import dense
+from tests.helpers.fitting import STORAGE
+from tests.helpers.problems import labels, partly_labelled, samples
 
 
 @pytest.mark.parametrize("store", STORAGE)

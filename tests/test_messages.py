@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 import linkselect as ls
-from linkselect.messages import GuidedError, GuidedTypeError, GuidedValueError, many, warn_user
+from linkselect._messages import GuidedError, GuidedTypeError, GuidedValueError, many, warn_user
 from linkselect.pairs import PairConflictError
 
 ERRORS = [GuidedError, GuidedValueError, GuidedTypeError, PairConflictError]

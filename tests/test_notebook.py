@@ -3,7 +3,7 @@
 import re
 
 import linkselect as ls
-from linkselect.notebook import STYLE, panel, table
+from linkselect._notebook import STYLE, panel, table
 
 
 def test_everything_is_text():

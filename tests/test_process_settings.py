@@ -9,7 +9,7 @@ import pytest
 import sklearn
 from threadpoolctl import threadpool_info
 
-from process_settings import changes, process_settings
+from tests.helpers.process_settings import changes, process_settings
 
 
 @pytest.fixture

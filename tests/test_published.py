@@ -7,7 +7,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
 from linkselect.evaluation import nearest_neighbor_curve
-from problems import prototypes
+from tests.helpers.problems import prototypes
 
 # -- Salmi et al. (2020): the similarity score, 3 prototypes per class, features in [0, 1] ------
 

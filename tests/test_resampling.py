@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import linkselect as ls
-from linkselect.resampling import draw_bag, draw_subspaces, seeded
-from linkselect.supervision import from_labels, from_pairs
+from linkselect._resampling import draw_bag, draw_subspaces, seeded
+from linkselect._supervision import from_labels, from_pairs
 
 
 def test_bags_keep_the_supervision():

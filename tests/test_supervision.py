@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from linkselect import ConstraintScore, Pairs, StableSelector
+from linkselect._supervision import from_labels, from_pairs, nothing, restrict
 from linkselect.pairs import LoneClass
-from linkselect.supervision import from_labels, from_pairs, nothing, restrict
 
 
 def test_labels():

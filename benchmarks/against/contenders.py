@@ -13,7 +13,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 import linkselect as ls
-from linkselect.graphs.neighbors import nearest
+from linkselect.graphs._neighbors import nearest
 
 N_NEIGHBORS = 10
 N_NEAREST = 5
@@ -318,7 +318,7 @@ def products_alone(problem):
 
     In threads with a pair each: faster than one pair after the other in the threads of BLAS.
     """
-    from linkselect.blocks import map_threads
+    from linkselect._blocks import map_threads
 
     rows = problem.X.astype(np.float32)
     blocks = np.array_split(rows, max(round(len(rows) / 1448), 1))

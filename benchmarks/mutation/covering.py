@@ -12,9 +12,9 @@ from collections import Counter
 import pytest
 
 LOOK_AT_DEFINITIONS = (
-    "tests/test_bibliography.py",
+    "tests/docs/test_bibliography.py",
     "tests/test_defaults.py",
-    "tests/test_bounds.py::test_the_constants",
+    "tests/all_selectors/test_bounds.py::test_the_constants",
 )
 
 

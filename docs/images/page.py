@@ -16,9 +16,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 from linkselect import Pairs
 from linkselect.cli import run
-from linkselect.labelling.opening import Ask, begin
-from linkselect.labelling.samples import Samples
-from linkselect.labelling.serving import Server
+from linkselect.labelling._serving import Server
+from linkselect.labelling._session import Ask, begin
+from linkselect.labelling._shown_samples import Samples
 
 FOLDER = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

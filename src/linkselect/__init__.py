@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 # For type checkers only: a star passes on what is in the `__all__` of the module.
 if TYPE_CHECKING:
+    from linkselect._samples.sources import open_stored as open_stored
     from linkselect.cluster import *  # noqa: F403
     from linkselect.evaluation import compare as compare
     from linkselect.pairs import Pairs as Pairs
     from linkselect.selectors import *  # noqa: F403
-    from linkselect.stored import open_stored as open_stored
 
 __version__ = "0.1.0"
 
@@ -46,7 +46,7 @@ _HOMES = {
     "TraceRatio": "selectors",
     "VarianceScore": "selectors",
     "compare": "evaluation",
-    "open_stored": "stored",
+    "open_stored": "_samples.sources",
 }
 
 __all__ = list(_HOMES)

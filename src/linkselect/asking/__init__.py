@@ -1,7 +1,7 @@
 """Ask a person about pairs of samples, the most telling ones first."""
 
-from linkselect.asking.answers import Answer, Contradiction
-from linkselect.asking.queries import PairQueries
-from linkselect.asking.strategies import STRATEGIES
+from linkselect.asking._answers import Answer, Contradiction
+from linkselect.asking._queries import PairQueries
+from linkselect.asking._strategies import STRATEGIES
 
 __all__ = ["STRATEGIES", "Answer", "Contradiction", "PairQueries"]

@@ -94,8 +94,8 @@ def run(arguments: Sequence[str]) -> int:
         way_out = "pip install 'linkselect[cli]'"
         print(f"The command line needs more packages: {way_out}", file=sys.stderr)
         return 1
-    from linkselect.cli.errors import InputError
-    from linkselect.messages import GuidedError
+    from linkselect._messages import GuidedError
+    from linkselect.cli._errors import InputError
 
     command = " ".join(["linkselect", *arguments[:1]])
     try:
@@ -132,7 +132,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _throw_output_away() -> None:
     """Let nothing more be printed; cyclopts prints by itself."""
-    from linkselect.cli.output import throw_away
+    from linkselect.cli._output import throw_away
 
     throw_away(sys.__stdout__ or sys.stdout)
 
@@ -162,7 +162,7 @@ def _end(message: str, code: int, debug: bool) -> int:
         import traceback
 
         traceback.print_exc()
-    from linkselect.cli.output import say
+    from linkselect.cli._output import say
 
     say(message, error=True)
     return code
@@ -183,9 +183,9 @@ def make_app() -> Any:
     )
     pairs = cyclopts.App(name="pairs", help="Make, check, explain, weigh or convert pairs.")
     for name, words in COMMANDS.items():
-        _register(app, f"linkselect.cli.{name}:{name}", name, *words)
+        _register(app, f"linkselect.cli._{name}:{name}", name, *words)
     for name, words in PAIR_COMMANDS.items():
-        _register(pairs, f"linkselect.cli.pairs:{name}", name, *words)
+        _register(pairs, f"linkselect.cli._pairs:{name}", name, *words)
     app.command(pairs)
     return app
 

@@ -1,7 +1,7 @@
 """Clustering that knows which samples belong together and which do not."""
 
-from linkselect.cluster.cop_kmeans import COPKMeans
-from linkselect.cluster.spectral import (
+from linkselect.cluster._cop_kmeans import COPKMeans
+from linkselect.cluster._spectral import (
     ConstrainedSpectralClustering,
     additive,
     leading_eigenvectors,

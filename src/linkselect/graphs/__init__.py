@@ -1,8 +1,8 @@
 """Graphs over samples, built from neighbours, kernels, labels or pairs."""
 
-from linkselect.graphs.kernels import auto_sigma, gaussian_edges, kernel_graph, resolve_sigma
-from linkselect.graphs.kinds import Edges, Graph, Groups, Kernel, degrees
-from linkselect.graphs.links import (
+from linkselect.graphs._graph_types import Edges, Graph, Groups, Kernel, degrees
+from linkselect.graphs._kernels import auto_sigma, gaussian_edges, kernel_graph, resolve_sigma
+from linkselect.graphs._link_graphs import (
     affinity_graph,
     cannot_graph,
     class_neighbors,
@@ -12,10 +12,10 @@ from linkselect.graphs.links import (
     must_graph,
     reward_graph,
 )
-from linkselect.graphs.neighbors import ball_edges, nearest, nearest_edges
-from linkselect.graphs.proposed import proposed_edges
-from linkselect.graphs.reconstruction import reconstruction_weights
-from linkselect.graphs.sampled import (
+from linkselect.graphs._neighbors import ball_edges, nearest, nearest_edges
+from linkselect.graphs._proposed import proposed_edges
+from linkselect.graphs._reconstruction import reconstruction_weights
+from linkselect.graphs._sampled import (
     Queries,
     SampledEdges,
     draw_queries,

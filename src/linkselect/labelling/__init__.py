@@ -1,5 +1,5 @@
 """The page on which a person answers whether two samples are alike."""
 
-from linkselect.labelling.notebook import open  # noqa: A004
+from linkselect.labelling._jupyter import open  # noqa: A004
 
 __all__ = ["open"]

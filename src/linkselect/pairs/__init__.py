@@ -1,8 +1,8 @@
 """Must-link and cannot-link pairs: what a person knows about which samples belong together."""
 
-from linkselect.pairs.conflicts import Conflict, PairConflictError, describe_conflicts
-from linkselect.pairs.ids import check_ids
-from linkselect.pairs.labels import (
+from linkselect.pairs._conflicts import Conflict, PairConflictError, describe_conflicts
+from linkselect.pairs._ids import check_ids
+from linkselect.pairs._labels import (
     NO_LABEL,
     LoneClass,
     encode_labels,
@@ -10,8 +10,8 @@ from linkselect.pairs.labels import (
     label_array,
     warn_of_text,
 )
-from linkselect.pairs.links import links_within, members_of, must_components
-from linkselect.pairs.pairs import Pairs
+from linkselect.pairs._links import links_within, members_of, must_components
+from linkselect.pairs._pairs import Pairs
 
 __all__ = [
     "NO_LABEL",

@@ -6,9 +6,9 @@ depends on colour alone. In a long loop pass your own `ax` or close the figures:
 every figure that it made.
 """
 
-from linkselect.plot.features import mask, path, scores
-from linkselect.plot.methods import agreement, curves
-from linkselect.plot.samples import pairs
-from linkselect.plot.worth import pair_worth
+from linkselect.plot._comparisons import agreement, curves
+from linkselect.plot._feature_plots import mask, path, scores
+from linkselect.plot._scatter import pairs
+from linkselect.plot._worth import pair_worth
 
 __all__ = ["agreement", "curves", "mask", "pair_worth", "pairs", "path", "scores"]

@@ -1,9 +1,9 @@
 """Reports: plain data becomes one self-contained page, or a figure for a paper."""
 
-from linkselect.report.comparison import comparison_page, write_comparison
-from linkselect.report.figures import comparison_figure, ranking_figure
-from linkselect.report.page import render, write_report
-from linkselect.report.summary import summarize
+from linkselect.report._comparison_page import comparison_page, write_comparison
+from linkselect.report._figures import comparison_figure, ranking_figure
+from linkselect.report._page import render, write_report
+from linkselect.report._summary import summarize
 
 __all__ = [
     "comparison_figure",

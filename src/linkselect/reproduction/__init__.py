@@ -6,20 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linkselect.reproduction.classifiers import (
+    from linkselect.reproduction._classifiers import (
         cross_validated_curve,
         linear_svm_curve,
         rbf_svm_curve,
     )
-    from linkselect.reproduction.datasets import (
+    from linkselect.reproduction._datasets import (
         DataNotFoundError,
         Dataset,
         dataset_names,
         load_dataset,
     )
-    from linkselect.reproduction.pipeline import Made, make
-    from linkselect.reproduction.scaling import fill_missing, scale_by_maximum, scale_to_unit
-    from linkselect.reproduction.splits import (
+    from linkselect.reproduction._pipeline import Made, make
+    from linkselect.reproduction._scaling import fill_missing, scale_by_maximum, scale_to_unit
+    from linkselect.reproduction._splits import (
         every_second,
         first_half,
         first_part,
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 # Names load their module at first use: data sets can be read without scikit-learn's classifiers,
 # and splits without any of the papers.
 _HOMES = {
-    "DataNotFoundError": "datasets",
-    "Dataset": "datasets",
-    "Made": "pipeline",
-    "cross_validated_curve": "classifiers",
-    "dataset_names": "datasets",
-    "every_second": "splits",
-    "fill_missing": "scaling",
-    "first_half": "splits",
-    "first_part": "splits",
-    "fixed_size": "splits",
-    "linear_svm_curve": "classifiers",
-    "load_dataset": "datasets",
-    "make": "pipeline",
-    "prototypes": "splits",
-    "random_pairs": "splits",
-    "rbf_svm_curve": "classifiers",
-    "scale_by_maximum": "scaling",
-    "scale_to_unit": "scaling",
-    "stratified_half": "splits",
+    "DataNotFoundError": "_datasets",
+    "Dataset": "_datasets",
+    "Made": "_pipeline",
+    "cross_validated_curve": "_classifiers",
+    "dataset_names": "_datasets",
+    "every_second": "_splits",
+    "fill_missing": "_scaling",
+    "first_half": "_splits",
+    "first_part": "_splits",
+    "fixed_size": "_splits",
+    "linear_svm_curve": "_classifiers",
+    "load_dataset": "_datasets",
+    "make": "_pipeline",
+    "prototypes": "_splits",
+    "random_pairs": "_splits",
+    "rbf_svm_curve": "_classifiers",
+    "scale_by_maximum": "_scaling",
+    "scale_to_unit": "_scaling",
+    "stratified_half": "_splits",
 }
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Scores of single features: pure functions of the data, graphs and supervision."""
 
-from linkselect.scores.pairwise import (
+from linkselect.scores._pairwise import (
     compensated_laplacian,
     constrained_laplacian,
     constraint_difference,
@@ -10,9 +10,9 @@ from linkselect.scores.pairwise import (
     weighted_compensated_laplacian,
     weighted_constrained_laplacian,
 )
-from linkselect.scores.relief import relieff
-from linkselect.scores.supervised import fisher, fisher_markov, frll
-from linkselect.scores.unsupervised import laplacian, sparsity, spectral, variance
+from linkselect.scores._relief import relieff
+from linkselect.scores._supervised import fisher, fisher_markov, frll
+from linkselect.scores._unsupervised import laplacian, sparsity, spectral, variance
 
 __all__ = [
     "compensated_laplacian",

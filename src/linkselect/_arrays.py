@@ -1,0 +1,14 @@
+"""The array types that all modules speak of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+Matrix = Any
+"""A NumPy array, a memory map or a SciPy sparse matrix of shape (n_samples, n_features)."""

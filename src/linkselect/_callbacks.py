@@ -1,0 +1,67 @@
+"""scikit-learn's callbacks, from its version 1.9 on; before, fits are the same and report nothing.
+
+The one place that knows how versions of scikit-learn differ in this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import sklearn
+
+from linkselect._messages import GuidedTypeError
+
+Step = TypeVar("Step")
+
+HAS_CALLBACKS = find_spec("sklearn.callback") is not None
+
+if TYPE_CHECKING or not HAS_CALLBACKS:
+    Method = TypeVar("Method", bound=Callable[..., Any])
+
+    class _Unheard:
+        """A task of a fit that nobody follows."""
+
+        def subcontext(self, **about: Any) -> _Unheard:
+            return self
+
+        def call_on_fit_task_begin(self, **about: Any) -> None:
+            """Report to nobody."""
+
+        def call_on_fit_task_end(self, **about: Any) -> bool:
+            """Report to nobody, who ends no loop."""
+            return False
+
+    class CallbackSupportMixin:
+        """Stand in for scikit-learn's mixin of the same name."""
+
+        def set_callbacks(self, *callbacks: Any) -> Self:
+            """Refuse callbacks, which need scikit-learn 1.9 or newer."""
+            if callbacks:
+                raise GuidedTypeError(
+                    f"Callbacks need scikit-learn 1.9 or newer, but this is {sklearn.__version__}.",
+                    "Leave set_callbacks out, or pip install 'scikit-learn>=1.9'.",
+                )
+            return self
+
+        def _init_callback_context(self, max_subtasks: int | None = 0) -> Any:
+            return _Unheard()
+
+    def with_callbacks(method: Method) -> Method:
+        """Leave a method as it is."""
+        return method
+
+else:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks as with_callbacks
+
+
+def tracked(estimator: Any, task: Any, steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield the steps of a long loop and report each to the callbacks, which may end it."""
+    for step in steps:
+        part = task.subcontext(task_name="step")
+        part.call_on_fit_task_begin(estimator=estimator)
+        yield step
+        if part.call_on_fit_task_end(estimator=estimator):
+            return

@@ -1,0 +1,14 @@
+"""Loops that numba compiles, nothing else.
+
+One pattern for all of them: a function here compiles the loop at its first call and returns it, or
+None without numba. The algorithm's own module has the plain way, the choice between the two, and
+the comment that says from which size on compiling pays. A loop only proposes, in single precision
+with a bound on its error, or counts exactly; the plain way decides what the bound leaves open. So
+results do not depend on whether numba is there.
+"""
+
+from linkselect._compiled.hits import count_hits
+from linkselect._compiled.manhattan import manhattan_distances
+from linkselect._compiled.similarity_sums import PairSums, pair_sums
+
+__all__ = ["PairSums", "count_hits", "manhattan_distances", "pair_sums"]

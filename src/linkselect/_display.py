@@ -1,0 +1,124 @@
+"""Data as pictures and pages show them: samples in the plane, pairs as rows, pixels, scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._checks import index_of
+from linkselect._messages import GuidedValueError
+from linkselect.pairs import Pairs, check_ids
+
+
+def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
+    """Return two coordinates for each sample, and what they are.
+
+    One or two features are shown as they are, more by their first two principal components.
+
+    Examples
+    --------
+    >>> view, labels = two_dimensional_view([[1.0, 2.0], [3.0, 4.0]])
+    >>> labels
+    ('first feature', 'second feature')
+    """
+    values: Any = X if issparse(X) else np.asarray(X, dtype=float)
+    n_columns = values.shape[1]
+    # Arpack works on sparse data as they are, but finds fewer components than there are columns.
+    if issparse(values) and min(values.shape) <= 3:
+        values = values.toarray()
+    if n_columns == 1:
+        return np.column_stack([values, np.zeros(len(values))]), ("the one feature", "")
+    if n_columns == 2:
+        return values, ("first feature", "second feature")
+    from sklearn.decomposition import PCA
+
+    pca = PCA(2, svd_solver="arpack" if issparse(values) else "auto", random_state=0)
+    width = 1.0
+    if not issparse(values):
+        # PCA multiplies first and subtracts the mean from the products, which a large offset leaves
+        # without digits; and products of huge or tiny values leave the range of float64.
+        values = values - values.mean(axis=0)
+        width = float(np.abs(values).max(initial=0.0)) or 1.0
+    view = _with_fixed_signs(pca.fit_transform(values / width)) * width
+    shares = np.nan_to_num(pca.explained_variance_ratio_)
+    first, second = (f"{share:.0%} of variance" for share in shares)
+    return view, (f"first principal component, {first}", f"second principal component, {second}")
+
+
+def _with_fixed_signs(view: FloatArray) -> FloatArray:
+    """Flip axes so that the largest coordinate of each is positive, whatever the solver chose."""
+    largest = np.abs(view).argmax(axis=0)
+    signs = np.sign(view[largest, np.arange(view.shape[1])])
+    return view * np.where(signs == 0, 1.0, signs)
+
+
+def pair_rows(
+    pairs: Pairs, X: Any, sample_ids: Iterable[Hashable] | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return must-links and cannot-links as rows of X, without pairs that have an absent end.
+
+    Examples
+    --------
+    >>> must, cannot = pair_rows(Pairs(must=[("b", "a")]), [[1.0], [2.0]], ["a", "b"])
+    >>> must
+    array([[1, 0]])
+    """
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    ids = index_of(X) if sample_ids is None else sample_ids
+    named = range(n_samples) if ids is None else check_ids(ids, n_samples)
+    return pairs.rows({sample: row for row, sample in enumerate(named)})
+
+
+def check_shape(shape: Sequence[int], n_features: int) -> tuple[int, int]:
+    """Return height and width if every feature is one pixel."""
+    if len(shape) != 2 or shape[0] * shape[1] != n_features:
+        raise GuidedValueError(
+            f"shape={tuple(shape)}, but there are {n_features} features.",
+            f"Give height and width whose product is {n_features}.",
+        )
+    return int(shape[0]), int(shape[1])
+
+
+def score_text(
+    score: float | str | None,
+    digits: int,
+    *,
+    missing: str = "no score",
+    infinity: str = "∞",
+    padded: bool = False,
+) -> str:
+    """Write a score in a few significant digits.
+
+    Parameters
+    ----------
+    score : float, str or None
+        The score; None or NaN if there is none, and perhaps "inf" or "-inf", as JSON needs it.
+    digits : int
+        The number of significant digits.
+    missing, infinity : str
+        What to write if there is no score, and for an infinite one.
+    padded : bool, default=False
+        Whether to keep zeros at the end, so that numbers below each other have one length.
+
+    Examples
+    --------
+    >>> score_text(0.25, 3), score_text(0.25, 3, padded=True), score_text(None, 3)
+    ('0.25', '0.250', 'no score')
+    >>> score_text("-inf", 3), score_text(123456.0, 3)
+    ('-∞', '1.23e+05')
+    """
+    value = math.nan if score is None else float(score)
+    if math.isnan(value):
+        return missing
+    if math.isinf(value):
+        return infinity if value > 0 else f"-{infinity}"
+    if not padded:
+        return f"{value:.{digits}g}"
+    if value and not 1e-4 <= abs(value) < 10**digits:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:#.{digits}g}"

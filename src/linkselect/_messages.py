@@ -1,0 +1,115 @@
+"""What we say: errors in two parts, warnings at the user's line, and counted things."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping
+
+# Whose lines a warning does not point to: joblib calls the steps of a Pipeline.
+OUR_PACKAGES = {"linkselect", "sklearn", "joblib"}
+
+
+class GuidedError(Exception):
+    """An error that states the problem, and apart from it the way out in Python.
+
+    Another interface, such as the command line, shows the problem with a way out of its own.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong: the value and the rule, in whole sentences.
+    way_out : str
+        What to write instead.
+    parameter : str
+        The name of the parameter at fault; "X" for the samples. Empty if it is none alone.
+
+    Examples
+    --------
+    >>> error = GuidedValueError("n=5, but there are 3.", "Choose 1 to 3.")
+    >>> str(error), error.problem
+    ('n=5, but there are 3. Choose 1 to 3.', 'n=5, but there are 3.')
+    """
+
+    def __init__(self, problem: str, way_out: str = "", parameter: str = "") -> None:
+        super().__init__(f"{problem} {way_out}".rstrip())
+        self.problem = problem
+        self.way_out = way_out
+        self.parameter = parameter
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        # Errors cross processes, and an exception is made again from its arguments.
+        return type(self), (self.problem, self.way_out, self.parameter)
+
+
+class GuidedValueError(GuidedError, ValueError):
+    """A value that cannot be used, and what to pass instead."""
+
+
+class GuidedTypeError(GuidedError, TypeError):
+    """A value of a type that cannot be used, and what to pass instead."""
+
+
+class ConstantFeaturesWarning(UserWarning):
+    """Features with one value only; a selector of several says it once for all of them."""
+
+
+class RoundedFeaturesWarning(UserWarning):
+    """Features of whole numbers that float64 does not hold."""
+
+
+def warn_user(
+    problem: str,
+    category: type[Warning] = UserWarning,
+    *,
+    way_out: str = "",
+    settings: Mapping[str, str] | None = None,
+) -> None:
+    """Warn at the first line outside linkselect, scikit-learn and joblib that led here.
+
+    Parameters
+    ----------
+    problem : str
+        What is odd, in whole sentences.
+    category : type of Warning
+        What kind of warning.
+    way_out : str
+        What to write instead, in Python.
+    settings : mapping of str to str, optional
+        What to set for a way out in another interface: a value for parameters, or "VALUE"; for "X"
+        how to scale the samples.
+    """
+    level = 1
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OUR_PACKAGES:
+        frame = frame.f_back
+        level += 1
+    warning = category(f"{problem} {way_out}".rstrip())
+    vars(warning).update(problem=problem, settings=dict(settings or {}))
+    warnings.warn(warning, stacklevel=level + 1)
+
+
+def many(number: int, noun: str) -> str:
+    """Count things.
+
+    Examples
+    --------
+    >>> many(1, "row"), many(1200, "row")
+    ('1 row', '1,200 rows')
+    >>> many(2, "class")
+    '2 classes'
+    """
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"
+
+
+def pairs_text(n_must: int, n_cannot: int) -> str:
+    """Count pairs, without a kind that there is none of.
+
+    Examples
+    --------
+    >>> pairs_text(20, 0), pairs_text(1, 2), pairs_text(0, 0)
+    ('20 must-links', '1 must-link and 2 cannot-links', 'no pairs')
+    """
+    kinds = ((n_must, "must-link"), (n_cannot, "cannot-link"))
+    return " and ".join(many(number, kind) for number, kind in kinds if number) or "no pairs"

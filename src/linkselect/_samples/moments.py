@@ -1,0 +1,294 @@
+"""Weight, mean and scatter of groups of samples, for every feature at once.
+
+Means are differences from a sample of the group, so that the size of a feature's offset does not
+matter. What the parts of stored data give is merged by the same differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._blocks import BLOCK_SIZE, Scratch, block_width, slices, sum_by
+from linkselect._samples.devices import Device, add_by_index, device_of, namespace_of
+
+_deviations, _temporary = Scratch(), Scratch()
+# With so many columns, and entries of a group, adding up group by group takes 0.5 to 0.8 of the
+# time; with fewer, the calls for each row or group take more than the sums.
+MANY_COLUMNS, MANY_ENTRIES = 128, 1 << 13
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weight, mean and scatter (weighted sum of squared deviations) per group and feature.
+
+    A mean is kept as the value of one sample of its group and the offset from it, so that what
+    all samples have in common costs no digits. Only differences of means leave this class: what
+    counts from different samples cannot be compared by accident.
+    """
+
+    mass: FloatArray
+    scatter: FloatArray
+    _origin: FloatArray
+    _offset: FloatArray
+
+    def means_minus(self, value: FloatArray | float) -> FloatArray:
+        """Return the mean of each group minus a value, the same one or one per feature."""
+        return (self._origin - value) + self._offset
+
+    def means_minus_group(self, other: Moments, group: int) -> FloatArray:
+        """Return the mean of each group minus the mean of one group of `other`."""
+        origin, offset = other._origin[group, :], other._offset[group, :]
+        return (self._origin - origin) + (self._offset - offset)
+
+    def together(self) -> Moments:
+        """Return the moments of all groups taken as one."""
+        xp = namespace_of(self.mass)
+        # The heaviest group is nearest to the overall mean, whatever the others are.
+        origin = self._origin[int(xp.argmax(self.mass)), :]
+        means = self.means_minus(origin)
+        mass = xp.sum(self.mass)
+        overall = self._summed(means) / (float(mass) or 1.0)
+        scatter = self.within() + self._summed((means - overall) ** 2)
+        alone = (part[None, :] for part in (scatter, origin, overall))
+        return Moments(xp.reshape(mass, (1,)), *alone)
+
+    def between(self) -> FloatArray:
+        """Return the sum over groups of `mass * (mean - overall mean)^2`."""
+        whole = self.together()
+        gaps = self.means_minus_group(whole, 0)
+        # Means that differ in their last digit only are equal: the features whose means all are
+        # tie, and rounding must not decide their order.
+        xp = namespace_of(gaps)
+        means = xp.abs(self.means_minus(whole._origin[0, :])) + xp.abs(whole._offset[0, :])
+        equal = xp.abs(gaps) <= 2 * float(np.finfo(np.float64).eps) * means
+        return self._summed(xp.where(equal, xp.zeros_like(gaps), gaps) ** 2)
+
+    def of_groups(self, chosen: slice) -> Moments:
+        """Return the moments of some groups only."""
+        return Moments(
+            self.mass[chosen], self.scatter[chosen], self._origin[chosen], self._offset[chosen]
+        )
+
+    def within(self) -> FloatArray:
+        """Return the scatter inside groups."""
+        return namespace_of(self.scatter).sum(self.scatter, axis=0)
+
+    def _summed(self, values: FloatArray) -> FloatArray:
+        """Add up values over groups, weighted by mass.
+
+        Not by a matrix product: the last digit of that depends on a column's place.
+        """
+        return weighted_sum(self.mass, values)
+
+
+def weighted_sum(weights: Any, values: Any) -> Any:
+    """Add up the rows of a matrix, each with its weight."""
+    return namespace_of(values).sum(weights[:, None] * values, axis=0)
+
+
+def merged(parts: Sequence[Moments]) -> Moments:
+    """Return the moments of the same groups over all parts of the samples."""
+    return reduce(_merged_pair, parts)
+
+
+def _merged_pair(one: Moments, other: Moments) -> Moments:
+    """Add the second to the first, whose origins stay; a group that it lacks is the other's."""
+    # The update of Chan, Golub & LeVeque (1983).
+    mass = one.mass + other.mass
+    share = (other.mass / np.where(mass > 0, mass, 1.0))[:, None]
+    lacking = (one.mass == 0)[:, None]
+    gap = (other._origin - one._origin) + (other._offset - one._offset)
+    # Where nobody is, there is no gap: what stands there instead of a mean may be far from it.
+    gap = np.where(lacking | (other.mass == 0)[:, None], 0.0, gap)
+    scatter = one.scatter + other.scatter + one.mass[:, None] * share * gap**2
+    origin = np.where(lacking, other._origin, one._origin)
+    offset = np.where(lacking, other._offset, one._offset + share * gap)
+    return Moments(mass, scatter, origin, offset)
+
+
+def joined(parts: Sequence[Moments]) -> Moments:
+    """Put the moments of the same groups over different features side by side."""
+    columns = ([part.scatter, part._origin, part._offset] for part in parts)
+    scatter, origin, offset = (np.concatenate(kind, axis=1) for kind in zip(*columns, strict=True))
+    return Moments(parts[0].mass, scatter, origin, offset)
+
+
+def moments(
+    block: Matrix,
+    codes: IntArray,
+    weights: FloatArray | None = None,
+    n_groups: int | None = None,
+) -> Moments:
+    """Compute weight, mean and scatter of each group for the columns of one block.
+
+    Parameters
+    ----------
+    block : float64 array or CSC matrix of shape (n_samples, n_columns)
+        As `blockwise` hands it out.
+    codes : ndarray of shape (n_samples,)
+        The group of each sample from 0, or -1 for none; at least one group.
+    weights : ndarray of shape (n_samples,), optional
+        The weight of each sample. Default: 1.
+    n_groups : int, optional
+        The number of groups, if these samples need not have all of them.
+    """
+    if (here := device_of(block)) is not None:
+        return _device_moments(here, block, codes, weights)
+    weights = np.ones(len(codes)) if weights is None else weights
+    n_groups = int(codes.max(initial=0)) + 1 if n_groups is None else n_groups
+    # Samples without weight have no say, not even as an origin.
+    rows = np.flatnonzero((codes >= 0) & (weights > 0))
+    if len(rows) < len(codes):
+        block, codes, weights = block[rows], codes[rows], weights[rows]
+    if not len(rows):
+        empty = np.zeros((n_groups, block.shape[1]))
+        return Moments(np.zeros(n_groups), empty, empty, empty)
+    heaviest = _heaviest_of_groups(codes, weights, n_groups)
+    if issparse(block):
+        return _sparse_moments(block, codes, weights, heaviest)
+    is_large = block.shape[1] >= MANY_COLUMNS and block.size >= MANY_ENTRIES * n_groups
+    if is_large and (weights == 1.0).all():
+        return _moments_by_group(block, codes, heaviest)
+    origin = block[heaviest]
+    member = csr_array((weights, (codes, np.arange(len(codes)))), shape=(n_groups, len(codes)))
+    mass = np.asarray(member.sum(axis=1)).ravel()
+    per_group = np.where(mass > 0, mass, 1.0)[:, None]
+    deviation = _minus_own(block, origin, codes, _deviations.array(*block.shape))
+    offset = (member @ deviation) / per_group
+    _minus_own(deviation, offset, codes, deviation)
+    scatter = member @ np.square(deviation, out=_temporary.array(*block.shape))
+    return Moments(mass, scatter, origin, offset)
+
+
+def _moments_by_group(block: FloatArray, codes: IntArray, first: IntArray) -> Moments:
+    """Compute moments of samples that weigh 1, one group after the other: the same bits."""
+    n_groups, width = len(first), block.shape[1]
+    counts = np.bincount(codes, minlength=n_groups)
+    scatter, offset = np.zeros((2, n_groups, width))
+    origin = block[first]
+    by_group = np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
+    for group, rows in enumerate(by_group):
+        if not len(rows):
+            continue
+        # Without a mode, NumPy would go through one more copy.
+        out = _deviations.array(len(rows), width)
+        deviation = np.take(block, rows, axis=0, out=out, mode="clip")
+        deviation -= origin[group]
+        np.divide(deviation.sum(axis=0), len(rows), out=offset[group])
+        deviation -= offset[group]
+        np.square(deviation, out=deviation).sum(axis=0, out=scatter[group])
+    return Moments(counts.astype(np.float64), scatter, origin, offset)
+
+
+def _minus_own(
+    values: FloatArray, of_groups: FloatArray, codes: IntArray, out: FloatArray
+) -> FloatArray:
+    """Subtract from each sample what its group has."""
+    if len(of_groups) == 1:
+        return np.subtract(values, of_groups, out=out)
+    own = np.take(of_groups, codes, axis=0, out=_temporary.array(*values.shape), mode="clip")
+    return np.subtract(values, own, out=out)
+
+
+def _sparse_moments(
+    block: Matrix, codes: IntArray, weights: FloatArray, heaviest: IntArray
+) -> Moments:
+    """Compute moments from the stored entries; the others are 0."""
+    n_groups, width = len(heaviest), block.shape[1]
+    entries = block.tocoo()
+    rows, columns = entries.coords
+    place = codes[rows] * width + columns
+
+    def collect(values: FloatArray) -> FloatArray:
+        return sum_by(place, values, n_groups * width).reshape(n_groups, width)
+
+    mass = sum_by(codes, weights, n_groups)
+    per_group = np.where(mass > 0, mass, 1.0)[:, None]
+    absent = _absent_weight(block, codes, weights, mass, collect(weights[rows]))
+    origin = block.tocsr()[heaviest].toarray()
+    deviation = entries.data - origin.ravel()[place]
+    # An entry that is not stored is 0, so it deviates from the origin by minus the origin.
+    offset = (collect(weights[rows] * deviation) - absent * origin) / per_group
+    deviation -= offset.ravel()[place]
+    of_zero = -origin - offset
+    # What rounding left in the mean shows beside a small scatter; it is taken out again.
+    slip = (collect(weights[rows] * deviation) + absent * of_zero) / per_group
+    scatter = collect(weights[rows] * deviation**2) + absent * of_zero**2
+    scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)
+    return Moments(mass, scatter, origin, offset + slip)
+
+
+def _absent_weight(
+    block: Matrix, codes: IntArray, weights: FloatArray, mass: FloatArray, stored: FloatArray
+) -> FloatArray:
+    """Add up the weights of samples without an entry, per group and column."""
+    absent = mass[:, None] - stored
+    # If nearly all weight is stored, a difference of sums says little about the rest.
+    nearly_full = np.flatnonzero((absent < 1e-3 * mass[:, None]).any(axis=0))
+    member = csr_array((weights, (codes, np.arange(len(codes)))), shape=(len(mass), len(codes)))
+    for part in slices(len(nearly_full), block_width(BLOCK_SIZE, len(codes))):
+        columns = nearly_full[part]
+        missing = np.ones((len(codes), len(columns)))
+        missing[block[:, columns].tocoo().coords] = 0.0
+        absent[:, columns] = member @ missing
+    return absent
+
+
+def _heaviest_of_groups(codes: IntArray, weights: FloatArray, n_groups: int) -> IntArray:
+    """Return the heaviest sample of each group, the first of equally heavy ones.
+
+    Each group counts from it. A light one may be far from the mean, and rounding the heavy ones'
+    distance to it could exceed all scatter there is.
+    """
+    if n_groups == 1:
+        return np.array([weights.argmax()])
+    light_first = np.arange(len(codes))[::-1]
+    if (weights != weights[0]).any():
+        light_first = light_first[np.argsort(weights[::-1], kind="stable")]
+    heaviest = np.zeros(n_groups, dtype=np.intp)
+    heaviest[codes[light_first]] = light_first
+    return heaviest
+
+
+def _device_moments(
+    here: Device, block: Any, codes: IntArray, weights: FloatArray | None
+) -> Moments:
+    """Compute moments on a device: the same sums in array API names."""
+    xp = here.xp
+    weights = np.ones(len(codes)) if weights is None else weights
+    n_groups = int(codes.max(initial=0)) + 1
+    # Samples without weight have no say, not even as an origin.
+    rows = np.flatnonzero((codes >= 0) & (weights > 0))
+    if len(rows) < len(codes):
+        block = xp.take(block, here.put(rows), axis=0)
+        codes, weights = codes[rows], weights[rows]
+    if not len(rows):
+        empty = here.zeros(n_groups, block.shape[1])
+        return Moments(here.zeros(n_groups), empty, empty, empty)
+    origin = xp.take(block, here.put(_heaviest_of_groups(codes, weights, n_groups)), axis=0)
+    mass = here.put(sum_by(codes, weights, n_groups))
+    per_group = xp.where(mass > 0, mass, xp.ones_like(mass))[:, None]
+    group, weight = here.put(codes), here.put(weights)
+
+    def of_samples(values: Any) -> Any:
+        return values if n_groups == 1 else xp.take(values, group, axis=0)
+
+    def mean(values: Any) -> Any:
+        return add_by_index(here, group, weight, values, n_groups) / per_group
+
+    deviation = block - of_samples(origin)
+    offset = mean(deviation)
+    deviation -= of_samples(offset)
+    # What rounding left in the mean shows beside a small scatter; it is taken out again.
+    slip = mean(deviation)
+    deviation *= deviation
+    scatter = mass[:, None] * (mean(deviation) - slip * slip)
+    scatter = xp.where(scatter > 0, scatter, xp.zeros_like(scatter))
+    return Moments(mass, scatter, origin, offset + slip)

@@ -1,0 +1,271 @@
+"""What one pass over stored samples tells of them: that all are finite, extremes and moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import Scratch, column_block, column_slices, slices
+from linkselect._messages import GuidedValueError
+from linkselect._samples.moments import Moments, joined, merged, moments
+from linkselect._samples.sources import Part, Stored
+from linkselect._samples.sources.running import map_parts, reduce_parts
+
+# The largest values are sought in what the least were just found in: 0.8 of the time.
+CACHED_BYTES = 2**19
+# Of fewer rows at a time, comparing them with what was found costs more than the cache saves.
+LEAST_ROWS = 16
+
+Score = Callable[..., FloatArray]
+
+
+class Surveyed(Stored):
+    """Stored samples together with what one pass over them has told.
+
+    Attributes
+    ----------
+    data : Stored
+        The samples.
+    low, high : ndarray of shape (n_features,)
+        The least and the largest value of each feature.
+    codes : ndarray of shape (n_samples,)
+        The class of each sample, -1 for none.
+    moments : Moments or None
+        Of the samples without a class and of each class; None if X is read by columns, or if only
+        some rows count.
+    scores : ndarray of shape (n_features,) or None
+        The score of each feature, if the survey was asked for it.
+    kept : dict
+        What was computed from the samples once and is needed again.
+    """
+
+    def __init__(
+        self,
+        data: Stored,
+        low: FloatArray,
+        high: FloatArray,
+        codes: IntArray,
+        moments: Moments | None,
+        scores: FloatArray | None = None,
+    ) -> None:
+        super().__init__(data.source, data.columns, data.steps)
+        self.data, self.low, self.high = data, low, high
+        self.codes, self.moments, self.scores = codes, moments, scores
+        self.kept: dict[str, Any] = {}
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the samples."""
+        return self.data.parts
+
+    @property
+    def nbytes(self) -> int:
+        """What the samples would take in memory."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    def take(self, rows: ArrayLike, n_jobs: int | None = None) -> NDArray[Any]:
+        """Read some rows into memory, in the given order; those that are held are not read."""
+        wanted = np.asarray(rows, dtype=np.intp)
+        held, values = self.kept.get("rows", (wanted[:0], None))
+        place = np.searchsorted(held, wanted)
+        if len(held) and np.array_equal(held[np.minimum(place, len(held) - 1)], wanted):
+            return values[place]
+        return super().take(wanted, n_jobs)
+
+    def hold(self, rows: IntArray, n_jobs: int | None = None) -> None:
+        """Keep some rows in memory, for all who will take them; they are sorted."""
+        self.kept["rows"] = rows, super().take(rows, n_jobs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # To another process it travels without what the survey has told, which may be large.
+        return _as_it_is, (self.data,)
+
+
+def _as_it_is(data: Stored) -> Stored:
+    return data
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a part of the samples tells."""
+
+    low: FloatArray
+    high: FloatArray
+    moments: Moments | None = None
+    scores: FloatArray | None = None
+    rows: NDArray[Any] | None = None
+
+
+class _NotFiniteError(ValueError):
+    """A value is missing or infinite; its arguments are row, column and value."""
+
+
+def survey(
+    X: Stored,
+    codes: IntArray,
+    n_jobs: int | None = None,
+    score: Score | None = None,
+    hold: IntArray | None = None,
+) -> Surveyed:
+    """Read stored samples once, refuse what is not finite, and collect what scores begin with.
+
+    Parameters
+    ----------
+    X : Stored
+        The samples. If they were surveyed and that has told enough, they are not read again.
+    codes : ndarray of shape (n_samples,)
+        The class of each sample, -1 for none.
+    n_jobs : int, optional
+        The number of threads, if no Dask client is active.
+    score : callable, optional
+        Scores features from X and `n_jobs`, each on its own, in the same pass; only of samples
+        that are read by columns.
+    hold : ndarray of int, optional
+        The rows that count, sorted, if no others do: they are kept in memory, in the same pass, and
+        no moments are computed; only of samples that are read by rows.
+    """
+    if isinstance(X, Surveyed):
+        # By columns nothing was told of classes; and what was told of them covers all samples. The
+        # scores are another selector's.
+        told_enough = X.by_columns or (codes < 0).all() or np.array_equal(X.codes, codes)
+        if told_enough and X.scores is None:
+            return X
+        X = X.data
+    try:
+        told = (
+            _read_by_columns(X, n_jobs, score)
+            if X.by_columns
+            else _read_by_rows(X, codes, n_jobs, hold)
+        )
+    except _NotFiniteError as error:
+        raise _not_finite(X, *error.args) from None
+    found = Surveyed(X, told.low, told.high, codes, told.moments, told.scores)
+    if told.rows is not None:
+        found.kept["rows"] = hold, told.rows
+    return found
+
+
+def _read_by_columns(X: Stored, n_jobs: int | None, score: Score | None) -> _Told:
+    parts = map_parts(X, partial(_tell_of_columns, score=score), n_jobs=n_jobs, what="read")
+    low, high, *scores = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return _Told(low, high, None, *scores)
+
+
+def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None, hold: IntArray | None) -> _Told:
+    n_groups = int(codes.max(initial=-1)) + 2
+    # Classes travel with the tasks of a cluster: of a billion rows, bytes count.
+    groups = (codes + 1).astype(np.min_scalar_type(n_groups))
+
+    def of_part(part: Part) -> tuple[IntArray]:
+        return (groups[part.rows] if hold is None else _among(hold, part.rows),)
+
+    work = partial(_tell_of_part, n_groups=n_groups) if hold is None else _tell_of_rows
+    told: _Told = reduce_parts(X, work, _all_told, per_part=of_part, n_jobs=n_jobs, what="read")
+    return told
+
+
+def _among(chosen: IntArray, rows: slice) -> IntArray:
+    """Return those of the chosen rows, which are sorted, that are among some rows."""
+    first, last = np.searchsorted(chosen, (rows.start, rows.stop))
+    return chosen[first:last]
+
+
+def _tell_of_columns(part: Part, *, score: Score | None) -> tuple[FloatArray, ...]:
+    ((rows, slab),) = part.slabs()
+    extremes = _extremes(slab, rows.start, part.columns.start)
+    if score is None:
+        return extremes
+    with np.errstate(over="raise"):
+        return *extremes, score(slab, n_jobs=1)
+
+
+def _tell_of_part(part: Part, groups: NDArray[Any], *, n_groups: int) -> _Told:
+    found = []
+    for rows, own, slab in _placed(part):
+        codes = groups[own].astype(np.intp)
+        low, high = _extremes(slab, rows.start, 0)
+        found.append(_Told(low, high, _moments(slab, codes, None, n_groups)))
+    return _all_told(found)
+
+
+def _tell_of_rows(part: Part, hold: IntArray) -> _Told:
+    return _all_told(
+        [
+            _Told(*_extremes(slab, rows.start, 0), rows=slab[_among(hold, rows) - rows.start])
+            for rows, slab in part.slabs()
+        ]
+    )
+
+
+def moments_of_part(
+    part: Part, codes: IntArray, weights: FloatArray | None, *, n_groups: int
+) -> Moments:
+    """Compute the moments of groups over one part of the rows."""
+    weight = np.ones(len(codes)) if weights is None else weights
+    return merged(
+        [_moments(slab, codes[own], weight[own], n_groups) for _, own, slab in _placed(part)]
+    )
+
+
+def _placed(part: Part) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
+    """Yield the rows of each slab, their place in the part, and the slab."""
+    for rows, slab in part.slabs():
+        start = rows.start - part.rows.start
+        yield rows, slice(start, start + len(slab)), slab
+
+
+def _moments(
+    slab: NDArray[Any], codes: IntArray, weights: FloatArray | None, n_groups: int
+) -> Moments:
+    with np.errstate(over="raise"):
+        scratch = Scratch()
+        return joined(
+            [
+                moments(column_block(slab, columns, scratch=scratch), codes, weights, n_groups)
+                for columns in column_slices(slab)
+            ]
+        )
+
+
+def _all_told(parts: Sequence[_Told]) -> _Told:
+    of_groups = [part.moments for part in parts if part.moments is not None]
+    rows = [part.rows for part in parts if part.rows is not None]
+    return _Told(
+        np.min([part.low for part in parts], axis=0),
+        np.max([part.high for part in parts], axis=0),
+        merged(of_groups) if of_groups else None,
+        rows=np.concatenate(rows) if rows else None,
+    )
+
+
+def _extremes(slab: NDArray[Any], row: int, column: int) -> tuple[FloatArray, FloatArray]:
+    """Find the least and the largest value of each column, of a slab that begins at a place."""
+    low = high = slab[0]
+    for piece in slices(len(slab), max(CACHED_BYTES // slab[0].nbytes, LEAST_ROWS)):
+        low = np.minimum(low, slab[piece].min(axis=0))
+        high = np.maximum(high, slab[piece].max(axis=0))
+    # Whatever is not finite shows in the extremes, since NaN takes part in every comparison.
+    odd = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))
+    if len(odd):
+        place = int(np.flatnonzero(~np.isfinite(slab[:, odd[0]]))[0])
+        raise _NotFiniteError(row + place, column + int(odd[0]), float(slab[place, odd[0]]))
+    return low.astype(np.float64), high.astype(np.float64)
+
+
+def _not_finite(X: Stored, row: int, column: int, value: float) -> GuidedValueError:
+    what = "NaN" if np.isnan(value) else "infinity"
+    return GuidedValueError(
+        f"Input X contains {what}: {X.label} has it in {X.name_column(column)}, row {row} (counted "
+        "from 0), and perhaps elsewhere.",
+        "Fill gaps or leave such rows or columns out before; "
+        "linkselect rank FILE --impute does so part by part."
+        if what == "NaN"
+        else "Leave such rows or columns out.",
+        "X",
+    )

@@ -1,0 +1,64 @@
+"""A tree over results in order: the same merges whoever finishes first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+FAN_IN = 8
+
+
+def level_sizes(n_leaves: int) -> list[int]:
+    """Return the number of results on every level, from the leaves to the one at the top.
+
+    Examples
+    --------
+    >>> level_sizes(20), level_sizes(1)
+    ([20, 3, 1], [1])
+    """
+    sizes = [n_leaves]
+    while sizes[-1] > 1:
+        sizes.append(-(-sizes[-1] // FAN_IN))
+    return sizes
+
+
+class MergeTree:
+    """Merge results as they come: whoever brings the last of a group merges it.
+
+    So few results wait at any time, and the tree is the same for any number of threads.
+
+    Parameters
+    ----------
+    n_leaves : int
+        How many results will come.
+    merge : callable
+        Takes a list of results in order and returns one.
+    """
+
+    def __init__(self, n_leaves: int, merge: Callable[[list[Any]], Any]) -> None:
+        self.merge = merge
+        self.sizes = level_sizes(n_leaves)
+        self.waiting: dict[tuple[int, int], dict[int, Any]] = {}
+        self.lock = threading.Lock()
+        self.top: Any = None
+
+    def add(self, place: int, result: Any) -> None:
+        """Put the result of one leaf in its place."""
+        for level, size in enumerate(self.sizes[:-1]):
+            group = place // FAN_IN
+            expected = min(FAN_IN, size - group * FAN_IN)
+            with self.lock:
+                here = self.waiting.setdefault((level, group), {})
+                here[place] = result
+                if len(here) < expected:
+                    return
+                del self.waiting[level, group]
+            result = merge_group(self.merge, [here[key] for key in sorted(here)])
+            place = group
+        self.top = result
+
+
+def merge_group(merge: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
+    """Merge results; one alone stays as it is."""
+    return results[0] if len(results) == 1 else merge(list(results))

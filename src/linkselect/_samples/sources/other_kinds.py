@@ -1,0 +1,85 @@
+"""Things that hold samples outside memory and are not read as they are, and what to do with them.
+
+NumPy would read some of them whole without a word, or fail in a way that helps nobody.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from linkselect._messages import GuidedTypeError
+
+_DASK_FRAME = (
+    "A dask DataFrame does not know how many rows it has.",
+    "Pass frame.to_dask_array(lengths=True), or open its Parquet files by open_stored(path).",
+)
+# The library and the type, what is wrong with it, and the way out.
+_REFUSED = (
+    ("dask.dataframe", "DataFrame", *_DASK_FRAME),
+    ("dask.dataframe", "Series", "A dask Series is one column.", "Pass samples x features."),
+    (
+        "dask.delayed",
+        "Delayed",
+        "A delayed value does not say how many samples it holds.",
+        "Pass dask.array.from_delayed(value, shape=..., dtype=...).",
+    ),
+    (
+        "polars",
+        "LazyFrame",
+        "A LazyFrame of polars has no rows yet.",
+        "Pass frame.collect() if it fits in memory, or the path of its Parquet files.",
+    ),
+    (
+        "pyarrow.parquet",
+        "ParquetFile",
+        "An open ParquetFile does not say where its file is.",
+        "Pass the path.",
+    ),
+    (
+        "pyarrow.parquet",
+        "ParquetDataset",
+        "A ParquetDataset is not read part by part.",
+        "Pass the path, or pyarrow.dataset.dataset(path).",
+    ),
+    (
+        "h5py",
+        "Group",
+        "An HDF5 file or group holds datasets.",
+        "Pass one of them: X[name].",
+    ),
+)
+
+
+def is_a(X: Any, module: str, name: str) -> bool:
+    """Whether X is of a type; it can only be so if the library was imported."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(X, kind)
+
+
+def refuse_other_kind(X: Any) -> None:
+    """Raise an error for what is not read as it is, but is often meant to be."""
+    for module, name, problem, way_out in _REFUSED:
+        if is_a(X, module, name):
+            raise GuidedTypeError(problem, way_out, "X")
+    if hasattr(X, "read") and hasattr(X, "seek"):
+        raise GuidedTypeError("X is an open file.", "Pass its path.", "X")
+    is_list = isinstance(X, list | tuple) and len(X) > 0
+    if is_list and all(isinstance(one, str | os.PathLike) for one in X):
+        raise GuidedTypeError(
+            "X is a list of text, not of samples.",
+            "Of several Parquet files pass their folder, or pyarrow.dataset.dataset(paths).",
+            "X",
+        )
+
+
+def refusal_of_hdf5(X: Any) -> GuidedTypeError | None:
+    """Return the error for an HDF5 dataset that is to be read by parts; None for other things."""
+    if not is_a(X, "h5py", "Dataset"):
+        return None
+    return GuidedTypeError(
+        "An HDF5 dataset is not read part by part as it is.",
+        "Pass dask.array.from_array(X), or X[:] if it fits in memory.",
+        "X",
+    )

@@ -1,0 +1,221 @@
+"""The columns of a Parquet file: which of them are numbers, and how they become arrays."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._messages import GuidedValueError
+
+# A message names so many columns; a table may have thousands of the same kind.
+NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class FileColumns:
+    """What the end of a Parquet file says of its columns.
+
+    Attributes
+    ----------
+    label : str
+        What messages call the file.
+    schema : pyarrow.Schema
+        Names and types.
+    index : tuple of str or range
+        What pandas would make the index: columns, or numbers that are not stored.
+    group_rows : list of int
+        The number of rows in every row group.
+    metadata : pyarrow.parquet.FileMetaData
+        All of it.
+    """
+
+    label: str
+    schema: Any
+    index: tuple[str | range, ...]
+    group_rows: list[int]
+    metadata: Any
+
+    def chosen(
+        self, columns: Sequence[str | int] | None, without: Collection[str | int]
+    ) -> list[str]:
+        """Return the names of the columns to use, in order."""
+        # Once for all columns: pyarrow makes the list anew each time.
+        names = self.schema.names
+        times = Counter(names)
+        left_out = {self._name(column, names, times) for column in without}
+        if columns is None:
+            left_out.update(name for name in self.index if isinstance(name, str))
+            columns = names
+        found = [self._name(column, names, times) for column in columns]
+        found = [name for name in found if name not in left_out]
+        twice = sorted(name for name in found if times[name] > 1)
+        if twice:
+            raise GuidedValueError(
+                f"{self.label} has several columns {twice[0]!r}.", "Give each its own name.", "X"
+            )
+        return found
+
+    def _name(self, column: str | int, names: list[str], known: Collection[str]) -> str:
+        if isinstance(column, str) and column in known:
+            return column
+        if not isinstance(column, str) and 0 <= column < len(names):
+            return names[column]
+        raise GuidedValueError(
+            f"{self.label} has no column {column!r}; it has {len(names):,}, from {names[0]!r} to "
+            f"{names[-1]!r}.",
+            "Give names of its columns, or numbers from 0.",
+            "columns",
+        )
+
+
+def columns_of(label: str, metadata: Any) -> FileColumns:
+    """Take from the end of a Parquet file what is needed to read its columns."""
+    schema = metadata.schema.to_arrow_schema()
+    pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    stored = [_index(one, schema.names) for one in pandas.get("index_columns", ())]
+    index = tuple(one for one in stored if one is not None)
+    groups = range(metadata.num_row_groups)
+    rows = [metadata.row_group(number).num_rows for number in groups]
+    return FileColumns(label, schema, index, rows, metadata)
+
+
+def _index(described: Any, names: Collection[str]) -> str | range | None:
+    """Read what pandas says of its index: the name of a column, or how it counts."""
+    if isinstance(described, str):
+        return described if described in names else None
+    try:
+        return range(described["start"], described["stop"], described["step"])
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def joint_type(names: Sequence[str], files: Sequence[FileColumns], label: str) -> np.dtype[Any]:
+    """Return the type that holds the values of all columns in all files, which have a label.
+
+    Refuse columns that are no numbers, and files whose columns differ.
+    """
+    first = files[0]
+    types = set(_types(names, first, label))
+    for file in files[1:]:
+        if not file.schema.equals(first.schema):
+            _check_same_columns(first, file)
+        types |= set(_types(names, file, label))
+    if not types:
+        return np.dtype(np.float64)
+    return np.result_type(*types)
+
+
+def _types(names: Sequence[str], file: FileColumns, label: str) -> list[np.dtype[Any]]:
+    fields = {field.name: field.type for field in file.schema}
+    found = {name: _number_type(fields[name]) for name in names}
+    refused = [name for name, dtype in found.items() if dtype is None]
+    if refused:
+        shown = ", ".join(f"'{name}' ({fields[name]})" for name in refused[:NAMED])
+        more = f" and {len(refused) - NAMED:,} more" if len(refused) > NAMED else ""
+        listed = ", ".join(repr(name) for name in refused[:NAMED])
+        raise GuidedValueError(
+            f"{file.label} has columns that are no numbers: {shown}{more}.",
+            f"Leave them out: open_stored({label!r}, without=[{listed}{', ...' if more else ''}]).",
+            "X",
+        )
+    with_nulls = _with_nulls([name for name in names if found[name].kind in "biu"], file)
+    return [np.dtype(np.float64) if name in with_nulls else found[name] for name in names]
+
+
+def _number_type(kind: Any) -> Any:
+    """Return NumPy's type for values of an Arrow type, or None if they are no numbers."""
+    import pyarrow.types as kinds
+
+    if kinds.is_dictionary(kind):
+        return _number_type(kind.value_type)
+    if kinds.is_boolean(kind):
+        return np.dtype(np.bool_)
+    # Values of no type are all missing.
+    if kinds.is_float16(kind) or kinds.is_null(kind):
+        return np.dtype(np.float32)
+    if kinds.is_integer(kind) or kinds.is_floating(kind):
+        return np.dtype(kind.to_pandas_dtype())
+    return np.dtype(np.float64) if kinds.is_decimal(kind) else None
+
+
+def _with_nulls(names: Sequence[str], file: FileColumns) -> set[str]:
+    """Return the columns that have missing values, or do not say that they have none."""
+    if not names:
+        return set()
+    metadata, found = file.metadata, set()
+    leaves = {metadata.schema.column(j).path: j for j in range(metadata.num_columns)}
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for name in names:
+            statistics = group.column(leaves[name]).statistics
+            if statistics is None or not statistics.has_null_count or statistics.null_count:
+                found.add(name)
+    return found
+
+
+def _check_same_columns(first: FileColumns, file: FileColumns) -> None:
+    expected, found = set(first.schema.names), set(file.schema.names)
+    for name in (*first.schema.names, *file.schema.names):
+        if (name in expected) != (name in found):
+            verb = "lacks" if name in expected else "has"
+            other = "has" if name in expected else "lacks"
+            raise GuidedValueError(
+                f"{file.label} {verb} the column '{name}', which {first.label} {other}.",
+                "All Parquet files of a folder must have the same columns.",
+                "X",
+            )
+
+
+def to_numbers(column: Any, target: NDArray[Any], name: str) -> None:
+    """Put the values of an Arrow array into a NumPy array; missing ones become NaN."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        # Codes that point outside the dictionary would be read from anywhere.
+        column.validate(full=True)
+        column = column.dictionary_decode()
+    if column.null_count and target.dtype.kind in "biu":
+        raise ValueError(f"the column '{name}' has missing values that its file denies")
+    kind = column.type
+    if column.null_count or pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
+        column = column.cast(pa.float64(), safe=False)
+    target[:] = column.to_numpy(zero_copy_only=False)
+
+
+def joined(pieces: Sequence[Any], name: str, labels: Sequence[str]) -> NDArray[Any]:
+    """Return one column of several files, which may have stored it as different types.
+
+    Parameters
+    ----------
+    pieces : sequence of pyarrow.ChunkedArray
+        The column, from each file.
+    name : str
+        The name of the column.
+    labels : sequence of str
+        What messages call the files.
+    """
+    import pyarrow as pa
+
+    tables, schema = [], pa.schema([])
+    for piece, label in zip(pieces, labels, strict=True):
+        # What points outside its buffers would be read from anywhere.
+        piece.validate(full=True)
+        kind = piece.type
+        plain = piece.cast(kind.value_type) if pa.types.is_dictionary(kind) else piece
+        tables.append(pa.table({name: plain}))
+        try:
+            schema = pa.unify_schemas([schema, tables[-1].schema], promote_options="permissive")
+        except (pa.ArrowTypeError, pa.ArrowInvalid):
+            raise GuidedValueError(
+                f"The column {name!r} is of type {kind} in {label}, and of type "
+                f"{schema.field(name).type} in {labels[0]}.",
+                "Write it with one type in all files.",
+                "X",
+            ) from None
+    return np.asarray(pa.concat_tables(tables, promote_options="permissive")[name].to_numpy())

@@ -1,0 +1,423 @@
+"""Parquet files and folders of them, read by row groups."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._arrays import BoolArray, IntArray
+from linkselect._blocks import slices
+from linkselect._messages import GuidedError, GuidedValueError
+from linkselect._samples.sources.parquet_columns import (
+    FileColumns,
+    columns_of,
+    joined,
+    joint_type,
+    to_numbers,
+)
+from linkselect._samples.sources.parquet_folders import (
+    folder_columns,
+    parquet_files,
+    warn_of_folder_columns,
+    warn_of_order,
+)
+from linkselect._samples.sources.scratch import ColumnsOnDisk
+from linkselect._samples.sources.states import FileState, missing, needs
+from linkselect._samples.sources.stored import Columns, Source
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+# A reader keeps a page of every column, decoded, and its dictionary: measured, about twice the
+# size of the column in the row group, and not more than this.
+COLUMN_BYTES = 4 * 2**20
+# A row group of up to this size becomes a matrix. A larger one is read by rows if its readers take
+# less than that; else by groups of columns, which are put down on the disk.
+MATRIX_BYTES = 128 * 2**20
+READER_BYTES = 128 * 2**20
+GROUP_BYTES = 64 * 2**20
+# What comes from a reader at once. More would be held twice: by columns and by rows.
+BATCH_BYTES = 16 * 2**20
+# All buffers of a reader together; every column has its own.
+BUFFER_BYTES = 16 * 2**20
+ERRORS_OF_READING = (OSError, ValueError, ArithmeticError)
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows that a file holds together.
+
+    Attributes
+    ----------
+    file : int
+        The number of the file.
+    number : int
+        The number of the row group in its file.
+    rows : slice
+        Its rows, counted over all files.
+    """
+
+    file: int
+    number: int
+    rows: slice
+
+
+class ParquetSource(Source):
+    """The columns of one or several Parquet files.
+
+    Parameters
+    ----------
+    files : list of path
+        In the order of their rows.
+    label : str
+        What messages call them all.
+    columns : sequence of str or int, optional
+        The columns to use. Default: all but the index of a pandas table.
+    without : collection of str or int
+        The columns to leave out.
+    said : dict of str to ndarray
+        Columns that the names of folders say, with a value for each file; they are no features.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        label: str,
+        columns: Sequence[str | int] | None = None,
+        without: Sequence[str | int] = (),
+        said: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        self.label = label
+        states = [FileState.of(str(path), path.name) for path in files]
+        with ThreadPoolExecutor(min(8, len(states))) as threads:
+            found: list[FileColumns] = list(threads.map(_look_into, states))
+        self.files = states
+        # A file without rows may have other types: nobody wrote a value that would tell.
+        filled = [file for file in found if any(file.group_rows)] or found
+        known = filled[0].schema.names
+        self.said = {name: value for name, value in (said or {}).items() if name not in known}
+        self._refuse_folder_columns(columns or ())
+        self.n_rows = [sum(file.group_rows) for file in found]
+        self.names = filled[0].chosen(columns, [one for one in without if one not in self.said])
+        self.dtype = joint_type(self.names, filled, label)
+        self.indexes = [file.index for file in filled]
+        types = {field.name: str(field.type) for field in filled[0].schema}
+        self.whole = np.array([types[name] in ("int64", "uint64") for name in self.names], bool)
+        self.groups = list(_row_groups(found))
+        self.starts = np.array([group.rows.start for group in self.groups], np.intp)
+        n_samples = self.groups[-1].rows.stop if self.groups else 0
+        self.shape = (n_samples, len(self.names))
+
+    def row_edges(self) -> IntArray:
+        """Return the first row of every row group, and the end."""
+        return np.append(self.starts, self.shape[0])
+
+    def check_unchanged(self, rows: slice, columns: Columns) -> None:
+        """Raise an error if a file with some of these rows is not what it was."""
+        for number in sorted({group.file for group in self._groups(rows)}):
+            self.files[number].check_unchanged()
+
+    def read(
+        self, rows: slice, columns: Columns, height: int
+    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield some columns of whole row groups, piece by piece."""
+        places = np.arange(len(self.names or ()))[columns]
+        used, inverse = np.unique(places, return_inverse=True)
+        is_in_order = np.array_equal(used, places)
+        for group in self._groups(rows):
+            start = group.rows.start
+            for values in self._values(group, used, height):
+                found = slice(start, start + len(values))
+                yield found, values if is_in_order else values[:, inverse]
+                start = found.stop
+            if start != group.rows.stop:
+                raise self._damaged(group, used, "rows are missing")
+        _free_memory()
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Read one column whole, whatever its type; also one that the names of folders say."""
+        if name in self.said:
+            return np.repeat(self.said[name], self.n_rows)
+        pieces, filled = [], [file for file, n in zip(self.files, self.n_rows, strict=True) if n]
+        for state in filled:
+            with _opened(state) as file:
+                if name not in file.schema_arrow.names:
+                    raise GuidedValueError(
+                        f"{state.label} has no column {name!r}.", parameter="columns"
+                    )
+                pieces.append(file.read(columns=[name], use_threads=False).column(0))
+            state.check_unchanged()
+        return joined(pieces, name, [state.label for state in filled])
+
+    def whole_numbers(self) -> BoolArray:
+        """Tell which columns are stored as whole numbers of 8 bytes, whatever the others are."""
+        return self.whole
+
+    def index(self) -> Sequence[Hashable] | None:
+        """Return the index that pandas wrote; None if there is none or it numbers the rows."""
+        first = self.indexes[0]
+        if first and isinstance(first[0], str) and all(one == first for one in self.indexes):
+            columns = [_ids(self.column(str(name))) for name in first]
+            return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        filled = [n for n in self.n_rows if n]
+        ends = np.cumsum(filled).tolist()
+        other = [
+            index[0]
+            for index, n_rows, end in zip(self.indexes, filled, ends, strict=False)
+            if index and not _numbers_rows(index[0], n_rows, end)
+        ]
+        if not other:
+            return None
+        if len(self.files) == 1 and isinstance(other[0], range):
+            return other[0]
+        raise GuidedValueError(
+            f"Pairs name samples by the index of {self.label}, but its files have an index each, "
+            "and pandas does not join them.",
+            f"Pass sample_ids=, such as range({self.shape[0]}) if pairs mean row numbers.",
+            "sample_ids",
+        )
+
+    def _refuse_folder_columns(self, columns: Sequence[str | int]) -> None:
+        for name in columns:
+            if name in self.said:
+                raise GuidedValueError(
+                    f"The column {name!r} of {self.label} is in the names of its folders, and no "
+                    "feature.",
+                    f"Leave it out; column({name!r}) of what open_stored returns reads it.",
+                    "columns",
+                )
+
+    def _groups(self, rows: slice) -> list[RowGroup]:
+        first = max(int(np.searchsorted(self.starts, rows.start, side="right")) - 1, 0)
+        last = int(np.searchsorted(self.starts, rows.stop, side="left"))
+        return self.groups[first:last]
+
+    def _values(self, group: RowGroup, used: IntArray, height: int) -> Iterator[NDArray[Any]]:
+        """Yield the columns of a row group, at most `height` rows at a time."""
+        state, n_rows = self.files[group.file], group.rows.stop - group.rows.start
+        try:
+            with _opened(state) as file:
+                if n_rows * len(used) * self.dtype.itemsize <= MATRIX_BYTES * self.share:
+                    matrix = self._matrix(file, group.number, used, n_rows)
+                    yield from (matrix[rows] for rows in slices(n_rows, height))
+                    return
+                cuts = column_groups(file, group.number, self._names(used), self.share)
+                if len(cuts) == 1:
+                    batches = self._batches(file, group.number, used)
+                    yield from gathered(batches, n_rows, height, len(used), self.dtype)
+                    return
+                with ColumnsOnDisk(
+                    n_rows, [cut.stop - cut.start for cut in cuts], self.dtype
+                ) as scratch:
+                    for place, cut in enumerate(cuts):
+                        for batch in self._batches(file, group.number, used[cut]):
+                            scratch.append(place, batch)
+                    _free_memory()
+                    yield from scratch.read(height)
+        except GuidedError:
+            raise
+        except ERRORS_OF_READING as error:
+            raise self._damaged(group, used, str(error)) from error
+
+    def _matrix(
+        self, file: pq.ParquetFile, number: int, used: IntArray, n_rows: int
+    ) -> NDArray[Any]:
+        """Read all rows of a row group, few columns at a time: a reader takes twice their size."""
+        matrix = np.empty((n_rows, len(used)), self.dtype)
+        width = max(int(BATCH_BYTES * self.share) // (n_rows * self.dtype.itemsize), 1)
+        for cut in slices(len(used), width):
+            start = 0
+            for batch in self._batches(file, number, used[cut]):
+                matrix[start : start + batch.shape[1], cut] = batch.T
+                start += batch.shape[1]
+            if start != n_rows:
+                raise ValueError("rows are missing")
+        return matrix
+
+    def _batches(self, file: pq.ParquetFile, number: int, used: IntArray) -> Iterator[NDArray[Any]]:
+        """Yield some rows of a row group, one column in each line."""
+        names = self._names(used)
+        height = max(int(BATCH_BYTES * self.share) // (len(names) * self.dtype.itemsize), 1)
+        # One column after the other: threads would decode many at once.
+        batches = file.iter_batches(height, row_groups=[number], columns=names, use_threads=False)
+        places: dict[str, int] = {}
+        for batch in batches:
+            places = places or {name: place for place, name in enumerate(batch.schema.names)}
+            values = np.empty((len(names), batch.num_rows), self.dtype)
+            for target, name in zip(values, names, strict=True):
+                to_numbers(batch.column(places[name]), target, name)
+            yield values
+
+    def _names(self, used: IntArray) -> list[str]:
+        names = self.names or []
+        return [names[place] for place in used]
+
+    def _damaged(self, group: RowGroup, used: IntArray, why: str) -> GuidedValueError:
+        """Return the error for a row group that cannot be read; it names the column."""
+        state = self.files[group.file]
+        state.check_unchanged()
+        reason = (why.splitlines() or ["it ends too early"])[0].rstrip(".")
+        for place in used:
+            name = self._names(np.array([place]))[0]
+            try:
+                with _opened(state) as file:
+                    for _ in self._batches(file, group.number, np.array([place])):
+                        pass
+            except ERRORS_OF_READING:
+                break
+        else:
+            name = ""
+        where = f", column '{name}'," if name else ""
+        return GuidedValueError(
+            f"{state.label}{where} cannot be read in row group {group.number}: {reason}.",
+            "Write the file again.",
+            "X",
+        )
+
+
+def _ids(values: NDArray[Any]) -> list[Hashable]:
+    """Return ids as Python values; pandas compares its times with those of Python."""
+    found: list[Hashable] = (
+        values.astype("M8[us]") if values.dtype.kind == "M" else values
+    ).tolist()
+    return found
+
+
+def _numbers_rows(index: str | range, n_rows: int, end: int) -> bool:
+    """Tell whether an index numbers the rows of a file or of all files, or other rows altogether.
+
+    Pandas takes numbers that are as many as the rows, and ignores others.
+    """
+    if isinstance(index, str):
+        return False
+    return len(index) != n_rows or index in (range(n_rows), range(end - n_rows, end))
+
+
+def gathered(
+    batches: Iterator[NDArray[Any]], n_rows: int, height: int, width: int, dtype: np.dtype[Any]
+) -> Iterator[NDArray[Any]]:
+    """Turn batches with one column in each line into matrices of `height` rows."""
+    matrix, filled, left = np.empty((min(height, n_rows), width), dtype), 0, n_rows
+    for batch in batches:
+        done = 0
+        while done < batch.shape[1]:
+            count = min(len(matrix) - filled, batch.shape[1] - done)
+            matrix[filled : filled + count] = batch[:, done : done + count].T
+            done, filled = done + count, filled + count
+            if filled == len(matrix):
+                yield matrix
+                left -= filled
+                matrix, filled = np.empty((min(height, max(left, 1)), width), dtype), 0
+    if filled:
+        yield matrix[:filled]
+
+
+def column_groups(file: pq.ParquetFile, number: int, names: list[str], share: float) -> list[slice]:
+    """Cut the columns of a row group so that reading each cut takes little memory.
+
+    Where all of them together take little, there is one cut.
+    """
+    group = file.metadata.row_group(number)
+    if len(names) * COLUMN_BYTES <= READER_BYTES * share:
+        return [slice(0, len(names))]
+    leaves = {group.column(j).path_in_schema: j for j in range(group.num_columns)}
+    sizes = [2 * group.column(leaves[name]).total_uncompressed_size for name in names]
+    sizes = [min(size, COLUMN_BYTES) for size in sizes]
+    if sum(sizes) <= READER_BYTES * share:
+        return [slice(0, len(names))]
+    cuts, start, total = [], 0, 0
+    for place, size in enumerate(sizes):
+        if total and total + size > GROUP_BYTES * share:
+            cuts.append(slice(start, place))
+            start, total = place, 0
+        total += size
+    return [*cuts, slice(start, len(names))]
+
+
+@lru_cache(maxsize=64)
+def _metadata(state: FileState) -> Any:
+    """Return what the end of a file says; with many columns that takes long to decode."""
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(state.path) as file:
+            return file.metadata
+    except FileNotFoundError:
+        raise missing(state.label, state.path) from None
+    except (OSError, ValueError) as error:
+        state.check_unchanged()
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise GuidedValueError(
+            f"{state.label} cannot be opened as a Parquet file: {reason}.",
+            "It may be damaged or incomplete. Write it again.",
+            "X",
+        ) from error
+
+
+def column_names(path: Path) -> list[str]:
+    """Return the names of all columns in a file."""
+    state = FileState.of(str(path), path.name)
+    return list(_metadata(state).schema.to_arrow_schema().names)
+
+
+def _opened(state: FileState) -> pq.ParquetFile:
+    """Open a file so that reading takes little memory."""
+    import pyarrow.parquet as pq
+
+    metadata = _metadata(state)
+    buffer_size = int(np.clip(BUFFER_BYTES // max(metadata.num_columns, 1), 4096, 1 << 16))
+    try:
+        return pq.ParquetFile(
+            state.path, metadata=metadata, buffer_size=buffer_size, pre_buffer=False
+        )
+    except FileNotFoundError:
+        raise missing(state.label, state.path) from None
+
+
+def _look_into(state: FileState) -> FileColumns:
+    return columns_of(state.label, _metadata(state))
+
+
+def _row_groups(found: Sequence[FileColumns]) -> Iterator[RowGroup]:
+    start = 0
+    for number, file in enumerate(found):
+        for place, n_rows in enumerate(file.group_rows):
+            if n_rows:
+                yield RowGroup(number, place, slice(start, start + n_rows))
+            start += n_rows
+
+
+def _free_memory() -> None:
+    """Give back what Arrow keeps for its next use."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
+def open_parquet(
+    path: Path, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
+) -> ParquetSource:
+    """Open a Parquet file, or all of a folder."""
+    if not path.exists():
+        raise missing(path.name, str(path))
+    files = parquet_files(path) if path.is_dir() else [path]
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise needs("pyarrow", path.name) from None
+    if not files:
+        raise GuidedValueError(f"The folder {path.name} holds no Parquet file.", parameter="X")
+    if path.is_file():
+        return ParquetSource(files, path.name, columns, without)
+    warn_of_order(files, path)
+    source = ParquetSource(files, path.name, columns, without, folder_columns(files, path))
+    if columns is None:
+        warn_of_folder_columns(path.name, [name for name in source.said if name not in without])
+    return source

@@ -1,0 +1,420 @@
+"""Samples outside memory: their shape and type, the parts they are read in, lazy selections."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect._blocks import slices
+from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._samples.sources.running import take_stored_rows
+from linkselect._samples.sources.steps import Filling, Scaling, Step
+
+# A piece that is held at once, often two of them while the next one is read. Small beside 1 GB
+# also with a float64 copy and several threads.
+SLAB_BYTES = 32 * 2**20
+PART_BYTES = 64 * 2**20
+# Every part is a task: with more of them, the time goes into handing them out.
+MANY_PARTS = 4096
+# Up to so many samples, all products between them fit into memory, for several parts at once.
+WIDE_SAMPLES = 2048
+
+Columns = slice | IntArray
+Slabs = Iterator[tuple[slice, NDArray[Any]]]
+
+
+def numeric_type(dtype: np.dtype[Any], label: str) -> np.dtype[Any]:
+    """Return the type in which values of `dtype` are handed on, or refuse them."""
+    if dtype.kind in "biu":
+        return dtype.newbyteorder("=")
+    if dtype.kind == "f":
+        # No arithmetic is done in half precision, and none in more than double.
+        return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
+    raise GuidedTypeError(
+        f"{label} holds values of type {dtype}, but features must be real numbers.",
+        "Store them as numbers, or leave these columns out.",
+        "X",
+    )
+
+
+class Source(ABC):
+    """What holds the samples and can read them: a file, a folder, an array of blocks.
+
+    It can be pickled, so that another process, or another machine with the same files, can read.
+
+    Attributes
+    ----------
+    label : str
+        What messages call it.
+    shape : tuple of int
+        The number of samples and of columns.
+    dtype : dtype
+        The type of the values that reading gives.
+    names : list of str or None
+        The names of the columns.
+    share : float
+        How much of the usual memory reading may take; see `Stored.within`.
+    """
+
+    label: str
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    names: list[str] | None = None
+    share: float = 1.0
+
+    @abstractmethod
+    def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
+        """Yield the values of some columns, at most `height` rows at a time, in order."""
+
+    @abstractmethod
+    def check_unchanged(self, rows: slice, columns: Columns) -> None:
+        """Raise an error if what holds these values is not what it was when it was opened."""
+
+    def row_edges(self) -> IntArray | None:
+        """Return where the rows may be cut, from 0 to all, or None if anywhere."""
+        return None
+
+    def column_edges(self) -> IntArray | None:
+        """Return where the columns may be cut, from 0 to all, or None if anywhere."""
+        return None
+
+    def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
+        """Return the wanted rows, which are sorted and among `rows`."""
+        found = []
+        for piece, values in self.read(rows, columns, height):
+            self.check_unchanged(piece, columns)
+            first, last = np.searchsorted(wanted, (piece.start, piece.stop))
+            if first < last:
+                found.append(values[wanted[first:last] - piece.start])
+        return np.concatenate(found)
+
+    def blocks(self, rows: slice, columns: Columns) -> Any:
+        """Return what a cluster computes before it can read a part; None if there are files."""
+        return None
+
+    def without_blocks(self) -> Source:
+        """Return what is sent to workers, to which the blocks of a part come on their own."""
+        return self
+
+    def given(self, blocks: Any) -> Source:
+        """Return a source that reads one part from its blocks."""
+        raise NotImplementedError
+
+    def held_bytes(self, part: Part) -> int:
+        """Return how much of a part is held at once."""
+        return SLAB_BYTES
+
+    def line_bytes(self) -> int:
+        """Return how much must be decoded at once, whatever memory reading may take."""
+        return 0
+
+    def where_failed(self, rows: slice) -> str:
+        """Say in which rows code that is not ours failed; what reads files says so itself."""
+        return ""
+
+    def whole_numbers(self) -> BoolArray:
+        """Tell which columns are stored as whole numbers of 8 bytes."""
+        return np.full(self.shape[1], self.dtype.kind in "iu" and self.dtype.itemsize == 8)
+
+    def index(self) -> Sequence[Hashable] | None:
+        """Return the id of each row, if there is one stored that pandas would take."""
+        return None
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Read one column by its name, whatever its type."""
+        raise GuidedTypeError(f"{self.label} has no names of columns.", parameter="X")
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows and all columns of stored samples, or all rows and some columns.
+
+    Attributes
+    ----------
+    samples : Stored
+        What it is a part of.
+    number : int
+        Its place among the parts.
+    rows, columns : slice
+        What it covers.
+    """
+
+    samples: Stored
+    number: int
+    rows: slice
+    columns: slice
+
+    def slabs(self) -> Slabs:
+        """Yield (rows, values) pieces in order.
+
+        Each is at most SLAB_BYTES large and in C order; a part with all rows is one piece.
+        """
+        X = self.samples
+        columns, height = X.columns_of(self), X.slab_height(self)
+        X.source.check_unchanged(self.rows, columns)
+        pieces = X.source.read(self.rows, columns, height)
+        if X.by_columns:
+            found = [values for _, values in pieces]
+            pieces = iter([(self.rows, found[0] if len(found) == 1 else np.concatenate(found))])
+        for rows, values in pieces:
+            # Before anyone complains about its values.
+            X.source.check_unchanged(rows, columns)
+            yield rows, X.prepared(values, self.columns)
+
+    def pick(self, wanted: IntArray) -> NDArray[Any]:
+        """Return the wanted rows of this part: numbers of rows of the samples, sorted."""
+        X = self.samples
+        columns = X.columns_of(self)
+        X.source.check_unchanged(self.rows, columns)
+        values = X.source.pick(wanted, self.rows, columns, X.slab_height(self))
+        return X.prepared(values, self.columns)
+
+
+class Stored:
+    """Samples outside memory, read part by part.
+
+    Parameters
+    ----------
+    source : Source
+        What holds them.
+    columns : array of int, optional
+        The columns of the source to use, in this order. Default: all.
+    steps : tuple of Step
+        What is done to every column after reading, one after the other.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The number of samples and of features.
+    dtype : dtype
+        The type of the values that reading gives.
+    names : list of str or None
+        The names of the features.
+    label : str
+        What messages call the samples.
+    by_columns : bool
+        Whether every part has all rows and some columns, rather than some rows and all columns.
+    parts : tuple of Part
+        They cover the samples exactly once, in order, whoever reads them.
+    """
+
+    ndim = 2
+
+    def __init__(
+        self,
+        source: Source,
+        columns: IntArray | None = None,
+        steps: tuple[Step, ...] = (),
+    ) -> None:
+        self.source = source
+        self.columns = columns
+        self.steps = steps
+        n_columns = source.shape[1] if columns is None else len(columns)
+        self.shape = (source.shape[0], n_columns)
+        self.dtype = np.dtype(np.float64) if steps else source.dtype
+        self.label = source.label
+        # Kept, so that every process cuts the same parts.
+        self.slab_bytes, self.part_bytes = self.allowed(SLAB_BYTES), self.allowed(PART_BYTES)
+        if 0 in self.shape:
+            raise GuidedValueError(
+                f"{self.label} holds {self.shape[0]} rows and {n_columns} columns.",
+                "There must be one of each at least.",
+                "X",
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The parts point back here, and can be cut again.
+        return {key: value for key, value in vars(self).items() if key != "parts"}
+
+    def __repr__(self) -> str:
+        return f"<{self.label}: {self.shape[0]:,} x {self.shape[1]:,}, {self.dtype}>"
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        values = np.empty(self.shape, self.dtype if dtype is None else dtype)
+        for part in self.parts:
+            for rows, slab in part.slabs():
+                values[rows, part.columns] = slab
+        return values
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of the features, or None."""
+        names = self.source.names
+        if names is None or self.columns is None:
+            return names
+        return [names[column] for column in self.columns]
+
+    @property
+    def whole(self) -> BoolArray:
+        """Which columns are stored as whole numbers of 8 bytes and read as they are."""
+        whole = self.source.whole_numbers() & (not self.steps)
+        return whole if self.columns is None else whole[self.columns]
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether every part has all rows and some columns."""
+        return self.shape[0] < self.shape[1] and self.shape[0] <= WIDE_SAMPLES
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts, in order."""
+        n_samples, n_features = self.shape
+        itemsize = self.dtype.itemsize
+        if self.by_columns:
+            edges = self.source.column_edges() if self.columns is None else None
+            # Half a slab: that much memory is used again for the next part, more of it comes fresh
+            # from the system every time.
+            size = max(self.slab_bytes // 2 // (n_samples * itemsize), 1)
+            cuts = divide(cut(n_features, size, edges), 2 * size)
+            return tuple(Part(self, k, slice(0, n_samples), cols) for k, cols in enumerate(cuts))
+        row_bytes = self.source.shape[1] * itemsize
+        part_bytes = max(self.part_bytes, n_samples * row_bytes // MANY_PARTS)
+        cuts = cut(n_samples, max(part_bytes // row_bytes, 1), self.source.row_edges())
+        return tuple(Part(self, k, rows, slice(0, n_features)) for k, rows in enumerate(cuts))
+
+    def __getitem__(self, rows: Any) -> NDArray[Any]:
+        """Read some rows into memory, such as those of a fold of scikit-learn."""
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]
+        chosen = np.arange(self.shape[0])[rows] if isinstance(rows, slice) else rows
+        return self.take(chosen)
+
+    def take(self, rows: ArrayLike, n_jobs: int | None = None) -> NDArray[Any]:
+        """Read some rows into memory, in the given order, also repeatedly.
+
+        Only parts that hold one of them are read.
+        """
+        numbers = _numbers(rows, self.shape[0], f"rows of {self.label}")
+        return take_stored_rows(self, numbers, n_jobs)
+
+    def choose(self, columns: ArrayLike) -> Stored:
+        """Return some of the columns, by number, without reading anything."""
+        chosen = _numbers(columns, self.shape[1], f"columns of {self.label}")
+        steps = tuple(step.choose(chosen) for step in self.steps)
+        kept = chosen if self.columns is None else self.columns[chosen]
+        return Stored(self.source, kept, steps)
+
+    def scaled(self, shift: ArrayLike, scale: ArrayLike) -> Stored:
+        """Return (x - shift) / scale in float64, per column, without reading anything."""
+        step = Scaling(self._for_columns(shift), self._for_columns(scale))
+        return Stored(self.source, self.columns, (*self.steps, step))
+
+    def filled(self, values: ArrayLike) -> Stored:
+        """Return a number per column for every missing value, in float64; nothing is read."""
+        step = Filling(self._for_columns(values))
+        return Stored(self.source, self.columns, (*self.steps, step))
+
+    def within(self, share: float) -> Stored:
+        """Return the same, read in pieces that take this share of the usual memory."""
+        source = copy(self.source)
+        source.share = share
+        return Stored(source, self.columns, self.steps)
+
+    def allowed(self, n_bytes: int) -> int:
+        """Return how much may be held of what usually takes so many bytes."""
+        return max(int(n_bytes * self.source.share), 1)
+
+    def _for_columns(self, values: ArrayLike) -> FloatArray:
+        return np.broadcast_to(np.asarray(values, np.float64), self.shape[1])
+
+    def without_blocks(self) -> Stored:
+        """Return what is sent to workers, to which the blocks of a part come on their own."""
+        return Stored(self.source.without_blocks(), self.columns, self.steps)
+
+    def part_given(self, number: int, blocks: Any) -> Part:
+        """Return a part that is read from its blocks, or from a file if they are None."""
+        if blocks is None:
+            return self.parts[number]
+        samples = copy(self)
+        samples.source = self.source.given(blocks)
+        return replace(self.parts[number], samples=samples)
+
+    def check_unchanged(self) -> None:
+        """Raise an error if a file is not what it was when it was opened."""
+        self.source.check_unchanged(*(slice(0, length) for length in self.source.shape))
+
+    def name_column(self, column: int) -> str:
+        """Say which feature this is, in the words of the source."""
+        names = self.names
+        if names is not None:
+            return f"column '{names[column]}'"
+        return f"column {column if self.columns is None else self.columns[column]}"
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Read one column of the file whole, whatever its type: labels, ids."""
+        return self.source.column(name)
+
+    def index(self) -> Sequence[Hashable] | None:
+        """Read the id of each row, as pandas would; None if rows are known by their numbers."""
+        return self.source.index()
+
+    def columns_of(self, part: Part) -> Columns:
+        """Return the columns of the source that a part wants."""
+        return part.columns if self.columns is None else self.columns[part.columns]
+
+    def slab_height(self, part: Part) -> int:
+        """Return how many rows of a part may be held at once."""
+        if self.by_columns:
+            return self.shape[0]
+        width = part.columns.stop - part.columns.start
+        return max(self.slab_bytes // (width * self.dtype.itemsize), 1)
+
+    def prepared(self, values: NDArray[Any], columns: slice) -> NDArray[Any]:
+        """Do to values that were read what `scaled` and `filled` ask for."""
+        if not self.steps:
+            return values
+        values = values.astype(np.float64)
+        for step in self.steps:
+            step.choose(columns).apply(values)
+        return values
+
+
+def _numbers(chosen: ArrayLike, total: int, what: str) -> IntArray:
+    """Return what is chosen by numbers, from the end if negative, or by a mask."""
+    given = np.asarray(chosen)
+    if given.dtype == bool and given.shape == (total,):
+        return np.flatnonzero(given)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise GuidedTypeError(
+            f"The {what} are chosen by an array of type {given.dtype} and shape {given.shape}.",
+            f"Pass whole numbers, or {total:,} times True or False.",
+        )
+    numbers = given.astype(np.intp)
+    outside = numbers[(numbers < -total) | (numbers >= total)]
+    if len(outside):
+        raise IndexError(f"The {what} are {total:,}; there is no number {outside[0]:,}.")
+    return numbers % total
+
+
+def cut(total: int, size: int, edges: IntArray | None) -> list[slice]:
+    """Cut `range(total)` at some of the edges, so that pieces have at most `size` if they can."""
+    if edges is None:
+        return slices(total, size)
+    pieces, start = [], 0
+    while start < total:
+        furthest = int(np.searchsorted(edges, start + size, side="right")) - 1
+        stop = int(edges[max(furthest, int(np.searchsorted(edges, start, side="right")))])
+        pieces.append(slice(start, stop))
+        start = stop
+    return pieces
+
+
+def divide(pieces: list[slice], size: int) -> list[slice]:
+    """Divide pieces that are far too large, though reading a part of a chunk decodes all of it."""
+    divided = []
+    for piece in pieces:
+        length = piece.stop - piece.start
+        inner = slices(length, size if length > 2 * size else length)
+        divided += [slice(piece.start + cut.start, piece.start + cut.stop) for cut in inner]
+    return divided

@@ -1,0 +1,101 @@
+"""Turn numeric features into few states, as information by counting needs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from linkselect._arrays import FloatArray, Matrix
+from linkselect._blocks import dense_blocks, own_values
+
+N_BINS = 5
+# States up to this number are kept in one byte each.
+SMALL = 256
+# How far rounding may move a value from a cut, in deviations: two means and a root of pairwise
+# sums, 48 roundings each at most.
+ROUNDING = 160 * 2.0**-53
+
+
+def states_of(X: Matrix, how: str | None) -> NDArray[np.integer[Any]]:
+    """Number the states of every feature from 0; gaps are allowed.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        Dense or sparse; sparse columns are filled one block at a time.
+    how : {"deviation", "uniform", "quantile"} or None
+        "deviation": 0 where `f <= mean - deviation`, 2 where `f > mean + deviation`, else 1.
+        "uniform" and "quantile": five bins of equal width or of equal count. None: every value
+        is a state.
+
+    Returns
+    -------
+    ndarray of int of shape (n_samples, n_features)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> states_of(np.array([[0.0], [4.0], [5.0], [6.0], [10.0]]), "deviation").ravel()
+    array([0, 1, 1, 1, 2], dtype=uint8)
+    """
+    states: NDArray[np.integer[Any]] = np.empty(X.shape, dtype=np.uint8, order="F")
+    X = X.tocsc() if issparse(X) else X
+    for columns, block in dense_blocks(X):
+        found = _values(own_values(X, columns)) if how is None else _WAYS[how](_scaled(block))
+        if found.max(initial=0) >= SMALL and states.dtype == np.uint8:
+            states = states.astype(np.int64)
+        states[:, columns] = found
+    return states
+
+
+def _scaled(block: FloatArray) -> FloatArray:
+    """Scale columns to at most 1 by powers of 2, so that no square overflows or underflows."""
+    exponent = np.frexp(np.abs(block).max(axis=0, initial=0.0))[1]
+    return np.ldexp(block, -exponent)
+
+
+def _by_deviation(block: FloatArray) -> NDArray[np.integer[Any]]:
+    # One feature per row: NumPy then adds up pairwise, and the error does not grow with the number
+    # of samples.
+    rows = np.ascontiguousarray(block.T)
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    # With a large offset the mean is rounded, but what is subtracted is subtracted exactly: the
+    # mean of the rest repairs it.
+    centred -= centred.mean(axis=1, keepdims=True)
+    deviation = centred.std(axis=1, keepdims=True)
+    # Two equally frequent values lie exactly on both cuts, so what meets a cut up to rounding
+    # counts as equal to it.
+    rounding = ROUNDING * deviation
+    above = (centred > deviation + rounding).astype(np.uint8)
+    return (1 + above - (centred <= rounding - deviation)).T
+
+
+def _by_width(block: FloatArray) -> NDArray[np.integer[Any]]:
+    cuts = np.linspace(block.min(axis=0), block.max(axis=0), N_BINS + 1)[1:-1]
+    return _count_below(block, cuts)
+
+
+def _by_count(block: FloatArray) -> NDArray[np.integer[Any]]:
+    shares = np.arange(1, N_BINS) / N_BINS
+    return _count_below(block, np.quantile(block, shares, axis=0, method="averaged_inverted_cdf"))
+
+
+def _count_below(block: FloatArray, cuts: FloatArray) -> NDArray[np.integer[Any]]:
+    """Count the cuts that each value has reached."""
+    states = np.zeros(block.shape, dtype=np.uint8)
+    for cut in cuts:
+        states += block >= cut
+    return states
+
+
+def _values(block: NDArray[Any]) -> NDArray[np.integer[Any]]:
+    states = np.empty(block.shape, dtype=np.int64)
+    for feature, column in enumerate(block.T):
+        states[:, feature] = np.unique(column, return_inverse=True)[1]
+    return states
+
+
+_WAYS = {"deviation": _by_deviation, "uniform": _by_width, "quantile": _by_count}

@@ -1,0 +1,86 @@
+"""FCBF: relevant features that no better one makes redundant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._bibliography import cites
+from linkselect._search.information import Discrete, symmetric_uncertainty
+from linkselect._search.ties import tied_ranks
+
+
+class Predominant(NamedTuple):
+    """Features in the order of FCBF.
+
+    Attributes
+    ----------
+    uncertainty : ndarray of shape (n_features,)
+        The symmetric uncertainty of each feature with the class.
+    order : ndarray of shape (n_features,)
+        The predominant features, then the rest, each by uncertainty, ties by index.
+    n_predominant : int
+        How many are predominant; 0 if none is relevant.
+    """
+
+    uncertainty: FloatArray
+    order: IntArray
+    n_predominant: int
+
+
+@cites("yu2004")
+def fcbf(
+    states: NDArray[np.integer[Any]],
+    classes: IntArray,
+    threshold: float = 0.0,
+    track: Callable[[Iterable[int]], Iterator[int]] = iter,
+) -> Predominant:
+    """Find the predominant features.
+
+    A feature is relevant if its symmetric uncertainty with the class exceeds the threshold.
+    From the best relevant one down, each that is still there is predominant, and removes every
+    worse q for which it is an approximate Markov blanket:
+    `uncertainty(p, q) >= uncertainty(q, class)`. Values that are equal up to rounding are equal,
+    and of equally good features the earlier one comes first.
+
+    Parameters
+    ----------
+    states : ndarray of int of shape (n_samples, n_features)
+        States from 0 of the discretised features.
+    classes : ndarray of int of shape (n_samples,)
+        Classes from 0.
+    threshold : float, default=0.0
+        What uncertainty a relevant feature exceeds.
+    track : callable, optional
+        Wraps the predominant features as they are found, to report progress.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> states = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1]])
+    >>> found = fcbf(states, np.array([0, 0, 1, 1]))
+    >>> found.uncertainty.round(3), found.order, found.n_predominant
+    (array([1.   , 0.344, 0.   ]), array([0, 1, 2]), 1)
+    """
+    features = Discrete.of(states)
+    uncertainty = symmetric_uncertainty(features, classes)
+    ranked = np.argsort(tied_ranks(uncertainty.lower, uncertainty.upper), kind="stable")
+    candidates = ranked[uncertainty.lower[ranked] > threshold]
+
+    def best_of_the_rest() -> Iterator[int]:
+        while len(candidates):
+            yield int(candidates[0])
+
+    predominant = []
+    for best in track(best_of_the_rest()):
+        predominant.append(best)
+        others = candidates[1:]
+        shared = symmetric_uncertainty(features, states[:, best], others)
+        candidates = others[shared.upper < uncertainty.lower[others]]
+    rest = ranked[~np.isin(ranked, predominant)]
+    order = np.append(np.array(predominant, dtype=np.intp), rest)
+    return Predominant(uncertainty.value, order, len(predominant))

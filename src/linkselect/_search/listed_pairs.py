@@ -1,0 +1,164 @@
+"""The similarity criterion over a list of pairs, evaluated pair by pair in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import map_threads, slices
+from linkselect._search.criterion import (
+    PRODUCT_ROUNDING,
+    SimilarityCriterion,
+    lowest_of_ties,
+    one_feature_kernel,
+)
+from linkselect._search.targets import PairTarget
+
+# Kernel values computed at once: 256 kB stay in the processor's cache.
+VALUES_PER_BLOCK = 2**15
+# What four sums over pairs may be off by together, relative to the criterion: docs/bounds.md.
+CARRIED_ROUNDING = 256 * 2.0**-53
+
+
+class ListedPairs(SimilarityCriterion):
+    """The criterion over listed pairs, each of which counts in both directions.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Any real type; columns are converted one at a time.
+    target : PairTarget
+        The pairs, by row of X.
+    sigma : float
+        The width of the kernel.
+    n_jobs : int, optional
+        The number of threads.
+    """
+
+    def __init__(
+        self, X: NDArray[Any], target: PairTarget, sigma: float, n_jobs: int | None
+    ) -> None:
+        self.columns = np.ascontiguousarray(X.T)
+        self.n_features = len(self.columns)
+        self.sigma = sigma
+        self.target = target
+        self.map = partial(map_threads, n_jobs=n_jobs)
+        self.similarity = np.ones(len(target.first))
+        self.kinds = slice(0, target.n_must), slice(target.n_must, len(target.first))
+        # Bounds of each candidate's change from the current criterion.
+        self.lower = np.full(self.n_features, -np.inf)
+
+    def _squared_errors(self) -> tuple[FloatArray, FloatArray]:
+        """Return the squared error of every must-link and of every cannot-link."""
+        must, cannot = (self.similarity[kind] for kind in self.kinds)
+        return (must - 1.0) ** 2, cannot**2
+
+    def must_part(self) -> float:
+        """Return the part of the criterion that can only grow."""
+        return float(self.target.weights[0] * self._squared_errors()[0].sum())
+
+    def _cannot_part(self) -> float:
+        return float(self.target.weights[1] * self._squared_errors()[1].sum())
+
+    def criterion(self) -> float:
+        """Return the criterion of the features chosen so far."""
+        return self.must_part() + self._cannot_part()
+
+    def standard_error(self) -> float:
+        """Estimate the deviation of a stratified sample drawn without replacement."""
+        variance = 0.0
+        for errors, available in zip(self._squared_errors(), self.target.n_available, strict=True):
+            if 1 < len(errors) < available:
+                left_out = 1 - len(errors) / available
+                variance += left_out * (2 * available) ** 2 * errors.var(ddof=1) / len(errors)
+        return float(np.sqrt(variance))
+
+    def magnitude(self) -> float:
+        """Bound the change that any candidate can make."""
+        must, cannot = (self.similarity[kind] for kind in self.kinds)
+        of_must, of_cannot = self.target.weights
+        return float(of_must * (must * (must + 2)).sum() + of_cannot * (cannot * cannot).sum())
+
+    def rounding(self) -> float:
+        """Return how far apart two values must be to count as different."""
+        return self.tie()
+
+    def add(self, feature: int) -> None:
+        """Choose a feature: one multiplication updates the kernel."""
+        before, cannot_before = self.criterion(), self._cannot_part()
+        column = self.columns[[feature]].astype(np.float64)
+
+        def multiply(block: tuple[slice, float]) -> None:
+            self.similarity[block[0]] *= self._kernel(column, block[0])[0]
+
+        self.map(multiply, self._pair_blocks())
+        # Must-link terms only grow, so no value falls by more than the cannot-link part did.
+        after = self.criterion()
+        self.lower -= after - before + (cannot_before - self._cannot_part())
+        self.lower -= CARRIED_ROUNDING * max(before, after)
+
+    def values(self, candidates: IntArray) -> FloatArray:
+        """Evaluate the criterion with each of the candidates added."""
+        return self.criterion() + self._changes(candidates)
+
+    def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
+        """Find the candidate with the least criterion, lowest index first among ties."""
+        tie = self.tie()
+        if values is not None:
+            self.lower[candidates] = values - self.criterion() - self._value_rounding()
+            return lowest_of_ties(candidates, values, tie)
+        if self.magnitude() <= tie:
+            return int(candidates.min())
+        rounding = self._value_rounding()
+        promising_first = candidates[np.argsort(self.lower[candidates], kind="stable")]
+        changes = np.full(len(candidates), np.inf)
+        # Several blocks at a time, so that threads have work before the bounds are looked at again.
+        for part in slices(len(candidates), 8 * self._features_per_block()):
+            block = promising_first[part]
+            if self.lower[block[0]] > changes.min() + rounding:
+                break
+            changes[part] = self._changes(block)
+            self.lower[block] = changes[part] - rounding
+        return lowest_of_ties(promising_first, changes, tie)
+
+    def _value_rounding(self) -> float:
+        """Return what a change may be off by, and what makes a tie of two, with room to spare."""
+        return PRODUCT_ROUNDING * self.magnitude() + 100 * self.tie()
+
+    def _features_per_block(self) -> int:
+        return max(1, VALUES_PER_BLOCK // max(1, len(self.similarity)))
+
+    def _pair_blocks(self) -> Iterator[tuple[slice, float]]:
+        """Cut the pairs into blocks of one kind each, with the target similarity of the kind."""
+        for kind, wanted in zip(self.kinds, (1.0, 0.0), strict=True):
+            for part in slices(kind.stop - kind.start, VALUES_PER_BLOCK):
+                yield slice(kind.start + part.start, kind.start + part.stop), wanted
+
+    def _changes(self, features: IntArray) -> FloatArray:
+        parts = slices(len(features), self._features_per_block())
+        return np.concatenate(self.map(lambda part: self._changes_of(features[part]), parts))
+
+    def _changes_of(self, features: IntArray) -> FloatArray:
+        columns = self.columns[features].astype(np.float64)
+        changes = np.zeros(len(features))
+        for block, wanted in self._pair_blocks():
+            before = self.similarity[block]
+            after = self._kernel(columns, block)
+            after *= before
+            decrease = before - after
+            after += before
+            np.subtract(2 * wanted, after, out=after)
+            weight = self.target.weights[0 if wanted else 1]
+            changes += weight * np.einsum("ij,ij->i", decrease, after)
+        return changes
+
+    def _kernel(self, columns: FloatArray, block: slice) -> FloatArray:
+        # `take` lets other threads run; indexing does not.
+        difference = columns.take(self.target.first[block], axis=1)
+        difference -= columns.take(self.target.second[block], axis=1)
+        return one_feature_kernel(difference, self.sigma)

@@ -1,0 +1,188 @@
+"""Forward selection by the similarity-based constraint score (eps^S and eps^SS).
+
+`select_from_groups` has a target for every pair of samples ("alike inside a group") and works with
+matrix products; `select_from_pairs` has a list of pairs. Both return what a literal float64
+evaluation of all candidates returns; bounds only spare work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._bibliography import cites
+from linkselect._samples.devices import device_of
+from linkselect._samples.sources.rows import take_rows
+from linkselect._search.all_pairs import AllPairs
+from linkselect._search.criterion import SimilarityCriterion
+from linkselect._search.device_similarity import AllPairsOnDevice, ListedPairsOnDevice
+from linkselect._search.listed_pairs import ListedPairs
+from linkselect._search.targets import PairTarget, by_group
+
+
+class SimilarityPath(NamedTuple):
+    """What a forward selection by similarity found."""
+
+    order: IntArray
+    """Features in the order of their choice, then the rest by their value at the last step."""
+    path: FloatArray
+    """The criterion after each chosen feature."""
+    scores: FloatArray
+    """The criterion of each feature alone."""
+    standard_error: FloatArray
+    """The standard error of each value of `path`; zero unless pairs were drawn."""
+
+
+@cites("salmi2020")
+def select_from_groups(
+    X: Matrix,
+    groups: IntArray,
+    sigma: float = 1.0,
+    n_features: int | None = None,
+    *,
+    until_minimum: bool = False,
+    track: Callable[[Iterable[int]], Iterator[int]] = iter,
+    n_jobs: int | None = None,
+) -> SimilarityPath:
+    """Select features whose kernel is 1 inside groups and 0 across them.
+
+    With the nearest-prototype groups of all samples this is eps^SS, with the labels of the
+    prototypes and -1 for the others eps^S. The sum runs over all ordered pairs of samples with
+    a group; the diagonal contributes nothing.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_all_features)
+        Dense or sparse; the rows that have a group are copied to dense float64.
+    groups : ndarray of int of shape (n_samples,)
+        The group of each sample; negative: the sample takes no part.
+    sigma : float
+        The width of the kernel.
+    n_features : int, optional
+        How many features to choose. Default: all.
+    until_minimum : bool
+        Stop as soon as no further feature can lead below the least criterion so far.
+    track : callable
+        Gets the numbers of the steps and hands them back one by one, each when its step
+        begins; if it ends early, so does the search.
+    n_jobs : int, optional
+        The number of threads. The result does not depend on it.
+
+    Returns
+    -------
+    SimilarityPath
+
+    Notes
+    -----
+    Time grows with `n_samples^2 * n_all_features` for each step, memory with `n_samples^2` and,
+    for the kernel terms, with 20 times the size of X (features in [0, 1], sigma=1; at most 256 MB
+    or four times X). Draw pairs above some 5,000 samples.
+    """
+    samples = by_group(groups)
+    some = _dense(X, samples)
+    criterion: SimilarityCriterion
+    if (here := device_of(X)) is not None:
+        criterion = AllPairsOnDevice(here, some, groups[samples], sigma)
+    else:
+        criterion = AllPairs(some, groups[samples], sigma, n_jobs)
+    return _select_forward(criterion, n_features, until_minimum, track)
+
+
+@cites("salmi2020")
+def select_from_pairs(
+    X: Matrix,
+    target: PairTarget,
+    sigma: float = 1.0,
+    n_features: int | None = None,
+    *,
+    until_minimum: bool = False,
+    track: Callable[[Iterable[int]], Iterator[int]] = iter,
+    n_jobs: int | None = None,
+) -> SimilarityPath:
+    """Select features whose kernel is 1 on must-links and 0 on cannot-links.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_all_features)
+        Dense or sparse, of any real type; the rows in pairs are copied as dense columns.
+    target : PairTarget
+        From `pair_target`, `draw_from_pairs` or `draw_from_groups`.
+    sigma, n_features, until_minimum, track, n_jobs
+        As in `select_from_groups`.
+
+    Returns
+    -------
+    SimilarityPath
+        If pairs were drawn, `path` estimates the criterion over all pairs. The standard error is
+        that of a fixed subset; the search looks for small values, so the estimate at its end
+        is a little too small.
+    """
+    samples, ends = np.unique(np.concatenate([target.first, target.second]), return_inverse=True)
+    first, second = np.split(ends, 2)
+    among_samples = target._replace(first=first, second=second)
+    some = _dense(X, samples)
+    criterion: SimilarityCriterion
+    if (here := device_of(X)) is not None:
+        criterion = ListedPairsOnDevice(here, some, among_samples, sigma)
+    else:
+        criterion = ListedPairs(some, among_samples, sigma, n_jobs)
+    return _select_forward(criterion, n_features, until_minimum, track)
+
+
+def _dense(X: Matrix, rows: IntArray) -> Matrix:
+    some = take_rows(X, rows)
+    return some.toarray() if issparse(some) else some
+
+
+def _select_forward(
+    criterion: SimilarityCriterion,
+    n_features: int | None,
+    until_minimum: bool,
+    track: Callable[[Iterable[int]], Iterator[int]],
+) -> SimilarityPath:
+    remaining = np.arange(criterion.n_features)
+    n_steps = criterion.n_features if n_features is None else n_features
+    scores = criterion.values(remaining)
+    order: list[int] = []
+    path: list[float] = []
+    standard_error: list[float] = []
+    rest: IntArray | None = None
+
+    def steps() -> Iterator[int]:
+        # The generator stops itself: a `break` in the loop would skip the callback for the end of
+        # the last step.
+        yield from takewhile(lambda _: rest is None, range(n_steps))
+
+    for step in track(steps()):
+        # One step more than needed for the minimum, so that the rest is ordered by a full step.
+        is_last = step == n_steps - 1 or (
+            until_minimum and step > 0 and criterion.must_part() >= min(path)
+        )
+        values = scores if step == 0 else criterion.values(remaining) if is_last else None
+        feature = criterion.best(remaining, values)
+        if is_last and values is not None:
+            rest = _sorted_with_ties(remaining, values, criterion.rounding())
+        remaining = remaining[remaining != feature]
+        criterion.add(feature)
+        order.append(feature)
+        path.append(criterion.criterion())
+        standard_error.append(criterion.standard_error())
+    if rest is None:
+        # A callback stopped the search early: order the remaining features by what each would have
+        # added next.
+        rest = _sorted_with_ties(remaining, criterion.values(remaining), criterion.rounding())
+    chosen = np.array(order, dtype=np.intp)
+    complete = np.concatenate([chosen, rest[~np.isin(rest, chosen)]])
+    return SimilarityPath(complete, np.array(path), scores, np.array(standard_error))
+
+
+def _sorted_with_ties(features: IntArray, values: FloatArray, rounding: float) -> IntArray:
+    """Sort by value; what is closer than rounding keeps the order of the features."""
+    by_value = np.argsort(values, kind="stable")
+    group = np.concatenate([[0], np.cumsum(np.diff(values[by_value]) > rounding)])
+    return features[by_value][np.lexsort((features[by_value], group))]

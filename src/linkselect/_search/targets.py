@@ -1,0 +1,199 @@
+"""Which samples should be alike, as groups or as a list of pairs, and the width that fits them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.sparse import issparse
+
+from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._blocks import blockwise
+from linkselect._samples.devices import Device, device_of, to_numpy
+from linkselect.graphs import nearest
+from linkselect.graphs._distances import pair_distances
+
+# Widths tried from a quarter of the smallest distance to four times the largest.
+N_WIDTHS = 64
+
+
+class PairTarget(NamedTuple):
+    """Pairs of samples, the must-links first."""
+
+    first: IntArray
+    second: IntArray
+    n_must: int
+    weights: tuple[float, float]
+    """What a must-link and what a cannot-link counts in the criterion."""
+    n_available: tuple[int, int]
+    """How many must-links and how many cannot-links there were to draw from."""
+
+
+def nearest_prototypes(X: Matrix, groups: IntArray, n_jobs: int | None = None) -> IntArray:
+    """Give every sample the group of its nearest prototype, by all features.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        Dense or sparse.
+    groups : ndarray of int of shape (n_samples,)
+        The group of every prototype, -1 for the other samples.
+    n_jobs : int, optional
+        The number of threads.
+
+    Returns
+    -------
+    ndarray of int of shape (n_samples,)
+        Ties go to the prototype of lowest index. A prototype keeps its own group, even if it
+        has a twin in another.
+    """
+    prototypes, others = np.flatnonzero(groups >= 0), np.flatnonzero(groups < 0)
+    own, prototype, _ = nearest(X, 1, queries=others, pool=prototypes, n_jobs=n_jobs)
+    found = groups.copy()
+    found[own] = groups[prototype]
+    return found
+
+
+def pair_target(must: IntArray, cannot: IntArray) -> PairTarget:
+    """Take the given pairs, each of which counts in both directions."""
+    return _pair_target(must, cannot, (len(must), len(cannot)))
+
+
+def draw_from_pairs(
+    must: IntArray, cannot: IntArray, max_pairs: int, generator: np.random.Generator
+) -> PairTarget:
+    """Draw at most `max_pairs` of the given pairs, must-links and cannot-links apart.
+
+    Each kind is drawn without replacement and weighted by `available / drawn`, so that for every
+    fixed subset of features the criterion is an unbiased estimate of the one over all pairs.
+    """
+    sizes = _stratum_sizes(len(must), len(cannot), max_pairs)
+    drawn = [
+        pairs[_draw(len(pairs), size, generator)]
+        for pairs, size in zip((must, cannot), sizes, strict=True)
+    ]
+    return _pair_target(drawn[0], drawn[1], (len(must), len(cannot)))
+
+
+def draw_from_groups(
+    groups: IntArray, max_pairs: int, generator: np.random.Generator
+) -> PairTarget:
+    """Draw at most `max_pairs` pairs of samples, alike and unalike apart.
+
+    Parameters
+    ----------
+    groups : ndarray of int of shape (n_samples,)
+        The group of each sample; pairs with a negative one do not exist.
+    max_pairs : int
+        Half of them alike, half not, or all of a kind that has fewer.
+    generator : numpy.random.Generator
+        Determines the draw.
+
+    Returns
+    -------
+    PairTarget
+        Weighted as in `draw_from_pairs`. The diagonal of the kernel always fits and is left out.
+    """
+    samples = by_group(groups)
+    position = np.arange(len(samples))
+    group_end = np.searchsorted(groups[samples], groups[samples], side="right")
+    # In sorted order the later partners of a sample are its own group up to `group_end`, then
+    # all others: each kind is one range per sample, and a pair is one number.
+    n_must, n_cannot = group_end - position - 1, len(samples) - group_end
+    n_available = int(n_must.sum()), int(n_cannot.sum())
+    sizes = _stratum_sizes(*n_available, max_pairs)
+    must = samples[_draw_from_ranges(position + 1, n_must, sizes[0], generator)]
+    cannot = samples[_draw_from_ranges(group_end, n_cannot, sizes[1], generator)]
+    return _pair_target(must, cannot, n_available)
+
+
+def match_sigma(X: Matrix, target: PairTarget, n_jobs: int | None = None) -> float:
+    """Choose sigma so that the kernel on all features comes closest to the target similarity.
+
+    Minimises over sigma the mean of `(1 - w)^2` over must-links plus the mean of `w^2` over
+    cannot-links, `w = exp(-d^2 / (2 sigma^2))` with the distance d in all features. The two kinds
+    count alike: with many more cannot-links than must-links the plain sum is least where every
+    `w` vanishes. A grid of 64 widths, equal steps in log(sigma), runs from a quarter of the
+    smallest positive distance to four times the largest; the best interval is then refined by a
+    bounded search. If several widths are equally good, the smallest wins. Where no two samples
+    of a pair differ every width is as good, and sigma is 1.
+    """
+    squared = pair_distances(X, target.first, target.second, n_jobs)
+    must, cannot = squared[: target.n_must], squared[target.n_must :]
+    positive = squared[squared > 0]
+    if not positive.size:
+        return 1.0
+    low, high = np.log(positive.min()) / 2 - np.log(4), np.log(positive.max()) / 2 + np.log(4)
+
+    def mismatch(log_sigma: float) -> float:
+        scale = -0.5 * np.exp(-2 * log_sigma)
+        apart = np.mean(np.expm1(scale * must) ** 2) if len(must) else 0.0
+        together = np.mean(np.exp(2 * scale * cannot)) if len(cannot) else 0.0
+        return float(apart + together)
+
+    grid = np.linspace(low, high, N_WIDTHS)
+    best = int(np.argmin([mismatch(log_sigma) for log_sigma in grid]))
+    bounds = grid[max(best - 1, 0)], grid[min(best + 1, N_WIDTHS - 1)]
+    refined = minimize_scalar(mismatch, bounds=bounds, method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(refined.x))
+
+
+def median_differences(X: Matrix, first: IntArray, second: IntArray) -> FloatArray:
+    """Return, for every feature, how far apart half of the listed pairs are at least."""
+    rows, ends = np.unique(np.concatenate([first, second]), return_inverse=True)
+    left, right = np.split(ends, 2)
+
+    def work(block: Matrix) -> FloatArray:
+        if (here := device_of(block)) is not None:
+            ends = (here.xp.take(block, here.put(some), axis=0) for some in (left, right))
+            return _median_gap(here, *ends)
+        dense = block.toarray() if issparse(block) else block
+        return np.median(np.abs(dense[left] - dense[right]), axis=0)
+
+    return to_numpy(blockwise(work, X, rows=rows))
+
+
+def _median_gap(here: Device, left: Any, right: Any) -> Any:
+    apart = here.xp.sort(here.xp.abs(left - right), axis=0)
+    n_pairs = apart.shape[0]
+    return (apart[(n_pairs - 1) // 2, :] + apart[n_pairs // 2, :]) / 2
+
+
+def by_group(groups: IntArray) -> IntArray:
+    """List the samples that have a group, sorted by it."""
+    samples = np.argsort(groups, kind="stable")
+    return samples[np.searchsorted(groups[samples], 0) :]
+
+
+def _pair_target(must: IntArray, cannot: IntArray, n_available: tuple[int, int]) -> PairTarget:
+    pairs = np.concatenate([np.reshape(must, (-1, 2)), np.reshape(cannot, (-1, 2))])
+    first, second = np.ascontiguousarray(pairs.T, dtype=np.intp)
+    # The published sums run over ordered pairs.
+    weights = (
+        2.0 * n_available[0] / max(1, len(must)),
+        2.0 * n_available[1] / max(1, len(cannot)),
+    )
+    return PairTarget(first, second, len(must), weights, n_available)
+
+
+def _stratum_sizes(n_must: int, n_cannot: int, max_pairs: int) -> tuple[int, int]:
+    """Split `max_pairs` in halves; what one kind cannot use goes to the other."""
+    size_must = min(n_must, max(max_pairs // 2, max_pairs - n_cannot))
+    return size_must, min(n_cannot, max_pairs - size_must)
+
+
+def _draw(n_available: int, size: int, generator: np.random.Generator) -> IntArray:
+    # Sorted: neighbouring pairs then share memory pages.
+    return np.sort(generator.choice(n_available, size, replace=False, shuffle=False))
+
+
+def _draw_from_ranges(
+    start: IntArray, count: IntArray, size: int, generator: np.random.Generator
+) -> IntArray:
+    """Draw distinct pairs (i, j) with `start[i] <= j < start[i] + count[i]`."""
+    last = np.cumsum(count)
+    number = _draw(int(last[-1]), size, generator)
+    first = np.searchsorted(last, number, side="right")
+    second = start[first] + number - (last[first] - count[first])
+    return np.column_stack([first, second])

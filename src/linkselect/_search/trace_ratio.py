@@ -1,0 +1,209 @@
+"""The subset-level Fisher score: the subset whose summed between over summed within is largest.
+
+Sums over a subset make the trace ratio of Nie et al. (2008) easy: for a ratio `lam` that a subset
+of the wanted size can reach, the features with the largest `between - lam * within` have a sum of
+at least zero, so their ratio is at least `lam`. Repeating this (Dinkelbach) ends, after a few
+rounds, at the global optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._bibliography import cites
+from linkselect._forms import from_moments
+from linkselect._samples.devices import namespace_of, to_numpy
+from linkselect._samples.moments import Moments
+
+# A difference of two products is known to this share of their sum, no better.
+ROUNDING = 4 * np.finfo(np.float64).eps
+# Sizes whose optima differ in few features: those few are all that is looked at for each.
+SIZES_AT_ONCE = 256
+
+
+class TraceRatioOptimum(NamedTuple):
+    """The best subset of one size."""
+
+    ratio: float
+    """Summed between over summed within of the subset: infinite where within is 0, NaN for 0/0."""
+    differences: FloatArray
+    """`between - ratio * within` of all features; -inf if an infinite ratio rules one out."""
+    order: IntArray
+    """All features by that difference, ties by index; the first of them are the subset."""
+
+
+def between_and_within(
+    X: Matrix, classes: IntArray, n_jobs: int | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the scatter of class means and the scatter inside classes, for every feature."""
+
+    def both(parts: Moments) -> FloatArray:
+        return namespace_of(parts.mass).stack([parts.between(), parts.within()])
+
+    between, within = to_numpy(from_moments(both, X, (classes, None), n_jobs=n_jobs))
+    return between, within
+
+
+@cites("nie2008")
+def best_trace_ratio(between: FloatArray, within: FloatArray, n_features: int) -> TraceRatioOptimum:
+    """Find the subset of `n_features` features with the largest trace ratio.
+
+    Parameters
+    ----------
+    between, within : ndarray of shape (n_all_features,)
+        Not negative. A feature with 0 in both costs a subset nothing, so an optimum may
+        contain it.
+    n_features : int
+        The size of the subset.
+
+    Returns
+    -------
+    TraceRatioOptimum
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_trace_ratio(np.array([4.0, 1.0, 3.0]), np.array([2.0, 1.0, 1.0]), 2).order
+    array([2, 0, 1])
+    """
+    if n_features <= _n_infinite(between, within):
+        ratio = np.inf
+    else:
+        ratio = _best_ratio(_Pool(between, within), n_features, 0.0)
+    return _optimum(between, within, ratio, n_features)
+
+
+def trace_ratio_path(
+    between: FloatArray,
+    within: FloatArray,
+    track: Callable[[Iterable[int]], Iterator[int]] = iter,
+    n_sizes: int | None = None,
+) -> FloatArray:
+    """Find the largest trace ratio for every size from 1 to `n_sizes`, by default all.
+
+    `track` gets the sizes and hands them back one by one; if it ends early, so does the path.
+    """
+    everything = _Pool(between, within)
+    n_infinite = _n_infinite(between, within)
+    path: list[float] = []
+    last_of_pool = n_infinite
+    for size in track(range(1, (n_sizes or len(between)) + 1)):
+        if size <= n_infinite:
+            path.append(np.inf)
+            continue
+        # One feature more can only lower the optimum, and not by much: a good place to start.
+        high = path[-1] if size > n_infinite + 1 else _best_ratio(everything, size, 0.0)
+        if size > last_of_pool:
+            last_of_pool = min(size + SIZES_AT_ONCE - 1, len(between))
+            low = _best_ratio(everything, last_of_pool, high)
+            pool = _undecided(between, within, size, last_of_pool, low, high)
+        path.append(_best_ratio(pool, size, high, low))
+    return np.array(path)
+
+
+class _Pool(NamedTuple):
+    """Features to choose from, and the sums of those that are chosen already."""
+
+    between: FloatArray
+    within: FloatArray
+    n_chosen: int = 0
+    chosen_between: float = 0.0
+    chosen_within: float = 0.0
+
+    def ratio_of_best(self, size: int, ratio: float) -> float:
+        """Return the ratio of the subset with the largest sum of `between - ratio * within`."""
+        n_wanted = size - self.n_chosen
+        subsets = (
+            np.argpartition(-differences, n_wanted - 1)[:n_wanted]
+            for differences in _possible_differences(self.between, self.within, ratio)
+        )
+        return max(self.ratio_of(subset) for subset in subsets)
+
+    def ratio_of(self, subset: IntArray) -> float:
+        """Return the ratio of a subset, together with what is chosen already."""
+        # Which of several equal differences is taken does not matter at the optimum. Features
+        # without any scatter are no better than the worst.
+        total = self.within[subset].sum() + self.chosen_within
+        return float((self.between[subset].sum() + self.chosen_between) / total) if total else 0.0
+
+
+def _possible_differences(
+    between: FloatArray, within: FloatArray, ratio: float
+) -> list[FloatArray]:
+    """Return `between - ratio * within`, and if rounding hides a sign, both ends of what it may be.
+
+    The feature that sets the ratio has a difference of 0. If it is large beside others, rounding
+    alone would put it before or behind all of them.
+    """
+    differences = between - ratio * within
+    rounding = ROUNDING * (between + ratio * within)
+    if not ((np.abs(differences) <= rounding) & (rounding > 0)).any():
+        return [differences]
+    return [differences, differences + rounding, differences - rounding]
+
+
+def _undecided(
+    between: FloatArray, within: FloatArray, first: int, last: int, low: float, high: float
+) -> _Pool:
+    """Leave out what is in every or in no best subset of `first` to `last` features.
+
+    Their ratios lie between `low` and `high`, and so every feature's difference between two bounds.
+    """
+    rounding = ROUNDING * (between + high * within)
+    most, least = between - low * within + rounding, between - high * within - rounding
+    n_all = len(between)
+    always = np.ones(n_all, dtype=bool)
+    if first < n_all:
+        always = least > np.partition(most, n_all - first - 1)[n_all - first - 1]
+    never = most < np.partition(least, n_all - last)[n_all - last]
+    if np.count_nonzero(always) >= first:
+        # Nothing would be left to choose for the first size; equal differences are a choice.
+        always[:] = False
+    kept = ~(always | never)
+    return _Pool(
+        between[kept],
+        within[kept],
+        int(np.count_nonzero(always)),
+        float(between[always].sum()),
+        float(within[always].sum()),
+    )
+
+
+def _n_infinite(between: FloatArray, within: FloatArray) -> int:
+    """Return up to which size a subset can have no scatter within, and some between."""
+    free = within == 0
+    return int(np.count_nonzero(free)) if between[free].any() else 0
+
+
+def _best_ratio(pool: _Pool, size: int, start: float, low: float = 0.0) -> float:
+    """Find the largest ratio, which is at least `low`, from any start above that."""
+    if not pool.within.any() and not pool.chosen_within:
+        return np.nan
+    # A start above the optimum is allowed: its best subset has a ratio that is not.
+    ratio = max(low, pool.ratio_of_best(size, start))
+    while (better := pool.ratio_of_best(size, ratio)) > ratio:
+        ratio = better
+    return ratio
+
+
+def _optimum(
+    between: FloatArray, within: FloatArray, ratio: float, n_features: int
+) -> TraceRatioOptimum:
+    if np.isinf(ratio):
+        differences = np.where(within > 0, -np.inf, between)
+        # As the ratio grows without bound, the least within comes first.
+        order = np.lexsort((-between, within))
+    elif np.isnan(ratio):
+        differences, order = np.zeros(len(between)), np.arange(len(between))
+    else:
+        possible = _possible_differences(between, within, ratio)
+        orders = [np.argsort(-differences, kind="stable") for differences in possible]
+        everything = _Pool(between, within)
+        ratios = [everything.ratio_of(order[:n_features]) for order in orders]
+        best = int(np.argmax(ratios))
+        differences, order = possible[best], orders[best]
+    return TraceRatioOptimum(float(ratio), differences, order)

@@ -1,0 +1,241 @@
+"""Reconstruct points from each other with the least sum of absolute values, exactly.
+
+For one point `x_i` the problem is a linear program::
+
+    minimise    sum_j |s_j| + sum_r cost_r |t_r|
+    subject to  sum_j s_j x_jr + t_r = x_ir   for every coordinate r
+                sum_j s_j = 1,  s_i = 0
+
+where s are the weights and t the residuals. All points share the matrix and differ in the
+right-hand side, so a stack of them runs together: each has its own basis, and what is large in a
+step is one matrix product for the whole stack. An interior point method shows the first basis,
+the simplex method goes on from there to the optimum.
+
+Three facts keep the simplex method short. Every basis is feasible, because a variable of either
+sign is allowed at its absolute cost. A step may run through the zeros of several variables as
+long as the sum still falls (Barrodale & Roberts 1973). And only a small part of a basis needs
+storage (see `simplex_bases`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._solvers.interior_linear import approach_least_absolute
+from linkselect._solvers.simplex_bases import (
+    Bases,
+    Program,
+    bases_near,
+    exchange,
+    refactorize,
+    remove_perturbation,
+)
+from linkselect._solvers.stacks import Solutions, times
+
+# A reduced cost of this size is zero, and one of ROUNDING relative to the worths.
+PRICE_TOLERANCE = 1e-9
+ROUNDING = 1e-13
+# Relative to the largest entry of the column: a smaller pivot would spoil the inverse.
+SMALLEST_PIVOT = 1e-9
+STEPS_BETWEEN_FACTORIZATIONS = 100
+ZEROS_SORTED_FIRST = 32
+
+
+def solve_least_absolute(program: Program, targets: IntArray, max_steps: int) -> Solutions:
+    """Solve the linear program of every target.
+
+    Parameters
+    ----------
+    program : Program
+        The table and the costs.
+    targets : ndarray of int
+        The points to reconstruct.
+    max_steps : int
+        The largest number of simplex steps for one target.
+
+    Returns
+    -------
+    Solutions
+        Its values are the weights, its prices those of the coordinates and then that of the sum
+        (`absolute_gaps` certifies with them), its steps those of both methods together.
+    """
+    near = approach_least_absolute(program.table[:-1, :-2], program.cost, targets)
+    goal = program.table[targets]
+    exact = finish_least_absolute(program, targets, goal, near, max_steps)
+    return exact._replace(steps=near.steps + exact.steps)
+
+
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
+def finish_least_absolute(
+    program: Program, targets: IntArray, goal: FloatArray, near: Solutions, max_steps: int
+) -> Solutions:
+    """Go on from approximate solutions to the optimum, by the simplex method.
+
+    Parameters
+    ----------
+    program, targets, max_steps
+        See `solve_least_absolute`.
+    goal : ndarray of shape (n_targets, n_coordinates + 2)
+        The right-hand sides of the equations.
+    near : Solutions
+        Approximate ones; the values are weights, then residuals.
+
+    Returns
+    -------
+    Solutions
+        See `solve_least_absolute`; the steps are those of the simplex method.
+    """
+    bases = bases_near(program, targets, goal, near.values, near.prices)
+    weights, prices = np.zeros((len(targets), program.n_points)), near.prices.copy()
+    steps = np.zeros(len(targets), dtype=np.intp)
+    places, since_factorization = np.arange(len(targets)), 0
+    while len(places):
+        worths = _worths_at_cost(program, bases)
+        entering, excess = _entering_variables(program, bases, worths)
+        optimal = excess <= PRICE_TOLERANCE + ROUNDING * np.abs(worths).max(axis=1)
+        final = (optimal & ~bases.perturbed) | (bases.steps >= max_steps)
+        if final.any():
+            done = places[final]
+            weights[done] = (bases.size * bases.sign)[final, : program.n_points]
+            prices[done] = worths[final, program.first_equation : -1]
+            steps[done] = bases.steps[final]
+        if optimal.any() or final.any():
+            bases, places, optimal = bases.take(~final), places[~final], optimal[~final]
+            remove_perturbation(program, bases, optimal)
+            continue
+        _advance(program, bases, entering, excess, worths)
+        since_factorization += 1
+        if since_factorization == STEPS_BETWEEN_FACTORIZATIONS:
+            refactorize(program, bases)
+            since_factorization = 0
+    return Solutions(weights, prices, steps)
+
+
+def _worths_at_cost(program: Program, bases: Bases) -> FloatArray:
+    """Return what one unit of each variable is worth if those in the basis are at cost.
+
+    The worth of an equation's residual is the price of that equation.
+    """
+    first = program.first_equation
+    # A residual in the basis fixes the price of its equation; the points in use fix the others.
+    prices = bases.sign[:, first:] * np.append(program.cost, [0.0, 0.0])
+    lacking = bases.sign[:, :first] - prices @ program.table.T
+    lacking = np.take_along_axis(lacking, bases.points, axis=1)
+    np.put_along_axis(
+        prices, bases.equations, times(bases.inverse.transpose(0, 2, 1), lacking), axis=1
+    )
+    return np.concatenate([prices @ program.table.T, prices], axis=1)
+
+
+def _entering_variables(
+    program: Program, bases: Bases, worths: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Return the variable whose worth exceeds its cost most (Dantzig's rule), and by how much."""
+    everyone = np.arange(len(worths))
+    excess = np.abs(worths) - program.costs(barred=np.inf)
+    excess[everyone, bases.target] = -np.inf
+    np.put_along_axis(excess, bases.points, -np.inf, axis=1)
+    entering = excess.argmax(axis=1)
+    return entering, excess[everyone, entering]
+
+
+def _advance(
+    program: Program, bases: Bases, entering: IntArray, excess: FloatArray, worths: FloatArray
+) -> None:
+    """Let the entering variable grow until the sum is least, and exchange it, in place."""
+    everyone = np.arange(len(entering))
+    direction = np.sign(worths[everyone, entering])
+    change, column = _change_of_basis(program, bases, entering, direction)
+    toward_zero = -bases.sign * change
+    leaving, step, passed = _long_step_ratio_test(
+        bases.size, toward_zero, program.costs(barred=0.0), excess
+    )
+    pivot = direction * change[everyone, leaving]
+    pivot[leaving < program.first_equation] *= -1.0
+    exchange(program, bases, entering, leaving, pivot, column)
+
+    # A variable that passes zero goes on with the other sign.
+    bases.size -= step[:, None] * toward_zero
+    np.abs(bases.size, out=bases.size)
+    bases.sign[passed] *= -1.0
+    bases.size[everyone, leaving] = 0.0
+    bases.sign[everyone, leaving] = 0.0
+    bases.size[everyone, entering] = step
+    bases.sign[everyone, entering] = direction
+    bases.steps += 1
+
+
+def _change_of_basis(
+    program: Program, bases: Bases, entering: IntArray, direction: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return how all variables change as the entering one grows, and its tableau column."""
+    first = program.first_equation
+    point = np.where(entering < first, entering, program.n_points)
+    coefficients = program.table[point[:, None], bases.equations]
+    coefficients += bases.equations + first == entering[:, None]
+    column = times(bases.inverse, coefficients)
+
+    weights = np.zeros((len(entering), first))
+    np.put_along_axis(weights, bases.points, -direction[:, None] * column, axis=1)
+    weights[np.arange(len(entering)), point] += direction * (entering < first)
+    return np.concatenate([weights, -(weights @ program.table)], axis=1), column
+
+
+def _long_step_ratio_test(
+    size: FloatArray, toward_zero: FloatArray, cost: FloatArray, slope: FloatArray
+) -> tuple[IntArray, FloatArray, tuple[IntArray, IntArray]]:
+    """Find where a sum of absolute values that falls by `slope` stops falling.
+
+    At each zero of a variable that is passed the slope loses twice its cost times its speed.
+
+    Returns
+    -------
+    leaving : ndarray of int
+        The variable that is zero at the lowest point.
+    step : ndarray
+        How far that is.
+    passed : tuple of ndarray of int
+        The index of the variables whose zero is passed on the way.
+    """
+    everyone, n_variables = np.arange(len(size)), size.shape[1]
+    slowest = SMALLEST_PIVOT * toward_zero.max(axis=1, keepdims=True)
+    time = np.full(size.shape, np.inf)
+    np.divide(size, toward_zero, out=time, where=toward_zero > slowest)
+
+    # The lowest point is nearly always among the first few zeros.
+    for count in (min(ZEROS_SORTED_FIRST, n_variables), n_variables):
+        order = np.argpartition(time, count - 1, axis=1)[:, :count]
+        times_in_order = np.take_along_axis(time, order, axis=1)
+        order = np.take_along_axis(order, np.argsort(times_in_order, axis=1), axis=1)
+        exists = np.isfinite(np.take_along_axis(time, order, axis=1))
+        lost = 2.0 * cost[order] * np.take_along_axis(toward_zero, order, axis=1)
+        total_lost = np.cumsum(np.where(exists, lost, 0.0), axis=1)
+        if (total_lost[:, -1] >= slope).all():
+            break
+    rank = (total_lost < slope[:, None]).sum(axis=1)
+    rank = np.minimum(rank, exists.sum(axis=1) - 1)
+    leaving = order[everyone, rank]
+    before = np.arange(order.shape[1]) < rank[:, None]
+    return leaving, time[everyone, leaving], (np.nonzero(before)[0], order[before])
+
+
+def absolute_gaps(
+    program: Program, targets: IntArray, weights: FloatArray, prices: FloatArray
+) -> FloatArray:
+    """Bound how far each sum is above the least one, relative to it.
+
+    Prices at which nothing is worth more than its cost are dual feasible and bound the sum from
+    below. So does 1, as the weights sum to 1.
+    """
+    points = program.table[:-1, :-1]
+    residual = points[targets, :-1] - weights @ points[:, :-1]
+    total = np.abs(weights).sum(axis=1) + np.abs(residual) @ program.cost
+    # Clipping and scaling make any prices dual feasible, so the bound holds whatever they are.
+    limit = np.append(program.cost, np.inf)
+    prices = np.clip(prices, -limit, limit)
+    worth = np.abs(prices @ points.T)
+    worth[np.arange(len(targets)), targets] = 0.0
+    bound = (prices * points[targets]).sum(axis=1) / np.maximum(1.0, worth.max(axis=1))
+    gaps: FloatArray = total / np.maximum(1.0, bound) - 1.0
+    return gaps

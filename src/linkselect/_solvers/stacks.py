@@ -1,0 +1,94 @@
+"""Linear algebra on stacks: the first axis of every array runs over independent problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._arrays import BoolArray, FloatArray, IntArray
+
+
+class Solutions(NamedTuple):
+    """The solutions of a stack of problems, each with its certificate.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_problems, n_variables)
+        The primal solutions.
+    prices : ndarray of shape (n_problems, n_equations)
+        The dual solutions. They bound the optimum from below, which certifies the primal ones.
+    steps : ndarray of int of shape (n_problems,)
+        How many steps were taken.
+    """
+
+    values: FloatArray
+    prices: FloatArray
+    steps: IntArray
+
+
+@dataclass
+class Stack:
+    """A dataclass of arrays whose first axes all run over the same problems."""
+
+    def take(self, index: BoolArray) -> Self:
+        """Return some of the problems."""
+        return type(self)(*(getattr(self, field.name)[index] for field in fields(self)))
+
+    def put(self, index: BoolArray, part: Self) -> None:
+        """Replace some of the problems, in place."""
+        for field in fields(self):
+            getattr(self, field.name)[index] = getattr(part, field.name)
+
+
+def weighted_products(matrix: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return `matrix @ diag(w) @ matrix.T` for each row w of `weights`."""
+    products = np.empty((len(weights), len(matrix), len(matrix)))
+    for product, root in zip(products, np.sqrt(weights), strict=True):
+        scaled = matrix * root
+        np.matmul(scaled, scaled.T, out=product)  # NumPy computes one half of `a @ a.T` only
+    return products
+
+
+def add_to_diagonal(matrices: FloatArray, values: NDArray[Any]) -> None:
+    """Add to the diagonal of each matrix, in place."""
+    diagonal = np.arange(matrices.shape[1])
+    matrices[:, diagonal, diagonal] += values
+
+
+def scaled_inverse(matrices: FloatArray) -> FloatArray:
+    """Invert positive definite matrices whose diagonals span many orders of magnitude."""
+    scale = 1.0 / np.sqrt(np.diagonal(matrices, axis1=1, axis2=2))
+    scales = scale[:, :, None] * scale[:, None, :]
+    # The small addition keeps a nearly singular matrix regular; later steps correct for it.
+    return regular_inverse(matrices * scales + 1e-14 * np.eye(matrices.shape[1])) * scales
+
+
+def regular_inverse(matrices: FloatArray) -> FloatArray:
+    """Invert matrices; one that overflowed or is singular must not stop the rest of its stack."""
+    finite = np.isfinite(matrices).all(axis=(1, 2), keepdims=True)
+    matrices = np.where(finite, matrices, np.eye(matrices.shape[1]))
+    try:
+        inverse = np.linalg.inv(matrices)
+    except np.linalg.LinAlgError:
+        inverse = np.linalg.pinv(matrices)
+    return inverse.astype(np.float64, copy=False)
+
+
+def times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Multiply each matrix by its vector."""
+    product: FloatArray = np.matmul(matrices, vectors[:, :, None])[:, :, 0]
+    return product
+
+
+def lengths(vectors: FloatArray) -> FloatArray:
+    """Return the Euclidean length of each row."""
+    roots: FloatArray = np.sqrt((vectors**2).sum(axis=1))
+    return roots
+
+
+def with_ones(points: FloatArray) -> FloatArray:
+    """Append a column of ones, for the sum of weights."""
+    return np.concatenate([points, np.ones((len(points), 1))], axis=1)

@@ -1,0 +1,341 @@
+"""What a method may know: labels, partial labels or pairs, turned into one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn import get_config
+
+from linkselect._arrays import BoolArray, IntArray
+from linkselect._messages import GuidedTypeError, GuidedValueError, warn_user
+from linkselect.pairs import (
+    LoneClass,
+    PairConflictError,
+    Pairs,
+    check_ids,
+    describe_conflicts,
+    encode_labels,
+    must_components,
+)
+
+OnConflict = Literal["raise", "warn", "drop"]
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """Say which samples belong together and which do not.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_samples,)
+        The class of each sample, from 0, or -1 if nothing is known. With pairs, samples
+        that a chain of must-links joins form a class.
+    must, cannot : ndarray of shape (n_pairs, 2) or None
+        Pairs of rows. None means that they follow from the classes: listing them would take
+        memory quadratic in the number of labels.
+    lone_class : LoneClass or None
+        Labels that may not mean what they say, for an error if they turn out to be too few.
+    """
+
+    classes: IntArray
+    must: IntArray | None = None
+    cannot: IntArray | None = None
+    lone_class: LoneClass | None = None
+
+    @property
+    def hint(self) -> str:
+        """What to add to an error if this turns out to be too little; empty if nothing."""
+        lone = self.lone_class
+        return "" if lone is None else f"{lone.problem} {lone.way_out}"
+
+    @property
+    def unlabelled(self) -> BoolArray:
+        """The samples with no label, or with bare pairs those in no pair."""
+        return self.classes < 0
+
+    @property
+    def n_groups(self) -> int:
+        """How many classes there are, or with bare pairs how many groups of must-links."""
+        return len(np.unique(self.classes[~self.unlabelled]))
+
+    @property
+    def has_must(self) -> bool:
+        """Whether there is a must-link."""
+        if self.must is not None:
+            return len(self.must) > 0
+        return bool((np.bincount(self.classes[~self.unlabelled]) > 1).any())
+
+    @property
+    def has_cannot(self) -> bool:
+        """Whether there is a cannot-link."""
+        if self.cannot is not None:
+            return len(self.cannot) > 0
+        return self.n_groups > 1
+
+
+def restrict(known: Supervision, rows: IntArray) -> Supervision:
+    """Keep what is known about some rows, renumbered in their order."""
+    place = np.full(len(known.classes), -1, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+
+    def renumber(links: IntArray | None) -> IntArray | None:
+        return None if links is None else place[links][(place[links] >= 0).all(axis=1)]
+
+    must, cannot = renumber(known.must), renumber(known.cannot)
+    return Supervision(known.classes[rows], must, cannot, known.lone_class)
+
+
+def nothing(n_samples: int) -> Supervision:
+    """Know nothing about any sample."""
+    return Supervision(np.full(n_samples, -1, dtype=np.intp))
+
+
+def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
+    """Read labels, of which -1, None and NaN mean unlabelled."""
+    codes, labels = encode_labels(y)
+    check_length(len(codes), n_samples)
+    lone = LoneClass.find(y, codes, labels)
+    if lone is not None and lone.is_one:
+        raise lone.error()
+    return Supervision(codes, lone_class=lone)
+
+
+def check_length(n_labels: int, n_samples: int, n_features: int | None = None) -> None:
+    """Refuse labels that are not one for each sample."""
+    if n_labels == n_samples:
+        return
+    way_out = "Pass one label per row, -1 where it is unknown."
+    if n_features is not None:
+        way_out = "Pass one label per row."
+    if n_labels == n_features:
+        way_out = "It has as many columns: pass X.T if they are the samples."
+    raise GuidedValueError(f"y has {n_labels} labels, but X has {n_samples} rows.", way_out)
+
+
+def from_pairs(
+    pairs: Pairs,
+    n_samples: int,
+    sample_ids: Iterable[Hashable] | None = None,
+    on_conflict: OnConflict = "raise",
+    *,
+    ids_are_index: bool = False,
+) -> Supervision:
+    """Find the rows that pairs speak of, and join them into classes by must-links.
+
+    `ids_are_index` tells that the ids were not passed, but are the index of a pandas X.
+    """
+    held, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
+    held = _settle_conflicts(held, on_conflict)
+    must, cannot = held.rows(row_of)
+    return Supervision(_classes(must, cannot, n_samples), must, cannot)
+
+
+def present_pairs(
+    pairs: Pairs,
+    n_samples: int,
+    sample_ids: Iterable[Hashable] | None = None,
+    *,
+    ids_are_index: bool = False,
+) -> tuple[Pairs, Mapping[Hashable, int]]:
+    """Return the pairs with both ends among the samples, and the row of each sample.
+
+    The others are left out. A warning counts them if more than half are, if the ids are the index
+    of a plain `fit`, or if an absent id is present under another type or spelling.
+    """
+    check_is_pairs(pairs)
+    if sample_ids is None:
+        row_of: Mapping[Hashable, int] = _row_numbers(pairs, n_samples)
+    elif isinstance(sample_ids, range) and sample_ids == range(n_samples):
+        row_of = _RowNumbers(n_samples)
+    else:
+        ids = check_ids(sample_ids, n_samples)
+        if ids_are_index:
+            check_index(pairs, ids)
+        row_of = {sample: row for row, sample in enumerate(ids)}
+    held = pairs.restrict(row_of)
+    # An index may be that of a fold only if pairs are routed there; ids may be passed to any fold.
+    may_be_fold = not ids_are_index or get_config()["enable_metadata_routing"]
+    _report_lost(pairs, held, row_of, may_be_fold)
+    return held, row_of
+
+
+def by_rows(
+    held: Pairs,
+    row_of: Mapping[Hashable, int],
+    ids: Sequence[Hashable],
+    n_samples: int | None = None,
+) -> Pairs:
+    """Sort pairs, and the ends of each, by their rows; name the rows by ids."""
+    links, marks = [], []
+    for rows, adaptive in zip(held.rows(row_of), held._adaptive, strict=True):
+        ends = np.sort(rows, axis=1)
+        order = np.lexsort((ends[:, 1], ends[:, 0]))
+        links.append(ends[order])
+        marks.append(adaptive[order])
+    return Pairs._from_codes(tuple(ids), links[0], links[1], n_samples, (marks[0], marks[1]))
+
+
+def check_is_pairs(pairs: object) -> None:
+    """Refuse what is not a `Pairs`, and say how to make one of it."""
+    if not isinstance(pairs, Pairs):
+        raise GuidedTypeError(
+            f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
+            _how_to_make(pairs),
+            "pairs",
+        )
+
+
+def _how_to_make(pairs: object) -> str:
+    """Say how to make `Pairs` of what was passed in their place."""
+    if hasattr(pairs, "columns"):
+        return "Write Pairs.from_frame(frame), whose columns are a, b and link."
+    if isinstance(pairs, str | PathLike):
+        return f"Write Pairs.from_csv({str(pairs)!r}), or from_json."
+    if isinstance(pairs, Mapping):
+        return "Write Pairs(**pairs) if its keys are must and cannot."
+    return "Write Pairs(must=[(0, 3)], cannot=[(0, 60)])."
+
+
+def check_index(pairs: Pairs, index: tuple[Hashable, ...]) -> None:
+    """Refuse pairs of row numbers if the ids are an index that does not number the rows."""
+    n_samples = len(index)
+    if pairs.n_samples == n_samples and index != tuple(range(n_samples)):
+        raise GuidedValueError(
+            f"The pairs number the rows of {n_samples} samples, but the index of X does not: "
+            f"it starts with {index[0]!r}.",
+            f"Pass sample_ids=range({n_samples}) if pairs mean row numbers, or make the pairs with "
+            "the ids of the index: Pairs.from_labels(y, sample_ids=X.index).",
+        )
+
+
+class _RowNumbers(Mapping[Hashable, int]):
+    """The rows by their numbers, without listing them: there may be a billion."""
+
+    def __init__(self, n_samples: int) -> None:
+        self.n_samples = n_samples
+
+    def __getitem__(self, sample: Hashable) -> int:
+        # As in a dictionary of numbers, 3.0 and True are found.
+        number = sample if isinstance(sample, int | float | np.integer | np.floating) else -1
+        if 0 <= number < self.n_samples and int(number) == number:
+            return int(number)
+        raise KeyError(sample)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(range(self.n_samples))
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+
+def _row_numbers(pairs: Pairs, n_samples: int) -> Mapping[Hashable, int]:
+    if pairs.n_samples is None and get_config()["enable_metadata_routing"]:
+        # Routed pairs may have come to a fold, whose rows have other numbers than those that were
+        # meant, and nothing here could tell.
+        raise GuidedValueError(
+            "With metadata routing on, the pairs may have come to a fold of a cross-validation, in "
+            "which their row numbers would mean other samples.",
+            "Name samples by id: pass sample_ids=, which is routed along. If X is never split, "
+            f"write Pairs(must, cannot, n_samples={n_samples}).",
+        )
+    if pairs.n_samples is not None and pairs.n_samples != n_samples:
+        raise GuidedValueError(
+            f"The pairs number the rows of {pairs.n_samples} samples, but X has {n_samples} rows, "
+            "so the numbers would mean other samples.",
+            "In cross-validation name samples by id: pass sample_ids=, or a pandas X whose index "
+            "holds the ids.",
+        )
+    row_of = _RowNumbers(n_samples)
+    for sample in pairs.ids:
+        if sample not in row_of:
+            pair = next(pair for pair in pairs.must + pairs.cannot if sample in pair)
+            raise GuidedValueError(
+                f"Pair {pair} names row {sample!r}, but X has {n_samples} rows "
+                f"(0..{n_samples - 1}).",
+                "Pass sample_ids= if pairs are given by id.",
+            )
+    return row_of
+
+
+def _report_lost(
+    pairs: Pairs, held: Pairs, row_of: Mapping[Hashable, int], may_be_fold: bool
+) -> None:
+    n_given = pairs.n_must + pairs.n_cannot
+    n_lost = n_given - held.n_must - held.n_cannot
+    if n_lost == 0:
+        return
+    gone = {sample: None for sample in pairs.ids if sample not in row_of}
+    lost = [pair for pair in pairs.must + pairs.cannot if not gone.keys().isdisjoint(pair)]
+    if n_lost == n_given:
+        present = next(iter(row_of))
+        absent = next(sample for sample in lost[0] if sample in gone)
+        raise GuidedValueError(
+            f"None of the {n_given} pairs has both ends among the {len(row_of)} samples: pair "
+            f"{lost[0]!r} names {absent!r} ({type(absent).__name__}), X has samples like "
+            f"{present!r} ({type(present).__name__}).",
+            "In a fold, give more pairs or use larger folds; otherwise check sample_ids (default: "
+            "the index of a pandas X).",
+        )
+    other = _spelt_otherwise(tuple(gone), row_of)
+    plain = [pair for pair in lost if other.keys().isdisjoint(pair)]
+    if other:
+        here, there = next(iter(other.items()))
+        warn_user(
+            f"{n_lost - len(plain)} of {n_given} pairs are left out since X spells samples "
+            f"otherwise: {here!r} ({type(here).__name__}) is absent, but {there!r} "
+            f"({type(there).__name__}) is there.",
+            way_out="Write the ids in pairs as in sample_ids (default: the index of a pandas X).",
+        )
+    if len(plain) > (n_given / 2 if may_be_fold else 0):
+        absent = next(sample for sample in plain[0] if sample in gone)
+        warn_user(
+            f"{len(plain)} of {n_given} pairs have an end that is not among the {len(row_of)} "
+            f"samples and are left out, such as {absent!r} of the pair {plain[0]!r}.",
+            way_out="In cross-validation give more pairs or use larger folds."
+            if may_be_fold
+            else "Pass sample_ids=X.index if X holds only some of the samples on purpose.",
+        )
+
+
+def _spelt_otherwise(
+    absent: Sequence[Hashable], present: Iterable[Hashable]
+) -> dict[Hashable, Hashable]:
+    """Return the absent ids that are present under another type or spelling, and which."""
+    wanted = {_spelling(sample) for sample in absent}
+    if not any(isinstance(sample, str) for sample in absent):
+        # Whole numbers have one spelling, so that only text can stand for them.
+        present = (sample for sample in present if isinstance(sample, str))
+    found = {key: sample for sample in present if (key := _spelling(sample)) in wanted}
+    return {sample: found[key] for sample in absent if (key := _spelling(sample)) in found}
+
+
+def _spelling(sample: Hashable) -> str:
+    """Write an id so that 7, "7", "007", "7.0" and " 7" are the same, and so are "S1" and "s1"."""
+    text = str(sample).strip().casefold().removesuffix(".0")
+    return text.lstrip("0") or "0" if text.isdecimal() else text
+
+
+def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
+    if not pairs.n_conflicts:
+        return pairs
+    if on_conflict != "drop":
+        error = PairConflictError(describe_conflicts(pairs))
+        if on_conflict == "raise":
+            raise error
+        left = "It was" if pairs.n_conflicts == 1 else "They were"
+        warn_user(f"{error.problem} {left} left out.", way_out=error.way_out)
+    return pairs.without_conflicts()
+
+
+def _classes(must: IntArray, cannot: IntArray, n_samples: int) -> IntArray:
+    """Number the must-link components of the samples that some pair names; -1 for the others."""
+    component = must_components(must, n_samples)
+    named = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
+    classes = np.full(n_samples, -1, dtype=np.intp)
+    classes[named] = np.unique(component[named], return_inverse=True)[1]
+    return classes

@@ -1,0 +1,108 @@
+"""Features scaled to [0, 1], whatever their units: tiny, huge or far from zero."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linkselect._arrays import Matrix
+
+# Ranges from 2**-16 to 2**64 are scaled well, and so are values up to 2**16 times their range.
+SMALLEST, LARGEST, FARTHEST = -16, 64, 16
+
+
+def scaled_to_one(X: Matrix) -> Matrix:
+    """Scale features to [0, 1]; sparse ones are divided by their largest size and stay sparse.
+
+    Examples
+    --------
+    >>> scaled_to_one(np.array([[0.0, 0.0], [1.0, 2e-30], [4.0, 4e-30]])).tolist()
+    [[0.0, 0.0], [0.25, 0.5], [1.0, 1.0]]
+    """
+    return unit_scaler(issparse(X)).fit_transform(FitUnits().fit_transform(X.astype(np.float64)))
+
+
+def unit_scaler(sparse: bool) -> Any:
+    """Return what scales to [0, 1] what `FitUnits` returns; zeros of sparse features stay zeros."""
+    return MaxAbsScaler() if sparse else MinMaxScaler()
+
+
+class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Multiply columns of odd units by a power of 2, so that their range is near 1.
+
+    scikit-learn's scalers take a range below about 2e-15 as constant, and overflow on a huge one.
+    A power of 2 changes no digit. Such columns, and those far from zero, also begin at 0, unless
+    they are sparse. All others, and missing values, stay as they are.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the columns of odd units, and the power of 2 and the start of each."""
+        X = self._checked(X, reset=True)
+        self.columns_ = np.empty(0, dtype=np.intp)
+        if X.dtype.kind != "f":
+            return self  # whole numbers have whole ranges
+        low, high = _ends(X)
+        with np.errstate(invalid="ignore"):
+            # Halves, since the range of huge values may overflow; half of the least range is 0.
+            halves = high / 2 - low / 2
+            np.subtract(high, low, out=halves, where=halves == 0)
+            exponents = np.frexp(halves)[1] + 1
+            far = np.frexp(np.maximum(abs(low), abs(high)))[1] - exponents
+            odd = (exponents < SMALLEST) | (exponents > LARGEST) | (far > FARTHEST)
+            self.columns_ = np.flatnonzero(odd & (high > low))
+        self.exponents_ = exponents[self.columns_]
+        self.starts_ = low[self.columns_]
+        return self
+
+    def transform(self, X: Any) -> Matrix:
+        """Return X with the found columns in other units; X itself if there are none."""
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        if not len(self.columns_) or X.dtype.kind != "f":
+            return X
+        if issparse(X):
+            return _rescaled(X, self.columns_, self.exponents_)
+        X = X.copy()
+        for column, exponent, start in zip(
+            self.columns_, self.exponents_, self.starts_, strict=True
+        ):
+            values = X[:, column]
+            # Whatever comes first must not overflow.
+            if exponent > 0:
+                X[:, column] = np.ldexp(values, -exponent) - np.ldexp(start, -exponent)
+            else:
+                X[:, column] = np.ldexp(values - start, -exponent)
+        return X
+
+    def _checked(self, X: Any, reset: bool) -> Matrix:
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_all_finite="allow-nan",
+        )
+
+
+def _ends(X: Matrix) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the smallest and largest known value of each column; of sparse ones, 0 and size."""
+    if not issparse(X):
+        return np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    largest = np.zeros(X.shape[1], dtype=X.dtype)
+    np.fmax.at(largest, X.indices, np.abs(X.data))
+    return np.zeros_like(largest), largest
+
+
+def _rescaled(X: Any, columns: NDArray[np.intp], exponents: NDArray[Any]) -> Any:
+    powers = np.zeros(X.shape[1], dtype=np.intc)
+    powers[columns] = -exponents
+    found = X.copy()
+    found.data = np.ldexp(X.data, powers[X.indices])
+    return found

@@ -1,0 +1,110 @@
+"""The samples as strategies see them: some rows at a time, and how much each feature varies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+
+from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._blocks import LEAST_WIDTH, column_block, column_slices, slices
+from linkselect._checks import check_samples, check_spread, explained_overflow
+from linkselect._samples.degenerate import constant_columns
+from linkselect._samples.moments import moments
+
+Progress = Callable[[int, int], None]
+
+# Progress is told at least about so often, if there are enough features.
+STEPS = 20
+
+
+class _Asked(BaseEstimator):
+    """Give scikit-learn's checks a name for their messages."""
+
+
+_Asked.__name__ = "PairQueries"
+
+
+class Samples:
+    """Hold X, without a copy if it is an array or CSR, and the variance of each feature.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    progress : callable, optional
+        Is told how many of how many steps of reading X are done.
+
+    Attributes
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples, checked.
+    constant : ndarray of bool of shape (n_features,)
+        Which features have one value only.
+    spread : ndarray of shape (n_features,)
+        Twice the variance: the mean squared difference of two samples.
+    """
+
+    def __init__(self, X: Any, progress: Progress | None = None) -> None:
+        checked = _Asked()
+        self.X: Matrix = check_samples(checked, X)
+        self.feature_names = getattr(checked, "feature_names_in_", None)
+        check_spread(self.X, self.feature_names)
+        by_column = self.X.tocsc() if issparse(self.X) else self.X
+        self.constant = constant_columns(by_column)
+        with explained_overflow():
+            self.spread = _spread(by_column, progress)
+        self.spread[self.constant] = 0.0
+        if issparse(self.X):
+            self.X = self.X.tocsr()  # only rows are read from here on
+        # Any value near the samples serves to keep the digits of a feature with a large offset.
+        self.centre = self.rows(np.arange(1))[0]
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns."""
+        return int(self.X.shape[1])
+
+    def rows(self, rows: IntArray, features: IntArray | None = None) -> FloatArray:
+        """Copy some rows as dense float64, all features of them or some."""
+        if issparse(self.X):
+            chosen = self.X[rows] if features is None else self.X[rows][:, features]
+            return np.asarray(chosen.toarray(), dtype=np.float64)
+        chosen = self.X[rows] if features is None else self.X[rows[:, None], features]
+        return np.array(chosen, dtype=np.float64, order="C")
+
+    def standardized(self, rows: IntArray) -> FloatArray:
+        """Copy some rows, the features that vary centred and divided by the root of `spread`."""
+        varies = ~self.constant
+        values = self.rows(rows)[:, varies]
+        values -= self.centre[varies]
+        values /= np.sqrt(self.spread[varies])
+        return values
+
+    def distances(self, row: int, others: IntArray, features: IntArray) -> FloatArray:
+        """Return squared distances of a row to others in features of equal variance."""
+        gaps = self.rows(others, features) - self.rows(np.array([row]), features)
+        gaps /= np.sqrt(self.spread[features])
+        return np.asarray(np.square(gaps).sum(axis=1))
+
+
+def _spread(X: Matrix, progress: Progress | None) -> FloatArray:
+    """Return twice the variance of each feature, block by block."""
+    spread = np.empty(X.shape[1])
+    one_group = np.zeros(X.shape[0], dtype=np.intp)
+    widest = column_slices(X)[0].stop
+    parts = slices(X.shape[1], min(widest, max(X.shape[1] // STEPS, LEAST_WIDTH)))
+    for done, columns in enumerate(parts, start=1):
+        block = moments(column_block(X, columns), one_group)
+        spread[columns] = 2.0 * block.scatter[0] / block.mass[0]
+        if progress is not None:
+            progress(done, len(parts))
+    return spread

@@ -1,0 +1,444 @@
+"""Ask a person about pairs of samples: which to ask next, and what the answers say."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from linkselect._arrays import FloatArray, Matrix
+from linkselect._fit_inputs import Given
+from linkselect._messages import GuidedValueError
+from linkselect._samples.degenerate import with_equal_ties, with_equal_twins
+from linkselect._supervision import Supervision, present_pairs
+from linkselect.asking._answers import ANSWERS, Answer, Contradiction, Said, check_answer
+from linkselect.asking._geometry import Progress, Samples
+from linkselect.asking._known import Known, Rows, SaidAbout, know, speaks_against
+from linkselect.asking._names import Names
+from linkselect.asking._situation import Situation, check_seed
+from linkselect.asking._state import (
+    VERSION,
+    adaptive_rows,
+    check_samples_are_those,
+    check_state,
+    no_state,
+    plain,
+    read_answers,
+)
+from linkselect.asking._strategies import check_strategy, is_drawn, next_question
+from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
+from linkselect.pairs._conflicts import Pair
+from linkselect.scores import constraint_ratio
+
+Snapshot = tuple[dict[Rows, Answer], dict[Rows, Answer], dict[Rows, Answer]]
+
+
+class PairQueries:
+    """Choose the pairs of samples to ask a person about, and keep the answers.
+
+    What follows from earlier answers is never asked, nor what was answered "unsure". An answer
+    that earlier ones do not allow is not recorded, but returned with the answers it contradicts:
+    the person decides which of them to change.
+
+    The next question depends on X, the pairs, the answers and `random_state` only, so a labelling
+    that was stored and resumed goes on in the same way.
+
+    Every fifth question is drawn at random, if possible from samples that no pair names: only
+    pairs that were chosen without looking at X can validate a ranking. The others, and answers
+    to what was not asked, are the adaptive ones of `pairs`.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars. It is not copied if it
+        is an array or CSR, and must not change.
+    pairs : Pairs, optional
+        What is known already.
+    sample_ids : iterable of hashable, optional
+        The id of each row. Default: the index of a pandas X, else row numbers.
+    strategy : {"grow", "minmax", "random"}, default="grow"
+        Which pair to ask next. "grow" draws a random sample and asks it against the three groups
+        of alike samples that are nearest in the features that look best so far, until it is alike.
+        "minmax" takes the sample that is farthest from all that were asked about, and asks it
+        against all groups. "random" draws pairs.
+    random_state : int, RandomState instance or None, default=None
+        Determines the random choices.
+    progress : callable, optional
+        Is called with the number of steps done and of all steps while X is read, which takes
+        seconds if it is large.
+
+    See Also
+    --------
+    Pairs : What the answers become.
+    ConstraintScore : The ranking that `scores` follows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import ConstraintScore
+    >>> from linkselect.asking import PairQueries
+    >>> X, y = load_iris(return_X_y=True)
+    >>> queries = PairQueries(X, random_state=0)
+    >>> for _ in range(10):
+    ...     a, b = queries.next_pair()
+    ...     queries.answer((a, b), "alike" if y[a] == y[b] else "different")
+    >>> queries.counts
+    {'alike': 6, 'different': 4, 'unsure': 0}
+    >>> queries.pairs  # the fifth and the tenth question were drawn at random
+    Pairs(must=6, cannot=4, adaptive=8)
+    >>> ConstraintScore().fit(X, pairs=queries.pairs).order_
+    array([2, 3, 1, 0])
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        pairs: Pairs | None = None,
+        sample_ids: Iterable[Hashable] | None = None,
+        strategy: str = "grow",
+        random_state: int | np.random.RandomState | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        given = Given.read(X, None, pairs, sample_ids)
+        self.strategy = check_strategy(strategy)
+        self.seed = check_seed(random_state)
+        self._samples = Samples(X, progress)
+        n_samples = self._samples.n_samples
+        self._names = Names(given.sample_ids, n_samples)
+        self._order = np.random.default_rng(self.seed).permutation(n_samples)
+        # By rows, smaller first: what was given, and what was answered in its order.
+        self._given: dict[Rows, Answer] = {}
+        self._answers: dict[Rows, Answer] = {}
+        # What was given about pairs that were changed since.
+        self._replaced: dict[Rows, Answer] = {}
+        self._next: Rows | None = None
+        self._chosen = False  # whether `_next` is the next question, or has to be found
+        # The questions that were drawn at random when they were asked last, also in other windows.
+        self._drawn: set[Rows] = set()
+        if pairs is not None:
+            self._take(pairs, given)
+        self._learn()
+
+    def _take(self, pairs: Pairs, given: Given) -> None:
+        ids = None if self._names.are_rows else self.sample_ids
+        held, _ = present_pairs(pairs, len(self.sample_ids), ids, ids_are_index=given.ids_are_index)
+        if held.n_conflicts:
+            raise PairConflictError(
+                describe_conflicts(held),
+                "Correct the pairs (Pairs.conflicts() lists all), or leave these cannot-links out: "
+                "pairs.without_conflicts().",
+            )
+        links: list[tuple[Said, tuple[Pair, ...]]] = [
+            ("alike", held.must),
+            ("different", held.cannot),
+        ]
+        adaptive = set(held.adaptive)
+        self._given = {
+            self._names.key(pair): Answer(pair, said, pair in adaptive)
+            for said, some in links
+            for pair in some
+        }
+
+    # -- asking and answering ------------------------------------------------------------------
+
+    def next_pair(self, skip: Iterable[Sequence[Hashable]] = ()) -> Pair | None:
+        """Return the pair to ask about, the same until the answers change; None if none is left.
+
+        The first of the two is the sample that is being placed.
+
+        Parameters
+        ----------
+        skip : iterable of pairs, default=()
+            Pairs that are being asked elsewhere, such as in another window, and not here.
+        """
+        if not self._chosen:
+            history = tuple(
+                (*self._names.rows(one.pair), one.answer)
+                for one in self._answers.values()
+                if one.adaptive
+            )
+            self._next = self._choose(history)
+            self._chosen = True
+        skipped = {self._names.key(self._names.checked(pair)) for pair in skip}
+        found = self._next
+        if found is not None and tuple(sorted(found)) in skipped:
+            # Another sample is placed, since answers about the same one would meet.
+            found = self._choose((), skipped)
+        if found is None:
+            return None
+        pair = self.sample_ids[found[0]], self.sample_ids[found[1]]
+        is_random = is_drawn(self.strategy, len(self._answers))
+        (self._drawn.add if is_random else self._drawn.discard)(self._names.key(pair))
+        return pair
+
+    def _choose(self, history: tuple[SaidAbout, ...], skipped: Iterable[Rows] = ()) -> Rows | None:
+        known = self._knowledge(self._everything, skipped) if skipped else self._known
+        now = Situation(self._samples, known, history, len(self._answers), self._order, self.seed)
+        drawn = {key for key, one in self._answers.items() if not one.adaptive}
+        others = {key: one for key, one in self._everything.items() if key not in drawn}
+        return next_question(self.strategy, now, self._knowledge(others, {*skipped, *drawn}))
+
+    def answer(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
+        """Record an answer, also about a pair that was not asked.
+
+        An answer to a pair that was answered before is taken instead of "unsure"; "unsure" leaves
+        the earlier answer as it is.
+
+        Parameters
+        ----------
+        pair : tuple of two ids
+            The samples, in any order.
+        answer : {"alike", "different", "unsure"}
+            What the person said.
+
+        Returns
+        -------
+        Contradiction or None
+            What the answer contradicts. Then it was not recorded.
+        """
+        said = check_answer(answer)
+        asked = self._asked(pair)
+        key = self._names.key(asked)
+        before = self._everything.get(key)
+        if before is not None and said in (before.answer, "unsure"):
+            return None
+        found = self.contradiction(asked, said)
+        if found is None:
+            adaptive = key not in self._drawn if before is None else before.adaptive
+            self._record(Answer(asked, said, adaptive))
+        return found
+
+    def contradiction(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
+        """Return what `answer` would return, without recording anything."""
+        new = Answer(self._asked(pair), check_answer(answer))
+        return speaks_against(new, self._names.key(new.pair), self._known, self._everything)
+
+    def change(self, pair: Sequence[Hashable], answer: Said | None) -> Contradiction | None:
+        """Give an earlier answer another value; a pair that was given becomes an answer.
+
+        Parameters
+        ----------
+        pair : tuple of two ids
+            The samples, in any order.
+        answer : {"alike", "different", "unsure"} or None
+            The new value; None takes the answer back.
+
+        Returns
+        -------
+        Contradiction or None
+            What the new value contradicts. Then nothing was changed.
+        """
+        said = None if answer is None else check_answer(answer)
+        key = self._names.key(self._asked(pair))
+        before = self._everything.get(key)
+        if before is None:
+            raise GuidedValueError(
+                f"The pair {tuple(pair)!r} has no answer that could change.",
+                "Pass a pair of `history` or of the pairs given, or call answer().",
+                "pair",
+            )
+        if said is None:
+            for some in (self._answers, self._given, self._replaced):
+                some.pop(key, None)
+            self._learn()
+            return None
+        # What is changed must not speak against its own change.
+        others = {place: one for place, one in self._everything.items() if place != key}
+        new = replace(before, answer=said)
+        found = speaks_against(new, key, self._knowledge(others), others)
+        if found is None:
+            self._record(new, in_place=True)
+        return found
+
+    def undo(self) -> Answer | None:
+        """Take back the last answer of `history` and return it; None if there is none.
+
+        If it changed a pair that was given, that pair is again as it was given, unless answers that
+        were changed since do not allow that.
+        """
+        if not self._answers:
+            return None
+        key, last = self._answers.popitem()
+        self._learn()
+        given = self._replaced.pop(key, None)
+        if given and speaks_against(given, key, self._known, self._everything) is None:
+            self._given[key] = given
+            self._learn()
+        return last
+
+    def snapshot(self) -> Snapshot:
+        """Return what `put_back` takes: all that is given and answered, in its order."""
+        return dict(self._given), dict(self._answers), dict(self._replaced)
+
+    def put_back(self, snapshot: Snapshot) -> None:
+        """Give and answer exactly what was there when a snapshot was taken."""
+        self._given, self._answers, self._replaced = map(dict, snapshot)
+        self._learn()
+
+    def _record(self, new: Answer, *, in_place: bool = False) -> None:
+        """Write an answer at the end, or in the place of the one that it changes."""
+        key = self._names.key(new.pair)
+        given = self._given.pop(key, None)
+        if given is not None:
+            self._replaced[key] = given
+        if not in_place:
+            self._answers.pop(key, None)
+        self._answers[key] = new
+        self._learn()
+
+    def _learn(self) -> None:
+        """Draw the conclusions of a change; the next question has to be chosen anew."""
+        self._known = self._knowledge(self._everything)
+        self._chosen = False
+
+    @property
+    def _everything(self) -> dict[Rows, Answer]:
+        return {**self._given, **self._answers}
+
+    def _knowledge(self, answers: dict[Rows, Answer], skipped: Iterable[Rows] = ()) -> Known:
+        said: list[SaidAbout] = [(*key, one.answer) for key, one in answers.items()]
+        # A pair that is being asked is left alone like one that was answered "unsure".
+        said += [(*key, "unsure") for key in skipped]
+        return know(said, len(self.sample_ids))
+
+    # -- what was answered -----------------------------------------------------------------------
+
+    @property
+    def X(self) -> Matrix:
+        """The samples as they were checked: an array or CSR."""
+        return self._samples.X
+
+    @property
+    def sample_ids(self) -> tuple[Hashable, ...]:
+        """The id of each row; row numbers if there are none."""
+        return self._names.ids
+
+    @property
+    def pairs(self) -> Pairs:
+        """What was given and answered, without the unsure answers."""
+        links: dict[Said, list[Pair]] = {said: [] for said in ANSWERS}
+        sure = [one for one in self._everything.values() if one.answer != "unsure"]
+        for one in sure:
+            links[one.answer].append(one.pair)
+        adaptive = [one.pair for one in sure if one.adaptive]
+        n_samples = len(self.sample_ids) if self._names.are_rows else None
+        return Pairs(links["alike"], links["different"], n_samples=n_samples, adaptive=adaptive)
+
+    @property
+    def given(self) -> tuple[Answer, ...]:
+        """The pairs that were known at the start, as answers."""
+        return tuple(self._given.values())
+
+    @property
+    def history(self) -> tuple[Answer, ...]:
+        """The answers, first to last."""
+        return tuple(self._answers.values())
+
+    @property
+    def counts(self) -> dict[Said, int]:
+        """How many answers of each kind `history` has."""
+        said = [one.answer for one in self._answers.values()]
+        return {kind: said.count(kind) for kind in ANSWERS}
+
+    @property
+    def feature_names(self) -> Any:
+        """The names of the features if X was a frame with text for column names, else None."""
+        return self._samples.feature_names
+
+    def follows(self, pair: Sequence[Hashable]) -> Said | None:
+        """Return "alike" or "different" if that follows from what is known, else None."""
+        return self._known.follows(*self._names.rows(self._names.checked(pair)))
+
+    def named(self) -> tuple[Hashable, ...]:
+        """Return the samples that some pair or answer names, in the order of the rows."""
+        return tuple(self.sample_ids[row] for row in np.flatnonzero(self._known.named))
+
+    def scores(self) -> FloatArray | None:
+        """Return the Constraint Score of the pairs so far; smaller is better.
+
+        The scores are those of `ConstraintScore().fit(X, pairs=queries.pairs)`, but only the
+        samples that pairs name are read. None until there is a must-link and a cannot-link.
+        """
+        known = self._known
+        if not len(known.must) or not len(known.cannot):
+            return None
+        links = (
+            np.searchsorted(known.linked, known.must),
+            np.searchsorted(known.linked, known.cannot),
+        )
+        values = self._samples.rows(known.linked)
+        said = Supervision(known.group[known.linked], *links)
+        scores = with_equal_ties(constraint_ratio(values, said, n_jobs=1))
+        scores[self._samples.constant] = np.nan
+        return with_equal_twins(values, scores)
+
+    # -- a state that can be stored ------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return everything but X and the ids as plain data, which JSON can hold."""
+        named = np.flatnonzero(self._known.named).tolist()
+        return {
+            "version": VERSION,
+            "strategy": self.strategy,
+            "seed": self.seed,
+            "n_samples": self._samples.n_samples,
+            "n_features": self._samples.n_features,
+            "given": plain(self.given, self._names),
+            "answers": plain(self.history, self._names),
+            "replaced": plain(self._replaced.values(), self._names),
+            "adaptive": [[*key] for key, one in self._everything.items() if one.adaptive],
+            # By them other samples are noticed.
+            "names": {str(row): repr(self.sample_ids[row]) for row in named},
+        }
+
+    @classmethod
+    def from_state(
+        cls,
+        X: Any,
+        state: dict[str, Any],
+        sample_ids: Iterable[Hashable] | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Go on where `state` was taken, with the same next question.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The same samples in the same order.
+        state : dict
+            What `state` returned.
+        sample_ids : iterable of hashable, optional
+            The same ids.
+        progress : callable, optional
+            As for `PairQueries`.
+        """
+        check_state(state)
+        queries = cls(X, None, sample_ids, state["strategy"], state["seed"], progress=progress)
+        queries._restore(state)
+        return queries
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        shape = self._samples.n_samples, self._samples.n_features
+        check_samples_are_those(state, shape, self._names)
+        adaptive = adaptive_rows(state)
+        self._given, self._answers, self._replaced = (
+            read_answers(state.get(name, []), self._names, adaptive)
+            for name in ("given", "answers", "replaced")
+        )
+        if not self._replaced.keys() <= self._answers.keys() or "unsure" in {
+            one.answer for one in self._replaced.values()
+        }:
+            raise no_state("it replaces pairs that it does not answer")
+        if self._given.keys() & self._answers.keys() or self.pairs.n_conflicts:
+            raise no_state("it contradicts itself")
+        self._learn()
+
+    def _asked(self, pair: Any) -> Pair:
+        """Return a pair in the order in which it was asked, if it was."""
+        a, b = self._names.checked(pair)
+        is_turned = self._chosen and self._next == self._names.rows((b, a))
+        return (b, a) if is_turned else (a, b)

@@ -1,0 +1,274 @@
+"""`linkselect rank` on a table that is read by parts: when, by whom, and with which method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkselect.cli._choices import Choice, methods
+from linkselect.cli._errors import InputError, UsageError
+from linkselect.cli._feature_count import GIVEN
+from linkselect.cli._tables import Reading, Table
+from linkselect.cli._tables.limits import Budget, bytes_needed, readable_size
+from linkselect.cli._tables.parts import INTO_MEMORY, StoredTable, has_parts, size_of
+
+if TYPE_CHECKING:
+    from linkselect.evaluation import NumberOfFeatures
+    from linkselect.pairs import Pairs
+
+# Seconds until a scheduler that does not answer counts as absent.
+CONNECT_SECONDS = 10
+_ADDRESS = "The address looks like tcp://10.0.0.1:8786, and `dask scheduler` prints it."
+NOT_VALIDATED = (
+    "the ranking was not validated: that fits the method again many times, and the table is read "
+    "by parts. A table of some of the rows can be validated."
+)
+# What reading by parts takes in all: always, for the rows of a search or of pairs, and in each
+# thread; the last two of pieces of the usual size. Measured, and rounded up.
+_ALWAYS, _ROWS_HELD = 32 << 20, 300 << 20
+_THREAD, _THREAD_PIECES = 16 << 20, 280 << 20
+# A line of Zarr's chunks is held as it is stored, decoded, and as a matrix.
+_COPIES_OF_LINE = 3
+# Labels and ids as text, and what is made of them; the numbers of rows without.
+_ROW_WITH_TEXT, _ROW = 200, 24
+# Pieces of a quarter of the usual size cost no more time, pieces of a sixteenth about a quarter.
+_GOOD_SHARE, _LEAST_SHARE = 1 / 4, 1 / 16
+# A limit below counts as this: the libraries that read take as much themselves.
+_LEAST_LIMIT = 96 << 20
+# What a bar says while parts are read.
+_DOING = {
+    "look at values": "reading: gaps and ranges",
+    "read": "reading: sums",
+    "search neighbours": "searching neighbours",
+    "rows": "taking rows",
+    "compare neighbours": "comparing neighbours",
+    "multiply samples": "comparing samples",
+    "add up": "adding up",
+    "score": "scoring",
+    "write": "writing the selected features",
+}
+
+
+@dataclass(frozen=True)
+class ByParts:
+    """Whether and by whom a table is read by parts.
+
+    Parameters
+    ----------
+    by_parts
+        Read a Parquet file or folder, NPY file or Zarr array by parts also if it would fit in
+        memory.
+    scheduler
+        The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786.
+        Its workers must see the same files.
+    """
+
+    by_parts: bool = False
+    scheduler: str | None = None
+
+
+DEFAULT_PARTS = ByParts()
+
+
+def why_by_parts(path: Path, read: Reading, parts: ByParts) -> str | None:
+    """Say why a table is read by parts; None if it is not."""
+    asked = "--scheduler" if parts.scheduler is not None else "--by-parts" * parts.by_parts
+    if not path.exists():
+        return None  # reading it says so
+    if not has_parts(path):
+        if asked:
+            raise UsageError(
+                f"{asked}: {path.name} cannot be read by parts. Parquet files and folders of them, "
+                "NPY files and Zarr arrays can."
+            )
+        return None
+    if asked:
+        return f"{path.name} is read by parts, as {asked} says."
+    limit = Budget.of(read.max_memory, path.name).limit
+    try:
+        needed = size_of(path, read)
+    except InputError:
+        return None  # reading it says what is wrong
+    if needed <= limit or read.transpose:
+        return None
+    return (
+        f"{path.name} would take {readable_size(needed)} in memory, more than the limit of "
+        f"{readable_size(limit)}: it is read by parts."
+    )
+
+
+@contextmanager
+def within_memory(table: Table, read: Reading, parts: ByParts) -> Iterator[Table]:
+    """Read a table in pieces so small, and by so few threads, that `--max-memory` is enough.
+
+    The workers of a cluster have limits of their own.
+    """
+    if not isinstance(table, StoredTable) or parts.scheduler is not None:
+        yield table
+        return
+    from threadpoolctl import threadpool_limits
+
+    from linkselect._blocks import blas_threads
+
+    limit = Budget.of(read.max_memory, table.source).limit
+    n_threads, share = pieces_for(table, limit, blas_threads())
+    with threadpool_limits(n_threads, user_api="blas"):
+        yield replace(table, X=table.X.within(share))
+
+
+def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, float]:
+    """Return by how many threads a table is read, and which share of the usual size pieces have."""
+    has_text = table.labels is not None or table.ids is not None
+    of_rows = table.X.shape[0] * (_ROW_WITH_TEXT if has_text else _ROW)
+    in_thread = _THREAD + _COPIES_OF_LINE * table.X.source.line_bytes()
+    left = max(limit, _LEAST_LIMIT) - _ALWAYS - of_rows
+    for n_threads in range(most_threads, 0, -1):
+        share = (left - n_threads * in_thread) / (_ROWS_HELD + n_threads * _THREAD_PIECES)
+        if share >= (_GOOD_SHARE if n_threads > 1 else _LEAST_SHARE):
+            return n_threads, min(share, 1.0)
+    least = _ALWAYS + of_rows + in_thread + _LEAST_SHARE * (_ROWS_HELD + _THREAD_PIECES)
+    raise InputError(
+        f"{table.source}: reading it by parts takes {readable_size(least)}, of which "
+        f"{readable_size(of_rows)} are for the labels, ids and numbers of its rows; more than the "
+        f"limit of {readable_size(limit)}. Allow it with --max-memory {math.ceil(least / 2**20)}MB."
+    )
+
+
+# -- methods ---------------------------------------------------------------------------------
+
+
+def default_by_parts(usual: str, pairs: Pairs | None) -> str:
+    """Choose a method that reads parts: the usual default if it does, else constraint.
+
+    From pairs or some labels the methods that read parts do about equally well: over the 29 data
+    sets of docs/pairs_alone.md, three draws each, lsdf is ahead of constraint by 0.4 points from
+    pairs (standard error 0.45) and behind by 0.1 from some labels (0.3); compensated_laplacian and
+    constrained_laplacian are not ahead of either. Of these constraint alone needs no search for
+    neighbours, so that it is exact and reads the table once.
+    """
+    if usual.startswith(("fisher", "laplacian")):
+        return usual
+    if pairs is not None and not (pairs.n_must and pairs.n_cannot):
+        return "constraint(criterion=difference)"  # the ratio needs both kinds
+    return "constraint"
+
+
+def check_reads_parts(choice: Choice, selector: Any, table: Table) -> None:
+    """Refuse a method that needs all of a table in memory if it is read by parts."""
+    if not isinstance(table, StoredTable) or getattr(selector, "_reads_parts", False):
+        return
+    able = [
+        name for name, one in methods().items() if getattr(one.selector, "_reads_parts", 0) is True
+    ]
+    raise UsageError(
+        f"{choice.name} needs the table in memory, but {table.source} is read by parts. These "
+        f"methods can read parts: {', '.join(able)}. Or {INTO_MEMORY}."
+    )
+
+
+def check_labelled_fit(table: Table, read: Reading) -> None:
+    """Refuse to take the labelled rows of a table into memory if they do not fit."""
+    if not isinstance(table, StoredTable):
+        return
+    n_labelled = int((table.codes() >= 0).sum())
+    needed = bytes_needed(n_labelled, len(table.names))
+    limit = Budget.of(read.max_memory, table.source).limit
+    if needed > limit:
+        raise InputError(
+            f"{table.source}: the {n_labelled:,} labelled rows would take {readable_size(needed)} "
+            f"in memory, more than the limit of {readable_size(limit)}. Choose a method that reads "
+            "parts with some labels, such as --method constraint or lsdf, or allow more with "
+            "--max-memory."
+        )
+
+
+def number_by_parts(selector: Any, wanted: int | float | str) -> NumberOfFeatures:
+    """Say how many features are kept, and keep them; nothing is read again."""
+    from linkselect.evaluation import NumberOfFeatures
+    from linkselect.evaluation._number_of_features import number_without_labels
+
+    if wanted != "auto":
+        return NumberOfFeatures(int(selector.n_features_), "given", GIVEN)
+    number = number_without_labels(len(selector.ranking_))
+    selector.set_params(n_features_to_select=number)
+    selector.n_features_ = number
+    selector.support_ = selector.ranking_ <= number
+    why = "Half of the features, at most 300: a choice by accuracy needs the table in memory."
+    return NumberOfFeatures(number, "half, at most 300", why)
+
+
+# -- who reads, and how far it is ------------------------------------------------------------
+
+
+@contextmanager
+def connected(scheduler: str | None) -> Iterator[None]:
+    """Let a running Dask cluster do the work, and leave it at the end."""
+    if scheduler is None:
+        yield
+        return
+    try:
+        import distributed
+    except ImportError:
+        raise InputError("--scheduler needs Dask: pip install 'linkselect[dask]'") from None
+    import logging
+
+    try:
+        # A client with such an address would leave an error behind when it is dropped.
+        distributed.comm.get_address_host_port(scheduler)
+    except ValueError as error:
+        raise UsageError(
+            f"--scheduler {scheduler!r} is no address of a Dask scheduler ({_first_line(error)}). "
+            f"{_ADDRESS}"
+        ) from error
+    # What it says about a connection that fails or is lost, we say in one line. Parts of it have
+    # levels of their own.
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        # As a default it would leave its mark in Dask's settings even if nobody answers.
+        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        raise InputError(
+            f"--scheduler {scheduler}: no Dask scheduler answered within {CONNECT_SECONDS} s "
+            f"({_first_line(error)}). {_ADDRESS}"
+        ) from error
+    with client, client.as_current():
+        yield
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+@contextmanager
+def parts_shown(show: bool) -> Iterator[None]:
+    """Show a bar with the share that was read and the time left, for each time of reading."""
+    if not show:
+        yield
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    from linkselect._samples.sources import reporting
+
+    columns = ("[progress.description]{task.description}", BarColumn(), TaskProgressColumn())
+    left = (TextColumn("{task.completed:,.0f} of {task.total:,.0f} parts,"), TimeLeft(), "left")
+    with Progress(*columns, *left, transient=True) as bar:
+        task = bar.add_task("reading", total=1, visible=False)
+
+        def report(done: int, total: int, what: str) -> None:
+            if not done:
+                doing = _DOING.get(what, what)
+                bar.reset(task, total=total, description=doing, visible=True)
+            bar.update(task, completed=done)
+
+        token = reporting.set(report)
+        try:
+            yield
+        finally:
+            reporting.reset(token)

@@ -1,0 +1,319 @@
+"""Methods and their parameters by the names that a person types."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from linkselect.cli._errors import UsageError, nearest, shown
+from linkselect.cli._startup import without_pandas
+
+if TYPE_CHECKING:
+    from linkselect.selectors._method import Method
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A method that can be chosen, and what to know before it is used.
+
+    Parameters
+    ----------
+    name : str
+        What it is called on the command line.
+    selector : type
+        The class.
+    method : Method
+        The description of the class with default parameters.
+    summary : str
+        The first sentence of its documentation.
+    parameters : dict
+        The default of each parameter except the number of features.
+    settings : tuple of str
+        Parameters that were typed with the name, as `name=value`.
+    is_ours : bool
+        Whether it is a selector of this library, or made as ours are.
+    """
+
+    name: str
+    selector: Any
+    method: Method
+    summary: str
+    parameters: dict[str, Any]
+    settings: tuple[str, ...] = ()
+    is_ours: bool = True
+
+    @property
+    def needs(self) -> Literal["nothing", "labels", "pairs or labels", "another method"]:
+        """What it cannot work without."""
+        if self.method.wraps:
+            return "another method"
+        if not self.method.needs:
+            return "nothing"
+        return "pairs or labels" if self.method.sees == "pairs" else "labels"
+
+    @property
+    def uses(self) -> Literal["nothing", "labels", "pairs or labels", "what that method uses"]:
+        """What it looks at beside the features, if it is given."""
+        if self.method.wraps:
+            return "what that method uses"
+        if self.method.sees == "nothing":
+            return "nothing"
+        return "pairs or labels" if self.method.sees == "pairs" else "labels"
+
+
+def methods() -> dict[str, Choice]:
+    """Return all selectors of the library by their names."""
+    with without_pandas():
+        from linkselect import selectors
+
+    public = (getattr(selectors, name) for name in selectors.__all__)
+    choices = [_choice(one) for one in public if hasattr(one, "sees")]
+    return {choice.name: choice for choice in sorted(choices, key=lambda choice: choice.name)}
+
+
+def _choice(selector: Any) -> Choice:
+    from linkselect.selectors._method import describe
+
+    signature = inspect.signature(selector).parameters
+    parameters = {
+        name: None if given.default is inspect.Parameter.empty else given.default
+        for name, given in signature.items()
+        if name != "n_features_to_select"
+    }
+    summary = (selector.__doc__ or "").strip().splitlines()[0]
+    name = command_name(selector.__name__)
+    return Choice(name, selector, describe(selector), summary, parameters)
+
+
+def command_name(class_name: str) -> str:
+    """Turn the name of a class into the name of a method.
+
+    Examples
+    --------
+    >>> [command_name(name) for name in ("LaplacianScore", "ReliefF", "NearestNeighborSFS")]
+    ['laplacian', 'relieff', 'nearest_neighbor_sfs']
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z][A-Za-z])", "_", class_name).lower()
+    return words.removesuffix("_score")
+
+
+def method_named(text: str) -> Choice:
+    """Find a method by its name, by that of its class, or by `package.module:Class`.
+
+    A selector of scikit-learn needs no module.
+
+    Parameters may follow, such as `relieff(n_neighbors=3)`.
+    """
+    name, bracket, rest = text.strip().partition("(")
+    if bracket and not rest.endswith(")"):
+        raise UsageError(f"{text!r}: the bracket is not closed. Write relieff(n_neighbors=3).")
+    choice = _imported(name.strip()) if ":" in name else _known(name.strip())
+    settings = tuple(parts_of(rest.removesuffix(")")))
+    if not settings:
+        return choice
+    # Without modules, which are long and say little.
+    typed = re.sub(r"[\w.]+:(?=\w)", "", ", ".join(settings))
+    return replace(choice, settings=settings, name=f"{choice.name}({typed})")
+
+
+def _known(name: str) -> Choice:
+    known = methods()
+    wanted = name.lower().replace("-", "_")
+    if wanted in known:
+        return known[wanted]
+    for choice in known.values():
+        if choice.selector.__name__.lower() == wanted.removesuffix("_score"):
+            return choice
+    from sklearn import feature_selection
+
+    if hasattr(getattr(feature_selection, name, None), "get_support"):
+        return _imported(f"sklearn.feature_selection:{name}")
+    raise UsageError(
+        f"There is no method {name!r}. {nearest(wanted, known)} "
+        "`linkselect methods` says what each one does; a method of another library is named as "
+        "package.module:Class."
+    )
+
+
+def parts_of(text: str) -> list[str]:
+    """Split a list at its commas, but not inside brackets.
+
+    Examples
+    --------
+    >>> parts_of("fisher, relieff(n_neighbors=3,n_jobs=1),")
+    ['fisher', 'relieff(n_neighbors=3,n_jobs=1)']
+    """
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _imported(name: str) -> Choice:
+    """Describe the class of another library that `package.module:Class` names."""
+    from linkselect.selectors._method import Method
+
+    found = _from_module(name)
+    if not (inspect.isclass(found) and hasattr(found, "fit") and hasattr(found, "get_support")):
+        raise UsageError(
+            f"{name} is not a class of selectors: it needs fit and get_support, as "
+            "sklearn.feature_selection:SelectKBest has."
+        )
+    if hasattr(found, "sees"):
+        return replace(_choice(found), name=found.__name__)
+    parameters = {
+        one.name: None if one.default is inspect.Parameter.empty else one.default
+        for one in inspect.signature(found).parameters.values()
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    }
+    summary = (found.__doc__ or "").strip().split("\n")[0]
+    # What it really sees is known once it is made: `describe` tells.
+    return Choice(found.__name__, found, Method("labels"), summary, parameters, is_ours=False)
+
+
+def _from_module(name: str) -> Any:
+    """Import what `package.module:name` names; modules may lie in the current folder."""
+    module, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found = import_module(module)
+    except ImportError as error:
+        raise UsageError(
+            f"{name}: the module {module!r} cannot be imported ({error}). It must be installed, or "
+            "a file in the current folder."
+        ) from error
+    finally:
+        sys.path.remove(here)
+    if not hasattr(found, attribute):
+        public = [one for one in dir(found) if not one.startswith("_")]
+        raise UsageError(f"{module} has no {attribute!r}. {nearest(attribute, public)}")
+    return getattr(found, attribute)
+
+
+def default_method(labelled: str, pairs: bool, n_rows: int) -> str:
+    """Choose a method by what is known: pairs, labels of "all", "some" or "no" rows.
+
+    A row of a small table has fewer neighbours than the 5 that methods look for.
+    From pairs and from some labels it is what was ahead on average in docs/pairs_alone.md. The
+    intercept is for features in [0, 1], the default of the command line: they are far from 0.
+    """
+    if pairs:
+        return "consensus_selector"
+    few = f"n_neighbors={n_rows - 1}" if n_rows <= 5 else ""
+    if labelled == "some":
+        return f"scgs(fit_intercept=true,{few})" if few else "scgs(fit_intercept=true)"
+    if labelled == "no":
+        return f"laplacian({few})" if few else "laplacian"
+    return "fisher"
+
+
+def make_selector(
+    choice: Choice,
+    settings: Iterable[str],
+    n_features: Any = "auto",
+    seed: int = 0,
+    scale: str = "minmax",
+) -> Any:
+    """Make the selector of a method with parameters given as `name=value`.
+
+    A width `sigma` that is made for features in [0, 1] adapts if these are scaled otherwise.
+    """
+    given = dict(_parse(setting, choice, scale) for setting in (*choice.settings, *settings))
+    if "random_state" in choice.parameters:
+        given.setdefault("random_state", seed)
+    if _width_adapts(choice, given, scale):
+        given["sigma"] = "auto"
+    if choice.method.wraps and given.get("estimator") is None:
+        raise UsageError(
+            f"{choice.name} works around another method. Name it, for example: "
+            f"--method {choice.name} --set estimator=laplacian"
+        )
+    if choice.is_ours:
+        return choice.selector(n_features_to_select=n_features, **given)
+    from linkselect.selectors._foreign import Ranked
+
+    return Ranked(_made(choice, given), n_features)
+
+
+def _made(choice: Choice, given: dict[str, Any]) -> Any:
+    signature = inspect.signature(choice.selector).parameters
+    lacking = [
+        name
+        for name in choice.parameters
+        if name not in given and signature[name].default is inspect.Parameter.empty
+    ]
+    if lacking:
+        raise UsageError(
+            f"{choice.name} needs {' and '.join(lacking)}. Write '{choice.name}({lacking[0]}="
+            "sklearn.linear_model:LogisticRegression)', for example."
+        )
+    return choice.selector(**given)
+
+
+def _width_adapts(choice: Choice, given: dict[str, Any], scale: str) -> bool:
+    made_for_minmax = isinstance(choice.parameters.get("sigma"), float)
+    return scale != "minmax" and choice.is_ours and made_for_minmax and "sigma" not in given
+
+
+def about_width(choice: Choice, settings: Iterable[str], scale: str) -> list[str]:
+    """Say what another scale than [0, 1] means for a method."""
+    given = dict.fromkeys(one.partition("=")[0] for one in (*choice.settings, *settings))
+    if _width_adapts(choice, given, scale):
+        return [
+            f"{choice.name}: the width sigma follows the distances between rows, since its default "
+            f"is made for features in [0, 1]; --set sigma={choice.parameters['sigma']:g} sets it."
+        ]
+    if choice.name == "variance" and scale == "standard":
+        return [
+            "with --scale standard every feature has variance 1, so that variance tells none from "
+            "another; --scale minmax or none does not do that."
+        ]
+    return []
+
+
+def _parse(setting: str, choice: Choice, scale: str) -> tuple[str, Any]:
+    name, equals, text = setting.partition("=")
+    if not equals:
+        raise UsageError(f"--set {setting}: write --set NAME=VALUE, such as --set sigma=1.")
+    if name in ("n_features_to_select", "n_features") and choice.is_ours:
+        raise UsageError("The number of features is set by --n-features.")
+    if name not in choice.parameters:
+        hint = nearest(name, choice.parameters) if choice.parameters else "It has none."
+        raise UsageError(f"{choice.name} has no parameter {name!r} (--set {setting}). {hint}")
+    if re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", text):
+        found = _from_module(text)
+        return name, found() if inspect.isclass(found) else found
+    if name == "estimator" and choice.is_ours:
+        return name, make_selector(method_named(text), (), scale=scale)
+    value = text if text in _named_values(choice, name) else _value(text)
+    if name == "cv" and choice.is_ours and not isinstance(value, int | None):
+        raise UsageError(f"--set {shown(setting)}: cv is a whole number of folds, such as cv=5.")
+    return name, value
+
+
+def _named_values(choice: Choice, parameter: str) -> set[Any]:
+    """Return the values that a parameter may have by name; some look like numbers."""
+    constraints = getattr(choice.selector, "_parameter_constraints", {}).get(parameter, ())
+    return {value for one in constraints for value in getattr(one, "options", ())}
+
+
+def _value(text: str) -> Any:
+    """Read a number, true, false or null as such and anything else as text."""
+    try:
+        found = json.loads(text.lower() if text in ("True", "False") else text)
+    except (ValueError, RecursionError):  # also thousands of digits, or of brackets
+        return None if text == "None" else text
+    too_large = isinstance(found, int) and abs(found) >= 2**63
+    return float(found) if too_large else found

@@ -1,0 +1,385 @@
+"""`linkselect compare`: several methods on one table."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from linkselect.cli._choices import Choice, about_width, make_selector, method_named, parts_of
+from linkselect.cli._comparison_output import as_text, write, write_report
+from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of
+from linkselect.cli._figure_files import write_comparison_figure
+from linkselect.cli._output import DEFAULT_OUTPUT, Output, say, say_json
+from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
+from linkselect.cli._seeds import Seed
+from linkselect.cli._supervision_input import (
+    about_rows,
+    blamed,
+    check_pairs,
+    check_supervision,
+    explained,
+    labelled_rows,
+    read_pairs,
+)
+from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
+
+if TYPE_CHECKING:
+    from linkselect.evaluation import Comparison
+
+# More would hardly end on any table, and would tell no more.
+_MOST_FITS = 10_000
+
+# What is compared without --methods: from pairs, whether or not there are labels to measure on,
+# else from labels of all or of some rows.
+COMPARED: dict[str, tuple[str, ...]] = {
+    "pairs": (
+        "consensus_selector",
+        "constraint",
+        "lsdf",
+        "compensated_laplacian",
+        "similarity_constraint",
+        "scgs",
+        "variance",
+    ),
+    "all": ("fisher", "relieff", "mrmr", "laplacian", "variance"),
+    "some": ("compensated_laplacian", "lsdf", "similarity_constraint", "scgs", "variance"),
+}
+
+Classifier = Literal["1nn", "5nn", "logistic", "svm", "tree", "forest"]
+OnConflict = Literal["raise", "drop"]
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How accuracy is measured, and how pairs are held out.
+
+    Parameters
+    ----------
+    splits
+        How many random splits into training and test rows; with labels.
+    test_size
+        The share of test rows.
+    classifier
+        What measures accuracy.
+    folds
+        Into how many folds pairs are dealt out; each is held out once.
+    repeats
+        How often pairs are dealt out.
+    """
+
+    splits: int = 20
+    test_size: float = 0.2
+    classifier: Classifier = "1nn"
+    folds: int = 5
+    repeats: int = 4
+
+    def check(self) -> None:
+        """Refuse numbers that cannot be used."""
+        if not 0 < self.test_size < 1 or self.splits < 2:
+            raise UsageError("--test-size is a share between 0 and 1, and --splits 2 or more.")
+        if self.folds < 2 or self.repeats < 1:
+            raise UsageError("--folds is 2 or more, and --repeats 1 or more.")
+        if max(self.splits, self.folds * self.repeats) > _MOST_FITS:
+            raise UsageError(
+                f"--splits, and --folds times --repeats, are at most {_MOST_FITS:,}: every method "
+                "is fitted once in each."
+            )
+
+
+DEFAULT_MEASURING = Measuring()
+
+
+def compare(
+    table: Path,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    methods: Annotated[str | None, Parameter(name=("--methods", "--method"))] = None,
+    n_features: str | None = None,
+    top: int | None = None,
+    pairs: Path | None = None,
+    on_conflict: OnConflict = "raise",
+    how: Annotated[Measuring, Parameter(name="*")] = DEFAULT_MEASURING,
+    prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
+    seed: Seed = 0,
+    output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
+) -> None:
+    """Compare several methods on one table: how good, how alike, how stable, how fast.
+
+    With --label, by accuracy on test rows; with --pairs, by pairs that are held out: how often a
+    cannot-link is farther apart than a must-link in the first features.
+
+    Parameters
+    ----------
+    table
+        The table, with --label, --pairs or both.
+    methods
+        Their names with commas between them; `linkselect methods` lists them. Parameters may
+        follow, as in relieff(n_neighbors=3), and package.module:Class names one of another library.
+        Default: some that suit what is known.
+    n_features
+        Numbers of features with commas between them, at which methods are measured.
+    top
+        How many of the best features agreement and stability look at.
+    pairs
+        Pairs for the methods that use them, and to be held out: .csv or .json.
+    on_conflict
+        What to do about cannot-links that contradict must-links: end, or leave them out.
+    seed
+        Where random draws start from.
+    """
+    output.check({"the table": table, "--pairs": pairs})
+    how.check()
+    data = read_table(table, read)
+    choices = _chosen(methods, "pairs" if pairs is not None else labelled_rows(data))
+    links = None if pairs is None else read_pairs(pairs, data.ids is not None)
+    selectors = {
+        choice.name: _selector(choice, on_conflict, seed, prepare.scale) for choice in choices
+    }
+    notes = [*data.notes, *check_pairs(links, data, pairs), *_check(selectors, data, links)]
+    notes += [note for choice in choices for note in about_width(choice, (), prepare.scale)]
+    data, prepare, more = settle_values(data, prepare)
+    notes += more
+    if links is not None and on_conflict == "drop":
+        notes += _contradicted(links)
+        links = links.without_conflicts()
+    with blamed(choices):
+        found, caught = _measure(
+            selectors,
+            data,
+            _Steps(data.labels is not None, show_bar=output.shows_progress),
+            how,
+            seed,
+            pairs=links,
+            n_features=_numbers(n_features, data),
+            top=_top(top, data),
+            prepare=prepare.transformer(data.is_sparse),
+        )
+    _tell(
+        found, data, _record(found, data, prepare.describe(data.is_sparse), notes + caught), output
+    )
+
+
+def _tell(found: Comparison, data: Table, record: dict[str, Any], output: Output) -> None:
+    """Print what was found, and write it where it was asked for."""
+    output.say_notes(record["notes"])
+    if output.json:
+        say_json(record)
+    elif not output.quiet:
+        say(as_text(found, record))
+    if output.out is not None:
+        write(output.out, found, record)
+    if output.report is not None:
+        write_report(output.report, found, data, record["call"])
+    if output.figure is not None:
+        write_comparison_figure(output.figure, found, output.figure_width)
+    output.say_written()
+
+
+def _chosen(names: str | None, known: str) -> list[Choice]:
+    if known == "no":
+        raise UsageError(
+            "Methods are compared on labels or on held-out pairs. Name the column of labels by "
+            "--label, or give --pairs FILE."
+        )
+    wanted = COMPARED[known] if names is None else parts_of(names)
+    found = {choice.name: choice for choice in map(method_named, wanted)}
+    if not found:
+        raise UsageError("--methods names no method. Write --methods fisher,relieff.")
+    return list(found.values())
+
+
+def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
+    """Refuse methods that lack what they need; return what should be said, each thing once."""
+    from linkselect.selectors._method import describe
+
+    notes: list[str] = []
+    on_labelled = {}
+    for name, selector in selectors.items():
+        method = describe(selector)
+        notes += check_supervision(name, method, data, links)
+        if about_rows(name, method, data):
+            on_labelled[name] = method
+    if on_labelled:
+        names = " and ".join(on_labelled)
+        notes += about_rows(names, next(iter(on_labelled.values())), data)
+    return list(dict.fromkeys(notes))
+
+
+def _check_split_size(data: Table, test_size: float) -> None:
+    """Refuse splits in which training or test rows are fewer than classes."""
+    n_labelled = int((data.codes() >= 0).sum())
+    n_test = math.ceil(test_size * n_labelled)
+    n_classes = len(data.classes)
+    if min(n_test, n_labelled - n_test) < n_classes:
+        raise UsageError(
+            f"--test-size {test_size:g} of {n_labelled} labelled rows makes {n_test} test rows and "
+            f"{n_labelled - n_test} training rows, but each need {n_classes} or more, one for each "
+            "class. Choose a share nearer to 0.5."
+        )
+
+
+def _contradicted(links: Any) -> list[str]:
+    from linkselect._messages import many
+
+    count = links.n_conflicts
+    return [f"{many(count, 'cannot-link')} left out, which must-links contradict."] if count else []
+
+
+def _selector(choice: Choice, on_conflict: OnConflict, seed: int, scale: Scale) -> Any:
+    if choice.method.wraps and choice.is_ours and not choice.settings:
+        raise UsageError(
+            f"{choice.name} works around another method. Name it: "
+            f"{choice.name}(estimator=laplacian)."
+        )
+    takes_it = on_conflict != "raise" and "on_conflict" in choice.parameters
+    settings = [f"on_conflict={on_conflict}"] if takes_it else ()
+    return make_selector(choice, settings, seed=seed, scale=scale)
+
+
+def _measure(
+    selectors: dict[str, Any], data: Table, steps: _Steps, how: Measuring, seed: int, **options: Any
+) -> tuple[Comparison, list[str]]:
+    """Compare; return the result and the warnings."""
+    from linkselect import evaluation
+
+    codes = None
+    if data.labels is not None:
+        _check_split_size(data, how.test_size)
+        codes = data.codes()
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        explained({"on_conflict": "--on-conflict drop", "sigma": "METHOD(sigma=auto)"}),
+        steps.named(),
+    ):
+        warnings.simplefilter("always")
+        found = evaluation.compare(
+            selectors,
+            data.X,
+            codes,
+            sample_ids=data.ids,
+            n_splits=how.splits,
+            test_size=how.test_size,
+            classifier=_classifier(how.classifier, seed),
+            cv=evaluation.PairKFold(how.folds, n_repeats=how.repeats, random_state=seed),
+            random_state=seed,
+            track=steps,
+            **options,
+        )
+    return found, notes_of(caught)
+
+
+def _numbers(text: str | None, data: Table) -> list[int] | None:
+    if text is None:
+        return None
+    parts = parts_of(text)
+    n_all = len(data.names)
+    if not parts or not all(part.isdecimal() and 1 <= int(part) <= n_all for part in parts):
+        raise UsageError(f"--n-features {text}: write numbers from 1 to {n_all}, such as 1,2,5,10.")
+    return sorted({int(part) for part in parts})
+
+
+def _top(top: int | None, data: Table) -> int | None:
+    if top is not None and not 1 <= top <= len(data.names):
+        raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
+    return top
+
+
+def _classifier(name: Classifier, seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import LinearSVC
+    from sklearn.tree import DecisionTreeClassifier
+
+    return {
+        "1nn": None,
+        "5nn": KNeighborsClassifier(5),
+        "logistic": LogisticRegression(max_iter=1000),
+        "svm": LinearSVC(random_state=seed),
+        "tree": DecisionTreeClassifier(random_state=seed),
+        "forest": RandomForestClassifier(random_state=seed),
+    }[name]
+
+
+class _Steps:
+    """The method and the split or fold at work, for a bar on a terminal and for errors."""
+
+    def __init__(self, has_labels: bool, show_bar: bool) -> None:
+        self._kinds = iter(("split", "fold") if has_labels else ("fold",))
+        self._kind = ""
+        self._show_bar = show_bar
+        self._at_work: tuple[str, int] | None = None
+        self._n_parts = 0
+
+    def __call__(self, steps: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+        steps = list(steps)
+        self._kind = next(self._kinds)
+        self._n_parts = 1 + max((part for _, part in steps), default=0)
+        for step in _progress(steps) if self._show_bar else steps:
+            self._at_work = step
+            yield step
+        self._at_work = None
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Add the method and the part to an error caused by a part with too few rows or pairs."""
+        from linkselect.pairs import PairConflictError
+
+        try:
+            yield
+        except PairConflictError:
+            raise
+        except ValueError as error:
+            if self._at_work is None or self._at_work[1] < 0:
+                raise
+            method, part = self._at_work
+            way_out = {
+                "split": "Only pairs with both ends among the training rows of a split count. Give "
+                "more pairs, or pass a smaller --test-size or another --seed.",
+                "fold": "The pairs of a fold are held out. Give more pairs, or pass other --folds.",
+            }[self._kind]
+            raise InputError(
+                f"{method}, {self._kind} {part + 1} of {self._n_parts}: {problem_of(error)} "
+                f"{way_out}"
+            ) from error
+
+
+def _progress(steps: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Show a bar that counts steps and names the method at work."""
+    from rich.progress import Progress
+
+    with Progress(transient=True) as bar:
+        task = bar.add_task("", total=len(steps))
+        for step in steps:
+            bar.update(task, description=step[0])
+            yield step
+            bar.advance(task)
+
+
+def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) -> dict[str, Any]:
+    """Collect what was done and found, as plain data: a `ComparisonRecord`."""
+    from linkselect.report._schema import SCHEMA_VERSION
+
+    rankings = {
+        name: [data.names[place] for place in order] for name, order in found.rankings.items()
+    }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "source": data.source,
+        "classes": data.classes,
+        "preparation": preparation,
+        "call": shlex.join(["linkselect", *sys.argv[1:]]),
+        **found.to_dict(),
+        "rankings": rankings,
+        "notes": notes,
+    }

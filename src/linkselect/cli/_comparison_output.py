@@ -1,0 +1,112 @@
+"""What `linkselect compare` prints and writes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkselect._messages import many
+from linkselect.cli._output import text_table, to_json, write_columns, write_page, write_safely
+
+if TYPE_CHECKING:
+    from linkselect.cli._tables import Table
+    from linkselect.evaluation import Comparison, Measure
+
+_TITLES = {
+    "accuracy": "Accuracy in %, mean ± standard deviation over splits",
+    "AUC": "AUC of held-out pairs, mean ± standard deviation over folds; 0.5 is chance",
+}
+
+
+def as_text(found: Comparison, record: dict[str, Any]) -> str:
+    """Write a comparison for a terminal."""
+    n_classes = f", {many(len(record['classes']), 'class')}" if record["classes"] else ""
+    head = (
+        f"{record['source']}: {found.n_samples:,} rows, {found.n_features:,} features{n_classes}. "
+        f"{record['preparation']}"
+    )
+    parts = [head, "\n".join(found.summary), *map(_curves, found.measures), _methods(found)]
+    if len(found.methods) > 1:
+        parts += [
+            _matrix(found, found.spearman, "Rank correlation (Spearman), fitted on all rows"),
+            _matrix(found, found.overlap, f"Share of the best {found.top} features in common"),
+        ]
+    return "\n\n".join(parts)
+
+
+def _curves(measure: Measure) -> str:
+    counts = measure.curves[measure.leader].n_features.tolist()
+    factor, digits = (100, 1) if measure.name == "accuracy" else (1, 2)
+    rows = []
+    others = [name for name in measure.curves if name not in measure.methods]
+    for name in [*measure.means, *others]:
+        curve = measure.curves[name]
+        points = zip(curve.mean.tolist(), curve.spread.tolist(), strict=True)
+        cells = (f"{factor * mean:.{digits}f}±{factor * by:.{digits}f}" for mean, by in points)
+        rows.append([name, *cells])
+    table = text_table(["features", *map(str, counts)], rows, left=[0])
+    return f"{_TITLES[measure.name]}\n{table}"
+
+
+def _methods(found: Comparison) -> str:
+    means = {f"mean {measure.name}": measure for measure in found.measures}
+    held_out = found.held_out_pairs
+    errors = {} if held_out is None else held_out.standard_error
+    rows = [
+        [
+            name,
+            *(measure.mean_text(name) for measure in means.values()),
+            *([] if held_out is None else [_number(errors.get(name, math.nan))]),
+            _number(found.stability[name]),
+            f"{found.seconds[name]:.3f} s",
+            found.saw[name],
+        ]
+        for name in found.ranked
+    ]
+    error = [] if held_out is None else ["its standard error"]
+    header = ["method", *means, *error, "stability", "time", "used"]
+    return text_table(header, rows, left=[0, len(header) - 1])
+
+
+def _number(value: float) -> str:
+    return "-" if value != value else f"{value:.2f}"
+
+
+def _matrix(found: Comparison, values: Any, title: str) -> str:
+    rows = [[name, *map(_number, row)] for name, row in zip(found.methods, values, strict=True)]
+    return f"{title}\n{text_table(['', *found.methods], rows, left=[0])}"
+
+
+def write(path: Path, found: Comparison, record: dict[str, Any]) -> None:
+    """Write everything as JSON, or the curves as a table with one line for each value."""
+    if path.suffix.lower() == ".json":
+        write_safely(path, lambda part: part.write_text(to_json(record) + "\n", "utf-8"))
+        return
+    columns = {measure.name.lower(): _values(measure) for measure in found.measures}
+    places = list(dict.fromkeys(place for column in columns.values() for place in column))
+    by_name = {
+        "method": [name for name, _, _ in places],
+        "split": [split for _, split, _ in places],
+        "n_features": [count for _, _, count in places],
+    }
+    values = {key: [column.get(place) for place in places] for key, column in columns.items()}
+    write_columns(path, by_name | values)
+
+
+def _values(measure: Measure) -> dict[tuple[str, int, int], float]:
+    """Return every value by method, split (or fold) and number of features."""
+    return {
+        (name, split, count): value
+        for name, curve in measure.curves.items()
+        for split, values in enumerate(curve.values.tolist())
+        for count, value in zip(curve.n_features.tolist(), values, strict=True)
+    }
+
+
+def write_report(path: Path, found: Comparison, data: Table, call: str) -> None:
+    """Write a page of HTML."""
+    from linkselect.report import comparison_page
+
+    page = comparison_page(found, names=data.names, source=data.source, call=call)
+    write_page(path, page)

@@ -1,0 +1,208 @@
+"""`linkselect demo`: pixels of handwritten digits, chosen from twenty pairs."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linkselect.cli._output import PAGE_FILES, check_target, write_page
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from rich.table import Table
+
+SIDE = 8
+N_PIXELS = SIDE * SIDE
+N_EACH = 10
+CHOSEN = "similarity score"
+PAIRS_ALONE = "constraint score"
+# What each choice is told, in the order of the table.
+TOLD = {
+    "random choice": "nothing",
+    "Laplacian score": "no label",
+    CHOSEN: f"{2 * N_EACH} pairs",
+    "Fisher score": "all labels",
+}
+
+
+def demo(*, n_features: int = 10, draws: int = 10, report: Path | None = None) -> None:
+    """Choose pixels of handwritten digits from twenty pairs, and see what the choice is worth.
+
+    Parameters
+    ----------
+    n_features
+        How many of the 64 pixels to choose.
+    draws
+        Over how many random halves of the data, each with its own pairs, accuracies are taken.
+    report
+        Where to write the report. Default: linkselect-demo.html in the folder for temporary files.
+    """
+    from rich.console import Console
+
+    if not 1 <= n_features <= N_PIXELS or draws < 2:
+        sys.exit(f"linkselect demo: choose --n-features from 1 to {N_PIXELS}, --draws from 2.")
+    check_target(report, "--report", PAGE_FILES)
+    console = Console()
+    X, y = _digits()
+    console.print(
+        f"\n[bold]{len(y):,} handwritten digits[/bold] of 8 x 8 pixels, which come with "
+        f"scikit-learn. Of {2 * N_EACH} pairs it is known whether they show the same digit. "
+        f"Which {n_features} pixels are worth keeping?\n"
+    )
+    found = _measure(X, y, n_features, draws, show_bar=console.is_terminal)
+    console.print(_table(found, len(y) // 2, n_features))
+    console.print(_comment(found))
+    selector, pairs = _choose(X, y, n_features)
+    console.print(_mask(selector.support_))
+    console.print(_where_the_report_is(selector, X, pairs, report))
+    console.print(NEXT)
+
+
+NEXT = """[bold]Next[/bold]
+  your table, with labels:  [cyan]linkselect rank my.csv --label class[/]
+  your table, with pairs:   [cyan]linkselect rank my.csv --pairs pairs.csv[/]
+  methods side by side:     [cyan]linkselect compare my.csv --label class[/]
+  every method:             [cyan]linkselect methods[/]
+  in Python:                [cyan]ConsensusSelector().fit(X, pairs=pairs)[/]
+"""
+
+
+def _digits() -> tuple[NDArray[Any], NDArray[Any]]:
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X / 16, y
+
+
+def _methods(n_features: int) -> dict[str, Any]:
+    from linkselect import ConstraintScore, FisherScore, LaplacianScore, SimilarityConstraintScore
+
+    return {
+        "Laplacian score": LaplacianScore(n_features),
+        CHOSEN: SimilarityConstraintScore(n_features, mode="semi-supervised"),
+        "Fisher score": FisherScore(n_features),
+        PAIRS_ALONE: ConstraintScore(n_features),
+    }
+
+
+def _draw_pairs(y: NDArray[Any], draw: int) -> Any:
+    from linkselect import Pairs
+
+    return Pairs.from_labels(y, n_must=N_EACH, n_cannot=N_EACH, random_state=draw)
+
+
+def _measure(
+    X: NDArray[Any], y: NDArray[Any], n_features: int, draws: int, show_bar: bool
+) -> dict[str, NDArray[Any]]:
+    """Return the accuracy of 1-NN on the other half, in percent, for each choice and draw."""
+    import numpy as np
+    from sklearn.model_selection import train_test_split
+    from sklearn.neighbors import KNeighborsClassifier
+
+    methods = _methods(n_features)
+    found: dict[str, list[float]] = {}
+    for draw in _progress(range(draws)) if show_bar else range(draws):
+        train, test, y_train, y_test = train_test_split(
+            X, y, test_size=0.5, stratify=y, random_state=draw
+        )
+        pairs = _draw_pairs(y_train, draw)
+        kept = {"random choice": np.random.default_rng(draw).permutation(N_PIXELS)[:n_features]}
+        kept["all pixels"] = np.arange(N_PIXELS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # pixels at the border never change
+            for name, selector in methods.items():
+                kept[name] = selector.fit(train, y_train, pairs=pairs).order_[:n_features]
+        for name, pixels in kept.items():
+            model = KNeighborsClassifier(1).fit(train[:, pixels], y_train)
+            found.setdefault(name, []).append(100 * model.score(test[:, pixels], y_test))
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def _progress(steps: Iterable[int]) -> Iterator[int]:
+    from rich.progress import track
+
+    yield from track(list(steps), "measuring", transient=True)
+
+
+def _table(found: dict[str, NDArray[Any]], n_train: int, n_features: int) -> Table:
+    from rich.table import Table
+
+    n_draws = len(found[CHOSEN])
+    table = Table(
+        title=f"1-NN with these pixels, trained on half: accuracy on the rest, {n_draws} draws",
+        title_justify="left",
+    )
+    for column in ("pixels", "chosen by", "which saw", "accuracy", "50 to 100 %"):
+        table.add_column(column, justify="right" if column in ("pixels", "accuracy") else "left")
+    for name, told in TOLD.items():
+        colour = "bold green" if name == CHOSEN else "yellow"
+        told = f"all {n_train} labels" if told == "all labels" else told
+        table.add_row(str(n_features), name, told, *_accuracy(found[name], colour))
+    table.add_row(str(N_PIXELS), "all pixels", "", *_accuracy(found["all pixels"], "blue"))
+    return table
+
+
+def _accuracy(values: NDArray[Any], colour: str) -> tuple[str, str]:
+    """Write an accuracy with its deviation, and draw it as a bar of at most 11 characters."""
+    number = f"[{colour}]{values.mean():.1f} %[/] [dim]± {values.std(ddof=1):4.1f}[/]"
+    halves = round(22 * max(values.mean() - 50.0, 0.0) / 50.0)
+    return number, f"[{colour}]{'█' * (halves // 2)}{'▌' * (halves % 2)}[/]"
+
+
+def _comment(found: dict[str, NDArray[Any]]) -> str:
+    """Say what the table shows, and what it does not."""
+    gain = found[CHOSEN] - found["random choice"]
+    over_none = found[CHOSEN] - found["Laplacian score"]
+    alone = found[PAIRS_ALONE]
+    return (
+        f"\nFrom {2 * N_EACH} pairs: {gain.mean():+.1f} ± {gain.std(ddof=1):.1f} points against a "
+        f"random choice, {over_none.mean():+.1f} ± {over_none.std(ddof=1):.1f} against a choice "
+        "without supervision. The similarity score also looks at samples that are in no pair; the "
+        f"constraint score, which sees the {2 * N_EACH} pairs and nothing else, reaches "
+        f"{alone.mean():.1f} ± {alone.std(ddof=1):.1f} % here.\n"
+    )
+
+
+def _choose(X: NDArray[Any], y: NDArray[Any], n_features: int) -> tuple[Any, Any]:
+    """Choose the pixels from one draw of pairs between all samples."""
+    pairs = _draw_pairs(y, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return _methods(n_features)[CHOSEN].fit(X, pairs=pairs), pairs
+
+
+def _mask(chosen: NDArray[Any]) -> str:
+    """Draw the pixels that were chosen."""
+    rows = chosen.reshape(SIDE, SIDE)
+    lines = ("".join("[green]██[/]" if pixel else "[dim]··[/]" for pixel in row) for row in rows)
+    return "The pixels that one draw of pairs chooses:\n\n" + "\n".join(
+        f"  {line}" for line in lines
+    )
+
+
+def _where_the_report_is(selector: Any, X: NDArray[Any], pairs: Any, report: Path | None) -> str:
+    """Write the report if its packages are there, and say where it is or what adds it."""
+    missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
+    if missing:
+        # The brackets would be markup.
+        return (
+            f"\nA report with pictures needs {' and '.join(missing)}: "
+            "pip install 'linkselect\\[report,plot]'\n"
+        )
+    from linkselect.report import render, summarize
+
+    path = report or Path(tempfile.gettempdir()) / "linkselect-demo.html"
+    summary = summarize(
+        selector,
+        X,
+        pairs=pairs,
+        source="digits, as scikit-learn has them",
+        image_shape=(SIDE, SIDE),
+    )
+    write_page(path, render(summary))
+    return f"\nThe report on this choice: [cyan]{path.resolve().as_uri()}[/]\n"

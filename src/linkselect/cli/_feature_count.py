@@ -1,0 +1,107 @@
+"""How many features `linkselect rank` keeps: what was typed, or what a rule chooses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from linkselect.cli._errors import UsageError
+from linkselect.cli._tables import Table
+
+if TYPE_CHECKING:
+    from linkselect.evaluation import NumberOfFeatures
+
+# Why so many features are kept.
+GIVEN = "The number was given by --n-features."
+
+# A search by accuracy is slow, and its best point comes early.
+MOST_STEPS_BY_ACCURACY = 100
+
+
+def number_typed(text: str, data: Table) -> int | float | str:
+    """Read the number of features: a whole number, a fraction, or "auto"."""
+    if text == "auto":
+        return text
+    n_all = len(data.names)
+    try:
+        count = float(text)
+    except ValueError:
+        count = -1.0
+    if 0 < count < 1:
+        return count
+    if 1 <= count <= n_all and count.is_integer():
+        return int(count)
+    raise UsageError(
+        f"--n-features {text}, but {data.source} has {n_all} features. Choose a whole number from "
+        f"1 to {n_all}, a fraction below 1 such as 0.5, or auto."
+    )
+
+
+def prepare_number(selector: Any, wanted: int | float | str, n_features: int) -> None:
+    """Set the number that a selector is fitted with before a rule can choose one.
+
+    A search takes no more steps than a rule may keep, and what a wrapper is around keeps no more.
+    """
+    from linkselect.evaluation._number_of_features import largest_number
+    from linkselect.selectors._method import describe
+
+    if wanted != "auto":
+        selector.set_params(n_features_to_select=wanted)
+        return
+    most = largest_number(n_features)
+    method = describe(selector)
+    if method.wraps and "estimator__n_features_to_select" in selector.get_params():
+        inner = selector.estimator
+        if inner.n_features_to_select == "auto" and not getattr(inner, "own_number", ""):
+            selector.set_params(estimator__n_features_to_select=most)
+    if method.searches and not getattr(selector, "own_number", ""):
+        steps = min(most, MOST_STEPS_BY_ACCURACY) if method.path_has_optimum else most
+        selector.set_params(n_features_to_select=steps)
+
+
+def keep_number(
+    selector: Any, wanted: int | float | str, X: Any, y: Any, **known: Any
+) -> NumberOfFeatures:
+    """Choose how many features a fitted selector keeps, unless it was typed, and keep them.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        It is fitted again if its search depends on the number.
+    wanted : int, float or "auto"
+        What was typed.
+    X, y
+        What it was fitted on.
+    **known
+        Pairs and ids as for `choose_number`, and what to do there.
+    """
+    from linkselect.evaluation import NumberOfFeatures, choose_number
+
+    if wanted != "auto":
+        number = int(selector.n_features_)
+        return NumberOfFeatures(number, "given", GIVEN)
+    found = choose_number(selector, X, y, **known)
+    if found.n_features != selector.n_features_:
+        supervision = {key: known.get(key) for key in ("pairs", "sample_ids")}
+        _cut(selector, found.n_features, X, y, supervision)
+    return found
+
+
+def _cut(selector: Any, number: int, X: Any, y: Any, supervision: dict[str, Any]) -> None:
+    import warnings
+
+    from linkselect.selectors._method import describe
+    from linkselect.selectors._selector import RankingSelector
+
+    selector.set_params(n_features_to_select=number)
+    method = describe(selector)
+    if isinstance(selector, RankingSelector) and not (method.searches or method.wraps):
+        # The scores do not depend on the number.
+        selector.n_features_ = number
+        selector.support_ = selector.ranking_ <= number
+        return
+    names = getattr(selector, "feature_names_in_", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the first fit has warned already
+        selector.fit(X, y, **supervision)
+    if names is not None:
+        selector.feature_names_in_ = names

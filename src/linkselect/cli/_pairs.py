@@ -1,0 +1,436 @@
+"""`linkselect pairs`: make, check, explain, weigh and convert pairs."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from linkselect._messages import many
+from linkselect.cli._choices import make_selector, method_named
+from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
+from linkselect.cli._output import (
+    COLUMN_FILES,
+    check_apart,
+    check_target,
+    say,
+    say_json,
+    say_notes,
+    text_table,
+    write_columns,
+    write_safely,
+)
+from linkselect.cli._preparation import DEFAULT_PREPARATION, Impute, Preparation, settle_values
+from linkselect.cli._seeds import Seed
+from linkselect.cli._startup import without_pandas
+from linkselect.cli._supervision_input import (
+    absent_ids,
+    check_pairs,
+    check_supervision,
+    explained,
+    read_pairs,
+)
+from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_rows, read_table
+from linkselect.cli._tables.limits import Budget
+
+if TYPE_CHECKING:
+    from linkselect.evaluation._pair_worth import PairWorth
+    from linkselect.pairs import Pairs
+    from linkselect.selectors._method import Method
+
+_FILES = (".csv", ".json")
+# How many pairs are printed; files and JSON hold all.
+_SHOWN = 20
+
+
+def make(
+    table: Path,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    must: int | None = None,
+    cannot: int | None = None,
+    seed: Seed = 0,
+    out: Path,
+    quiet: bool = False,
+) -> None:
+    """Draw pairs from the labels of a table.
+
+    Parameters
+    ----------
+    table
+        The table, with --label; rows without a label are in no pair.
+    must
+        How many must-links to draw. Without it: all.
+    cannot
+        How many cannot-links to draw. Without it: all.
+    seed
+        Where random draws start from.
+    out
+        Write the pairs here: .csv or .json.
+    quiet
+        Print nothing but errors.
+    """
+    check_target(out, "--out", _FILES)
+    check_apart({"the table": table}, {"--out": out})
+    if read.label is None:
+        raise UsageError("Pairs are drawn from labels. Name their column by --label.")
+    data = read_rows(table, read)
+    with without_pandas():
+        from linkselect.pairs import Pairs
+    with explained({"n_must": "--must", "n_cannot": "--cannot"}):
+        drawn = Pairs.from_labels(
+            data.codes(), sample_ids=data.ids, n_must=must, n_cannot=cannot, random_state=seed
+        )
+    _write(drawn, out)
+    if not quiet:
+        named = "row numbers from 0" if data.ids is None else f"the ids of {shown(read.id_column)}"
+        say(f"{out}: {_counted(drawn)}, by {named}.")
+
+
+def check(
+    pairs: Path,
+    table: Path | None = None,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    json: bool = False,
+) -> None:
+    """Check pairs against a table: coverage, conflicts, rows that are not there.
+
+    It ends with 1 if there are conflicts or rows that are not there.
+
+    Parameters
+    ----------
+    pairs
+        The pairs: .csv or .json.
+    table
+        The table whose rows they name.
+    json
+        Print JSON and nothing else.
+    """
+    data = None if table is None else read_rows(table, read)
+    by_id = data is None or data.ids is not None
+    found = read_pairs(pairs, by_id)
+    ids: Any = None
+    if data is not None:
+        ids = range(data.X.shape[0]) if data.ids is None else data.ids
+    absent = [] if ids is None else absent_ids(found, ids)
+    held = found if ids is None else found.restrict(ids)
+    record = {**found.summary(ids), "adaptive": held.n_adaptive, "absent": absent}
+    say_json(record) if json else say(_describe(held, record, pairs, data is not None))
+    if record["conflicts"] or absent:
+        raise InputError(_what_is_wrong(record, pairs))
+
+
+def _describe(held: Pairs, record: dict[str, Any], path: Path, against_table: bool) -> str:
+    lines = [
+        f"{path.name}: {_counted(held)}, "
+        f"{many(record['samples'], 'sample')}, "
+        f"{many(record['components'], 'group')} joined by must-links."
+    ]
+    if against_table:
+        lines.append(f"They touch {100 * (record['coverage'] or 0):.1f} % of the rows.")
+    if held.n_adaptive:
+        lines.append("Adaptive pairs were chosen by looking at the samples; others may validate.")
+    return "\n".join(lines)
+
+
+def _what_is_wrong(record: dict[str, Any], path: Path) -> str:
+    parts = []
+    if record["absent"]:
+        names = ", ".join(map(shown, record["absent"][:5]))
+        lost = record["lost_must"] + record["lost_cannot"]
+        parts.append(
+            f"{many(len(record['absent']), 'sample')} not in the table ({names}), "
+            f"so {many(lost, 'pair')} cannot be used"
+        )
+    if record["conflicts"]:
+        parts.append(
+            f"{many(record['conflicts'], 'cannot-link')} against the must-links; "
+            f"`linkselect pairs explain {path}` shows how"
+        )
+    return f"{path.name}: {'; '.join(parts)}."
+
+
+def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> None:
+    """Explain conflicts: the chain of must-links that contradicts each cannot-link.
+
+    Parameters
+    ----------
+    pairs
+        The pairs: .csv or .json.
+    limit
+        Explain at most this many.
+    json
+        Print JSON and nothing else.
+    """
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit {limit}, but at least 1 is explained. Without it: all.")
+    found = read_pairs(pairs, by_id=True)
+    conflicts = found.conflicts(limit)
+    if json:
+        say_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts])
+        return
+    if not found.n_conflicts:
+        say(f"{pairs.name}: no conflicts in {many(found.n_must + found.n_cannot, 'pair')}.")
+        return
+    say(f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} against the must-links.")
+    for conflict in conflicts:
+        a, b = conflict.cannot
+        chain = " = ".join(map(str, conflict.chain))
+        say(f"\n{a} and {b} cannot be together, but must-links join them:\n  {chain}")
+        n_links = many(len(conflict.chain) - 1, "must-link")
+        say(f"  Remove the cannot-link, or one link of this chain of {n_links}.")
+
+
+def worth(
+    pairs: Path,
+    table: Path,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    method: str = "constraint",
+    n_features: int | None = None,
+    settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+    prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
+    seed: Seed = 0,
+    out: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Tell what each pair changes in a ranking: what would happen without it.
+
+    Parameters
+    ----------
+    pairs
+        The pairs: .csv or .json.
+    table
+        The table whose rows they name.
+    method
+        How to rank, by a method that works from pairs; `linkselect methods` lists them.
+    n_features
+        How many features are kept. Without it: half of them.
+    settings
+        A parameter of the method, such as sigma=1. Give it once for each.
+    seed
+        Where random draws start from, in methods that make them.
+    out
+        Write all pairs here: .csv, .tsv, .json, .parquet or .feather.
+    json
+        Print JSON and nothing else.
+    """
+    _check_out(out, pairs, table)
+    choice = method_named(method)
+    count = "auto" if n_features is None else n_features
+    selector = make_selector(choice, settings, count, seed, prepare.scale)
+    data, links, notes = _read_both(pairs, table, read)
+    if n_features is not None and not 1 <= n_features <= len(data.names):
+        raise UsageError(
+            f"--n-features {n_features}, but {data.source} has {len(data.names)} features. "
+            f"Choose 1 to {len(data.names)}."
+        )
+    described = _described(selector)
+    if described.sees != "pairs":
+        raise UsageError(f"{choice.name} does not look at pairs, so none changes its ranking.")
+    notes += check_supervision(choice.name, described, data, links)
+    data, prepare, more = settle_values(data, prepare)
+    notes += more
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = _weigh(selector, data, links, prepare, read.max_memory)
+    notes += notes_of(caught, selector.get_params(deep=False))
+    # A pair that the method cannot do without is worth most.
+    found.sort(key=lambda one: (one.rank_shift == one.rank_shift, -one.rank_shift))
+    records = [_record(one, data) for one in found]
+    if json:
+        say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
+    else:
+        say_notes(notes)
+        say(_worth_text(records, choice.name, len(data.names)))
+    if out is not None:
+        columns = {key: [one[key] for one in records] for key in records[0]}
+        columns["moved"] = [_moved_text(one, len(records) == 1) for one in records]
+        write_columns(out, columns)
+
+
+def _described(selector: Any) -> Method:
+    with without_pandas():
+        from linkselect.selectors._method import describe
+    return describe(selector)
+
+
+def _weigh(
+    selector: Any, data: Table, links: Pairs, prepare: Preparation, max_memory: Any
+) -> list[PairWorth]:
+    with without_pandas():
+        from linkselect.evaluation import pair_worth
+    # Two arrays with an entry for each pair and feature are returned, a third is on the way.
+    needed = 24 * (links.n_must + links.n_cannot) * len(data.names)
+    Budget.of(max_memory, data.source).check_bytes(needed, "what each pair changes")
+    options = {
+        **{name: f"--set {name}=VALUE" for name in selector.get_params(deep=False)},
+        "on_conflict": "--set on_conflict=drop",
+    }
+    transformer = prepare.transformer(data.is_sparse)
+    with explained(options):
+        X = data.X if transformer is None else transformer.fit_transform(data.X)
+        return pair_worth(selector, X, links, data.ids)
+
+
+def _record(one: PairWorth, data: Table) -> dict[str, Any]:
+    moved = [{"feature": data.names[at], "places": int(one.rank_change[at])} for at in one.moved]
+    needed = not len(one.rank_change)
+    return {
+        "a": one.a,
+        "b": one.b,
+        "link": one.link,
+        "rank_shift": None if needed else one.rank_shift,
+        "n_replaced": None if needed else int(one.n_replaced),
+        "moved": moved,
+    }
+
+
+def _moved_text(record: dict[str, Any], is_only: bool, n_moved: int | None = None) -> str:
+    """Name the features that would move, with their places: - is towards the best."""
+    if record["rank_shift"] is None:
+        return (
+            "the only pair: nothing to compare with" if is_only else "cannot be ranked without it"
+        )
+    moved = record["moved"][:n_moved]
+    return ", ".join(f"{one['feature']} {one['places']:+d}" for one in moved)
+
+
+def _worth_text(records: list[dict[str, Any]], method: str, n_features: int) -> str:
+    rows = [
+        [
+            f"{one['a']} {one['b']}",
+            one["link"],
+            "-" if one["rank_shift"] is None else f"{one['rank_shift']:.2f}",
+            "-" if one["n_replaced"] is None else str(one["n_replaced"]),
+            _moved_text(one, len(records) == 1, 3) or "none",
+        ]
+        for one in records[:_SHOWN]
+    ]
+    header = ["pair", "link", "mean shift", "replaced", "features that would move most, places"]
+    lines = [
+        f"What would change without each pair, by {method} on {many(n_features, 'feature')} "
+        "(-1: one place better):",
+        "",
+        text_table(header, rows, left=[0, 1, 4]),
+        *_rest(len(records)),
+    ]
+    return "\n".join(lines)
+
+
+def suspects(
+    pairs: Path,
+    table: Path,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    impute: Impute = "median",
+    out: Path | None = None,
+    json: bool = False,
+) -> None:
+    """List the pairs that the other pairs speak against, to ask again about the first.
+
+    Nothing is dropped, and dropping the first was not found to help.
+
+    Parameters
+    ----------
+    pairs
+        The pairs: .csv or .json. They may contradict each other.
+    table
+        The table whose rows they name.
+    impute
+        What to put where a value is missing, by column; `none` refuses missing values.
+    out
+        Write all pairs here: .csv, .tsv, .json, .parquet or .feather.
+    json
+        Print JSON and nothing else.
+    """
+    _check_out(out, pairs, table)
+    data, links, notes = _read_both(pairs, table, read)
+    data, prepare, more = settle_values(data, Preparation("none", impute))
+    notes += more
+    with without_pandas():
+        from linkselect.evaluation import suspect_pairs
+    transformer = prepare.transformer(data.is_sparse)
+    with explained({}), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pairs that are left out are among the notes
+        X = data.X if transformer is None else transformer.fit_transform(data.X)
+        found = suspect_pairs(X, links, data.ids)
+    records = [one._asdict() for one in found]
+    if json:
+        say_json(records)
+    else:
+        say_notes(notes)
+        rows = [
+            [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"]
+            for one in found[:_SHOWN]
+        ]
+        say("Pairs that the other pairs speak against; above 0 a pair looks like the other kind:\n")
+        say(text_table(["rank", "pair", "link", "suspicion"], rows, left=[1, 2]))
+        for line in _rest(len(found)):
+            say(line)
+        say("\nAsk again about the first. Nothing was dropped: that gained nothing reliable.")
+    if out is not None:
+        write_columns(out, {key: [one[key] for one in records] for key in records[0]})
+
+
+def _check_out(out: Path | None, pairs: Path, table: Path) -> None:
+    check_target(out, "--out", COLUMN_FILES)
+    check_apart({"the pairs": pairs, "the table": table}, {"--out": out})
+
+
+def _read_both(pairs: Path, table: Path, read: Reading) -> tuple[Table, Pairs, list[str]]:
+    """Read a table with its features, the pairs of its rows, and what to say about them."""
+    data = read_table(table, read)
+    links = read_pairs(pairs, data.ids is not None)
+    return data, links, [*data.notes, *check_pairs(links, data, pairs)]
+
+
+def _rest(n_pairs: int) -> list[str]:
+    more = n_pairs - _SHOWN
+    return [f"  ... and {many(more, 'more pair')}; --out FILE writes all."] if more > 0 else []
+
+
+def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
+    """Convert pairs between CSV and JSON.
+
+    Parameters
+    ----------
+    source
+        The pairs to read: .csv or .json.
+    target
+        Where to write them: .csv or .json.
+    quiet
+        Print nothing but errors.
+    """
+    check_target(target, "The target", _FILES)
+    check_apart({"the source": source}, {"The target": target})
+    found = read_pairs(source, by_id=None)
+    _write(found, target)
+    if not quiet:
+        say(f"{target}: {_counted(found)}.")
+
+
+def _counted(pairs: Pairs) -> str:
+    adaptive = f" ({pairs.n_adaptive} adaptive)" if pairs.n_adaptive else ""
+    return f"{many(pairs.n_must, 'must-link')}, {many(pairs.n_cannot, 'cannot-link')}{adaptive}"
+
+
+def _write(pairs: Pairs, path: Path) -> None:
+    # Ids of a table are text here, and are read as such: so CSV may hold text like 101.
+    kept = str if all(isinstance(sample, str) for sample in pairs.ids) else None
+    in_csv = partial(pairs.to_csv, id_type=kept)
+    write = in_csv if path.suffix.lower() == ".csv" else pairs.to_json
+    try:
+        write_safely(path, write)
+    except TypeError as error:
+        raise InputError(
+            f"{problem_of(error)} Write a .json file instead, or name the samples by text."
+        ) from error

@@ -1,0 +1,416 @@
+"""`linkselect rank`: rank the features of a table."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+
+from linkselect.cli._by_parts import (
+    DEFAULT_PARTS,
+    NOT_VALIDATED,
+    ByParts,
+    check_labelled_fit,
+    check_reads_parts,
+    connected,
+    default_by_parts,
+    number_by_parts,
+    parts_shown,
+    why_by_parts,
+    within_memory,
+)
+from linkselect.cli._choices import (
+    Choice,
+    about_width,
+    default_method,
+    make_selector,
+    method_named,
+)
+from linkselect.cli._errors import InputError, notes_of
+from linkselect.cli._feature_count import keep_number, number_typed, prepare_number
+from linkselect.cli._figure_files import write_ranking_figure
+from linkselect.cli._output import (
+    DEFAULT_OUTPUT,
+    Output,
+    note_on_formulas,
+    say,
+    say_json,
+)
+from linkselect.cli._preparation import (
+    DEFAULT_PREPARATION,
+    Preparation,
+    settle_values,
+    too_large,
+)
+from linkselect.cli._ranking_output import ranking_text, write_ranking, write_report
+from linkselect.cli._seeds import Seed
+from linkselect.cli._selected import check_selected, write_selected
+from linkselect.cli._startup import without_pandas
+from linkselect.cli._stored_values import Told, settle_stored
+from linkselect.cli._supervision_input import (
+    about_rows,
+    blamed,
+    check_pairs,
+    check_supervision,
+    explained,
+    labelled_rows,
+    read_pairs,
+    rows_for,
+)
+from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
+from linkselect.cli._tables.parts import StoredTable, open_table
+
+if TYPE_CHECKING:
+    from linkselect.evaluation import NumberOfFeatures, Validation
+    from linkselect.report._schema import Summary
+    from linkselect.selectors._method import Method
+
+
+def rank(
+    table: Path,
+    /,
+    *,
+    read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    method: str | None = None,
+    n_features: str = "auto",
+    pairs: Path | None = None,
+    settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+    prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
+    seed: Seed = 0,
+    select: Path | None = None,
+    validate: Annotated[bool, Parameter(negative="--no-validate")] = True,
+    escape_formulas: bool = False,
+    parts: Annotated[ByParts, Parameter(name="*")] = DEFAULT_PARTS,
+    output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
+) -> None:
+    """Rank the features of a table and keep the best.
+
+    Parameters
+    ----------
+    table
+        CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight; a folder of
+        Parquet files, or a Zarr array. Parquet, NPY and Zarr are read by parts if they do not fit
+        in memory.
+    method
+        How to rank; `linkselect methods` lists them. Without it: fisher for labels,
+        consensus_selector for pairs, scgs(fit_intercept=true) for some labels, laplacian for none.
+        By parts constraint for pairs and for some labels.
+        One of another library: package.module:Class.
+    n_features
+        How many features to keep: a number, a fraction such as 0.1, or auto. That is the method's
+        own optimum if it has one; with labels the smallest number within 1 point of the best
+        held-out accuracy; else half of them, at most 300.
+    pairs
+        A CSV file with the header a,b,link (must or cannot), or a JSON file.
+    settings
+        A parameter of the method, such as sigma=1. Give it once for each.
+    seed
+        Where random draws start from, in methods that make them.
+    select
+        Write the table with the selected features only, unscaled, in one of the formats of --out.
+    validate
+        Measure how far the ranking can be trusted: an estimate on held-out pairs or labels, a test
+        against chance, how often features are selected again, and which are highly correlated. It
+        fits the method again, 7 to 200 times by the size of the table.
+    escape_formulas
+        Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
+        formula. Never in --select.
+    """
+    output.check({"the table": table, "--pairs": pairs}, {"--select": select})
+    choice = None if method is None else method_named(method)
+    why = why_by_parts(table, read, parts)
+    check_selected(select, table, by_parts=why is not None)
+    output.say_notes([] if why is None else [why])
+    shown = parts_shown(why is not None and output.shows_progress)
+    with connected(parts.scheduler), shown, ExitStack() as stack:
+        whole = read_table(table, read) if why is None else open_table(table, read)
+        whole = stack.enter_context(within_memory(whole, read, parts))
+        task = _task(whole, read, choice, settings, pairs, prepare, seed)
+        if validate and task.told is not None:
+            task.notes.append(NOT_VALIDATED)
+        said = [one for one in (why, task.about_method) if one]
+        fitted, summary = _rank(task, n_features, seed, validate, output, said)
+        if select is not None:
+            write_selected(select, fitted.selector, task.whole, read)
+    if output.json:
+        output.say_notes(summary["alarms"])
+        say_json(summary)
+    elif not output.quiet:
+        say(ranking_text(summary, task.data, task.links, task.called))
+        if output.out is None:
+            say("--out FILE writes the whole ranking.")
+    output.say_notes([*task.notes, *_ties(summary), *fitted.warnings])
+    if not escape_formulas:
+        output.say_notes(note_on_formulas(task.data.names, output.out, select))
+    if output.out is not None:
+        write_ranking(output.out, summary, escape_formulas)
+    if output.report is not None:
+        write_report(output.report, summary)
+    if output.figure is not None:
+        write_ranking_figure(output.figure, summary, output.figure_width)
+    output.say_written(select)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is ranked and how: `data` are the rows and columns of `whole` that the method uses.
+
+    If they are read by parts, they are prepared already, and `told` says what the values were.
+    """
+
+    choice: Choice
+    selector: Any
+    whole: Table
+    data: Table
+    links: Any
+    prepare: Preparation
+    notes: list[str]
+    told: Told | None = None
+    instead_of: str = ""
+
+    @property
+    def called(self) -> str:
+        """The method, and why it is not the usual one."""
+        return self.choice.name + (f", {self._why}" if self.instead_of else "")
+
+    @property
+    def about_method(self) -> str:
+        """The same as a note; empty if the method is what was asked for or the usual one."""
+        return f"{self.choice.name} was taken, {self._why}." if self.instead_of else ""
+
+    @property
+    def _why(self) -> str:
+        return f"since the default ({self.instead_of}) needs the table in memory"
+
+
+def _task(
+    whole: Table,
+    read: Reading,
+    choice: Choice | None,
+    settings: tuple[str, ...],
+    pairs: Path | None,
+    prepare: Preparation,
+    seed: int,
+) -> Task:
+    """Choose a method by what is there if none was named, and check that both fit."""
+    if whole.X.shape[0] < 2:
+        raise InputError(f"{whole.source} has one row, but features are ranked by two or more.")
+    links = None if pairs is None else read_pairs(pairs, whole.ids is not None)
+    instead_of = ""
+    if choice is None:
+        usual = default_method(labelled_rows(whole), links is not None, whole.X.shape[0])
+        is_stored = isinstance(whole, StoredTable)
+        chosen = default_by_parts(usual, links) if is_stored else usual
+        choice, instead_of = method_named(chosen), "" if chosen == usual else usual
+    selector = make_selector(choice, settings, seed=seed, scale=prepare.scale)
+    method = _describe(selector)
+    notes = [*whole.notes, *check_pairs(links, whole, pairs)]
+    notes += about_width(choice, settings, prepare.scale)
+    notes += check_supervision(choice.name, method, whole, links)
+    if about_rows(choice.name, method, whole):
+        check_labelled_fit(whole, read)
+    data, about = rows_for(choice.name, method, whole)
+    check_reads_parts(choice, selector, data)
+    told = None
+    if isinstance(data, StoredTable):
+        data, prepare, about_values, told = settle_stored(data, prepare, seed)
+    else:
+        data, prepare, about_values = settle_values(data, prepare)
+    if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
+        links = None  # it names rows by numbers that are others now, and is not looked at
+    notes += [*about, *about_values]
+    return Task(choice, selector, whole, data, links, prepare, notes, told, instead_of)
+
+
+def _rank(
+    task: Task, n_features: str, seed: int, validate: bool, output: Output, said: list[str]
+) -> tuple[Fitted, Summary]:
+    """Fit the method, keep a number of features, and say how far to trust them.
+
+    `said` are notes that were printed already.
+    """
+    data, links, selector = task.data, task.links, task.selector
+    wanted = number_typed(n_features, data)
+    prepare_number(selector, wanted, len(data.names))
+    if task.told is not None:
+        return _rank_by_parts(task, wanted, said)
+    if output.shows_progress:
+        _show_progress(selector)
+    with explained(_options(task.choice)), blamed([task.choice]):
+        fitted = _fit(selector, data, links, task.prepare.transformer(data.is_sparse))
+    track = _progress if output.shows_progress else iter
+    number = _keep_number(fitted, wanted, data, links, seed, track)
+    found = _validate(fitted, data, links, seed, track, number) if validate else None
+    return fitted, _summarize(
+        fitted,
+        data,
+        links,
+        validation=found,
+        number=number,
+        preparation=task.prepare.describe(data.is_sparse),
+        notes=[*said, *task.notes],
+        view=output.report is not None,
+        values=data.X,
+    )
+
+
+def _rank_by_parts(
+    task: Task, wanted: int | float | str, said: list[str]
+) -> tuple[Fitted, Summary]:
+    """Fit the method part by part; nothing that needs all of the table is done."""
+    from linkselect._samples.one_pass import Surveyed
+
+    assert task.told is not None
+    data, told = task.data, task.told
+    with explained(_options(task.choice), by_parts=True):
+        fitted = _fit(task.selector, data, task.links, None)
+    number = number_by_parts(fitted.selector, wanted)
+    # The extremes tell which features are constant, scaled or not.
+    nobody = np.full(data.X.shape[0], -1, dtype=np.intp)
+    surveyed = Surveyed(data.X, told.low, told.high, nobody, None)
+    preparation = task.prepare.describe(sparse=False)
+    summary = _summarize(
+        replace(fitted, X=surveyed),
+        data,
+        task.links,
+        number=number,
+        preparation=preparation,
+        notes=[*said, *task.notes],
+        view=False,
+    )
+    summary["data"]["n_missing"] = int(told.n_missing.sum())
+    return fitted, summary
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted selector, the values it was fitted on, and what happened meanwhile."""
+
+    selector: Any
+    X: Any
+    seconds: float
+    warnings: list[str]
+
+
+def _options(choice: Choice) -> dict[str, str]:
+    """Return what to type for each parameter of a method."""
+    settings = {name: f"--set {name}=VALUE" for name in choice.parameters}
+    settings |= {"sigma": "--set sigma=auto"} if "sigma" in settings else {}
+    return {**settings, "on_conflict": "--set on_conflict=drop"}
+
+
+def _describe(selector: Any) -> Method:
+    from linkselect.selectors._method import describe
+
+    return describe(selector)
+
+
+def _show_progress(selector: Any) -> None:
+    from linkselect._callbacks import HAS_CALLBACKS
+
+    if HAS_CALLBACKS:
+        from sklearn.callback import ProgressBar
+
+        selector.set_callbacks(ProgressBar())
+
+
+def _fit(selector: Any, data: Table, links: Any, transformer: Any) -> Fitted:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        X = _prepared(data.X, transformer)
+        y = None if data.labels is None else data.codes()
+        # Without --id-column pairs name rows by number, whatever index a file holds.
+        by_number = data.ids is None and isinstance(data, StoredTable)
+        ids = range(data.X.shape[0]) if by_number else data.ids
+        start = time.perf_counter()
+        selector.fit(X, y, pairs=links, sample_ids=ids)
+        seconds = time.perf_counter() - start
+    # A name for each column, as if X had been a frame: the report shows them.
+    selector.feature_names_in_ = np.array(data.names, dtype=object)
+    return Fitted(selector, X, seconds, notes_of(caught, selector.get_params(deep=False)))
+
+
+def _keep_number(
+    fitted: Fitted, wanted: int | float | str, data: Table, links: Any, seed: int, track: Any
+) -> NumberOfFeatures:
+    return keep_number(
+        fitted.selector,
+        wanted,
+        fitted.X,
+        None if data.labels is None else data.codes(),
+        pairs=links,
+        sample_ids=data.ids,
+        random_state=seed,
+        track=track,
+    )
+
+
+def _validate(
+    fitted: Fitted, data: Table, links: Any, seed: int, track: Any, number: NumberOfFeatures
+) -> Validation:
+    from linkselect import evaluation
+
+    # A search for fewer features may find others, so its folds are fitted again, unless each fold
+    # chooses a number of its own.
+    rankings = number.rankings
+    method = _describe(fitted.selector)
+    if rankings is not None and rankings.numbers is None and method.searches:
+        rankings = None
+    y = None if data.labels is None else data.codes()
+    known = {"pairs": links, "sample_ids": data.ids, "random_state": seed, "track": track}
+    if number.rule == "own optimum" and fitted.selector.n_features_to_select != "auto":
+        from linkselect.evaluation._number_of_features import rank_by_own_path
+
+        rankings = rank_by_own_path(fitted.selector, fitted.X, y, **known)
+    return evaluation.validate(fitted.selector, fitted.X, y, **known, rankings=rankings)
+
+
+def _progress(steps: Iterable[Any]) -> Iterator[Any]:
+    """Show a bar that counts steps."""
+    from rich.progress import track
+
+    yield from track(list(steps), "validating", transient=True)
+
+
+def _ties(summary: Summary) -> list[str]:
+    from linkselect.report._summary import TIED
+
+    return [TIED] if TIED in summary["notes"] else []
+
+
+def _prepared(X: Any, transformer: Any) -> Any:
+    if transformer is None:
+        return X
+    try:
+        with np.errstate(over="raise"):
+            return transformer.fit_transform(X)
+    except FloatingPointError:
+        raise too_large() from None
+
+
+def _summarize(fitted: Fitted, data: Table, links: Any, **what: Any) -> Summary:
+    """Collect what was done and found, as plain data."""
+    with without_pandas():
+        from linkselect.report import summarize
+
+    return summarize(
+        fitted.selector,
+        fitted.X,
+        data.labels,
+        links,
+        sample_ids=data.ids,
+        source=data.source,
+        call=shlex.join(["linkselect", *sys.argv[1:]]),
+        warnings=fitted.warnings,
+        seconds=fitted.seconds,
+        **what,
+    )

@@ -1,0 +1,278 @@
+"""What is known about the rows of a table: labels and pairs, checked against the method."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linkselect._messages import GuidedError, many
+from linkselect.cli._choices import Choice, methods
+from linkselect.cli._errors import InputError, UsageError, problem_of, shown
+from linkselect.cli._startup import without_pandas
+from linkselect.cli._tables import Table
+from linkselect.cli._tables.limits import Budget
+from linkselect.cli._tables.table import value_text
+
+if TYPE_CHECKING:
+    from linkselect.pairs import Pairs
+    from linkselect.selectors._method import Method
+
+# Columns of these names are seldom features.
+_LIKE_LABELS = {"class", "label", "labels", "target", "species", "diagnosis", "outcome", "y"}
+_LIKE_IDS = {"id", "index", "sample_id", "patient_id", "sample", "patient", "unnamed: 0"}
+
+
+def labelled_rows(table: Table) -> str:
+    """Tell whether "all", "some" or "no" rows have a label."""
+    if table.labels is None:
+        return "no"
+    return "some" if None in table.labels else "all"
+
+
+def about_rows(name: str, method: Method, table: Table) -> list[str]:
+    """Say so if a method works on the labelled rows only."""
+    if method.sees != "labels" or labelled_rows(table) != "some":
+        return []
+    n_labelled = int((table.codes() >= 0).sum())
+    need, work = ("need", "they work") if " and " in name else ("needs", "it works")
+    return [
+        f"{name} {need} a label in every row, so {work} on the {n_labelled:,} labelled rows of "
+        f"{len(table.codes()):,}. Methods that use the others too: {', '.join(_for_some_labels())}."
+    ]
+
+
+def _for_some_labels() -> list[str]:
+    usual = ("scgs", "lsdf", "compensated_laplacian", "similarity_constraint")
+    return [name for name in methods() if name in usual]
+
+
+def rows_for(name: str, method: Method, table: Table) -> tuple[Table, list[str]]:
+    """Return the rows that a method can use, and what should be said about the others."""
+    notes = about_rows(name, method, table)
+    return table.labelled() if notes else table, notes
+
+
+def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | None) -> list[str]:
+    """Refuse a method that lacks what it needs; return what should be said about its input.
+
+    Parameters
+    ----------
+    name : str
+        What the method is called on the command line.
+    method : Method
+        Its description; around another selector, it sees and needs what that one does.
+    table, pairs
+        What is there.
+    """
+    if pairs is not None and not pairs.ids:
+        raise InputError("The file of pairs holds none. Write one in each line below a,b,link.")
+    if "labels" in method.needs:
+        _check_labels(name, table)
+    if method.sees == "pairs" and method.needs and table.labels is not None and pairs is None:
+        _check_classes(name, table)
+    if method.sees == "pairs" and method.needs and table.labels is None and pairs is None:
+        raise UsageError(
+            f"{name} needs pairs or labels. Give --pairs FILE, or --label COLUMN; "
+            "laplacian and variance need neither."
+        )
+    return [
+        *_unused(name, method, has_labels=table.labels is not None, has_pairs=pairs is not None),
+        *_suspect_columns(table),
+        *_suspect_labels(table.classes),
+    ]
+
+
+def _unused(name: str, method: Method, has_labels: bool, has_pairs: bool) -> Iterator[str]:
+    if has_pairs and method.sees != "pairs":
+        yield f"{name} does not look at pairs."
+    elif has_pairs and has_labels:
+        yield f"{name} is given pairs, so the labels are not used."
+    if has_labels and method.sees == "nothing":
+        yield f"{name} does not look at labels."
+
+
+def _suspect_columns(table: Table) -> Iterator[str]:
+    """Point to columns that were perhaps meant as ids, or as labels if no column is the label."""
+    like_labels = _LIKE_LABELS if table.labels is None else set()
+    for name in table.names:
+        if name.casefold() in like_labels | _LIKE_IDS:
+            option = "--id-column" if name.casefold() in _LIKE_IDS else "--label"
+            yield (
+                f"the column {shown(name)} is ranked as a feature; if it is none, pass "
+                f"{option} {shown(name)} or --drop {shown(name)}."
+            )
+    for name in table.left_out:
+        if name.casefold() in like_labels:
+            yield f"if {shown(name)} holds the classes, pass --label {shown(name)}."
+
+
+def _suspect_labels(classes: list[str]) -> list[str]:
+    if "-1" in classes and len(classes) > 2:
+        return ["the label -1 is a class here; --unlabelled -1 makes it mean: no label."]
+    return []
+
+
+def _check_labels(name: str, table: Table) -> None:
+    if table.labels is None:
+        raise UsageError(
+            f"{name} needs the class of each row. Name the column by --label COLUMN, or "
+            "choose a method that needs no labels, such as laplacian."
+        )
+    _check_classes(name, table)
+
+
+def _check_classes(name: str, table: Table) -> None:
+    if len(table.classes) != 1:
+        return
+    only = shown(table.classes[0])
+    labels = () if table.labels is None else table.labels
+    n_unlabelled = sum(label is None for label in labels)
+    if not n_unlabelled:
+        raise InputError(
+            f"{table.source}: every row has the label {only}, but {name} compares classes."
+        )
+    raise InputError(
+        f"{table.source}: only one class is labelled, {only}; {many(n_unlabelled, 'row')} count as "
+        f"unlabelled, and {name} compares classes. Did NA, -1 or an empty cell mean a class? Then "
+        "write another word for it, such as no, or leave --unlabelled and --missing out."
+    )
+
+
+def read_pairs(path: Path, by_id: bool | None) -> Pairs:
+    """Read pairs from CSV or JSON: ids as text if `by_id`, row numbers if not, as is if None."""
+    with without_pandas():
+        from linkselect.pairs import Pairs
+
+    if not path.is_file():
+        raise InputError(f"There is no pairs file {path}.")
+    if path.suffix.lower() not in (".csv", ".json"):
+        raise InputError(
+            f"{path.name}: pairs are read from .csv (a line a,b,link, then one line for each pair) "
+            'or .json ({"must": [[a, b]], "cannot": [[a, c]]}).'
+        )
+    # Pairs take about twenty times their text in memory.
+    Budget.of(None, path.name).check_bytes(20 * path.stat().st_size, "the file")
+    pairs = _read_pairs(path, None if by_id is None else str)
+    if by_id is None:
+        return pairs
+    name = value_text if by_id else _row_number
+    try:
+        must, cannot, adaptive = (
+            [(name(a), name(b)) for a, b in some]
+            for some in (pairs.must, pairs.cannot, pairs.adaptive)
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{path.name} names rows like {shown(pairs.ids[0])}, but without --id-column pairs "
+            "name row numbers from 0. Name the column that holds these ids by --id-column."
+        ) from error
+    return Pairs(must, cannot, adaptive=adaptive)
+
+
+def _read_pairs(path: Path, id_type: type | None) -> Pairs:
+    """Read pairs, and name the file in an error."""
+    from linkselect.pairs import Pairs
+
+    try:
+        if path.suffix.lower() == ".csv":
+            return Pairs.from_csv(path, id_type=id_type)
+        return Pairs.from_json(path)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.name} is not UTF-8 text. Save it as UTF-8.") from error
+    except TypeError as error:
+        form = '{"must": [[a, b]], "cannot": [[a, c]]}'
+        raise InputError(f"{path.name} does not have the form {form}.") from error
+    except (ValueError, RecursionError) as error:
+        text = str(error).replace(str(path), path.name)
+        raise InputError(text if path.name in text else f"{path.name}: {text}") from error
+
+
+def _row_number(sample: Hashable) -> int:
+    if isinstance(sample, bool) or not isinstance(sample, int | str):
+        raise TypeError(f"{sample!r} is not a row number")
+    return int(sample)
+
+
+def absent_ids(pairs: Pairs, ids: Sequence[Hashable] | range) -> list[Hashable]:
+    """List the ids that pairs use but the table lacks."""
+    # Of row numbers, none has to be listed.
+    present = ids if isinstance(ids, range) else set(ids)
+    return [sample for sample in pairs.ids if sample not in present]
+
+
+def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str]:
+    """Compare pairs with the rows of a table; return what should be said about them."""
+    if links is None or path is None:
+        return []
+    absent = absent_ids(links, range(data.X.shape[0]) if data.ids is None else data.ids)
+    if not absent:
+        return []
+    if data.ids is None:
+        raise InputError(
+            f"{path.name} names row {absent[0]}, but {data.source} has the rows 0 to "
+            f"{data.X.shape[0] - 1}. Pass --id-column if pairs are given by id."
+        )
+    held = links.restrict(data.ids)
+    n_held, n_all = held.n_must + held.n_cannot, links.n_must + links.n_cannot
+    what = (
+        f"{n_all - n_held} of {n_all} pairs in {path.name} name rows that {data.source} does not "
+        f"have, such as {shown(absent[0])}"
+    )
+    if n_held == 0:
+        raise InputError(f"{what}. Rows are called {shown(data.ids[0])} and so on there.")
+    return [f"{what}; they are left out."]
+
+
+@contextmanager
+def explained(options: Mapping[str, str], by_parts: bool = False) -> Iterator[None]:
+    """Turn an error of the library about its input into one of the command line.
+
+    Parameters
+    ----------
+    options : dict of str to str
+        What to type for each parameter of the library that the command can set.
+    by_parts : bool
+        Whether the table is read meanwhile, so that its file may be at fault.
+    """
+    from sklearn.utils._param_validation import InvalidParameterError
+
+    from linkselect.pairs import PairConflictError
+
+    try:
+        yield
+    except PairConflictError as error:
+        raise InputError(
+            f"{problem_of(error)} `linkselect pairs explain FILE` shows all; "
+            f"{options['on_conflict']} leaves these cannot-links out."
+        ) from error
+    except InvalidParameterError as error:
+        raise UsageError(f"--set: {error}") from error
+    except ValueError as error:
+        at_fault = getattr(error, "parameter", "")
+        way_out = f" Set it by {options[at_fault]}." if at_fault in options else ""
+        if "requires y" in str(error):
+            way_out = " Name the column of labels by --label COLUMN."
+        if at_fault == "X" and not by_parts:
+            way_out = " Scale the features by --scale minmax, or leave some out by --drop."
+        raise InputError(problem_of(error) + way_out) from error
+    except GuidedError as error:
+        raise InputError(problem_of(error)) from error
+
+
+@contextmanager
+def blamed(choices: Sequence[Choice]) -> Iterator[None]:
+    """Tell apart what fails in a method of another library: it is not a fault of ours."""
+    foreign = [choice.name for choice in choices if not choice.is_ours]
+    try:
+        yield
+    except (ValueError, InputError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        if not foreign:
+            raise
+        raise InputError(
+            f"{' or '.join(foreign)}, which is not a method of linkselect, failed: "
+            f"{type(error).__name__}: {error}. --debug shows where."
+        ) from error

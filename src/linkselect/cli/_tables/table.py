@@ -1,0 +1,271 @@
+"""A table as the methods need it: numbers, names, labels and ids."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+from cyclopts import Parameter
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from linkselect._arrays import IntArray
+from linkselect.cli._errors import InputError, nearest, shown
+
+# What stands for a missing value in a text file, in features as in labels.
+MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a table.
+
+    Parameters
+    ----------
+    label
+        The column of class labels. An empty cell, NA, NaN or ? means: not labelled. If columns
+        have no names, their number from 0; in NPZ, MAT and SVMlight files the name of the array,
+        such as y.
+    bins
+        Cut labels that are numbers into this many classes of about equal size; `all` takes every
+        value as a class.
+    id_column
+        The column by which pairs name rows. Without it they name row numbers from 0.
+    drop
+        Columns to leave out, with commas between them. Give it again for a name with a comma.
+    encode
+        Use columns that are no numbers: dates as days, yes and no as 1 and 0, text of up to 10
+        values as one column for each value.
+    missing
+        A value that means: missing, beside NA, NaN, ? and an empty cell. Give it once for each.
+    unlabelled
+        A label that means: not labelled, such as -1.
+    transpose
+        Rows are features and columns are samples, as in tables of genes.
+    separator
+        What stands between the values of a text table, if it is not found by itself.
+    decimal
+        The decimal sign of a text table.
+    encoding
+        The encoding of a text table.
+    no_header
+        The first line of a text table holds values, not names.
+    array
+        Which array of an NPZ or MAT file holds the features, if it is not X; which sheet of an
+        Excel file, if it is not the first.
+    max_memory
+        How much memory the table may take, such as 500MB or 4GB. Otherwise three quarters of
+        what is free.
+    """
+
+    label: str | None = None
+    bins: str | None = None
+    id_column: str | None = None
+    drop: tuple[str, ...] = ()
+    encode: bool = False
+    missing: tuple[str, ...] = ()
+    unlabelled: str | None = None
+    transpose: bool = False
+    separator: str | None = None
+    decimal: str = "."
+    encoding: str = "utf-8"
+    no_header: bool = False
+    array: Annotated[str | None, Parameter(alias="--sheet")] = None
+    max_memory: str | None = None
+
+
+DEFAULT_READING = Reading()
+
+
+class RowsOnly(Reading):
+    """How to read labels and ids of a table, but none of its features."""
+
+
+class TextOnly(RowsOnly):
+    """How to read one column as text, whatever it holds: it is named as the label."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers with the names of their columns, and labels and ids of the rows if given.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_rows, n_features)
+        The features, NaN for missing values.
+    names : tuple of str
+        One for each feature.
+    labels : array of object, optional
+        The class of each row as text, None if it is not labelled.
+    ids : tuple of str, optional
+        What names each row.
+    source : str
+        The file.
+    notes : tuple of str
+        What should be said about how it was read.
+    left_out : tuple of str
+        Columns that are no features, since they hold no numbers.
+    """
+
+    X: Any
+    names: tuple[str, ...]
+    labels: NDArray[Any] | None
+    ids: tuple[str, ...] | None
+    source: str
+    notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels that occur, sorted; numbers by their size."""
+        labels = () if self.labels is None else self.labels
+        return sorted({label for label in labels if label is not None}, key=_by_size)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a sparse matrix."""
+        return bool(issparse(self.X))
+
+    def codes(self) -> IntArray:
+        """Number the class of each row, -1 if it is not labelled."""
+        assert self.labels is not None
+        number = {label: code for code, label in enumerate(self.classes)}
+        return np.array([number.get(label, -1) for label in self.labels], dtype=np.intp)
+
+    def labelled(self) -> Table:
+        """Return the rows that have a label."""
+        assert self.labels is not None
+        rows = np.flatnonzero(self.codes() >= 0)
+        ids = None if self.ids is None else tuple(self.ids[row] for row in rows)
+        return replace(self, X=self.X[rows], labels=self.labels[rows], ids=ids)
+
+    def with_features(self, kept: IntArray) -> Table:
+        """Return the table with these features only."""
+        return replace(self, X=self.X[:, kept], names=tuple(self.names[place] for place in kept))
+
+
+def _by_size(label: str) -> tuple[float, str]:
+    try:
+        return float(label), label
+    except ValueError:
+        return float("inf"), label
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns, by their place, are features, label and ids."""
+
+    features: tuple[int, ...]
+    label: int | None
+    ids: int | None
+
+
+def assign_roles(
+    names: Sequence[str],
+    how: Reading,
+    source: str,
+    numbered: bool = False,
+    arrays: Sequence[str] = (),
+) -> Roles:
+    """Find the label and id columns; what is left and not dropped is a feature.
+
+    `numbered` tells that the columns have no names of their own, so their numbers name them;
+    `arrays` are other names that --label and --id-column could have meant.
+    """
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        places = [i + 1 for i, name in enumerate(names) if name == repeated[0]]
+        raise InputError(
+            f"{source}: the column name {shown(repeated[0])} stands in the header "
+            f"{len(places)} times (columns {', '.join(map(str, places[:5]))}). Rename one of them."
+        )
+    place = {name: i for i, name in enumerate(names)}
+    if numbered:
+        place |= {str(i): i for i in range(len(names))}
+        place |= {str(i - len(names)): i for i in range(len(names))}
+    named = {"--label": how.label, "--id-column": how.id_column}
+    found = {
+        option: _find(name, place, [*arrays, *names], option, source, numbered)
+        for option, name in named.items()
+        if name is not None
+    }
+    dropped = {
+        _find(name, place, names, "--drop", source, numbered) for name in _separate(how.drop, place)
+    }
+    taken = dropped | set(found.values())
+    if isinstance(how, RowsOnly):
+        return Roles((), found.get("--label"), found.get("--id-column"))
+    features = tuple(i for i in range(len(names)) if i not in taken)
+    _check_features(names, features, source)
+    return Roles(features, found.get("--label"), found.get("--id-column"))
+
+
+def _separate(dropped: Iterable[str], known: Collection[str]) -> list[str]:
+    """Split names at commas, unless the whole is a name."""
+    return [
+        part
+        for text in dropped
+        for part in ([text] if text in known else map(str.strip, text.split(",")))
+        if part or text in known
+    ]
+
+
+def _find(
+    name: str,
+    place: dict[str, int],
+    known: Sequence[str],
+    option: str,
+    source: str,
+    numbered: bool,
+) -> int:
+    if name in place:
+        return place[name]
+    hint = nearest(name, known)
+    if name.removeprefix("-").isdecimal() and not numbered:
+        hint += " Numbers name columns only if these have no names (--no-header)."
+    raise InputError(f"{source} has no column {shown(name)} ({option}). {hint}")
+
+
+def _check_features(names: Sequence[str], features: tuple[int, ...], source: str) -> None:
+    if not features:
+        raise InputError(
+            f"{source}: no column is left to rank. It has {len(names)}: "
+            f"{', '.join(map(shown, names[:5]))}. Of a text file: is the separator right "
+            "(--separator)?"
+        )
+
+
+def value_text(value: Any) -> str:
+    """Write a label or an id as text, empty if there is none.
+
+    Examples
+    --------
+    >>> [value_text(value) for value in (1, 1.0, 0.1, b"a", " b ", None, float("nan"))]
+    ['1', '1', '0.1', 'a', 'b', '', '']
+    """
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, float | np.floating):
+        # 1.0 and 1 are the same, whatever type a file stores; and so are 0.0 and -0.0.
+        return "" if value != value else repr(float(value) + 0.0).removesuffix(".0")
+    return "" if value is None else str(value).strip()
+
+
+def make_ids(values: Iterable[Any], column: str, source: str) -> tuple[str, ...]:
+    """Turn the values of the id column into text; each names one row."""
+    ids = tuple(map(value_text, values))
+    if "" in ids:
+        raise InputError(
+            f"{source}, row {ids.index('') + 1}: the id column {shown(column)} is empty there. "
+            "Every row needs an id."
+        )
+    repeated, times = Counter(ids).most_common(1)[0] if ids else ("", 1)
+    if times > 1:
+        raise InputError(
+            f"{source}: the id {shown(repeated)} names {times} rows (column {shown(column)}), so a "
+            "pair cannot tell which it means. Make ids unique."
+        )
+    return ids

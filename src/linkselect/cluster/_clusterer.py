@@ -1,0 +1,184 @@
+"""The parent of the clusterers: check the input, cluster, name the clusters by labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import Tags
+
+from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._bibliography import with_references
+from linkselect._checks import check_samples, check_spread, explained_overflow
+from linkselect._fit_inputs import Given
+from linkselect._messages import GuidedValueError
+from linkselect._supervision import OnConflict, Supervision
+from linkselect.pairs import Pairs, encode_labels
+from linkselect.selectors._parameters import AT_LEAST_1, ON_CONFLICT
+
+# The default of scikit-learn's KMeans.
+N_CLUSTERS = 8
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """What a clusterer found, before clusters get their final numbers.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+        The cluster of each sample, from 0.
+    centers : ndarray of shape (n_clusters, n_features) or None
+        The centres of the clusters, for methods that have some.
+    fitted : dict
+        Further attributes, which do not depend on how clusters are numbered.
+    """
+
+    labels: IntArray
+    centers: FloatArray | None = None
+    fitted: dict[str, Any] = field(default_factory=dict)
+
+
+class PairClusterer(ClusterMixin, BaseEstimator):
+    """Cluster samples by themselves and by what pairs or labels say about some of them.
+
+    A subclass stores its parameters in `__init__` and returns a `Clustering` in `_cluster`.
+    """
+
+    references: ClassVar[tuple[str, ...]] = ()
+    """Keys of the bibliography."""
+
+    # In a Pipeline with metadata routing, pairs and ids arrive without being asked for.
+    __metadata_request__fit: ClassVar = {"pairs": True, "sample_ids": True}
+    __metadata_request__fit_predict: ClassVar = {"pairs": True, "sample_ids": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [*AT_LEAST_1, None],
+        "on_conflict": ON_CONFLICT,
+        "n_init": AT_LEAST_1,
+        "random_state": ["random_state"],
+    }
+
+    n_clusters: int | None
+    on_conflict: OnConflict
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Complete the docstring: papers are written down once, in the bibliography."""
+        super().__init_subclass__(**options)
+        if cls.__doc__:
+            cls.__doc__ = with_references(cls.__doc__, cls.references)
+
+    def _cluster(self, X: Matrix, known: Supervision, n_clusters: int) -> Clustering:
+        """Find the clusters of checked samples."""
+        raise NotImplementedError(f"{type(self).__name__} has no _cluster.")
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        pairs: Pairs | None = None,
+        sample_ids: Iterable[Hashable] | None = None,
+    ) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,), optional
+            Labels; -1, None and NaN mean unlabelled. Ignored if pairs are given.
+        pairs : Pairs, optional
+            Must-links and cannot-links.
+        sample_ids : iterable of hashable, optional
+            The id of each row, by which `pairs` name samples. Default: the index of a pandas
+            X, else row numbers.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        given = Given.read(X, y, pairs, sample_ids)
+        X = check_samples(self, X)
+        check_spread(X, getattr(self, "feature_names_in_", None))
+        labels = given.labels()
+        known = replace(given, y=labels).supervision(X.shape[0], self.on_conflict)
+        names = np.empty(0) if labels is None else encode_labels(labels)[1]
+        n_clusters = self._count_clusters(X.shape[0], len(names))
+        with explained_overflow():
+            found = self._cluster(X, known, n_clusters)
+        self._keep(found, known.classes, names, n_clusters)
+        return self
+
+    def fit_predict(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        pairs: Pairs | None = None,
+        sample_ids: Iterable[Hashable] | None = None,
+    ) -> IntArray:
+        """Cluster the samples and return `labels_`; see `fit`."""
+        return self.fit(X, y, pairs=pairs, sample_ids=sample_ids).labels_
+
+    def _count_clusters(self, n_samples: int, n_classes: int) -> int:
+        n_clusters = self.n_clusters or n_classes or N_CLUSTERS
+        if n_clusters > n_samples:
+            raise GuidedValueError(
+                f"n_clusters={n_clusters}, but X has {n_samples} samples.",
+                f"Ask for 1 to {n_samples} clusters.",
+            )
+        return n_clusters
+
+    def _keep(
+        self, found: Clustering, classes: IntArray, names: NDArray[Any], n_clusters: int
+    ) -> None:
+        # Groups of bare pairs have no label that could name a cluster.
+        named = classes if len(names) else np.full(len(classes), -1)
+        number = _numbers_by_label(found.labels, named, n_clusters)
+        self.names_ = np.full(n_clusters, None, dtype=object)
+        for cluster, code in enumerate(number.names):
+            if code >= 0:
+                self.names_[cluster] = names[code]
+        self.labels_ = number.new[found.labels]
+        if found.centers is not None:
+            self.cluster_centers_ = found.centers[np.argsort(number.new)]
+        self.__dict__.update(found.fitted)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class _Numbers(NamedTuple):
+    """The new number of each cluster, and the class code that names each new number, or -1."""
+
+    new: IntArray
+    names: IntArray
+
+
+def _numbers_by_label(clusters: IntArray, classes: IntArray, n_clusters: int) -> _Numbers:
+    """Number clusters in the order of the labels that name them, the nameless ones last.
+
+    Clusters and labels are matched one to one, so that as many labelled samples as possible are in
+    the cluster of their label. A match needs a labelled sample in common.
+    """
+    n_classes = int(classes.max(initial=-1)) + 1
+    agreement = np.zeros((n_clusters, n_classes), dtype=np.intp)
+    known = classes >= 0
+    np.add.at(agreement, (clusters[known], classes[known]), 1)
+    names = np.full(n_clusters, -1, dtype=np.intp)
+    for cluster, code in zip(*linear_sum_assignment(-agreement), strict=True):
+        if agreement[cluster, code]:
+            names[cluster] = code
+    order = np.lexsort((np.arange(n_clusters), np.where(names < 0, n_classes, names)))
+    new = np.empty(n_clusters, dtype=np.intp)
+    new[order] = np.arange(n_clusters)
+    return _Numbers(new, names[order])

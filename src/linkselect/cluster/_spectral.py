@@ -1,0 +1,173 @@
+"""Constrained spectral clustering: must-links and cannot-links change an affinity."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from sklearn.cluster import KMeans
+from sklearn.utils._param_validation import StrOptions
+
+from linkselect._arrays import FloatArray, Matrix
+from linkselect._blocks import one_blas_thread
+from linkselect._messages import GuidedValueError
+from linkselect._supervision import OnConflict, Supervision
+from linkselect.cluster._clusterer import Clustering, PairClusterer
+from linkselect.graphs import affinity_graph, nearest_edges, resolve_sigma
+from linkselect.selectors._parameters import NEIGHBORS, SIGMA
+
+# Below this, all eigenvectors of a dense matrix are found faster than a few of a sparse one.
+SAMPLES_AS_DENSE = 500
+# Up to this, a dense matrix of 200 MB stands in if the sparse solver does not converge.
+MOST_SAMPLES_AS_DENSE = 5000
+
+
+class ConstrainedSpectralClustering(PairClusterer):
+    """Cluster the leading eigenvectors of an affinity that pairs have changed.
+
+    Neighbours have the affinity `exp(-distance^2 / (2 sigma^2))`, must-links 1 and cannot-links 0
+    [1]_. With A the affinities and D their row sums, the leading
+    eigenvectors of `(A + d_max I - D) / d_max` ("additive") or `D^(-1/2) A D^(-1/2)` ("symmetric")
+    are taken, their rows scaled to length 1 and clustered by k-means.
+
+    Pairs change affinities and guarantee nothing: the two ends of a cannot-link may share a cluster
+    if the rest of the graph outweighs it; in `COPKMeans` they never do. Do not use "additive" with
+    a nearly complete graph: its eigenvectors then pick out single samples. Keep `n_neighbors` small
+    or take "symmetric".
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        How many clusters. Default: as many as the labels have classes; 8 without labels.
+    n_neighbors : int, default=20
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other. If X has fewer samples, all are neighbours.
+    sigma : float or "auto", default="auto"
+        The width of the Gaussian. "auto": `2 sigma^2` is the median squared distance.
+    normalization : {"additive", "symmetric"}, default="additive"
+        How the affinity is normalised.
+    on_conflict : {"raise", "warn", "drop"}, default="raise"
+        What to do when must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
+    n_init : int, default=10
+        How many starts k-means makes.
+    random_state : int, RandomState instance or None, default=None
+        Determines the starts of k-means. The eigenvectors do not depend on it.
+    n_jobs : int, optional
+        The number of threads of the neighbour search. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        The cluster of each sample, from 0.
+    names_ : ndarray of object of shape (n_clusters,)
+        The label that names each cluster, or None; `names_[labels_]` are labels. Clusters are
+        matched with labels so that as many labelled samples as possible keep theirs, and
+        numbered in their order.
+    affinity_matrix_ : csr_array of shape (n_samples, n_samples)
+        The affinities as changed by the pairs.
+    n_features_in_ : int
+        How many features X had.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if X was a frame with text for column names.
+
+    See Also
+    --------
+    COPKMeans : K-means that never breaks a pair.
+    Pairs : Must-links and cannot-links.
+    sklearn.cluster.SpectralClustering : Spectral clustering without supervision.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import ConstrainedSpectralClustering, Pairs
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[5:50], y[55:100], y[105:] = -1, -1, -1
+    >>> model = ConstrainedSpectralClustering(random_state=0).fit(X, y)
+    >>> model.names_[model.labels_[[0, 70, 140]]]
+    array([np.int64(0), np.int64(1), np.int64(2)], dtype=object)
+    """
+
+    references = ("kamvar2003",)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PairClusterer._parameter_constraints,
+        "n_neighbors": NEIGHBORS,
+        "sigma": SIGMA,
+        "normalization": [StrOptions({"additive", "symmetric"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        n_neighbors: int = 20,
+        sigma: float | Literal["auto"] = "auto",
+        normalization: Literal["additive", "symmetric"] = "additive",
+        on_conflict: OnConflict = "raise",
+        n_init: int = 10,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.normalization = normalization
+        self.on_conflict = on_conflict
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _cluster(self, X: Matrix, known: Supervision, n_clusters: int) -> Clustering:
+        near = nearest_edges(X, min(self.n_neighbors, X.shape[0] - 1), self.n_jobs)
+        affinity = affinity_graph(near, known, resolve_sigma(self.sigma, X)).to_csr()
+        normalize = additive if self.normalization == "additive" else symmetric
+        # The order in which BLAS adds up depends on how many threads it has.
+        with one_blas_thread():
+            rows = leading_eigenvectors(normalize(affinity), n_clusters)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(lengths > 0, lengths, 1.0)
+        means = KMeans(n_clusters, n_init=self.n_init, random_state=self.random_state)
+        labels = means.fit(rows).labels_.astype(np.intp)
+        return Clustering(labels, fitted={"affinity_matrix_": affinity})
+
+
+def additive(affinity: Any) -> Any:
+    """Compute `(A + d_max I - D) / d_max`: a random walk that stays longer at small degrees."""
+    degrees = affinity.sum(axis=1)
+    largest = degrees.max() or 1.0
+    return sparse.csr_array((affinity + sparse.diags_array(largest - degrees)) / largest)
+
+
+def symmetric(affinity: Any) -> Any:
+    """Compute `D^(-1/2) A D^(-1/2)`; a sample without any affinity keeps a row of zeros."""
+    degrees = affinity.sum(axis=1)
+    scale = sparse.diags_array(np.where(degrees > 0, degrees, np.inf) ** -0.5)
+    return sparse.csr_array(scale @ affinity @ scale)
+
+
+def leading_eigenvectors(matrix: Any, count: int) -> FloatArray:
+    """Find the eigenvectors of the largest eigenvalues of a symmetric matrix, in columns."""
+    n_samples = matrix.shape[0]
+    if n_samples > SAMPLES_AS_DENSE and count < n_samples - 1:
+        # A fixed start makes the result repeatable; a random one meets every eigenvector.
+        start = np.random.default_rng(0).standard_normal(n_samples)
+        try:
+            return eigsh(matrix, k=count, which="LA", v0=start)[1]
+        except ArpackNoConvergence as error:
+            if n_samples > MOST_SAMPLES_AS_DENSE:
+                raise GuidedValueError(
+                    "The leading eigenvectors of the affinities cannot be told apart: at this "
+                    "sigma most samples have hardly any affinity to others.",
+                    "Choose a larger sigma.",
+                ) from error
+    dense = matrix.toarray()
+    found = eigh(dense, subset_by_index=[n_samples - count, n_samples - 1])[1]
+    # Like ARPACK, LAPACK's solver for some eigenvectors may fail if eigenvalues nearly coincide, as
+    # they do with tiny affinities; it then returns none.
+    return found if found.shape[1] == count else eigh(dense, driver="evd")[1][:, -count:]

@@ -1,0 +1,119 @@
+"""How many folds, permutations and resamples a table gets: by its size and method, not a clock."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+# Seconds of one fit on a million numbers (200 x 5,000), rounded up, as measured once. They are
+# constants: with the time of this run instead, the same command could print something else.
+SECONDS_PER_MILLION = {
+    "VarianceScore": 0.02,
+    "FisherScore": 0.02,
+    "ConstraintScore": 0.02,
+    "FisherMarkov": 0.02,
+    "SparsityScore": 60.0,
+    "NearestNeighborSFS": 6.0,
+    "ConsensusSelector": 6.0,
+    "SCGS": 3.0,
+    "SimilarityConstraintScore": 3.0,
+    "EnsembleCLS": 10.0,
+    "ReliefF": 1.0,
+}
+USUAL_SECONDS = 0.1
+# Graphs compare all samples with each other: beyond this many, a sample costs more than its row.
+MANY_SAMPLES = 1000
+# A fit on next to nothing still takes a moment.
+LEAST_NUMBERS = 100_000
+SECONDS = 10.0
+# Folds are dealt more than once, to average out their luck, if that is a matter of a moment.
+SECONDS_FOR_REPEATS = 2.0
+
+MOST_FOLDS, FEWEST_FOLDS = 5, 3
+MOST_REPEATS = 2
+# Folds of what a fold leaves, by which it chooses a number of features.
+FOLDS_INSIDE = 3
+MOST_RESAMPLES, FEWEST_RESAMPLES = 30, 5
+# The fewest permutations with which one test in forty can be passed.
+PERMUTATIONS = 39
+
+
+class Effort(NamedTuple):
+    """How often a method is fitted.
+
+    Attributes
+    ----------
+    n_folds : int
+        Into how many folds labels are dealt; pairs are dealt into two.
+    n_repeats : int
+        How often the folds are dealt.
+    n_resamples : int
+        On how many resamples of half the samples stability is measured.
+    n_permutations : int
+        On how many permutations all folds are ranked again; 0 if that would take too long.
+    """
+
+    n_folds: int
+    n_repeats: int
+    n_resamples: int
+    n_permutations: int
+
+
+def plan_fits(
+    selector: Any,
+    n_samples: int,
+    n_features: int,
+    n_pairs: int = 0,
+    *,
+    by_pairs: bool = False,
+    fits_per_fold: int = 1,
+) -> Effort:
+    """Return how many fits are affordable.
+
+    With labels 5 folds, with pairs 2, and 30 resamples; or as many fits as a rough sum of constants
+    puts at ten seconds, but at least 3 folds and 5 resamples. The resamples, which hold half the
+    samples, give way first. The folds are ranked again on 39 permutations if that takes no more
+    than ten seconds, and dealt twice if it takes two.
+
+    Parameters
+    ----------
+    selector : selector
+        The method.
+    n_samples, n_features, n_pairs : int
+        The size of the problem.
+    by_pairs : bool, default=False
+        Whether pairs are held out, and not labels.
+    fits_per_fold : int, default=1
+        How many fits each fold takes.
+
+    Examples
+    --------
+    >>> from linkselect import SCGS, ConstraintScore
+    >>> plan_fits(ConstraintScore(), 200, 5000, 40, by_pairs=True)
+    Effort(n_folds=2, n_repeats=1, n_resamples=30, n_permutations=39)
+    >>> plan_fits(SCGS(), 200, 5000)
+    Effort(n_folds=3, n_repeats=1, n_resamples=5, n_permutations=0)
+    """
+    numbers = max(n_samples * n_features, LEAST_NUMBERS) * max(1.0, n_samples / MANY_SAMPLES)
+    seconds = _seconds(selector, n_pairs) * numbers / 1e6
+    n_fits = int(SECONDS / seconds)
+    n_resamples = min(max(2 * (n_fits - MOST_FOLDS), FEWEST_RESAMPLES), MOST_RESAMPLES)
+    n_folds = 2 if by_pairs else min(max(n_fits - n_resamples // 2, FEWEST_FOLDS), MOST_FOLDS)
+    once = (PERMUTATIONS + 1) * n_folds * fits_per_fold * seconds
+    n_repeats = min(max(1, int(SECONDS_FOR_REPEATS / once)), MOST_REPEATS)
+    return Effort(n_folds, n_repeats, n_resamples, PERMUTATIONS if once <= SECONDS else 0)
+
+
+def _seconds(selector: Any, n_pairs: int) -> float:
+    """Return the seconds of one fit on a million numbers; a wrapper fits what it is around."""
+    inner = getattr(selector, "estimator", None)
+    if inner is not None:
+        return _seconds(inner, n_pairs) * (1 + getattr(selector, "n_resamples", 0) / 2)
+    members = getattr(selector, "estimators", None)
+    if isinstance(members, list | tuple):
+        return sum(_seconds(member, n_pairs) for _, member in members)
+    name = type(selector).__name__
+    seconds = SECONDS_PER_MILLION.get(name, USUAL_SECONDS)
+    if name == "SimilarityConstraintScore" and n_pairs and selector.mode == "supervised":
+        # It searches over the pairs, not over all pairs of samples.
+        return min(seconds, USUAL_SECONDS * (1 + n_pairs / 100))
+    return seconds

@@ -1,0 +1,266 @@
+"""Pairs held out, and how well features keep must-links closer than cannot-links."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Hashable
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.spatial.distance import cdist
+from scipy.stats import rankdata
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._fit_inputs import Given
+from linkselect._messages import GuidedValueError, pairs_text
+from linkselect.evaluation._held_out import Estimate, Fold, HeldOut
+from linkselect.evaluation._pair_auc import (
+    CHANCE,
+    auc_of_distances,
+    held_out_error,
+    total_distances,
+    values_of,
+)
+from linkselect.evaluation._pair_folds import Groups, PairKFold, check_enough, read_units
+from linkselect.evaluation._permutation import Arrangements, log_ways
+from linkselect.pairs import Pairs, must_components
+from linkselect.selectors._wrapper import arguments_of
+
+# Distances of more pairs of a kind cost more than they tell.
+MOST_PAIRS = 500
+
+
+class Links(NamedTuple):
+    """Must-links and cannot-links between rows; the latter may stand for random pairs."""
+
+    must: IntArray
+    cannot: IntArray
+
+
+class PairFolds(HeldOut):
+    """Pairs held out; the samples are not split.
+
+    Halves of the pairs, dealt several times, since a test needs many held-out pairs. Pairs that
+    were chosen by looking at the samples are never held out; if they are half of the pairs or more,
+    the others are held out all at once.
+    """
+
+    measure = "pair AUC"
+
+    def __init__(
+        self,
+        X: Any,
+        pairs: Pairs,
+        ids: tuple[Hashable, ...],
+        n_repeats: int,
+        seed: int,
+        groups: IntArray | None = None,
+    ) -> None:
+        # Cannot-links that contradict must-links did not count in the fit either.
+        held = pairs.without_conflicts()
+        self._X, self._rows = (X.tocsr() if issparse(X) else X), tuple(range(len(ids)))
+        self.groups = groups
+        self.is_adaptive = held.n_adaptive > 0
+        links = held.rows(dict(zip(ids, self._rows, strict=True)))
+        by_row = Pairs._from_codes(self._rows, *links, len(ids), held._adaptive)
+        adaptive_must, adaptive_cannot = by_row._adaptive
+        random = by_row._some(~adaptive_must, ~adaptive_cannot, by_row.n_samples)
+        what = "randomly drawn " if self.is_adaptive else ""
+        group_of: Groups | None = None if groups is None else dict(enumerate(groups.tolist()))
+        must_only = by_row.n_cannot == 0
+        if groups is not None:
+            _check_between(by_row, groups)
+        check_enough(*read_units(random, group_of).independent, must_only, what)
+        n_all = held.n_must + held.n_cannot
+        at_once = self.is_adaptive and 2 * held.n_adaptive >= n_all
+        if at_once:
+            sides = [(_without_random(by_row, group_of), random)]
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the estimate says how many folds there were
+                splitter = PairKFold(2, n_repeats, random_state=seed)
+                sides = list(splitter.split(by_row, group_of))
+        rng = np.random.RandomState(seed)
+        self.folds = [self._fold(train, test, group_of, rng) for train, test in sides]
+        self.n_folds = 1 if at_once else 2
+        self.n_repeats = len(self.folds) // self.n_folds
+        self.contrast: Literal["cannot-links", "random pairs"] = (
+            "random pairs" if must_only else "cannot-links"
+        )
+        self._count(must_only, what)
+
+    def _count(self, must_only: bool, what: str) -> None:
+        """Count what is held out, and refuse too little of it."""
+        counted = 1 if must_only else 2
+        once = [links for fold in self.folds[: self.n_folds] for links in fold.test[:counted]]
+        self.n_held_out = sum(map(len, once))
+        counts = np.sum([one.independent for one in self.folds], axis=0) // self.n_repeats
+        n_must, n_cannot = counts.tolist()
+        check_enough(n_must, n_cannot, must_only, what)
+        self.standard_error = held_out_error(n_must, n_cannot)
+        self.too_few = (
+            "Cannot test against chance: only "
+            f"{pairs_text(n_must, 0 if must_only else n_cannot)} share no sample, too "
+            "few for a test that does not fit the method again."
+        )
+
+    def _fold(
+        self,
+        train: Pairs,
+        test: Pairs,
+        group_of: Groups | None,
+        rng: np.random.RandomState,
+    ) -> Fold:
+        same: dict[Hashable, int] = {row: row for row in self._rows}
+        n_must, n_cannot = read_units(test, group_of).independent
+        must, cannot = test.rows(same)
+        if not train.n_cannot and not test.n_cannot:
+            cannot, n_cannot = _between_units(test, group_of), n_must
+        tested = Links(_some_links(must, rng), _some_links(cannot, rng))
+        counts = (min(n_must, MOST_PAIRS), min(n_cannot, MOST_PAIRS))
+        return Fold(Links(*train.rows(same)), tested, counts)
+
+    def _pairs(self, links: Links) -> Pairs:
+        # Only rows that are named, since every fit looks them up.
+        named = np.unique(np.concatenate([kind.ravel() for kind in links]))
+        must, cannot = (np.searchsorted(named, kind) for kind in links)
+        return Pairs._from_codes(tuple(named.tolist()), must, cannot, len(self._rows))
+
+    def fit(self, selector: Any, fold: Fold) -> Any:
+        """Fit to all samples and the pairs that are left."""
+        given = Given(pairs=self._pairs(fold.train))
+        return selector.fit(self._X, **arguments_of(given, selector))
+
+    def value(self, features: IntArray, fold: Fold) -> float:
+        """Compare the distances of held-out must-links and cannot-links."""
+        together, apart = self._distances(features, fold)
+        return auc_of_distances(together, apart).auc
+
+    def parts(self, features: IntArray, fold: Fold) -> tuple[FloatArray, ...]:
+        """Return how often each must-link is closer, and each cannot-link farther apart."""
+        together, apart = self._distances(features, fold)
+        wins = np.sign(apart - together[:, None]) / 2 + 0.5
+        return wins.mean(axis=1), wins.mean(axis=0)
+
+    def _distances(self, features: IntArray, fold: Fold) -> tuple[FloatArray, FloatArray]:
+        must, cannot = (total_distances(self._X, links, features) for links in fold.test)
+        return must, cannot
+
+    def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
+        """Compare the distances of held-out pairs, which grow with every feature."""
+        must, cannot = (np.zeros(len(links)) for links in fold.test)
+        found, done = [], 0
+        for count in counts.tolist():
+            for distances, links in zip((must, cannot), fold.test, strict=True):
+                distances += total_distances(self._X, links, order[done:count])
+            found.append(auc_of_distances(must, cannot).auc)
+            done = count
+        return np.array(found)
+
+    def moved(self, to: IntArray) -> Self:
+        """Let the pairs name other rows."""
+        other = copy.copy(self)
+        other.folds = [
+            fold._replace(
+                train=Links(*(to[links] for links in fold.train)),
+                test=Links(*(to[links] for links in fold.test)),
+            )
+            for fold in self.folds
+        ]
+        return other
+
+    def named(self, fold: Fold | None = None) -> IntArray:
+        """Return the rows that held-out pairs name, in one fold or in any."""
+        folds = self.folds if fold is None else [fold]
+        return np.unique(np.concatenate([links.ravel() for one in folds for links in one.test]))
+
+    def is_inside(self, ways: Arrangements) -> bool:
+        """Tell whether every held-out pair lies inside a group that moves as a whole."""
+        group = ways.group
+        kinds = 2 if self.contrast == "cannot-links" else 1
+        links = np.concatenate([one for fold in self.folds for one in fold.test[:kinds]])
+        return bool((group[links[:, 0]] == group[links[:, 1]]).all())
+
+    def shuffled(
+        self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
+    ) -> tuple[float, FloatArray]:
+        """Let the held-out pairs name each other's rows."""
+        rows = ways.rows
+        samples = values_of(self._X, rows, features)
+        apart = cdist(samples, samples, "sqeuclidean")
+        rng = np.random.RandomState(seed)
+        found = np.empty(n + 1)
+        for place in range(n + 1):
+            to = np.arange(ways.n_samples) if place == 0 else ways.draw(rng)
+            ends = (np.searchsorted(rows, to[links]) for links in fold.test)
+            found[place] = _auc(*(apart[link[:, 0], link[:, 1]] for link in ends))
+        return float(found[0]), found[1:]
+
+    def log_outcomes(self, fold: Fold) -> float:
+        """Count the ways in which links that share no sample can be must- or cannot-links."""
+        return log_ways(np.array(fold.independent))
+
+    def summary(self, chance: float | None, **measured: Any) -> Estimate:
+        """Name what was measured."""
+        return Estimate(
+            self.measure,
+            standard_error=self.standard_error,
+            chance=CHANCE if chance is None else chance,
+            n_folds=self.n_folds,
+            n_repeats=self.n_repeats,
+            n_held_out=self.n_held_out,
+            contrast=self.contrast,
+            **measured,
+        )
+
+
+def _auc(together: FloatArray, apart: FloatArray) -> float:
+    m, n = len(together), len(apart)
+    ranks = rankdata(np.concatenate([together, apart]))
+    return float((ranks[m:].sum() - n * (n + 1) / 2) / (m * n))
+
+
+def _check_between(pairs: Pairs, groups: IntArray) -> None:
+    """Refuse pairs that all lie inside groups."""
+    links = np.concatenate(pairs.rows({row: row for row in range(len(groups))}))
+    if (groups[links[:, 0]] == groups[links[:, 1]]).all():
+        raise GuidedValueError(
+            "Cannot validate: all pairs lie inside groups, which are held out and exchanged as a "
+            "whole."
+        )
+
+
+def _without_random(pairs: Pairs, groups: Groups | None) -> Pairs:
+    """Keep the adaptive pairs that share no sample, or what follows from it, with the others."""
+    units = read_units(pairs, groups)
+    tested = units.keep(*(~kind for kind in pairs._adaptive)).named
+    must, cannot = ~tested[units.must], np.asarray(~tested[units.cannot].any(axis=1))
+    if not must.any() or (len(cannot) and not cannot.any()):
+        raise GuidedValueError(
+            "Cannot validate: too few of the other answers are about samples that have no part in "
+            "the randomly drawn questions.",
+            "Answer more questions.",
+        )
+    return pairs._some(must, cannot, pairs.n_samples)
+
+
+def _between_units(test: Pairs, groups: Groups | None) -> IntArray:
+    """List the pairs of samples that held-out must-links name, but do not join."""
+    ids = np.array(test.ids, dtype=np.intp)
+    place: dict[Hashable, int] = {int(row): place for place, row in enumerate(ids)}
+    must, _ = test.rows(place)
+    unit = must_components(must, len(ids))
+    one, other = np.triu_indices(len(ids), 1)
+    apart = unit[one] != unit[other]
+    if groups is not None:
+        group = np.array([groups[int(row)] for row in ids], dtype=object)
+        apart &= group[one] != group[other]
+    return np.column_stack([ids[one[apart]], ids[other[apart]]])
+
+
+def _some_links(links: IntArray, rng: np.random.RandomState) -> IntArray:
+    if len(links) <= MOST_PAIRS:
+        return links
+    return links[np.sort(rng.choice(len(links), MOST_PAIRS, replace=False))]

@@ -1,0 +1,359 @@
+"""How well distances in selected features tell must-links from cannot-links."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.stats import rankdata
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._bibliography import cites
+from linkselect._blocks import BLOCK_SIZE, row_block, slices
+from linkselect._checks import explained_overflow, index_of
+from linkselect._fit_inputs import Given
+from linkselect._messages import GuidedValueError
+from linkselect._samples.degenerate import with_equal_ties
+from linkselect._supervision import check_index, check_is_pairs, present_pairs
+from linkselect.evaluation._accuracy import check_counts
+from linkselect.evaluation._curves import numbers_of_features
+from linkselect.evaluation._inputs import (
+    check_cv,
+    check_matrix,
+    check_selector,
+    in_order_of_rows,
+    order_of,
+    reproducible,
+)
+from linkselect.evaluation._pair_folds import PairKFold, check_enough, read_units
+from linkselect.pairs import Pairs
+from linkselect.selectors._wrapper import arguments_of
+
+CHANCE = 0.5
+# Other pairs would be held out, and other features selected. On real data the selection adds up to
+# half of the variance that the held-out pairs have; docs/calibration.md has the coverage.
+REFITTING = 1.5
+
+
+class PairAUC(NamedTuple):
+    """How often a cannot-link is farther apart than a must-link."""
+
+    auc: float
+    """The share of all (must-link, cannot-link) in which it is; ties count half."""
+    standard_error: float
+    """Its standard error; pairs that share samples count as fewer."""
+    chance: float
+    """What unrelated features reach on average, if no two pairs share a sample."""
+
+
+@cites("hanley1982")
+def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None) -> PairAUC:
+    """Measure how well distances between samples tell cannot-links from must-links.
+
+    Over all must-links and cannot-links, the share of combinations in which the two samples of the
+    cannot-link are farther apart than those of the must-link, by Euclidean distance in the given
+    columns; equal distances count half. 1 is best, 0.5 is chance.
+
+    On the pairs that a selector was fitted on this is too good: hold pairs out (`PairKFold`,
+    `pair_auc_curve`). The standard error is that of Hanley & McNeil for the number of pairs that
+    share no sample, at a value shrunk towards chance, so that it is not 0 for few pairs that are
+    told apart perfectly.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        The samples, in the features to be judged: what a selector's `transform` returns.
+    pairs : Pairs
+        Pairs with an end that is not among the samples are left out.
+    sample_ids : iterable of hashable, optional
+        The id of each row. Default: the index of a pandas X, else row numbers.
+
+    Returns
+    -------
+    PairAUC
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkselect import Pairs
+    >>> X = np.array([[0.0], [0.2], [1.0], [1.1]])
+    >>> pairs = Pairs(must=[(0, 1), (2, 3)], cannot=[(0, 2), (1, 3)])
+    >>> pair_auc(X, pairs).auc
+    1.0
+    """
+    samples = check_matrix(X)
+    given = Given.read(X, sample_ids=sample_ids)
+    held, row_of = present_pairs(
+        pairs, samples.shape[0], given.sample_ids, ids_are_index=given.ids_are_index
+    )
+    must, cannot = held.rows(row_of)
+    _check_both(must, cannot)
+    n_independent = read_units(held).independent
+    with explained_overflow():
+        together, apart = (total_distances(samples, links) for links in (must, cannot))
+        return auc_of_distances(together, apart, n_independent)
+
+
+@dataclass(frozen=True)
+class PairCurve:
+    """Held-out AUC over numbers of features.
+
+    Attributes
+    ----------
+    n_features : ndarray of int of shape (n_points,)
+        The numbers of features, ascending.
+    values : ndarray of shape (n_folds, n_points)
+        The AUC of the held-out pairs in each fold, in the best features by the other pairs.
+    standard_error : ndarray of shape (n_points,)
+        Of the mean over folds, as in `validate`; the same for every number of features.
+    all_features : float
+        The mean AUC in all features.
+    chance : float
+        What a choice that knows nothing reaches on average.
+    """
+
+    n_features: IntArray
+    values: FloatArray
+    standard_error: FloatArray
+    all_features: float
+    chance: float = CHANCE
+
+    @property
+    def mean(self) -> FloatArray:
+        """The mean over folds, at each number of features."""
+        return self.values.mean(axis=0)
+
+    @property
+    def average(self) -> PairAUC:
+        """The mean over folds and numbers of features, with its standard error."""
+        # Values at different numbers of features rest on the same pairs.
+        return PairAUC(float(self.values.mean()), float(self.standard_error.mean()), self.chance)
+
+
+def pair_auc_curve(
+    selector: Any,
+    X: Any,
+    pairs: Pairs,
+    n_features: Sequence[int] | None = None,
+    *,
+    cv: PairKFold | None = None,
+    sample_ids: Iterable[Hashable] | None = None,
+) -> PairCurve:
+    """Judge a selector by pairs that it has not seen, for several numbers of features.
+
+    In every fold of the pairs the selector is fitted on all samples and the other pairs. Then
+    `pair_auc` of the held-out pairs is measured in its first k features, for every wanted k.
+
+    `validate` tests whether a ranking is better than chance; this shows the estimate at several
+    numbers of features. It does not choose the number: the docs have what that would lose.
+
+    Parameters
+    ----------
+    selector : selector
+        With `order_` after fitting; it is cloned. Its `n_features_to_select` is set to the largest
+        number of features, if it has that parameter, and each `random_state` that is None to a
+        fixed seed. If it drops cannot-links that contradict must-links, they are left out here.
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        The samples.
+    pairs : Pairs
+        Must-links and cannot-links.
+    n_features : ascending ints, optional
+        The numbers of features. Default: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100 or as many as
+        there are.
+    cv : PairKFold, optional
+        How pairs are held out. Default: halves, dealt four times with `random_state=0`.
+    sample_ids : iterable of hashable, optional
+        The id of each row. Default: the index of a pandas X, else row numbers.
+
+    Returns
+    -------
+    PairCurve
+    """
+    check_selector(selector)
+    check_cv(cv)
+    samples = check_matrix(X)
+    n_samples, n_all = samples.shape
+    counts = check_counts(numbers_of_features(n_all) if n_features is None else n_features, n_all)
+    given = Given.read(X, sample_ids=sample_ids)
+    by_row = in_order_of_rows(
+        pairs,
+        n_samples,
+        given.sample_ids,
+        ids_are_index=given.ids_are_index,
+        selectors=[selector],
+    )
+    cv = cv or PairKFold(2, n_repeats=4, random_state=0)
+    folds = list(cv.split(by_row))
+    n_independent = count_independent([test for _, test in folds], cv.n_repeats)
+    fitted = reproducible(selector)
+    if "n_features_to_select" in fitted.get_params(deep=False):
+        fitted.set_params(n_features_to_select=int(counts[-1]))
+    values, every = [], []
+    for train, test in folds:
+        order = order_of(fitted.fit(samples, **arguments_of(Given(pairs=train), fitted)))
+        links = test.rows({row: row for row in range(n_samples)})
+        with explained_overflow():
+            values.append(auc_over_counts(samples, links, order, counts))
+            together, apart = (total_distances(samples, one) for one in links)
+            every.append(auc_of_distances(together, apart).auc)
+    error = np.full(len(counts), held_out_error(*n_independent))
+    return PairCurve(counts, np.array(values), error, float(np.mean(every)))
+
+
+class PairScorer:
+    """What `pair_scorer` returns: called with an estimator and the rows of a fold.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        By the ids of the index.
+    """
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+
+    def __repr__(self) -> str:
+        return f"pair_scorer({self.pairs!r})"
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
+        """Measure the AUC of the pairs among the rows of X, in what the estimator makes of them."""
+        index = index_of(X)
+        if index is None:
+            raise GuidedValueError(
+                "Which rows of a fold the pairs mean cannot be told: X has no ids.",
+                "Pass a pandas frame whose index holds the ids that the pairs name.",
+            )
+        ids = tuple(index)
+        check_index(self.pairs, ids)
+        # Pairs of other folds are not there by design, so nothing is said about them.
+        return pair_auc(estimator.transform(X), self.pairs.restrict(ids), ids).auc
+
+
+def pair_scorer(pairs: Pairs) -> PairScorer:
+    """Return a scorer for scikit-learn's searches: `pair_auc` after the estimator's `transform`.
+
+    Only pairs with both ends among the rows that are scored count, so the rows need ids: X must
+    be a pandas frame whose index holds the ids that the pairs name.
+
+    Use few, large folds: of pairs drawn at random, one in k^2 has both ends in a given one of k
+    folds. A fold without a must-link or without a cannot-link cannot be scored.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        By the ids of the index.
+
+    Returns
+    -------
+    PairScorer
+        Called with an estimator, X and y; it can be pickled, so that a search may use processes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import GridSearchCV, KFold
+    >>> from linkselect import LaplacianScore, Pairs
+    >>> from linkselect.evaluation import pair_scorer
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> pairs = Pairs.from_labels(
+    ...     y, n_must=200, n_cannot=200, sample_ids=X.index, random_state=0
+    ... )
+    >>> search = GridSearchCV(
+    ...     LaplacianScore(2),
+    ...     {"n_neighbors": [3, 10]},
+    ...     scoring=pair_scorer(pairs),
+    ...     cv=KFold(3, shuffle=True, random_state=0),
+    ... ).fit(X)
+    >>> search.best_score_ > 0.8
+    np.True_
+    """
+    check_is_pairs(pairs)
+    return PairScorer(pairs)
+
+
+def _check_both(must: IntArray, cannot: IntArray) -> None:
+    for links, kind in ((must, "must-link"), (cannot, "cannot-link")):
+        if not len(links):
+            raise GuidedValueError(
+                f"There is no {kind} among the samples, and the measure compares the two kinds.",
+                "Add one; in a fold, give more pairs or use fewer, larger folds.",
+            )
+
+
+def _squared_distances(samples: Any, links: IntArray, order: IntArray) -> FloatArray:
+    """Return the squared distances of links in the first 1, 2, ... features of an order."""
+    ends = [values_of(samples, links[:, end], order) for end in (0, 1)]
+    return np.cumsum((ends[0] - ends[1]) ** 2, axis=1)
+
+
+def total_distances(samples: Any, links: IntArray, features: IntArray | None = None) -> FloatArray:
+    """Return the squared distance of every link in some or all features, a few links at a time."""
+    chosen = np.arange(samples.shape[1]) if features is None else features
+    found = np.empty(len(links))
+    for part in slices(len(links), max(1, BLOCK_SIZE // max(1, len(chosen)))):
+        apart = np.subtract(*(values_of(samples, rows, chosen) for rows in links[part].T))
+        found[part] = np.square(apart, out=apart).sum(axis=1)
+    return found
+
+
+def values_of(samples: Any, rows: IntArray, features: IntArray) -> FloatArray:
+    """Copy some features of some rows as float64; differences of narrow integers overflow."""
+    if issparse(samples):
+        values: FloatArray = samples[rows][:, features].toarray().astype(np.float64)
+        return values
+    return row_block(samples, np.ix_(rows, features))
+
+
+def auc_over_counts(
+    samples: Any, links: tuple[IntArray, IntArray], order: IntArray, counts: IntArray
+) -> list[float]:
+    """Compare must-links and cannot-links in the first features of an order, for each count."""
+    best = order[: counts[-1]]
+    together, apart = (_squared_distances(samples, one, best) for one in links)
+    return [auc_of_distances(together[:, count - 1], apart[:, count - 1]).auc for count in counts]
+
+
+def auc_of_distances(
+    together: FloatArray, apart: FloatArray, n_independent: tuple[int, int] | None = None
+) -> PairAUC:
+    """Compare the distances of must-links with those of cannot-links.
+
+    The standard error is that of so many independent ones of each kind; default: of all.
+    """
+    m, n = len(together), len(apart)
+    # The order of the features, and their units, change the last digit of equal distances.
+    ranks = rankdata(with_equal_ties(np.concatenate([together, apart])))
+    auc = (ranks[m:].sum() - n * (n + 1) / 2) / (m * n)
+    return PairAUC(float(auc), _hanley_mcneil(auc, *(n_independent or (m, n))), CHANCE)
+
+
+def _hanley_mcneil(auc: float, m: int, n: int) -> float:
+    # One more win and one more loss: no finite number of pairs is certain.
+    shrunk = (auc * m * n + 1) / (m * n + 2)
+    # Q1 and Q2 of Hanley & McNeil (1982), of exponential distributions: how likely two cannot-links
+    # are both farther apart than one must-link, and one cannot-link than two must-links.
+    larger, twice = shrunk / (2 - shrunk), 2 * shrunk**2 / (1 + shrunk)
+    variance = shrunk * (1 - shrunk)
+    variance += (n - 1) * (larger - shrunk**2) + (m - 1) * (twice - shrunk**2)
+    return float(np.sqrt(variance / (m * n)))
+
+
+def held_out_error(n_must: int, n_cannot: int) -> float:
+    """Return the standard error of a held-out AUC, by the number of independent links.
+
+    That of the Mann-Whitney statistic where it is largest, at 0.5, and what selecting features
+    anew adds. An error at the observed AUC would be smallest where the AUC is too large by luck.
+    """
+    variance = (n_must + n_cannot + 1) / (12 * n_must * n_cannot)
+    return float(np.sqrt(REFITTING * variance))
+
+
+def count_independent(tests: Sequence[Pairs], n_repeats: int) -> tuple[int, int]:
+    """Count the held-out links of all folds that share no sample; refuse too few of them."""
+    counts = np.sum([read_units(test).independent for test in tests], axis=0) // n_repeats
+    n_must, n_cannot = counts.tolist()
+    check_enough(n_must, n_cannot, must_only=False)
+    return n_must, n_cannot

@@ -1,0 +1,144 @@
+"""A comparison in plain sentences: who led, by how much, and what can be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linkselect._messages import many, pairs_text
+from linkselect.evaluation._curves import RANDOM
+from linkselect.evaluation._significance import p_text
+
+if TYPE_CHECKING:
+    from linkselect.evaluation._measure import Measure
+    from linkselect.evaluation._pair_result import HeldOutPairs
+    from linkselect.evaluation._result import Comparison
+
+# As benchmarks/pairs_alone.py prints it; docs/pairs_alone.md has the tables.
+WORTH = (
+    "How much this tells: on 29 data sets with 40 pairs, the method that led on held-out pairs was "
+    "about 4 points of accuracy behind the best one, a method taken at random 8, the consensus 3. "
+    "It does not tell how many features to keep."
+)
+
+
+def summarize(found: Comparison) -> Iterator[str]:
+    """Say who led and by how much, against whom that can be shown, and what each method used."""
+    if found.accuracy is not None:
+        measure = found.measures[0]
+        yield (
+            f"{found.classifier} with {_numbers(measure)}, {found.n_splits} random splits: "
+            f"{_who_led(measure)}."
+        )
+        yield from _differences(measure, found.level)
+        yield _supervision_used(found)
+        first = measure.leader
+        best = measure.curves[first].mean
+        counts = measure.curves[first].n_features
+        yield (
+            f"{_with_all(found, measure)}; {first} reaches {measure.value_text(best.max())} at "
+            f"best, with {many(counts[int(best.argmax())], 'feature')}."
+        )
+    if found.held_out_pairs is not None:
+        yield from _held_out(found, found.held_out_pairs)
+
+
+def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
+    measure = held_out.measure
+    often = "" if held_out.n_repeats == 1 else f", dealt {held_out.n_repeats} times"
+    yield (
+        f"Held-out pairs ({pairs_text(held_out.n_must, held_out.n_cannot)}; "
+        f"{many(held_out.n_folds, 'fold')}{often}) with "
+        f"{_numbers(measure)}: {_who_led(measure)}."
+    )
+    yield (
+        "The AUC is how often a held-out cannot-link is farther apart than a held-out must-link "
+        "in features ranked by pairs of other samples; 0.5 is chance. Give or take "
+        f"{2 * held_out.standard_error[measure.leader]:.2f}."
+    )
+    yield from _differences(measure, found.level)
+    if found.accuracy is None:
+        yield _supervision_used(found)
+    yield f"{_with_all(found, measure)}."
+    unmeasured = [name for name in found.methods if name not in held_out.methods]
+    if unmeasured:
+        yield f"Not measured on held-out pairs, because labels were used: {', '.join(unmeasured)}."
+    yield WORTH
+
+
+def _numbers(measure: Measure) -> str:
+    counts = measure.curves[RANDOM].n_features
+    few = "" if len(counts) == 1 else f"{counts[0]} to "
+    return f"{few}{many(counts[-1], 'feature')}"
+
+
+def _with_all(found: Comparison, measure: Measure) -> str:
+    return f"All features ({found.n_features:,}) give {measure.value_text(measure.with_all)}"
+
+
+def _differences(measure: Measure, level: float) -> Iterator[str]:
+    first = measure.leader
+    others = [name for name in measure.means if name not in _leaders(measure)]
+    shown = [name for name in others if measure.difference(first, name).p_adjusted < level]
+    unclear = [name for name in others if name not in shown]
+    if shown:
+        yield f"{first} was better than {_gaps(measure, first, shown)}."
+    if unclear:
+        yield f"No difference can be shown between {first} and {_gaps(measure, first, unclear)}."
+    yield _against_chance(measure, level)
+
+
+def _leaders(measure: Measure) -> list[str]:
+    """Name the method with the largest mean, and those that have the same."""
+    means = measure.means
+    return [name for name in means if np.isclose(means[name], means[measure.leader], 0, 1e-9)]
+
+
+def _who_led(measure: Measure) -> str:
+    names = _leaders(measure)
+    mean = measure.means[measure.leader]
+    less = f", less than a {RANDOM} of features" if mean < measure.by_chance else ""
+    value = f"{measure.value_text(mean)}{less}"
+    if len(measure.methods) == 1:
+        return f"{names[0]} had a mean {measure.name} of {value}"
+    if len(names) == 1:
+        return f"{names[0]} had the largest mean {measure.name} of the methods, {value}"
+    together = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{together} had the same largest mean {measure.name}, {value}"
+
+
+def _gaps(measure: Measure, first: str, others: Sequence[str]) -> str:
+    gaps = (measure.difference(first, name) for name in others)
+    return ", ".join(
+        f"{name} ({measure.gap_text(gap.mean)}, p {p_text(gap.p_adjusted)})"
+        for name, gap in zip(others, gaps, strict=True)
+    )
+
+
+def _against_chance(measure: Measure, level: float) -> str:
+    gaps = {name: measure.difference(name, RANDOM) for name in measure.methods}
+    beaten = [n for n, gap in gaps.items() if gap.better == n and gap.p_adjusted < level]
+    rest = [name for name in measure.methods if name not in beaten]
+    chance = measure.value_text(measure.by_chance)
+    if rest and beaten:
+        return f"Not shown to beat a {RANDOM} of features ({chance}): {', '.join(rest)}."
+    several = len(measure.methods) > 1
+    if beaten:
+        who = "Every method" if several else beaten[0]
+        return f"{who} beat a {RANDOM} of features ({chance})."
+    who = "No method can" if several else f"{rest[0]} cannot"
+    return f"{who} be shown to beat a {RANDOM} of features ({chance})."
+
+
+def _supervision_used(found: Comparison) -> str:
+    """Say what each method used, since more supervision makes the task easier."""
+    methods_by_use: dict[str, list[str]] = {}
+    for name, used in found.saw.items():
+        methods_by_use.setdefault(used, []).append(name)
+    if len(methods_by_use) == 1:
+        who = "every method" if len(found.methods) > 1 else found.methods[0]
+        return f"Fitted on all rows, {who} used {next(iter(methods_by_use))}."
+    parts = (f"{used} ({', '.join(names)})" for used, names in methods_by_use.items())
+    return f"Fitted on all rows, methods used different things: {'; '.join(parts)}."

@@ -1,0 +1,239 @@
+"""The functions of `distances` and `neighbors` that see X, for arrays on a device.
+
+As on the CPU, float32 proposes and float64 decides: products in float32 come with a bound on their
+error (docs/bounds.md), what may be near is compared by direct differences in float64, and samples
+for which the bound leaves anything open are done again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import slices
+from linkselect._samples.devices import BLOCK_SIZE, Device, k_smallest, product_rounding, to_numpy
+from linkselect.graphs._candidates import Found
+from linkselect.graphs._products import (
+    PRODUCT_WIDTH,
+    Products,
+    product_errors,
+    product_length,
+)
+
+# Float32 numbers in a tile of distances: 1 GB.
+TILE_SIZE = 1 << 28
+# Candidates beside the neighbours themselves. With 11, no row of MNIST was left open.
+MORE_CANDIDATES = 11
+# So many differences take about as long as to prepare all rows again in float64.
+DIFFERENCES_AT_ONCE = 1 << 36
+
+
+def pair_distances(here: Device, X: Any, left: Any, right: Any) -> Any:
+    """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences in float64."""
+    xp = here.xp
+    n_features = max(X.shape[1], 1)
+    found = [here.zeros(0)]
+    for chunk in slices(left.shape[0], max(BLOCK_SIZE // n_features, 1)):
+        difference = here.float64(xp.take(X, left[chunk], axis=0))
+        difference = difference - here.float64(xp.take(X, right[chunk], axis=0))
+        found.append(xp.sum(difference * difference, axis=1))
+    return xp.concat(found)
+
+
+def products(here: Device, X: Any, dtype: Any) -> Products:
+    """Prepare the rows of X for fast distances in the given precision."""
+    xp = here.xp
+    n_samples, n_features = X.shape
+    chunks = slices(n_samples, max(BLOCK_SIZE // max(n_features, 1), 1))
+    # Counted from the first sample, so that an offset of any size costs no digits.
+    first = here.float64(X[:1, :])
+    total, largest = here.zeros(n_features), 0.0
+    for chunk in chunks:
+        deviation = here.float64(X[chunk, :]) - first
+        total = total + xp.sum(deviation, axis=0)
+        largest = max(largest, float(xp.max(xp.abs(deviation))))
+    mean = first + (total / n_samples)[None, :]
+    scale = 2.0 * largest or 1.0
+    rows = xp.empty(X.shape, dtype=dtype, device=here.device)
+    norms = here.zeros(n_samples)
+    for chunk in chunks:
+        rows[chunk, :] = xp.astype((here.float64(X[chunk, :]) - mean) / scale, dtype)
+        kept = here.float64(rows[chunk, :])
+        norms[chunk] = xp.sum(kept * kept, axis=1)
+    single = dtype == xp.float32
+    length = product_length(n_features)
+    errors = product_errors(norms, length, np.float32 if single else np.float64)
+    if single:
+        # Two factors that are rounded by a share r change a product by 2 r, and so a distance by
+        # 2 * 2 r |x| |y| at most, which is 2 r (|x|^2 + |y|^2).
+        errors = errors + 2.0 * product_rounding(xp) * norms
+    return Products(rows, norms, scale, errors)
+
+
+def tile(here: Device, queries: Any, pool: Any, added: Any) -> Any:
+    """Compute `added - 2 x'y` for all pairs of some rows; `added` has one number per column."""
+    xp = here.xp
+    doubled = queries * -2.0
+    first, *others = slices(queries.shape[1], PRODUCT_WIDTH)
+    total = doubled[:, first] @ xp.permute_dims(pool[:, first], (1, 0))
+    for columns in others:
+        total += doubled[:, columns] @ xp.permute_dims(pool[:, columns], (1, 0))
+    total += xp.astype(added, total.dtype, copy=False)[None, :]
+    return total
+
+
+def nearest(
+    here: Device,
+    X: Any,
+    n_neighbors: int,
+    queries: IntArray | None = None,
+    pool: IntArray | None = None,
+    rows: Products | None = None,
+) -> Found:
+    """Find the nearest rows of `pool` for each row in `queries`; see `neighbors.nearest`."""
+    xp = here.xp
+    everything = np.arange(X.shape[0])
+    queries = everything if queries is None else np.asarray(queries)
+    pool = everything if pool is None else np.sort(pool)
+    if not len(queries) or not len(pool):
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+    search = _Search(here, X, here.put(pool), min(n_neighbors, len(pool)))
+    rows = products(here, X, xp.float32) if rows is None else rows
+    near, distances, is_open = search.by_products(rows, queries, MORE_CANDIDATES)
+    left = np.flatnonzero(is_open)
+    if len(left) * len(pool) * X.shape[1] > DIFFERENCES_AT_ONCE:
+        fine = products(here, X, xp.float64)
+        again = search.by_products(fine, queries[left], 8 * MORE_CANDIDATES)
+        near[left], distances[left] = again[0], again[1]
+        left = left[again[2]]
+    if len(left):
+        near[left], distances[left] = search.by_differences(queries[left])
+    found = np.isfinite(distances)
+    return np.repeat(queries, found.sum(axis=1)), near[found], distances[found]
+
+
+class _Search(NamedTuple):
+    """What stays the same while rows are searched for their neighbours."""
+
+    here: Device
+    X: Any
+    pool: Any
+    n_neighbors: int
+
+    def by_products(
+        self, rows: Products, queries: IntArray, n_more: int
+    ) -> tuple[IntArray, FloatArray, Any]:
+        """Find neighbours among a few candidates; also tell for which rows that is not certain."""
+        here, xp = self.here, self.here.xp
+        n_pool = self.pool.shape[0]
+        reference = rows if n_pool == rows.norms.shape[0] else rows.take(self.pool)
+        n_candidates = min(self.n_neighbors + n_more + 1, n_pool)
+        certain = reference.norms - reference.errors
+        all_queries = here.put(queries)
+        found = []
+        for part in slices(len(queries), max(TILE_SIZE // n_pool, 1)):
+            own = all_queries[part]
+            mine = rows.take(own)
+            # Lower bounds of all distances, but for the norm of the query: all that is not among
+            # the candidates is at least as far as the last of them.
+            lower, place = k_smallest(
+                xp, tile(here, mine.rows, reference.rows, certain), n_candidates
+            )
+            lower = here.float64(lower)
+            error = _take(xp, reference.errors, place)
+            candidates = _take(xp, self.pool, place)
+            itself = candidates == own[:, None]
+            upper = xp.where(itself, xp.full_like(lower, xp.inf), lower + 2.0 * error)
+            reach = xp.sort(upper, axis=1)[:, self.n_neighbors - 1] + 2.0 * mine.errors
+            is_open = lower[:, -1] <= reach
+            found.append((*self._decide(own, candidates), is_open))
+        near, distances, is_open = (
+            to_numpy(column[0] if len(column) == 1 else xp.concat(column))
+            for column in map(list, zip(*found, strict=True))
+        )
+        if n_candidates == n_pool:
+            is_open = np.zeros(len(queries), dtype=bool)
+        return np.array(near), np.array(distances), is_open
+
+    def _decide(self, own: Any, candidates: Any) -> tuple[Any, Any]:
+        """Choose among the candidates of each row by differences; equally near ones by number."""
+        here, xp = self.here, self.here.xp
+        candidates = xp.sort(candidates, axis=1)
+        width = candidates.shape[1]
+        left = xp.reshape(xp.broadcast_to(own[:, None], candidates.shape), (-1,))
+        distances = pair_distances(here, self.X, left, xp.reshape(candidates, (-1,)))
+        distances = xp.reshape(distances, (-1, width))
+        distances = xp.where(candidates == own[:, None], xp.full_like(distances, xp.inf), distances)
+        order = xp.argsort(distances, axis=1, stable=True)[:, : self.n_neighbors]
+        return (
+            xp.take_along_axis(candidates, order, axis=1),
+            xp.take_along_axis(distances, order, axis=1),
+        )
+
+    def by_differences(self, queries: IntArray) -> tuple[IntArray, FloatArray]:
+        """Compare rows with the whole pool, without products."""
+        here, xp = self.here, self.here.xp
+        n_pool, n_features = self.pool.shape[0], self.X.shape[1]
+        near, distances = [], []
+        for query in queries:
+            own = here.put(np.array([query]))
+            mine = here.float64(xp.take(self.X, own, axis=0))
+            parts = []
+            for chunk in slices(n_pool, max(BLOCK_SIZE // max(n_features, 1), 1)):
+                difference = here.float64(xp.take(self.X, self.pool[chunk], axis=0)) - mine
+                parts.append(xp.sum(difference * difference, axis=1))
+            apart = xp.concat(parts)
+            apart = xp.where(self.pool == own, xp.full_like(apart, xp.inf), apart)
+            order = xp.argsort(apart, stable=True)[: self.n_neighbors]
+            near.append(to_numpy(xp.take(self.pool, order)))
+            distances.append(to_numpy(xp.take(apart, order)))
+        return np.array(near), np.array(distances)
+
+
+def _take(xp: Any, values: Any, places: Any) -> Any:
+    """Look up values for a matrix of places."""
+    return xp.reshape(xp.take(values, xp.reshape(places, (-1,))), places.shape)
+
+
+def ball_pairs(here: Device, X: Any, radius: float) -> Found:
+    """List all pairs of samples at most `radius` apart, each once, with squared distances."""
+    xp = here.xp
+    rows = products(here, X, xp.float32)
+    # Beyond the largest distance a larger radius changes nothing, but may overflow.
+    limit = min(radius / rows.scale, 2.0 * float(xp.max(rows.norms)) ** 0.5 + 1.0) ** 2
+    found = []
+    for part in slices(X.shape[0], max(BLOCK_SIZE // X.shape[0], 1)):
+        lower = tile(here, rows.rows[part, :], rows.rows, rows.norms - rows.errors)
+        reach = limit - rows.norms[part] + rows.errors[part]
+        # The bound is rounded to float32 for the comparison, so it is widened by that much.
+        reach = reach + 2.0**-22 * (xp.abs(reach) + limit)
+        row, right = xp.nonzero(lower <= xp.astype(reach, lower.dtype)[:, None])
+        left = row + part.start
+        once = left < right
+        left, right = left[once], right[once]
+        distances = pair_distances(here, X, left, right)
+        near = xp.sqrt(distances) <= radius
+        found.append([to_numpy(column[near]) for column in (left, right, distances)])
+    left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
+    return left, right, distances
+
+
+def median_distance(here: Device, X: Any) -> float:
+    """Find the median squared distance between samples, to the last digit."""
+    xp = here.xp
+    rows = products(here, X, xp.float32)
+    rough = here.float64(tile(here, rows.rows, rows.rows, rows.norms)) + rows.norms[:, None]
+    number = here.arange(0, X.shape[0])
+    is_pair = number[:, None] < number[None, :]
+    ordered = xp.sort(rough[is_pair])
+    n_pairs = ordered.shape[0]
+    middle = np.array([(n_pairs - 1) // 2, n_pairs // 2])
+    low, high = (float(ordered[int(place)]) for place in middle)
+    # Errors of at most `error` move the middle by at most `error`, and the others as much.
+    error = 2.0 * float(xp.max(rows.errors))
+    is_near = is_pair & (rough >= low - 2 * error) & (rough <= high + 2 * error)
+    n_below = int(xp.sum(xp.astype(ordered < low - 2 * error, xp.int64)))
+    exact = to_numpy(pair_distances(here, X, *xp.nonzero(is_near)))
+    return float(np.mean(np.sort(exact)[middle - n_below]))

@@ -1,0 +1,151 @@
+"""Graphs from pairs and classes, alone or laid over a neighbour graph."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect._samples.one_pass import Surveyed
+from linkselect._supervision import Supervision
+from linkselect.graphs._distances import pair_distances, products
+from linkselect.graphs._graph_types import Edges, Graph, Groups, Kernel, edge_numbers
+from linkselect.graphs._kernels import gaussian, gaussian_edges, kernel_graph, listed_kernel
+from linkselect.graphs._neighbors import join_edges, nearest
+from linkselect.pairs import links_within
+
+
+def must_graph(known: Supervision, weight: float = 1.0) -> Edges | Groups:
+    """Join the samples of every must-link."""
+    if known.must is None:
+        return Groups(known.classes, weight=weight)
+    return _listed(known, known.must).reweigh(weight)
+
+
+def cannot_graph(known: Supervision, strength: FloatArray | None = None) -> Edges | Groups:
+    """Join the samples of every cannot-link.
+
+    With `strength`, a value per sample, the edge between i and j weighs
+    `strength[i] + strength[j]` instead of 1.
+    """
+    if known.cannot is None:
+        return Groups(known.classes, across=True, strength=strength)
+    edges = _listed(known, known.cannot)
+    if strength is None:
+        return edges
+    return edges.reweigh(strength[edges.left] + strength[edges.right])
+
+
+def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
+    """Build the LSDF graph (C3): gamma on must-links, 1 on neighbours if either is unlabelled."""
+    unlabelled = known.unlabelled
+    free = near.keep(unlabelled[near.left] | unlabelled[near.right])
+    return free.reweigh(1.0), must_graph(known, gamma)
+
+
+def constrained_graph(
+    X: Matrix, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
+) -> Graph:
+    """Weigh neighbours and must-links by a Gaussian (C5)."""
+    return gaussian_edges(near, sigma), *_far_must(X, near, known, sigma, n_jobs)
+
+
+def reward_graph(
+    X: Matrix, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
+) -> Graph:
+    """Build the C6 graph: weight where labels and distances disagree, plus ordinary neighbours.
+
+    Labels and distances disagree on near cannot-links and on far must-links. With `g` the
+    Gaussian: `g + g^2` on near cannot-links, `g^2` on must-links that are not near, 0 on near
+    must-links and `g` on all other neighbours.
+    """
+    weights = gaussian_edges(near, sigma).weights
+    must, cannot = _linked(near, known)
+    weights = np.where(must, 0.0, np.where(cannot, weights + weights**2, weights))
+    # The square of a Gaussian is the Gaussian of a width smaller by the square root of 2.
+    narrow = sigma / np.sqrt(2.0)
+    return near.reweigh(weights), *_far_must(X, near, known, narrow, n_jobs)
+
+
+def compensated_graph(
+    near: Edges, known: Supervision, sigma: float, gamma: float, compensation: float
+) -> Graph:
+    """Weigh must-links by 1 if near, else by `compensation`; damp near cannot-links (C7)."""
+    weights = gaussian_edges(near, sigma).weights
+    must, cannot = _linked(near, known)
+    # Equation 30 of Salmi, Hammouche & Macaire (2020). By their equation 25 near cannot-links would
+    # weigh more than other neighbours, although these samples should be told apart.
+    # All must-links get `compensation` from their own graph; near ones are topped up to 1.
+    weights = np.where(must, 1.0 - compensation, np.where(cannot, (1.0 - gamma) * weights, weights))
+    return near.reweigh(weights), must_graph(known, compensation)
+
+
+def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
+    """Weigh neighbours by a Gaussian and must-links by 1, without cannot-links (Kamvar et al.)."""
+    must, cannot = _linked(near, known)
+    free = gaussian_edges(near, sigma).keep(~(must | cannot))
+    links = links_within(known.classes) if known.must is None else known.must
+    return Edges(
+        near.n_samples,
+        np.concatenate([free.left, links[:, 0]]),
+        np.concatenate([free.right, links[:, 1]]),
+        np.concatenate([free.totals, np.ones(len(links))]),
+    )
+
+
+def class_neighbors(
+    X: Matrix, classes: IntArray, n_neighbors: int, n_jobs: int | None = None
+) -> tuple[Edges, Edges]:
+    """Join each sample to the nearest of its own class, and to the nearest of all others.
+
+    Either end may find the other. Where there are fewer than `n_neighbors`, all are joined.
+    """
+    hits, misses = [], []
+    rows = products(X, n_jobs=n_jobs)
+    for code in np.unique(classes):
+        own, others = np.flatnonzero(classes == code), np.flatnonzero(classes != code)
+        hits.append(nearest(X, n_neighbors, queries=own, pool=own, rows=rows, n_jobs=n_jobs))
+        misses.append(nearest(X, n_neighbors, queries=own, pool=others, rows=rows, n_jobs=n_jobs))
+    n_samples = X.shape[0]
+    same = [np.concatenate(column) for column in zip(*hits, strict=True)]
+    other = [np.concatenate(column) for column in zip(*misses, strict=True)]
+    return join_edges(n_samples, *same).reweigh(1.0), join_edges(n_samples, *other).reweigh(1.0)
+
+
+def _listed(known: Supervision, links: IntArray) -> Edges:
+    ones = np.ones(len(links))
+    return Edges(len(known.classes), links[:, 0], links[:, 1], ones)
+
+
+def _linked(near: Edges, known: Supervision) -> tuple[BoolArray, BoolArray]:
+    """Tell which edges are must-links and which are cannot-links."""
+    if known.must is None or known.cannot is None:
+        left, right = known.classes[near.left], known.classes[near.right]
+        labelled = (left >= 0) & (right >= 0)
+        return labelled & (left == right), labelled & (left != right)
+    edges = np.column_stack([near.left, near.right])
+    return (
+        _among(edges, known.must, near.n_samples),
+        _among(edges, known.cannot, near.n_samples),
+    )
+
+
+def _among(edges: IntArray, links: IntArray, n_samples: int) -> BoolArray:
+    own, known = (edge_numbers(ends[:, 0], ends[:, 1], n_samples) for ends in (edges, links))
+    return np.isin(own, known)
+
+
+def _far_must(
+    X: Matrix, near: Edges, known: Supervision, sigma: float, n_jobs: int | None
+) -> tuple[Edges | Kernel, ...]:
+    """Weigh the must-links that are not neighbours by a Gaussian."""
+    if not known.has_must:
+        return ()
+    if known.must is None:
+        mask = near.reweigh(1.0).to_csr()
+        if isinstance(X, Surveyed):
+            return (listed_kernel(X, sigma, known.classes, mask, n_jobs),)
+        return (kernel_graph(X, sigma, codes=known.classes, without=mask, n_jobs=n_jobs),)
+    edges = np.column_stack([near.left, near.right])
+    links = known.must[~_among(known.must, edges, near.n_samples)]
+    far = _listed(known, links)
+    return (far.reweigh(gaussian(pair_distances(X, far.left, far.right, n_jobs), sigma)),)

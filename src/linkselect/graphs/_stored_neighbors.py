@@ -1,0 +1,168 @@
+"""Nearest neighbours among stored samples.
+
+Samples that are stored by rows are searched part by part: products in float32 propose, differences
+in float64 decide, and of what the parts find the nearest are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import slices
+from linkselect._samples.one_pass import Surveyed
+from linkselect._samples.sources import Part
+from linkselect._samples.sources.merging import FAN_IN
+from linkselect._samples.sources.running import TakenRows, reduce_parts
+from linkselect.graphs import _wide_distances as wide_distances
+from linkselect.graphs._candidates import MANY_CANDIDATES, Found, keep_nearest, possible
+from linkselect.graphs._distances import pair_distances, prepared
+from linkselect.graphs._products import Products
+
+# The queries that all parts are compared with at a time, as they are stored.
+QUERY_BYTES = 128 * 2**20
+# What lists take for each neighbour of a query: a number and a distance, in as many parts as are
+# merged at once.
+LISTED_BYTES = 16 * FAN_IN
+# Entries of a tile of queries against the samples of a slab.
+TILE_SIZE = 1 << 22
+
+# The numbers of the nearest samples of each query and their squared distances, from near to far;
+# a query that has fewer ends with -1 and infinity.
+Lists = tuple[IntArray, FloatArray]
+
+
+def nearest(
+    X: Surveyed, n_neighbors: int, queries: IntArray | None, n_jobs: int | None = None
+) -> Found:
+    """Find the nearest of all samples for each query, itself left out; see `neighbors.nearest`."""
+    queries = np.arange(X.shape[0]) if queries is None else queries
+    if not len(queries):
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+    if X.by_columns:
+        return wide_distances.nearest(X, n_neighbors, queries, n_jobs)
+    centre, scale = _centre(X)
+    work = partial(_nearest_in_part, centre=centre, scale=scale, n_neighbors=n_neighbors)
+    per_query = max(X.shape[1] * X.dtype.itemsize, LISTED_BYTES * n_neighbors)
+    size = max(X.allowed(QUERY_BYTES) // per_query, 1)
+    found = []
+    for batch in slices(len(queries), size):
+        some = queries[batch]
+        lists = reduce_parts(
+            X,
+            partial(work, queries=some),
+            partial(_nearest_of_all, n_neighbors=n_neighbors),
+            shared=TakenRows(some),
+            n_jobs=n_jobs,
+            what="search neighbours",
+        )
+        found.append(_listed(some, *lists))
+    left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
+    return left, right, distances
+
+
+def _centre(X: Surveyed) -> tuple[FloatArray, float]:
+    """Return the mean of all samples, and a bound of what is left without it."""
+    assert X.moments is not None
+    mean = X.moments.together().means_minus(0.0)[0]
+    largest = float(np.maximum(X.high - mean, mean - X.low).max())
+    return mean, 2.0 * largest or 1.0
+
+
+def _listed(queries: IntArray, rows: IntArray, distances: FloatArray) -> Found:
+    present = rows >= 0
+    left = np.repeat(queries, np.count_nonzero(present, axis=1))
+    return left, rows[present], distances[present]
+
+
+def _nearest_in_part(
+    part: Part,
+    query_rows: NDArray[Any],
+    *,
+    queries: IntArray,
+    centre: FloatArray,
+    scale: float,
+    n_neighbors: int,
+) -> Lists:
+    """Find the nearest samples of one part, for each query."""
+    found = [_no_neighbors(len(queries), n_neighbors)]
+    for rows, slab in part.slabs():
+        search = partial(_nearest_in_slab, slab, rows.start, centre, scale, n_neighbors)
+        found.append(search(query_rows, queries))
+        found = [_nearest_of_all(found, n_neighbors=n_neighbors)]
+    return found[0]
+
+
+def _nearest_in_slab(
+    slab: NDArray[Any],
+    start: int,
+    centre: FloatArray,
+    scale: float,
+    n_neighbors: int,
+    query_rows: NDArray[Any],
+    queries: IntArray,
+) -> Lists:
+    # Half of the digits do for nearly all samples; the others are prepared if they are needed.
+    pool = cache(lambda dtype: prepared(slab, centre, scale, dtype, 1))
+    found = []
+    for some in slices(len(queries), max(TILE_SIZE // len(slab), 1)):
+        own, itself = query_rows[some], queries[some] - start
+        row, column = _candidates(own, itself, pool, centre, n_neighbors)
+        distances = pair_distances(own, row, column, 1, others=slab)
+        found.append(_in_lists(len(own), n_neighbors, row, column, distances))
+    numbers, distances = (np.concatenate(side) for side in zip(*found, strict=True))
+    return np.where(numbers >= 0, numbers + start, -1), distances
+
+
+def _candidates(
+    own: NDArray[Any],
+    itself: IntArray,
+    pool: Callable[[Any], Products],
+    centre: FloatArray,
+    n_neighbors: int,
+) -> tuple[IntArray, IntArray]:
+    """List every query and sample that can be among its nearest; `itself` is its own number."""
+
+    def search(dtype: Any) -> tuple[IntArray, int]:
+        others = pool(dtype)
+        mine = prepared(own, centre, others.scale, dtype, 1)
+        tile = mine.distances(slice(None), others)
+        n_others = tile.shape[1]
+        here = np.flatnonzero((itself >= 0) & (itself < n_others))
+        tile[here, itself[here]] = np.inf
+        return np.flatnonzero(possible(tile, mine.errors, others.errors, n_neighbors)), n_others
+
+    found, n_others = search(np.float32)
+    if len(found) > MANY_CANDIDATES * n_neighbors * len(own):
+        found, n_others = search(np.float64)
+    row, column = np.divmod(found, n_others)
+    other = column != itself[row]
+    return row[other], column[other]
+
+
+def _in_lists(
+    n_queries: int, n_neighbors: int, row: IntArray, column: IntArray, distances: FloatArray
+) -> Lists:
+    kept = keep_nearest(row, column, distances, n_neighbors)
+    numbers, nearest_distances = _no_neighbors(n_queries, n_neighbors)
+    counts = np.bincount(row[kept], minlength=n_queries)
+    place = np.arange(n_neighbors) < counts[:, None]
+    numbers[place], nearest_distances[place] = column[kept], distances[kept]
+    return numbers, nearest_distances
+
+
+def _no_neighbors(n_queries: int, n_neighbors: int) -> Lists:
+    shape = (n_queries, n_neighbors)
+    return np.full(shape, -1, dtype=np.intp), np.full(shape, np.inf)
+
+
+def _nearest_of_all(parts: Sequence[Lists], *, n_neighbors: int) -> Lists:
+    """Keep the nearest that any part has found; of equally near ones those of lower number."""
+    numbers, distances = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
+    order = np.lexsort((numbers, distances), axis=1)[:, :n_neighbors]
+    return np.take_along_axis(numbers, order, 1), np.take_along_axis(distances, order, 1)

@@ -1,0 +1,267 @@
+"""The addresses of the page: what is shown by GET, what is done by POST."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from linkselect.asking import Answer
+from linkselect.asking._answers import ANSWERS
+from linkselect.labelling._answer_store import NotStoredError
+from linkselect.labelling._drawing import png
+from linkselect.labelling._labelling import Labelling, Outcome
+from linkselect.labelling._pages import Pages, note_of, note_of_undone, static_file
+from linkselect.labelling._sample_pictures import TYPES
+
+LONGEST_FORM = 4096
+LONGEST_WINDOW = 40
+FORM = "application/x-www-form-urlencoded"
+# How a question is looked at; goes on from page to page.
+VIEW = {"hints": ("on", "off"), "values": ("all",)}
+SCRIPT_HASH = re.compile(rb"script-src '(sha256-[A-Za-z0-9+/=]+)'")
+Form = Mapping[str, str]
+
+
+class BadRequestError(Exception):
+    """A form that no page of ours sends."""
+
+
+def make_app(labelling: Labelling, source: str) -> Starlette:
+    """Return the application of one labelling, without the guard before it."""
+    site = Site(labelling, Pages(labelling, source))
+    shown: dict[str, Callable[[Request], Response]] = {
+        "/": site.question,
+        "/answers": site.answers,
+        "/pair": site.pair,
+        "/finish": site.finish,
+        "/insight": site.insight,
+        "/report": site.report,
+        "/mask": site.mask,
+        "/icon.png": site.icon,
+        "/pixels/{row:int}": site.pixels,
+        "/picture/{row:int}": site.picture,
+        "/{name:str}": site.static,
+    }
+    done: dict[str, Callable[[Form], Response]] = {
+        "/answer": site.answer,
+        "/change": site.change,
+        "/resolve": site.resolve,
+        "/undo": site.undo,
+    }
+    routes = [Route(path, _taking(act, site), methods=["POST"]) for path, act in done.items()]
+    routes += [Route(path, show, methods=["GET"]) for path, show in shown.items()]
+    return Starlette(routes=routes)
+
+
+def _taking(act: Callable[[Form], Response], site: Site) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            form = await _read_form(request)
+            return await run_in_threadpool(act, form)
+        except BadRequestError:
+            return Response(status_code=400)
+        except NotStoredError as error:
+            page = site.pages.message("The answer was not saved", str(error))
+            return Response(page, 507, media_type="text/html")
+
+    return endpoint
+
+
+async def _read_form(request: Request) -> Form:
+    """Read a small form; anything else is not from our pages."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise BadRequestError
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LONGEST_FORM:
+            raise BadRequestError
+    try:
+        return dict(parse_qsl(body.decode("ascii"), max_num_fields=20, strict_parsing=True))
+    except ValueError as error:
+        raise BadRequestError from error
+
+
+def _page(text: str, status: int = 200, **headers: str) -> Response:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(text, status, media_type="text/html", headers=named)
+
+
+def _back_to(page: str, options: Form, **more: str) -> Response:
+    kept = {name: options[name] for name in VIEW if options.get(name) in VIEW[name]}
+    query = urlencode({**kept, **more})
+    return RedirectResponse(f"{page}?{query}" if query else page, status_code=303)
+
+
+class Site:
+    """Answers requests by what the labelling knows.
+
+    Parameters
+    ----------
+    labelling : Labelling
+        Questions, answers and rankings.
+    pages : Pages
+        How they look.
+    """
+
+    def __init__(self, labelling: Labelling, pages: Pages) -> None:
+        self.labelling = labelling
+        self.pages = pages
+
+    # -- what is done ---------------------------------------------------------------------------
+
+    def answer(self, form: Form) -> Response:
+        """Take an answer to the question that a page shows."""
+        outcome = self.labelling.answer(self._rows(form), _said(form))
+        if outcome.contradiction is not None:
+            return self._contradiction(outcome, is_change=False)
+        return _back_to("./", form, note=note_of(outcome))
+
+    def change(self, form: Form) -> Response:
+        """Change or take back an earlier answer."""
+        rows = self._rows(form)
+        said = None if form.get("answer") == "none" else _said(form)
+        outcome = self.labelling.change(rows, said)
+        if outcome.contradiction is not None:
+            return self._contradiction(outcome, is_change=True)
+        note = "removed" if said is None else "changed"
+        note = "same" if outcome.kind == "same" else note
+        if form.get("from") != "answers":
+            return _back_to("./", form, note=note)
+        start = {"start": form["start"]} if form.get("start", "").isdecimal() else {}
+        return _back_to("answers", form, note=note, **start)
+
+    def resolve(self, form: Form) -> Response:
+        """Change an earlier answer, so that another one fits."""
+        earlier = self._rows(form, "earlier_a", "earlier_b")
+        said = _said(form, "earlier")
+        first = self.labelling.change(earlier, said)
+        if first.contradiction is not None:
+            return self._contradiction(first, is_change=True)
+        is_change = form.get("is_change") == "yes"
+        then = self.labelling.change if is_change else self.labelling.answer
+        second = then(self._rows(form), _said(form))
+        if second.contradiction is not None:
+            ids = self.labelling.samples.ids
+            saved = Answer((ids[earlier[0]], ids[earlier[1]]), said)
+            return self._contradiction(second, is_change, saved if first.kind == "saved" else None)
+        is_changed = is_change and second.kind == "saved"
+        return _back_to("./", form, note="changed" if is_changed else note_of(second))
+
+    def undo(self, form: Form) -> Response:
+        """Take back the last answer."""
+        return _back_to("./", form, note=note_of_undone(self.labelling.undo()))
+
+    def _contradiction(
+        self, outcome: Outcome, is_change: bool, saved: Answer | None = None
+    ) -> Response:
+        assert outcome.contradiction is not None
+        return _page(self.pages.contradiction(outcome.contradiction, is_change, saved))
+
+    def _rows(self, form: Form, *fields: str) -> tuple[int, int]:
+        n_samples = len(self.labelling.samples.ids)
+        try:
+            a, b = (int(form[field]) for field in fields or ("a", "b"))
+        except (KeyError, ValueError) as error:
+            raise BadRequestError from error
+        if a == b or not (0 <= a < n_samples and 0 <= b < n_samples):
+            raise BadRequestError
+        return a, b
+
+    # -- what is shown --------------------------------------------------------------------------
+
+    def question(self, request: Request) -> Response:
+        """Show the next question."""
+        window = request.headers.get("x-window", "")[:LONGEST_WINDOW]
+        return _page(self.pages.question(dict(request.query_params), window))
+
+    def answers(self, request: Request) -> Response:
+        """Show all answers."""
+        return _page(self.pages.answers(dict(request.query_params)))
+
+    def pair(self, request: Request) -> Response:
+        """Show two samples that were asked about before."""
+        try:
+            rows = self._rows(request.query_params)
+        except BadRequestError:
+            return Response(status_code=404)
+        return _page(self.pages.pair(rows))
+
+    def insight(self, request: Request) -> Response:
+        """Show what the background has found."""
+        busy = "yes" if self.labelling.found()[1] else "no"
+        return _page(self.pages.insight(), x_busy=busy)
+
+    def finish(self, request: Request) -> Response:
+        """Show the report, or that it is being made."""
+        page = self.pages.finish(dict(request.query_params))
+        return _page(page, x_busy="yes" if 'data-again="finish"' in page else "no")
+
+    def report(self, request: Request) -> Response:
+        """Send the report as it is; its own script and style are in the page."""
+        page = self.labelling.found()[0].report
+        if page is None:
+            return Response(status_code=404)
+        found = SCRIPT_HASH.search(page)
+        script = "'none'" if found is None else f"'{found[1].decode()}'"
+        policy = (
+            f"default-src 'none'; script-src {script}; style-src 'unsafe-inline'; img-src data:; "
+            "base-uri 'none'; form-action 'none'"
+        )
+        return Response(page, media_type="text/html", headers={"content-security-policy": policy})
+
+    def mask(self, request: Request) -> Response:
+        """Draw where the best pixels are."""
+        samples = self.labelling.samples
+        ranked = self.labelling.ranked()
+        if samples.image_shape is None or ranked is None:
+            return Response(status_code=404)
+        return Response(samples.mask_png(ranked.best), media_type="image/png")
+
+    def pixels(self, request: Request) -> Response:
+        """Draw the pixels of a sample."""
+        samples = self.labelling.samples
+        row = request.path_params["row"]
+        if samples.image_shape is None or row >= len(samples.ids):
+            return Response(status_code=404)
+        return Response(samples.pixels_png(row), media_type="image/png")
+
+    def picture(self, request: Request) -> Response:
+        """Send the picture of a sample, by its number; there is no way to name a file."""
+        file = (self.labelling.samples.pictures or {}).get(request.path_params["row"])
+        if file is None:
+            return Response(status_code=404)
+        try:
+            content = file.read_bytes()
+        except OSError:  # moved away since the start
+            return Response(status_code=404)
+        return Response(content, media_type=TYPES[file.suffix.lower()])
+
+    def icon(self, request: Request) -> Response:
+        """Send two squares, one of them marked."""
+        icon = np.full((8, 8, 3), 255, dtype=np.uint8)
+        icon[2:6, 0:3] = (42, 111, 168)
+        icon[2:6, 5:8] = (222, 95, 20)
+        return Response(png(icon), media_type="image/png")
+
+    def static(self, request: Request) -> Response:
+        """Send the script or a style sheet."""
+        found = static_file(request.path_params["name"])
+        if found is None:
+            return Response(status_code=404)
+        return Response(found[1], media_type=found[0])
+
+
+def _said(form: Form, field: str = "answer") -> Any:
+    if form.get(field) not in ANSWERS:
+        raise BadRequestError
+    return form[field]

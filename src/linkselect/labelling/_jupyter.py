@@ -1,0 +1,240 @@
+"""The page in the output of a notebook, beside the code that uses the answers."""
+
+from __future__ import annotations
+
+import atexit
+import html
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkselect._checks import index_of
+from linkselect._messages import GuidedValueError, many
+from linkselect.asking import Answer, Contradiction, PairQueries
+from linkselect.asking._answers import Said
+from linkselect.labelling._labelling import Labelling, is_large
+from linkselect.labelling._sample_pictures import pictures_in_folder
+from linkselect.labelling._session import Ask, begin, check_installed
+from linkselect.labelling._shown_samples import Samples
+from linkselect.pairs import Pairs, check_ids
+
+if TYPE_CHECKING:
+    from linkselect.labelling._serving import Server
+
+# Jupyter on this machine; elsewhere the link opens the page.
+FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
+REPEAT = """from linkselect import {selector}
+
+selector = {selector}({seed}).fit(X, pairs=queries.pairs{ids})"""
+
+
+class OpenQueries(PairQueries):
+    """Questions whose page is open: `pairs` grows with every answer.
+
+    Attributes
+    ----------
+    address : str
+        The address of the page, with the token.
+    """
+
+    address: str
+    _server: Server
+    _labelling: Labelling | None = None
+
+    def answer(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
+        """Record an answer as `PairQueries` does, and write it to `out` as the page does."""
+        with self._writing():
+            return super().answer(pair, answer)
+
+    def change(self, pair: Sequence[Hashable], answer: Said | None) -> Contradiction | None:
+        """Change an answer as `PairQueries` does, and write that to `out` as the page does."""
+        with self._writing():
+            return super().change(pair, answer)
+
+    def undo(self) -> Answer | None:
+        """Take back an answer as `PairQueries` does, and write that to `out` as the page does."""
+        with self._writing():
+            return super().undo()
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._labelling is None else self._labelling.writing()
+
+    def close(self) -> None:
+        """End the page. The answers stay; further ones by code are not written to `out`."""
+        atexit.unregister(self.close)
+        self._server.close()
+        self._labelling = None
+
+    def _repr_html_(self) -> str:
+        counts = ", ".join(f"{number} {answer}" for answer, number in self.counts.items())
+        return (
+            f'<a href="{html.escape(self.address)}" target="_blank" rel="noopener">Open the page '
+            f"by itself</a> ({counts})"
+        )
+
+
+def open(  # noqa: A001
+    X: Any,
+    pairs: Pairs | None = None,
+    sample_ids: Iterable[Hashable] | None = None,
+    *,
+    strategy: str = "grow",
+    random_state: int | np.random.RandomState | None = None,
+    out: str | PathLike[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+    image_shape: tuple[int, int] | None = None,
+    curve: bool = False,
+    texts: Sequence[str] | None = None,
+    images: str | PathLike[str] | None = None,
+    show: Mapping[str, Sequence[Any]] | None = None,
+    height: int = 900,
+) -> OpenQueries:
+    """Open a page that asks whether two samples are alike, in the output of a notebook.
+
+    The page is served on this machine only, by a thread of this process, until `close` is called
+    or the process ends. Outside a notebook nothing is shown: open `address` in a browser.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The samples: NumPy, SciPy sparse, pandas or polars.
+    pairs : Pairs, optional
+        What is known already.
+    sample_ids : iterable of hashable, optional
+        The id of each row. Default: the index of a pandas X, else row numbers.
+    strategy : {"grow", "minmax", "random"}, default="grow"
+        Which pair to ask next, as in `PairQueries`.
+    random_state : int, RandomState instance or None, default=None
+        Determines the random choices.
+    out : str or path, optional
+        A CSV file that is written after every answer; if it was begun before, asking goes on.
+        Default: answers live as long as this process.
+    feature_names : sequence of str, optional
+        Default: the columns of a frame, else x0, x1, ...
+    image_shape : (int, int), optional
+        Height and width, if each feature is a pixel.
+    curve : bool, default=False
+        Whether features are in order, as in a spectrum or a series.
+    texts : sequence of str, optional
+        A text for each sample, which is shown instead of its values.
+    images : str or path, optional
+        A folder of pictures, named by the ids of the samples.
+    show : dict of str to sequence, optional
+        Further columns to show below each sample.
+    height : int, default=900
+        The height of the page in the notebook, in pixels.
+
+    Returns
+    -------
+    OpenQueries
+        A `PairQueries` that knows the answers of the page at once, with `address` and `close`.
+
+    See Also
+    --------
+    linkselect.asking.PairQueries : The same questions without a page.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from linkselect import labelling
+    >>> queries = labelling.open(load_digits().data, image_shape=(8, 8), random_state=0)
+    >>> queries.address.startswith("http://127.0.0.1:")
+    True
+    >>> queries.pairs
+    Pairs(must=0, cannot=0)
+    >>> queries.close()
+    """
+    check_installed()
+    found = index_of(X) if sample_ids is None else sample_ids
+    values = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    n_samples, n_features = values.shape
+    ids = check_ids(range(n_samples) if found is None else found, n_samples)
+    samples = Samples(
+        values,
+        ids,
+        _names(X, feature_names, n_features),
+        image_shape,
+        curve,
+        None if texts is None else _one_each(texts, n_samples, "texts", "text", "sample"),
+        None if images is None else pictures_in_folder(Path(images), ids),
+        {
+            str(name): _one_each(column, n_samples, "show", f"value of {name!r}", "sample")
+            for name, column in (show or {}).items()
+        },
+    )
+    given = None if found is None else ids
+    ask = Ask(
+        X,
+        samples,
+        given,
+        pairs,
+        None if out is None else Path(out),
+        strategy,
+        random_state,
+        source=f"{n_samples:,} samples, {n_features:,} features",
+        repeat=_repeat(is_large(values), sample_ids is not None),
+        kind=OpenQueries,
+    )
+    return _opened(ask, height)
+
+
+def _opened(ask: Ask, height: int) -> OpenQueries:
+    """Start the page and show it."""
+    from linkselect.labelling._serving import Server
+
+    labelling, _ = begin(ask)
+    server = Server(labelling, ask.source, framed_by=FRAMED_BY)
+    server.start()
+    queries = labelling.queries
+    assert isinstance(queries, OpenQueries)
+    queries.address, queries._server = server.address, server
+    queries._labelling = labelling
+    atexit.register(queries.close)
+    _show(server.address, height)
+    return queries
+
+
+def _repeat(quick: bool, with_ids: bool) -> str:
+    return REPEAT.format(
+        selector="ConstraintScore" if quick else "ConsensusSelector",
+        seed="" if quick else "random_state=0",
+        ids=", sample_ids=sample_ids" if with_ids else "",
+    )
+
+
+def _names(X: Any, given: Sequence[str] | None, n_features: int) -> list[str]:
+    if given is not None:
+        return _one_each(given, n_features, "feature_names", "name", "feature")
+    columns = getattr(X, "columns", None)
+    return [f"x{i}" for i in range(n_features)] if columns is None else list(map(str, columns))
+
+
+def _one_each(given: Iterable[Any], number: int, parameter: str, what: str, of: str) -> list[str]:
+    """Return texts, if there is one for each sample or feature."""
+    texts = list(map(str, given))
+    if len(texts) != number:
+        raise GuidedValueError(
+            f"{parameter} has {many(len(texts), what)}, but there are {many(number, of)}.",
+            f"Pass one {what} for each {of}, in the order of X.",
+            parameter,
+        )
+    return texts
+
+
+def _show(address: str, height: int) -> None:
+    """Show the page below the cell, if this is a notebook."""
+    try:
+        from IPython import get_ipython
+        from IPython.display import HTML, display
+    except ImportError:
+        return
+    if get_ipython() is None:
+        return
+    place = html.escape(address)
+    link = f'<a href="{place}" target="_blank" rel="noopener">Open the page by itself</a>'
+    frame = f'<iframe src="{place}" width="100%" height="{height:d}" frameborder="0"></iframe>'
+    display(HTML(f"<p>{link}</p>{frame}"))

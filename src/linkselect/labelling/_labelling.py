@@ -1,0 +1,339 @@
+"""One labelling: questions, answers on disk, and the rankings that follow them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from linkselect._arrays import IntArray
+from linkselect.asking import Answer, Contradiction, PairQueries
+from linkselect.asking._answers import Said
+from linkselect.evaluation import suspect_pairs
+from linkselect.labelling._answer_store import AnswerFile
+from linkselect.labelling._background import EVERY, Background, Found, Links
+from linkselect.labelling._shown_samples import Samples
+from linkselect.selectors._ranking import best_first
+
+MOST_BEST = 10
+# A question in a window that nobody answers is asked in another one after a while.
+SECONDS_SHOWN = 120.0
+# Above so many values the default selector takes minutes and gigabytes: the report at the end is
+# then of the Constraint Score, which looks at the samples of pairs only.
+MANY_VALUES = 20_000_000
+
+
+def number_of_best(n_features: int) -> int:
+    """Return how many features are called the best: a third, from 1 to 10.
+
+    Examples
+    --------
+    >>> number_of_best(4), number_of_best(784)
+    (1, 10)
+    """
+    return max(1, min(MOST_BEST, n_features // 3))
+
+
+def is_large(X: Any) -> bool:
+    """Tell whether the report should be of a method that is quick on large data."""
+    return int(X.shape[0]) * int(X.shape[1]) > MANY_VALUES
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an answer.
+
+    Attributes
+    ----------
+    kind : {"saved", "same", "meanwhile", "contradiction"}
+        Saved; there already; answered otherwise meanwhile, so that it was not taken; or not
+        possible beside earlier answers, so that it was not taken.
+    answer : str or None
+        The answer that holds now.
+    contradiction : Contradiction or None
+        What it contradicts.
+    """
+
+    kind: Literal["saved", "same", "meanwhile", "contradiction"]
+    answer: str | None = None
+    contradiction: Contradiction | None = None
+
+
+class Undone(NamedTuple):
+    """An answer that was taken back."""
+
+    pair: tuple[Hashable, Hashable]
+    is_asked: bool  # whether it is the next question again
+    is_given: bool  # whether it had changed a given pair, which is as it was again
+
+
+class Shown(NamedTuple):
+    """A question that some window shows."""
+
+    pair: tuple[Hashable, Hashable]
+    since: float
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The live ranking.
+
+    Attributes
+    ----------
+    best : ndarray of int
+        The best features, best first.
+    shares : tuple of float
+        For each of them `b / (a + b)`, with `a` and `b` the mean squared difference of alike and of
+        different pairs: at 0.5 it tells nothing, at 1 alike pairs do not differ in it.
+    order : ndarray of int
+        All features, best first.
+    """
+
+    best: IntArray
+    shares: tuple[float, ...]
+    order: IntArray
+
+
+class Labelling:
+    """Keep questions, answers and rankings together, for one request at a time.
+
+    Parameters
+    ----------
+    queries : PairQueries
+        Chooses the questions and knows the answers.
+    X : array or sparse matrix
+        The samples as they are asked about and ranked.
+    samples : Samples
+        How samples are shown.
+    file : AnswerFile, optional
+        Where answers are stored. Without it they live as long as this process.
+    background : Background, optional
+        Ranks by the default selector.
+    repeat : str
+        What to type to rank again.
+    """
+
+    def __init__(
+        self,
+        queries: PairQueries,
+        X: Any,
+        samples: Samples,
+        file: AnswerFile | None = None,
+        background: Background | None = None,
+        repeat: str = "",
+    ) -> None:
+        self.queries = queries
+        self.X = X
+        self.samples = samples
+        self.file = file
+        self.background = background
+        self.repeat = repeat
+        self.n_best = number_of_best(len(samples.names))
+        self._lock = threading.RLock()
+        self._is_writing = False
+        self._shown: dict[str, Shown] = {}
+        self._ranked: tuple[Any, Ranked | None] = (None, None)
+        # Also on going on: the CSV file may be one answer behind, and pairs may have been given.
+        self._store()
+        self._follow()
+
+    # -- questions and answers -------------------------------------------------------------------
+
+    def question(self, window: str = "") -> tuple[int, int] | None:
+        """Return the rows to ask about; None if nothing is left.
+
+        Windows that have a name ask different questions, as long as there are any.
+        """
+        with self._lock:
+            now = time.monotonic()
+            elsewhere = [
+                one.pair
+                for other, one in self._shown.items()
+                if window not in ("", other) and now - one.since < SECONDS_SHOWN
+            ]
+            pair = self.queries.next_pair(skip=elsewhere) or self.queries.next_pair()
+            if pair is None:
+                return None
+            if window:
+                self._shown[window] = Shown(pair, now)
+            return self._rows(pair)
+
+    def _no_longer_shown(self, pair: tuple[Hashable, Hashable]) -> None:
+        self._shown = {window: one for window, one in self._shown.items() if {*one.pair} != {*pair}}
+
+    def answer(self, rows: tuple[int, int], said: Said) -> Outcome:
+        """Take an answer about two rows; it is on the disk when this returns."""
+        with self.writing():
+            pair = self._pair(rows)
+            self._no_longer_shown(pair)
+            before = self._answer_to(pair)
+            if before == said:
+                return Outcome("same", before)
+            if before in ("alike", "different"):
+                return Outcome("meanwhile", before)
+            contradiction = self.queries.answer(pair, said)
+            if contradiction is not None:
+                return Outcome("contradiction", contradiction=contradiction)
+            return Outcome("saved", said)
+
+    def change(self, rows: tuple[int, int], said: Said | None) -> Outcome:
+        """Give an earlier answer another value, or take it back if it is None."""
+        with self.writing():
+            pair = self._pair(rows)
+            before = self._answer_to(pair)
+            if before is None or before == said:
+                return Outcome("same", before)
+            contradiction = self.queries.change(pair, said)
+            if contradiction is not None:
+                return Outcome("contradiction", contradiction=contradiction)
+            return Outcome("saved", said)
+
+    def undo(self) -> Undone | None:
+        """Take back the last answer; None if there is none."""
+        with self.writing():
+            last = self.queries.undo()
+            if last is None:
+                return None
+            self._no_longer_shown(last.pair)
+            following = self.queries.next_pair()
+            return Undone(
+                last.pair,
+                is_asked=following is not None and {*following} == {*last.pair},
+                is_given=any({*one.pair} == {*last.pair} for one in self.queries.given),
+            )
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write the answers if they change; if that fails, they are again as they were."""
+        with self._lock:
+            if self._is_writing:  # the outer one writes
+                yield
+                return
+            self._is_writing = True
+            before = self.queries.snapshot()
+            try:
+                yield
+                is_changed = self.queries.snapshot() != before
+                if is_changed:
+                    self._store()
+            except BaseException:
+                self.queries.put_back(before)
+                raise
+            finally:
+                self._is_writing = False
+            if is_changed:
+                self._follow()
+
+    def _answer_to(self, pair: tuple[Hashable, Hashable]) -> Said | None:
+        wanted = frozenset(pair)
+        for one in (*self.queries.history, *self.queries.given):
+            if frozenset(one.pair) == wanted:
+                return one.answer
+        return None
+
+    def _store(self) -> None:
+        if self.file is not None:
+            self.file.store(self.queries)
+
+    # -- rankings ----------------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """Let the background rank by what is known now."""
+        if self.background is not None:
+            history = self.queries.history
+            before = self._links(history[:-EVERY]) if len(history) > EVERY else None
+            self.background.rank(len(history), self._links(history), before, self._adaptive())
+
+    def _links(self, history: Sequence[Answer]) -> Links:
+        links: dict[str, list[tuple[int, int]]] = {"alike": [], "different": [], "unsure": []}
+        for one in (*self.queries.given, *history):
+            links[one.answer].append(self._rows(one.pair))
+        return links["alike"], links["different"]
+
+    def _adaptive(self) -> list[tuple[int, int]]:
+        return [self._rows(pair) for pair in self.queries.pairs.adaptive]
+
+    def ranked(self) -> Ranked | None:
+        """Return the live ranking; None until there is an alike and a different pair."""
+        with self._lock:
+            known = (self.queries.given, self.queries.history)
+            if self._ranked[0] != known:
+                self._ranked = (known, self._rank())
+            return self._ranked[1]
+
+    def _rank(self) -> Ranked | None:
+        scores = self.queries.scores()
+        if scores is None:
+            return None
+        order = best_first(scores, greater_is_better=False)
+        best = order[: self.n_best]
+        best = best[np.isfinite(scores[best])]
+        # The score compares sums; means tell more, since there are more pairs of one kind.
+        pairs = self.queries.pairs
+        ratios = scores[best] * pairs.n_cannot / pairs.n_must
+        return Ranked(best, tuple((1.0 / (1.0 + ratios)).tolist()), order)
+
+    def found(self) -> tuple[Found, bool]:
+        """Return what the background knows, and whether it is at work."""
+        if self.background is None:
+            return Found(), False
+        return self.background.found, self.background.busy
+
+    def ask_for_report(self, *, again: bool = False) -> str | None:
+        """Let the background write the report of the answers as they are now.
+
+        Returns
+        -------
+        str or None
+            The key that `Found.report_key` will have; None if there is too little for a report.
+        """
+        with self._lock:
+            links = self._links(self.queries.history)
+            if self.background is None or not all(links):
+                return None
+            return self.background.write_report(links, self.repeat, self._adaptive(), again=again)
+
+    # -- all answers -------------------------------------------------------------------------------
+
+    def all_answers(self) -> list[tuple[Answer, bool, float | None]]:
+        """List answers and given pairs, suspects first: the answer, if it was given, how suspect.
+
+        Suspicion is above 0 if a pair looks more like one of the other kind; None if there is too
+        little to tell by.
+        """
+        with self._lock:
+            given, history = self.queries.given, self.queries.history
+            suspicion = self._suspicion()
+        listed = [
+            (one, was_given, suspicion.get(frozenset(one.pair)))
+            for was_given, some in ((False, history[::-1]), (True, given))
+            for one in some
+        ]
+        # The sort keeps the order of those that are not suspect: newest first.
+        return sorted(listed, key=lambda line: -max(line[2] or 0.0, 0.0))
+
+    def _suspicion(self) -> dict[frozenset[Hashable], float]:
+        pairs = self.queries.pairs
+        if min(pairs.n_must, pairs.n_cannot) < 2:
+            return {}
+        found = suspect_pairs(self.X, pairs, self.queries.sample_ids)
+        return {frozenset((one.a, one.b)): one.suspicion for one in found}
+
+    def _rows(self, pair: tuple[Hashable, Hashable]) -> tuple[int, int]:
+        return self.samples.row_of[pair[0]], self.samples.row_of[pair[1]]
+
+    def _pair(self, rows: tuple[int, int]) -> tuple[Hashable, Hashable]:
+        return self.samples.ids[rows[0]], self.samples.ids[rows[1]]
+
+    def close(self) -> None:
+        """Let go of the files and of the process in the background."""
+        if self.background is not None:
+            self.background.close()
+        with self._lock:
+            if self.file is not None:
+                self.file.close()

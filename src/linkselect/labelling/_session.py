@@ -1,0 +1,134 @@
+"""Put together what a page needs: samples, questions, the file of answers, the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkselect._messages import GuidedValueError, many
+from linkselect.asking import PairQueries
+from linkselect.labelling._answer_store import AnswerFile
+from linkselect.labelling._background import Background
+from linkselect.labelling._labelling import Labelling, is_large, number_of_best
+from linkselect.labelling._sample_pictures import lacking
+from linkselect.labelling._shown_samples import Samples
+from linkselect.pairs import Pairs
+
+
+def check_installed() -> None:
+    """Say which extra to install if the packages of the page are not there."""
+    try:
+        import jinja2  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"The page needs {error.name}, which is not installed: pip install 'linkselect[ask]'"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What to ask about, and how.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+        The samples as they are asked about and ranked.
+    samples : Samples
+        How they are shown.
+    sample_ids : iterable of hashable, optional
+        What names each sample.
+    pairs : Pairs, optional
+        What is known already.
+    out : Path, optional
+        The CSV file of pairs.
+    strategy, random_state
+        As for `PairQueries`.
+    source : str
+        What the samples are called.
+    preparation : str, optional
+        What was done to the values.
+    repeat : str
+        What to type to rank again.
+    progress : callable, optional
+        Is told how far reading X is.
+    kind : type of PairQueries
+        What is made to choose questions.
+    """
+
+    X: Any
+    samples: Samples
+    sample_ids: Iterable[Hashable] | None = None
+    pairs: Pairs | None = None
+    out: Path | None = None
+    strategy: str = "grow"
+    random_state: Any = None
+    source: str = "samples"
+    preparation: str | None = None
+    repeat: str = ""
+    progress: Callable[[int, int], None] | None = None
+    kind: type[PairQueries] = PairQueries
+
+
+def begin(ask: Ask) -> tuple[Labelling, list[str]]:
+    """Begin a labelling or go on with one; also say what should be known about that."""
+    file = None if ask.out is None else AnswerFile(ask.out)
+    try:
+        queries, notes = _queries(ask, None if file is None else file.state())
+        samples = ask.samples
+        if samples.pictures is not None:
+            notes += filter(None, [lacking(samples.pictures, len(samples.ids))])
+        plain_ids = all(type(sample) in (int, str) for sample in samples.ids)
+        about = {
+            "names": list(map(str, samples.names)),
+            "ids": list(samples.ids) if ask.sample_ids is not None and plain_ids else None,
+            "source": ask.source,
+            "preparation": ask.preparation,
+            "image_shape": samples.image_shape,
+            "is_large": is_large(queries.X),
+        }
+        X = queries.X
+        background = Background(X, about, number_of_best(X.shape[1]))
+        return Labelling(queries, X, samples, file, background, ask.repeat), notes
+    except BaseException:
+        if file is not None:
+            file.discard()
+        raise
+
+
+def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[str]]:
+    make = ask.kind
+    if state is None:
+        queries = make(
+            ask.X, ask.pairs, ask.sample_ids, ask.strategy, ask.random_state, progress=ask.progress
+        )
+        return queries, []
+    try:
+        queries = make.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
+    except GuidedValueError as error:
+        raise GuidedValueError(
+            f"{ask.out} was begun with other samples. {error.problem}",
+            "Name another file to write, or pass the samples that it was begun with.",
+            "out",
+        ) from error
+    notes = [f"Going on after {many(len(queries.history), 'answer')} in {ask.out}."]
+    is_seed = isinstance(ask.random_state, int | np.integer)
+    if ask.strategy != queries.strategy or (is_seed and ask.random_state != queries.seed):
+        notes.append(
+            f"It goes on as it was begun: strategy {queries.strategy}, seed {queries.seed}."
+        )
+    known = queries.pairs
+    if ask.pairs is not None and not (
+        set(map(frozenset, ask.pairs.must)) <= set(map(frozenset, known.must))
+        and set(map(frozenset, ask.pairs.cannot)) <= set(map(frozenset, known.cannot))
+    ):
+        notes.append(
+            "The pairs to go on from were taken at the first start; what is new in them is not "
+            "looked at. Name another file to write to begin with them."
+        )
+    return queries, notes

@@ -1,0 +1,66 @@
+"""Cannot-links that must-links contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, NamedTuple
+
+from linkselect._messages import GuidedValueError, many
+
+if TYPE_CHECKING:
+    from linkselect.pairs._pairs import Pairs
+
+Pair = tuple[Hashable, Hashable]
+
+# Longer chains are cut in the middle, and then as many samples are shown at each end.
+LONGEST_SHOWN = 8
+FIRST_SHOWN, LAST_SHOWN = 4, 3
+
+CORRECT_THE_PAIRS = (
+    'Correct the pairs (Pairs.conflicts() lists all), or pass on_conflict="drop" to leave '
+    "these cannot-links out."
+)
+
+
+class Conflict(NamedTuple):
+    """A cannot-link and the chain of must-links that contradicts it."""
+
+    cannot: Pair
+    chain: tuple[Hashable, ...]
+
+    def __str__(self) -> str:
+        names = [repr(sample) for sample in self.chain]
+        if len(names) > LONGEST_SHOWN:
+            names[FIRST_SHOWN:-LAST_SHOWN] = [
+                f"... ({len(names) - FIRST_SHOWN - LAST_SHOWN} more) ..."
+            ]
+        path = " = ".join(names)
+        return f"cannot-link {self.cannot!r}, but must-links join its ends: {path}"
+
+
+class PairConflictError(GuidedValueError):
+    """Raised when cannot-links contradict the must-links.
+
+    Parameters
+    ----------
+    problem : str
+        Which cannot-links, and the chains that contradict them.
+    way_out : str
+        What to write instead.
+    parameter : str
+        The parameter at fault.
+    """
+
+    def __init__(
+        self, problem: str, way_out: str = CORRECT_THE_PAIRS, parameter: str = "pairs"
+    ) -> None:
+        super().__init__(problem, way_out, parameter)
+
+
+def describe_conflicts(pairs: Pairs) -> str:
+    """Say how many cannot-links the must-links contradict, with the first three chains."""
+    n_conflicts = pairs.n_conflicts
+    shown = "; ".join(map(str, pairs.conflicts(limit=3)))
+    more = f"; and {n_conflicts - 3} more" if n_conflicts > 3 else ""
+    verb = "contradicts" if n_conflicts == 1 else "contradict"
+    return f"{many(n_conflicts, 'cannot-link')} {verb} the must-links: {shown}{more}."

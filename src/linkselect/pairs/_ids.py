@@ -1,0 +1,67 @@
+"""The ids by which pairs name samples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from linkselect._messages import GuidedValueError
+
+
+def plain_id(sample: Any) -> Any:
+    """Turn a NumPy scalar into the Python value that it equals, so that ids can be written."""
+    return sample.item() if isinstance(sample, np.generic) else sample
+
+
+def check_ids(sample_ids: Iterable[Hashable], n_samples: int) -> tuple[Hashable, ...]:
+    """Return the ids as a tuple, one for each of `n_samples`, none of them twice."""
+    try:
+        ids = tuple(plain_id(sample) for sample in sample_ids)
+        distinct = len(set(ids))
+    except TypeError:
+        raise TypeError(
+            f"sample_ids must be one hashable id per row, such as numbers or text, "
+            f"got {type(sample_ids).__name__} {str(sample_ids)[:40]}."
+        ) from None
+    if len(ids) != n_samples:
+        raise GuidedValueError(
+            f"sample_ids has {len(ids)} entries, but there are {n_samples} samples.",
+            "Pass one id per row.",
+        )
+    if distinct < n_samples:
+        repeated = Counter(ids).most_common(1)[0][0]
+        raise GuidedValueError(
+            f"sample_ids names {repeated!r} more than once, so a pair cannot tell which row it "
+            "means.",
+            "Make ids unique (a pandas frame: reset_index(drop=True)).",
+        )
+    return ids
+
+
+def check_row_numbers(ids: Iterable[Any], n_samples: Any) -> None:
+    """Refuse ids that do not number the rows of `n_samples` samples, if that is given."""
+    if n_samples is None:
+        return
+    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
+        raise ValueError(f"n_samples={n_samples!r}, but it is the number of rows: 1 or more.")
+    for sample in ids:
+        if not isinstance(sample, int | np.integer) or not 0 <= sample < n_samples:
+            raise GuidedValueError(
+                f"A pair names {sample!r}, but with n_samples={n_samples} samples are named by "
+                f"row numbers from 0 to {n_samples - 1}.",
+                "Leave n_samples out to use ids.",
+            )
+
+
+def same_rows(n_samples: int | None, others: int | None) -> int | None:
+    """Return how many rows two sets of pairs number, if it is known; refuse different numbers."""
+    if n_samples and others and n_samples != others:
+        raise GuidedValueError(
+            f"Pairs over {n_samples} samples and pairs over {others} samples number different "
+            "rows.",
+            "Name samples by id to join them.",
+        )
+    return n_samples or others

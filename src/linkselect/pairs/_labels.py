@@ -1,0 +1,180 @@
+"""Labels as codes, and what counts as no label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from linkselect._arrays import BoolArray, IntArray
+from linkselect._messages import GuidedValueError, many, warn_user
+
+# What stands for a missing label in a text: what CSV files and `astype(str)` make of one. Not NA,
+# which is a word of its own, such as the code of Namibia.
+NO_LABEL = ("", "nan", "NaN", "NAN")
+
+
+def label_array(y: Any, minus_one: bool = True) -> NDArray[Any]:
+    """Return labels as an array in which what is missing stays missing.
+
+    NumPy makes text of NaN and -1 in a list beside text, and ignores the mask of a masked array.
+    Empty text and `"nan"` are missing, too.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels.
+    minus_one : bool, default=True
+        Whether -1 means unlabelled; otherwise it becomes `"-1"` beside text.
+
+    Examples
+    --------
+    >>> label_array(["a", float("nan"), "b"]).tolist()
+    ['a', nan, 'b']
+    """
+    labels = np.asarray(y)
+    if isinstance(y, np.ma.MaskedArray) and y.mask.any():
+        labels = _without(labels, np.ma.getmaskarray(y))
+    if labels.dtype.kind in "US" and labels.ndim == 1 and not hasattr(y, "dtype"):
+        given = np.array(list(y), dtype=object)
+        missing = np.array([is_missing(label, minus_one) for label in given], dtype=bool)
+        labels = np.where(missing, given, labels.astype(object)) if missing.any() else labels
+    empty = _is_empty_text(labels)
+    return _without(labels, empty) if empty.any() else labels
+
+
+def _without(labels: NDArray[Any], missing: BoolArray) -> NDArray[Any]:
+    found = labels.astype(object)
+    found[missing] = None
+    return found
+
+
+def _is_empty_text(labels: NDArray[Any]) -> BoolArray:
+    """Tell which labels are text that stands for a missing one."""
+    if labels.dtype.kind in "US":
+        return np.isin(np.strings.strip(labels), np.array(NO_LABEL, dtype=labels.dtype.kind))
+    if labels.dtype.kind == "O":
+        found = [isinstance(one, str) and one.strip() in NO_LABEL for one in labels.flat]
+        return np.array(found, dtype=bool).reshape(labels.shape)
+    return np.zeros(labels.shape, dtype=bool)
+
+
+def warn_of_text(y: Any) -> None:
+    """Warn if text such as "nan" is taken for a missing label: it may be meant as a class."""
+    labels = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
+    empty = _is_empty_text(labels)
+    if empty.any():
+        found = sorted({repr(str(label)) for label in labels[empty]})
+        warn_user(
+            f"{empty.sum():,} of {many(labels.size, 'label')} are the text {' or '.join(found)} "
+            "and count as missing.",
+            way_out='If it is a class, rename it, for example to "none".',
+        )
+
+
+def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArray[Any]]:
+    """Number the classes of y, with -1 for unlabelled samples: those with -1, None, NaN or NaT.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels of one type.
+    minus_one : bool, default=True
+        Whether -1 means unlabelled; otherwise it is a class.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+        0 to n_classes - 1, or -1.
+    classes : ndarray of shape (n_classes,)
+        The label of each code.
+
+    Examples
+    --------
+    >>> codes, classes = encode_labels(["b", "a", "b"])
+    >>> codes.tolist(), classes.tolist()
+    ([1, 0, 1], ['a', 'b'])
+    """
+    labels = label_array(y, minus_one)
+    if labels.ndim != 1:
+        raise GuidedValueError(
+            f"y must have one dimension, got shape {labels.shape}.",
+            "Pass one label per sample; for one-hot columns, y.argmax(axis=1).",
+        )
+    if labels.dtype.kind == "O":
+        known = np.array([not is_missing(label, minus_one) for label in labels], dtype=bool)
+    else:
+        known = labels == labels
+        if minus_one and labels.dtype.kind in "fiu":
+            known &= labels != -1
+    codes = np.full(labels.shape, -1, dtype=np.intp)
+    try:
+        classes, codes[known] = np.unique(labels[known], return_inverse=True)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in labels[known]})
+        raise GuidedValueError(
+            f"y mixes labels of the types {', '.join(types)}, which have no common order.",
+            "Make them one type, such as y.astype(str).",
+        ) from None
+    return codes, classes
+
+
+@dataclass(frozen=True)
+class LoneClass:
+    """The only labelled class, if other samples are marked -1: that may be meant as a class.
+
+    Attributes
+    ----------
+    label : object
+        The label of the class.
+    n_minus_one : int
+        How many samples are marked -1.
+    """
+
+    label: Any
+    n_minus_one: int
+
+    @classmethod
+    def find(cls, y: ArrayLike, codes: IntArray, classes: NDArray[Any]) -> LoneClass | None:
+        """Return the class of y, coded by `encode_labels`, if it is the only one beside -1."""
+        if len(classes) != 1:
+            return None
+        unknown = label_array(y)[codes < 0]
+        # pandas.NA refuses to be compared.
+        comparable = (label for label in unknown if type(label).__name__ != "NAType")
+        n_minus_one = sum(not isinstance(label, str) and label == -1 for label in comparable)
+        return cls(classes[0], n_minus_one) if n_minus_one else None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is 1: with -1 and 1, -1 is hardly ever meant to be unlabelled."""
+        return bool(self.label == 1)
+
+    @property
+    def problem(self) -> str:
+        """What -1 is taken for."""
+        return (
+            f"y has the one labelled class {self.label!s} and {self.n_minus_one} samples marked "
+            "-1, which means unlabelled here."
+        )
+
+    @property
+    def way_out(self) -> str:
+        """How to make -1 a class."""
+        return "If -1 is a class of yours, rename it: y = np.where(y == -1, 0, y)."
+
+    def error(self) -> GuidedValueError:
+        """Return the error that says so."""
+        return GuidedValueError(self.problem, self.way_out, "y")
+
+
+def is_missing(label: Any, minus_one: bool = True) -> bool:
+    """Tell whether a label or id is None, NaN or pandas.NA, or -1 if `minus_one`."""
+    # pandas.NA refuses to be compared, so it is known by its type's name.
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(label, str | tuple):
+        return False
+    return bool(label != label) or (minus_one and bool(label == -1))

@@ -1,0 +1,183 @@
+"""Links between samples that are numbered from 0: arrays of two columns, one row for each link."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from linkselect._arrays import BoolArray, IntArray
+from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect.pairs._ids import plain_id
+from linkselect.pairs._labels import is_missing
+
+
+def encode_links(pairs: Any, kind: str, codes: dict[Hashable, int]) -> IntArray:
+    """Check pairs of ids and number their ends; an id that is new joins `codes`.
+
+    Parameters
+    ----------
+    pairs : iterable of 2-tuples
+        What a user passed.
+    kind : {"must", "cannot"}
+        What to call it in an error.
+    codes : dict
+        The number of each id so far; the ids of these pairs are added.
+    """
+    _check_list(pairs, kind)
+    encoded = []
+    for pair in pairs:
+        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+            raise GuidedValueError(
+                f"{kind} has the entry {pair!r}, but a pair is two samples.",
+                f"Write {kind}=[(0, 3), (1, 4)], also for a single pair.",
+                kind,
+            )
+        a, b = plain_id(pair[0]), plain_id(pair[1])
+        _check_ends(a, b, kind)
+        encoded.append((codes.setdefault(a, len(codes)), codes.setdefault(b, len(codes))))
+    return np.array(encoded, dtype=np.intp).reshape(-1, 2)
+
+
+def _check_list(pairs: Any, kind: str) -> None:
+    if hasattr(pairs, "columns"):
+        raise GuidedTypeError(
+            f"{kind} is a frame, but it is a list of pairs such as [(0, 3), (1, 4)].",
+            "For a frame with the columns a, b and link write Pairs.from_frame(frame), else "
+            "frame.to_numpy().",
+            kind,
+        )
+    if not isinstance(pairs, Iterable) or isinstance(pairs, str):
+        raise TypeError(f"{kind} is a list of pairs such as [(0, 3), (1, 4)], not {pairs!r}.")
+
+
+def _check_ends(a: Hashable, b: Hashable, kind: str) -> None:
+    for sample in (a, b):
+        if not isinstance(sample, Hashable):
+            raise TypeError(
+                f"{kind} has the pair ({a!r}, {b!r}); sample ids must be hashable, such as "
+                "numbers, text or tuples."
+            )
+        if is_missing(sample, minus_one=False):
+            raise GuidedValueError(
+                f"{kind} has the pair ({a!r}, {b!r}) with a missing sample id.", "Remove it."
+            )
+    if a == b:
+        raise GuidedValueError(
+            f"{kind} has the pair ({a!r}, {b!r}), which links a sample to itself.", "Remove it."
+        )
+
+
+def once(links: IntArray, adaptive: BoolArray, n_samples: int) -> tuple[IntArray, BoolArray]:
+    """Keep the first of each link, whichever way round it stands; the results cannot be changed.
+
+    A link is adaptive only if it is so each time: one that was drawn without looking at the samples
+    stays so if it was chosen by looking at them as well.
+    """
+    keys = _keys(links, n_samples)
+    first = np.sort(np.unique(keys, return_index=True)[1])
+    kept, chosen = links[first], adaptive[first]
+    if chosen.any():  # rare, and labels imply many links
+        chosen &= ~np.isin(keys[first], keys[~adaptive])
+    kept.setflags(write=False)
+    chosen.setflags(write=False)
+    return kept, chosen
+
+
+def is_among(links: IntArray, others: IntArray, n_samples: int) -> BoolArray:
+    """Tell which links are among others, whichever way round they stand."""
+    return np.isin(_keys(links, n_samples), _keys(others, n_samples))
+
+
+def _keys(links: IntArray, n_samples: int) -> IntArray:
+    """Number links by their ends."""
+    ends = np.sort(links, axis=1)
+    return ends[:, 0] * max(n_samples, 1) + ends[:, 1]
+
+
+def must_components(must: IntArray, n_samples: int) -> IntArray:
+    """Number the groups of samples that must-links join, in the order of their first samples.
+
+    A sample without a must-link is a group of its own.
+
+    Examples
+    --------
+    >>> must_components(np.array([[3, 1], [3, 4]]), 5).tolist()
+    [0, 1, 2, 1, 1]
+    """
+    return connected_components(_must_graph(must, n_samples), directed=False)[1]
+
+
+def _must_graph(must: IntArray, n_samples: int) -> csr_array:
+    ones = np.ones(len(must))
+    return coo_array((ones, (must[:, 0], must[:, 1])), shape=(n_samples, n_samples)).tocsr()
+
+
+def members_of(codes: IntArray) -> list[IntArray]:
+    """Return the samples of each group, in the order of their codes; below 0 means no group.
+
+    Examples
+    --------
+    >>> [group.tolist() for group in members_of(np.array([1, 0, -1, 1]))]
+    [[1], [0, 3]]
+    """
+    by_code = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
+    return np.split(by_code, np.flatnonzero(np.diff(codes[by_code])) + 1) if len(by_code) else []
+
+
+def contradicted(must: IntArray, cannot: IntArray, n_samples: int) -> BoolArray:
+    """Tell which cannot-links have ends that must-links join."""
+    component = must_components(must, n_samples)
+    return component[cannot[:, 0]] == component[cannot[:, 1]]
+
+
+def chains(must: IntArray, ends: IntArray, n_samples: int) -> list[list[int]]:
+    """Find for each pair of ends a shortest chain of must-links from the first to the second."""
+    graph = _must_graph(must, n_samples)
+    found: dict[int, list[int]] = {}
+    searched = -1
+    # One search serves all pairs that start at the same sample.
+    for place in np.argsort(ends[:, 0], kind="stable").tolist():
+        start, end = ends[place].tolist()
+        if start != searched:
+            parents = breadth_first_order(graph, start, directed=False)[1]
+            searched = start
+        chain = [end]
+        while chain[-1] != start:
+            chain.append(int(parents[chain[-1]]))
+        found[place] = chain[::-1]
+    return [found[place] for place in range(len(ends))]
+
+
+def closure_of(must: IntArray, cannot: IntArray, n_samples: int) -> tuple[IntArray, IntArray]:
+    """Return all links that follow, if no cannot-link contradicts the must-links."""
+    component = must_components(must, n_samples)
+    members = members_of(component)
+    apart = np.unique(np.sort(component[cannot], axis=1), axis=0)
+    return (
+        links_within(component),
+        _stack([_all_between(members[a], members[b]) for a, b in apart.tolist()]),
+    )
+
+
+def links_within(codes: IntArray) -> IntArray:
+    """List all pairs of samples of one group, group after group; below 0 means no group.
+
+    Examples
+    --------
+    >>> links_within(np.array([1, 0, -1, 1, 1])).tolist()
+    [[0, 3], [0, 4], [3, 4]]
+    """
+    groups = members_of(codes)
+    return _stack([group[np.column_stack(np.triu_indices(len(group), k=1))] for group in groups])
+
+
+def _all_between(left: IntArray, right: IntArray) -> IntArray:
+    return np.column_stack([np.repeat(left, len(right)), np.tile(right, len(left))])
+
+
+def _stack(links: list[IntArray]) -> IntArray:
+    return np.concatenate([np.empty((0, 2), dtype=np.intp), *links])

@@ -1,0 +1,300 @@
+"""Pairs in frames, and in CSV and JSON files, which give back the same ids or are not written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import chain, repeat
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from linkselect._files import written_whole
+from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect.pairs._conflicts import Pair
+
+IdType = Callable[[str], Hashable]
+Links = Sequence[Pair]
+# What `Pairs` takes: lists of pairs by the names must, cannot and adaptive.
+Found = dict[str, Any]
+
+IS_ADAPTIVE = {"random": False, "adaptive": True}
+# must, must-link, must_link and must link, and the like.
+SPELLED = re.compile(r"^(must|cannot)[-_ ]?link(?:ed)?$")
+
+WHAT_DRAWN_HOLDS = (
+    "The column drawn holds random, or adaptive for a pair chosen by looking at the samples."
+)
+NAME_OTHERWISE_IN_CSV = (
+    "Name samples all by whole numbers or all by text without spaces around it, or use "
+    "to_json. For text that looks like numbers pass id_type=str to to_csv and from_csv."
+)
+NAME_OTHERWISE_IN_JSON = "Name samples by text instead."
+
+
+def read_frame(frame: Any) -> Found:
+    """Return the pairs of a frame; see `Pairs.from_frame`."""
+    columns = list(getattr(frame, "columns", ()))
+    missing = [name for name in ("a", "b", "link") if name not in columns]
+    if missing:
+        what = (
+            f"this one has {', '.join(map(str, columns))}"
+            if columns
+            else f"this is a {type(frame).__name__}"
+        )
+        raise GuidedValueError(
+            f"A frame of pairs has the columns a, b and link, but {what}.",
+            'Rename them: frame.rename(columns={"first": "a", "second": "b"}). For tuples write '
+            "Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
+            "frame",
+        )
+    links: Found = {"must": [], "cannot": [], "adaptive": []}
+    drawn = frame["drawn"] if "drawn" in columns else repeat("random", len(frame))
+    lines = zip(frame["a"], frame["b"], frame["link"], drawn, strict=True)
+    for place, (a, b, link, how) in enumerate(lines):
+        kind = _kind_of(link)
+        if kind not in ("must", "cannot"):
+            raise GuidedValueError(
+                f"Row {place} of the frame says that {a!r} and {b!r} are linked by {link!r}.",
+                f"The column link holds must or cannot.{_as_words(link)}",
+                "frame",
+            )
+        adaptive = IS_ADAPTIVE.get(_word(how))
+        if adaptive is None:
+            raise GuidedValueError(
+                f"Row {place} of the frame says that {a!r} and {b!r} were drawn {how!r}.",
+                WHAT_DRAWN_HOLDS,
+                "frame",
+            )
+        for some in (kind, *["adaptive"] * adaptive):
+            links[some].append((a, b))
+    return links
+
+
+def _word(value: Any) -> str:
+    return str(value).strip().lower()
+
+
+def _kind_of(link: Any) -> str:
+    """Return must or cannot for any spelling, such as Must-Link; other text as it is."""
+    return SPELLED.sub(r"\1", _word(link))
+
+
+def _as_words(link: Any) -> str:
+    """Say how to write numbers or truth values, whose meaning is not ours to guess, as words."""
+    if isinstance(link, bool):
+        words = "{True: 'must', False: 'cannot'}"
+    elif link in (1, 0, -1):
+        words = f"{{1: 'must', {0 if link == 0 else -1}: 'cannot'}}"
+    else:
+        return ""
+    return f' If that is so, write them as words: frame["link"] = frame["link"].map({words}).'
+
+
+def read_csv(path: str | PathLike[str], id_type: IdType | None) -> Found:
+    """Return the pairs of a CSV file; see `Pairs.from_csv`."""
+    with Path(path).open(newline="", encoding="utf-8-sig") as file:
+        links = _read_lines(file, str(path))
+    make = id_type or _guess_id_type(text for link in links.values() for text in link)
+    return {kind: [(make(a), make(b)) for a, b in some] for kind, some in links.items()}
+
+
+def write_csv(
+    path: str | PathLike[str],
+    ids: Sequence[Hashable],
+    must: Links,
+    cannot: Links,
+    adaptive: Links,
+    id_type: IdType | None,
+) -> None:
+    """Write links between `ids` as a CSV file; see `Pairs.to_csv`."""
+    if id_type is None:
+        _check_types(ids, (int, str), "CSV", NAME_OTHERWISE_IN_CSV)
+    _check_given_back(ids, lambda ids: _through_csv(ids, id_type), "CSV", NAME_OTHERWISE_IN_CSV)
+    content = _csv_text(must, cannot, adaptive).encode("utf-8")
+    with written_whole(path) as part:
+        part.write_bytes(content)
+
+
+def read_json(path: str | PathLike[str]) -> Found:
+    """Return the pairs of a JSON file; see `Pairs.from_json`."""
+    with Path(path).open(encoding="utf-8") as file:
+        content = json.load(file)
+    if not isinstance(content, dict) or not content.keys() <= {"must", "cannot", "adaptive"}:
+        raise ValueError(
+            f'{path}: expected {{"must": [[a, b], ...], "cannot": [[a, b], ...]}}, '
+            f"got {str(content)[:60]}."
+        )
+    # Whether each entry has two ends is for `Pairs` to check.
+    return {kind: [tuple(map(_tuples, pair)) for pair in some] for kind, some in content.items()}
+
+
+def write_json(
+    path: str | PathLike[str],
+    ids: Sequence[Hashable],
+    must: Links,
+    cannot: Links,
+    adaptive: Links,
+) -> None:
+    """Write links between `ids` as a JSON file; see `Pairs.to_json`."""
+    _check_types(ids, (int, float, bool, str, tuple), "JSON", NAME_OTHERWISE_IN_JSON)
+    _check_given_back(ids, _through_json, "JSON", NAME_OTHERWISE_IN_JSON)
+    links = {"must": must, "cannot": cannot, **({"adaptive": adaptive} if adaptive else {})}
+    content = json.dumps(links)
+    with written_whole(path) as part:
+        part.write_text(content, encoding="utf-8")
+
+
+# -- CSV ---------------------------------------------------------------------------------------
+
+
+def _read_lines(lines: Iterable[str], name: str) -> dict[str, list[tuple[str, str]]]:
+    """Read the pairs of a CSV file as text, without spaces around it."""
+    lines = iter(lines)
+    header = next(lines, "")
+    reader = csv.DictReader(
+        chain([header], lines), delimiter=_separator(header), skipinitialspace=True
+    )
+    links: dict[str, list[tuple[str, str]]] = {"must": [], "cannot": [], "adaptive": []}
+    try:
+        if reader.fieldnames is None or not {"a", "b", "link"} <= set(reader.fieldnames):
+            raise ValueError(
+                f"{name} begins with the line {_shown(header.strip())}, but a file of pairs begins "
+                "with a,b,link."
+            )
+        for row in reader:
+            a, b, link = ((row[column] or "").strip() for column in ("a", "b", "link"))
+            kind = _kind_of(link)
+            if kind not in ("must", "cannot") or not a or not b or None in row:
+                raise ValueError(
+                    f"{name}, line {reader.line_num}: {row['a']},{row['b']},{row['link']} "
+                    "is not a pair. A line has two ids and then must or cannot, no more."
+                )
+            adaptive = IS_ADAPTIVE.get(_word(row.get("drawn", "random")))
+            if adaptive is None:
+                raise ValueError(
+                    f"{name}, line {reader.line_num}: {a},{b} was drawn {row['drawn']!r}. "
+                    f"{WHAT_DRAWN_HOLDS}"
+                )
+            for some in (kind, *["adaptive"] * adaptive):
+                links[some].append((a, b))
+    except csv.Error as error:
+        raise ValueError(f"{name}, line {reader.reader.line_num}: {error}.") from error
+    return links
+
+
+def _separator(header: str) -> str:
+    """Find what stands between the names: spreadsheets of many countries write semicolons."""
+    return next((sign for sign in ";\t" if sign in header and "," not in header), ",")
+
+
+def _csv_text(must: Links, cannot: Links, adaptive: Links) -> str:
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(["a", "b", "link", *["drawn"] * bool(adaptive)])
+    chosen = set(adaptive)
+    for kind, links in (("must", must), ("cannot", cannot)):
+        for pair in links:
+            drawn = ["adaptive" if pair in chosen else "random"] * bool(adaptive)
+            writer.writerow([*map(str, pair), kind, *drawn])
+    return file.getvalue()
+
+
+def _through_csv(ids: Sequence[Hashable], id_type: IdType | None) -> list[Hashable]:
+    """Return what `read_csv` makes of ids that `write_csv` wrote."""
+    content = _csv_text([(sample, sample) for sample in ids], (), ()).encode("utf-8")
+    links = _read_lines(io.StringIO(content.decode("utf-8-sig"), newline=""), "the file")["must"]
+    make = id_type or _guess_id_type(links)
+    return [make(text) for text, _ in links]
+
+
+def _guess_id_type(pairs: Iterable[tuple[str, str]]) -> IdType:
+    return int if all(_is_number(text) for pair in pairs for text in pair) else str
+
+
+def _is_number(text: str) -> bool:
+    # "007" is a name and not the number 7, so only what int() writes back counts.
+    try:
+        return str(int(text)) == text
+    except ValueError:
+        return False
+
+
+# -- JSON --------------------------------------------------------------------------------------
+
+
+def _through_json(ids: Sequence[Hashable]) -> list[Any]:
+    """Return what `read_json` makes of ids that `write_json` wrote."""
+    # Infinity and NaN would come back here, but are not JSON for other programs.
+    return [_tuples(value) for value in json.loads(json.dumps(ids, allow_nan=False))]
+
+
+def _tuples(value: Any) -> Any:
+    """Turn the lists that JSON made of tuples back into tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+# -- ids that a format cannot hold ---------------------------------------------------------------
+
+
+def _check_types(
+    ids: Iterable[Hashable], types: tuple[type, ...], format_name: str, way_out: str
+) -> None:
+    # A subclass of int, such as bool, would come back as something else; so the very type counts.
+    for sample in ids:
+        if type(sample) not in types:
+            raise GuidedTypeError(
+                f"The id {_shown(sample)} is a {type(sample).__name__}, which {format_name} "
+                f"cannot hold; it holds {', '.join(kind.__name__ for kind in types)}.",
+                way_out,
+            )
+
+
+def _check_given_back(
+    ids: Sequence[Hashable],
+    through: Callable[[Sequence[Hashable]], list[Any]],
+    format_name: str,
+    way_out: str,
+) -> None:
+    """Refuse an id that is not the same after it was written and read, which `through` does."""
+    try:
+        back = through(ids)
+    except Exception:
+        # Each alone, to name the one that cannot go through.
+        for sample in ids:
+            try:
+                through([sample])
+            except Exception as error:
+                raise GuidedTypeError(
+                    f"The id {_shown(sample)} cannot be written as {format_name}: "
+                    f"{str(error)[:100].rstrip('.')}.",
+                    way_out,
+                ) from error
+        raise
+    for sample, found in zip(ids, back, strict=True):
+        if not _same(sample, found):
+            raise GuidedTypeError(
+                f"The id {_shown(sample)} would come back from {format_name} as {_shown(found)}.",
+                way_out,
+            )
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Compare ids together with their types: 1, 1.0 and True are equal."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return bool(a == b)
+
+
+def _shown(sample: object) -> str:
+    """Quote an id for a message, cut to a width."""
+    try:
+        text = repr(sample)
+    except (ValueError, RecursionError):  # such as a number of 5,000 digits
+        return f"<{type(sample).__name__}>"
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,449 @@
+"""The value `Pairs`: which samples belong together and which do not."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkselect._arrays import BoolArray, IntArray
+from linkselect.pairs import _pair_files as storage
+from linkselect.pairs import _provenance as provenance
+from linkselect.pairs._conflicts import Conflict, Pair, PairConflictError, describe_conflicts
+from linkselect.pairs._counts import count_pairs
+from linkselect.pairs._ids import check_row_numbers, same_rows
+from linkselect.pairs._links import (
+    chains,
+    closure_of,
+    contradicted,
+    encode_links,
+    members_of,
+    must_components,
+    once,
+)
+from linkselect.pairs._pairs_html import pairs_view
+from linkselect.pairs._random_pairs import links_of_labels
+
+
+class Pairs:
+    """Hold must-link and cannot-link pairs of samples [1]_.
+
+    A sample is named by its row number or by any hashable id. A pair given twice, or the
+    other way round, counts once. Pairs are never changed: every method returns a new value.
+
+    `Pairs` has no length and is not an array, on purpose: scikit-learn would cut it to the rows
+    of a fold, although its entries name samples and not rows.
+
+    Parameters
+    ----------
+    must : iterable of 2-tuples
+        Samples that belong together (must-links).
+    cannot : iterable of 2-tuples
+        Samples that do not (cannot-links).
+    n_samples : int, optional
+        The number of rows that row numbers refer to. If given, fitting on another number of
+        rows without ids is an error: this catches row numbers that reach a fold.
+    adaptive : iterable of 2-tuples, default=()
+        Those of the pairs that were chosen by looking at the samples, as strategies of asking do.
+        They serve a ranking as any pair does, but cannot validate it. Default: none.
+
+    Attributes
+    ----------
+    must, cannot : tuple of 2-tuples
+        The links, each of them once.
+    adaptive : tuple of 2-tuples
+        The links that were chosen by looking at the samples, each as it is listed there.
+    n_must, n_cannot, n_adaptive : int
+        How many there are.
+    ids : tuple of hashable
+        Every sample that some pair names.
+    n_conflicts : int
+        How many cannot-links the must-links contradict.
+    n_samples : int or None
+        The number of rows that row numbers refer to, if it is known.
+
+    See Also
+    --------
+    ConstraintScore : Rank features by pairs alone.
+    ConstrainedLaplacianScore : Rank features by pairs and by samples without any.
+    ConstrainedSpectralClustering : Cluster samples by affinities that pairs change.
+    COPKMeans : Cluster samples by k-means that never breaks a pair.
+
+    References
+    ----------
+    .. [1] K. Wagstaff and C. Cardie. Clustering with instance-level constraints. International
+       Conference on Machine Learning (ICML), 1103-1110, 2000.
+
+    Examples
+    --------
+    >>> from linkselect import Pairs
+    >>> pairs = Pairs(must=[(0, 3), (3, 0), (1, 4)], cannot=[(0, 60)])
+    >>> pairs
+    Pairs(must=2, cannot=1)
+    >>> pairs.must
+    ((0, 3), (1, 4))
+    >>> pairs.closure().cannot
+    ((0, 60), (3, 60))
+    """
+
+    __slots__ = ("_adaptive", "_cannot", "_ids", "_must", "n_samples")
+
+    _ids: tuple[Hashable, ...]
+    _must: IntArray
+    _cannot: IntArray
+    _adaptive: provenance.Adaptive
+    n_samples: int | None
+
+    def __init__(
+        self,
+        must: Iterable[Sequence[Hashable]] = (),
+        cannot: Iterable[Sequence[Hashable]] = (),
+        *,
+        n_samples: int | None = None,
+        adaptive: Iterable[Sequence[Hashable]] = (),
+    ) -> None:
+        codes: dict[Hashable, int] = {}
+        must_codes = encode_links(must, "must", codes)
+        cannot_codes = encode_links(cannot, "cannot", codes)
+        chosen = encode_links(adaptive, "adaptive", codes)
+        marks = provenance.marked(chosen, must_codes, cannot_codes, tuple(codes))
+        check_row_numbers(codes, n_samples)
+        self._set(tuple(codes), must_codes, cannot_codes, n_samples, marks)
+
+    @classmethod
+    def _from_codes(cls, *parts: Any) -> Pairs:
+        """Make pairs of what `_set` takes."""
+        pairs = cls.__new__(cls)
+        pairs._set(*parts)
+        return pairs
+
+    def _set(
+        self,
+        ids: tuple[Hashable, ...],
+        must: IntArray,
+        cannot: IntArray,
+        n_samples: int | None = None,
+        adaptive: provenance.Adaptive | None = None,  # missing in what older versions pickled
+    ) -> None:
+        marks = adaptive or provenance.unmarked(must, cannot)
+        must, adaptive_must = once(must, marks[0], len(ids))
+        cannot, adaptive_cannot = once(cannot, marks[1], len(ids))
+        values: dict[str, Any] = {"_ids": ids, "_must": must, "_cannot": cannot}
+        values |= {"_adaptive": (adaptive_must, adaptive_cannot), "n_samples": n_samples}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Pairs cannot be changed; make a new one instead of setting {name}.")
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._ids, self._must, self._cannot, self.n_samples, self._adaptive
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._set(*state)
+
+    def __repr__(self) -> str:
+        adaptive = f", adaptive={self.n_adaptive}" if self.n_adaptive else ""
+        return f"Pairs(must={self.n_must}, cannot={self.n_cannot}{adaptive})"
+
+    def _repr_html_(self) -> str:
+        return pairs_view(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pairs):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[frozenset[frozenset[Hashable]], ...]:
+        links = (self.must, self.cannot, self.adaptive)
+        return tuple(frozenset(map(frozenset, some)) for some in links)
+
+    @property
+    def must(self) -> tuple[Pair, ...]:
+        """The must-links as 2-tuples of ids."""
+        return self._decode(self._must)
+
+    @property
+    def cannot(self) -> tuple[Pair, ...]:
+        """The cannot-links as 2-tuples of ids."""
+        return self._decode(self._cannot)
+
+    @property
+    def adaptive(self) -> tuple[Pair, ...]:
+        """The links that were chosen by looking at the samples, must-links first."""
+        must, cannot = self._adaptive
+        return self._decode(self._must[must]) + self._decode(self._cannot[cannot])
+
+    @property
+    def n_must(self) -> int:
+        """The number of must-links."""
+        return len(self._must)
+
+    @property
+    def n_cannot(self) -> int:
+        """The number of cannot-links."""
+        return len(self._cannot)
+
+    @property
+    def n_adaptive(self) -> int:
+        """The number of links that were chosen by looking at the samples."""
+        return sum(int(np.count_nonzero(marks)) for marks in self._adaptive)
+
+    @property
+    def ids(self) -> tuple[Hashable, ...]:
+        """Every sample that some pair names, in order of first appearance."""
+        return tuple(self._ids[code] for code in self._named())
+
+    def _named(self) -> IntArray:
+        """Return the codes that some pair uses: labels bring samples that none names."""
+        return np.unique(np.concatenate([self._must.ravel(), self._cannot.ravel()]))
+
+    def _decode(self, codes: IntArray) -> tuple[Pair, ...]:
+        ids = self._ids
+        return tuple((ids[a], ids[b]) for a, b in codes.tolist())
+
+    def __or__(self, other: Pairs) -> Pairs:
+        """Return the pairs of both; one that is in both is adaptive only if it is so in both."""
+        if not isinstance(other, Pairs):
+            return NotImplemented
+        codes = {sample: code for code, sample in enumerate(self._ids)}
+        moved = np.array(
+            [codes.setdefault(sample, len(codes)) for sample in other._ids], dtype=np.intp
+        )
+        return Pairs._from_codes(
+            tuple(codes),
+            np.concatenate([self._must, moved[other._must]]),
+            np.concatenate([self._cannot, moved[other._cannot]]),
+            same_rows(self.n_samples, other.n_samples),
+            provenance.joined(self._adaptive, other._adaptive),
+        )
+
+    # -- what follows from the pairs -------------------------------------------------------
+
+    def components(self) -> tuple[tuple[Hashable, ...], ...]:
+        """Return the groups of samples that must-links join, largest first.
+
+        A sample that is named by cannot-links only is a group of its own.
+
+        Examples
+        --------
+        >>> Pairs(must=[(0, 3), (3, 5)], cannot=[(0, 9)]).components()
+        ((0, 3, 5), (9,))
+        """
+        named = self._named()
+        component = must_components(self._must, len(self._ids))[named]
+        groups = [
+            tuple(self._ids[code] for code in named[group]) for group in members_of(component)
+        ]
+        return tuple(sorted(groups, key=len, reverse=True))
+
+    @property
+    def n_conflicts(self) -> int:
+        """The number of cannot-links whose ends are joined by must-links."""
+        return int(np.count_nonzero(self._contradicted()))
+
+    def conflicts(self, limit: int | None = None) -> tuple[Conflict, ...]:
+        """Find the cannot-links whose ends are joined by must-links, each with the chain.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Explain at most this many. Default: all.
+
+        Examples
+        --------
+        >>> pairs = Pairs(must=[("a", "b"), ("b", "c")], cannot=[("a", "c"), ("a", "d")])
+        >>> for conflict in pairs.conflicts():
+        ...     print(conflict)
+        cannot-link ('a', 'c'), but must-links join its ends: 'a' = 'b' = 'c'
+        """
+        ends = self._cannot[self._contradicted()][:limit]
+        found = [
+            tuple(self._ids[code] for code in chain)
+            for chain in chains(self._must, ends, len(self._ids))
+        ]
+        return tuple(Conflict((chain[0], chain[-1]), chain) for chain in found)
+
+    def _contradicted(self) -> BoolArray:
+        return contradicted(self._must, self._cannot, len(self._ids))
+
+    def without_conflicts(self) -> Pairs:
+        """Leave out the cannot-links that the must-links contradict."""
+        return self._some(slice(None), ~self._contradicted(), self.n_samples)
+
+    def _some(self, must: Any, cannot: Any, n_samples: int | None = None) -> Pairs:
+        """Keep the links that two masks say."""
+        adaptive = self._adaptive[0][must], self._adaptive[1][cannot]
+        return Pairs._from_codes(
+            self._ids, self._must[must], self._cannot[cannot], n_samples, adaptive
+        )
+
+    def closure(self) -> Pairs:
+        """Add every pair that follows from the others.
+
+        Samples that a chain of must-links joins all belong together, and a cannot-link
+        between two such groups holds for all their members. If some pairs are adaptive, all that
+        are added are: they may follow from those.
+        """
+        if self.n_conflicts:
+            raise PairConflictError(describe_conflicts(self))
+        links = self._must, self._cannot
+        closed = closure_of(*links, len(self._ids))
+        adaptive = provenance.of_closure(closed, links, self._adaptive, len(self._ids))
+        return Pairs._from_codes(self._ids, *closed, self.n_samples, adaptive)
+
+    def summary(
+        self, sample_ids: Iterable[Hashable] | None = None, *, n_samples: int | None = None
+    ) -> dict[str, Any]:
+        """Count what the pairs say, over all samples or those of one fold.
+
+        Parameters
+        ----------
+        sample_ids : iterable of hashable, optional
+            The samples that are present. Pairs with an absent end are counted as lost.
+        n_samples : int, optional
+            The number of samples, for the share that the pairs touch. Not needed with
+            `sample_ids` or if the pairs carry their own `n_samples`.
+
+        Returns
+        -------
+        dict
+            `must`, `cannot` (pairs that hold), `conflicts`, `components` (groups of two or
+            more samples), `samples` (named by a pair), `coverage` (their share of all, None
+            if that is not known), `lost_must` and `lost_cannot`.
+
+        Examples
+        --------
+        >>> pairs = Pairs(must=[(0, 3), (1, 4)], cannot=[(0, 60)])
+        >>> pairs.summary(range(10))  # doctest: +NORMALIZE_WHITESPACE
+        {'must': 2, 'cannot': 0, 'conflicts': 0, 'components': 2, 'samples': 4,
+         'coverage': 0.4, 'lost_must': 0, 'lost_cannot': 1}
+        """
+        return count_pairs(self, sample_ids, n_samples)
+
+    def restrict(self, sample_ids: Iterable[Hashable]) -> Pairs:
+        """Keep the pairs whose two ends are among `sample_ids`; a mapping of them is not listed."""
+        present = sample_ids if isinstance(sample_ids, Mapping) else set(sample_ids)
+        kept = np.array([sample in present for sample in self._ids], dtype=bool)
+        return self._some(kept[self._must].all(axis=1), kept[self._cannot].all(axis=1))
+
+    def rows(self, row_of: Mapping[Hashable, int]) -> tuple[IntArray, IntArray]:
+        """Return must and cannot as row numbers, without pairs that have an absent end."""
+        lookup = np.array([row_of.get(sample, -1) for sample in self._ids], dtype=np.intp)
+        must, cannot = lookup[self._must], lookup[self._cannot]
+        return must[(must >= 0).all(axis=1)], cannot[(cannot >= 0).all(axis=1)]
+
+    # -- from and to other forms -------------------------------------------------------------
+
+    @classmethod
+    def from_labels(
+        cls,
+        y: ArrayLike,
+        *,
+        sample_ids: Iterable[Hashable] | None = None,
+        n_must: int | None = None,
+        n_cannot: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> Pairs:
+        """Make the pairs that labels imply: all of them, or a random number of each.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels; -1, None and NaN mean unlabelled.
+        sample_ids : iterable of hashable, optional
+            One id per label. Default: the index of a pandas Series, else row numbers.
+        n_must, n_cannot : int, optional
+            How many pairs to draw without replacement. Default: all.
+        random_state : int, RandomState instance or None, default=None
+            Determines the draw.
+
+        Examples
+        --------
+        >>> Pairs.from_labels([0, 0, 1, -1]).cannot
+        ((0, 2), (1, 2))
+        >>> Pairs.from_labels([0, 0, 1, 1, 2], n_must=1, n_cannot=3, random_state=0)
+        Pairs(must=1, cannot=3)
+        """
+        return cls._from_codes(*links_of_labels(y, sample_ids, n_must, n_cannot, random_state))
+
+    @classmethod
+    def from_frame(cls, frame: Any) -> Pairs:
+        """Take the columns `a`, `b` and `link`, must or cannot, of a pandas or polars frame.
+
+        If there is a column `drawn`, it says which pairs are adaptive and which random.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> rows = [("p1", "p2", "must"), ("p1", "p7", "cannot")]
+        >>> Pairs.from_frame(pd.DataFrame(rows, columns=["a", "b", "link"]))
+        Pairs(must=1, cannot=1)
+        """
+        return cls(**storage.read_frame(frame))
+
+    @classmethod
+    def from_csv(cls, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> Pairs:
+        """Read a CSV file with the header `a,b,link`, where link is `must` or `cannot`.
+
+        If there is a column `drawn`, it says which pairs are `adaptive` and which `random`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; semicolons or tabs may stand in place of the commas.
+        id_type : callable, optional
+            Makes an id of the text in the file, such as `str` or `int`. Default: whole
+            numbers if every id in the file is written as one, else text. Pass `str` for ids
+            that are text but look like numbers. Spaces around an id do not count.
+        """
+        return cls(**storage.read_csv(path, id_type))
+
+    def to_csv(self, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> None:
+        """Write a CSV file with the header `a,b,link`; `from_csv` gives the same ids back.
+
+        If some pair is adaptive, a column `drawn` says which are `adaptive` and which `random`.
+        Ids are all whole numbers, or all text without spaces around it that does not look
+        like a whole number everywhere. `n_samples` is not written.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        id_type : callable, optional
+            What will be passed to `from_csv`, such as `str` for text that looks like numbers.
+            Then ids may be anything that it makes of their text.
+
+        Raises
+        ------
+        TypeError
+            If an id would come back as another one. Nothing is written then.
+        """
+        storage.write_csv(path, self.ids, self.must, self.cannot, self.adaptive, id_type)
+
+    @classmethod
+    def from_json(cls, path: str | PathLike[str]) -> Pairs:
+        """Read a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
+
+        If there is a list `adaptive`, it repeats the pairs that are adaptive.
+        """
+        return cls(**storage.read_json(path))
+
+    def to_json(self, path: str | PathLike[str]) -> None:
+        """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
+
+        Ids are text, finite numbers, True or False, or tuples of these and None; `from_json`
+        gives the same ids back. A list `adaptive` is written if some pair is. `n_samples` is not.
+
+        Raises
+        ------
+        TypeError
+            If an id would come back as another one. Nothing is written then.
+        """
+        storage.write_json(path, self.ids, self.must, self.cannot, self.adaptive)

@@ -1,0 +1,52 @@
+"""Pairs as a notebook shows them: how many, which groups they form, what contradicts itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from linkselect._messages import many
+from linkselect._notebook import panel, table
+
+if TYPE_CHECKING:
+    from linkselect.pairs._pairs import Pairs
+
+# How many pairs, groups and conflicts are written out.
+SHOWN = 3
+# Longer ones are cut.
+WIDTH = 80
+
+
+def pairs_view(pairs: Pairs) -> str:
+    """Write pairs as HTML."""
+    groups = [group for group in pairs.components() if len(group) > 1]
+    n_named = len(pairs.ids)
+    of_all = f" of {pairs.n_samples:,}" if pairs.n_samples else ""
+    rows = [
+        ("must-links", f"{pairs.n_must:,}", _first(pairs.must)),
+        ("cannot-links", f"{pairs.n_cannot:,}", _first(pairs.cannot)),
+        ("samples named", f"{n_named:,}{of_all}", _first(pairs.ids)),
+        ("groups joined by must-links", f"{len(groups):,}", _first(groups)),
+        ("conflicts", f"{pairs.n_conflicts:,}", ""),
+    ]
+    if pairs.n_adaptive:
+        chosen = ("adaptive: chosen by looking at the samples", f"{pairs.n_adaptive:,}")
+        rows.append((*chosen, _first(pairs.adaptive)))
+    n_all = pairs.n_must + pairs.n_cannot
+    return panel(
+        many(n_all, "pair"), table(["", "number", "first"], rows, {0, 2}), _explained(pairs)
+    )
+
+
+def _first(values: Sequence[object]) -> str:
+    texts = ", ".join(map(repr, values[:SHOWN]))
+    cut = texts if len(texts) <= WIDTH else f"{texts[: WIDTH - 1]}…"
+    return cut + (", …" if len(values) > SHOWN and cut == texts else "")
+
+
+def _explained(pairs: Pairs) -> str:
+    """Explain the first conflicts as a list; empty if there is none."""
+    found = pairs.conflicts(limit=SHOWN)
+    items = "".join(f"<li>{escape(str(conflict))}</li>" for conflict in found)
+    return f"<ul>{items}</ul>" if items else ""

@@ -1,0 +1,264 @@
+"""Pictures of several methods beside each other: accuracy curves and agreement of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from linkselect._arrays import FloatArray
+from linkselect._messages import GuidedValueError
+from linkselect.evaluation._curves import Curve
+from linkselect.evaluation._significance import rank_correlation, top_overlap
+from linkselect.plot._style import (
+    INK,
+    LINES,
+    axes_or_new,
+    calm,
+    make_plain,
+    mean_and_spread,
+    short_name,
+    text_width,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+MARKERS_PER_LINE = 9
+# More methods than this have their legend beside the picture, or no numbers in the cells.
+MOST_IN_LEGEND = 5
+MOST_NUMBERED = 16
+# The top of the scale of a heat map lies above 1, so that the darkest blue is not reached.
+TOP_OF_SCALE = 1.15
+# Of the line beside a name, in letters.
+HANDLE_LENGTH = 3.2
+
+
+def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
+    """Draw accuracy against the number of features, one line for each method.
+
+    A band shows one standard deviation over runs to either side. Runs without a value are left
+    out. Lines differ in dashes and markers as well as in colour.
+
+    Parameters
+    ----------
+    curves : mapping of str to Curve
+        The curve of each method, by name.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkselect import plot
+    >>> from linkselect.evaluation._curves import Curve
+    >>> curve = Curve(np.array([1, 2, 3]), np.array([[0.7, 0.8, 0.9], [0.6, 0.8, 0.9]]))
+    >>> ax = plot.curves({"Constraint Score": curve})
+    >>> ax.get_ylabel()
+    'accuracy'
+    """
+    if not curves:
+        raise GuidedValueError("curves is empty.", "Pass at least one method and its Curve.")
+    ax = axes_or_new(ax, 6.8, 4.0)
+    lines = [
+        _draw_curve(ax, curve, place, len(curves)) for place, curve in enumerate(curves.values())
+    ]
+    # The legend drops names that start with an underscore, so it gets them afterwards.
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    where: dict[str, Any] = beside if len(curves) > MOST_IN_LEGEND else {"loc": "best"}
+    legend = ax.legend(
+        lines,
+        ["method"] * len(lines),
+        frameon=False,
+        handlelength=HANDLE_LENGTH,
+        fontsize="small",
+        **where,
+    )
+    make_plain(legend.get_texts(), [short_name(name) for name in curves])
+    ax.set_xlabel("number of features", color=INK)
+    ax.set_ylabel("accuracy", color=INK)
+    ax.locator_params(axis="x", integer=True)
+    calm(ax, "y")
+    return ax
+
+
+def legend_below(ax: Axes) -> None:
+    """Move the legend of curves below them, if there is no room beside or inside."""
+    handles, names = _legend_of(ax)
+    legend = ax.legend(
+        handles,
+        ["method"] * len(names),
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.22),
+        frameon=False,
+        handlelength=HANDLE_LENGTH,
+        fontsize="small",
+    )
+    make_plain(legend.get_texts(), names)
+
+
+def legend_columns(names: Iterable[str], inches: float, size: float) -> int:
+    """Say in how many columns, 3 at most, names stand in a legend of this width."""
+    # Beside a name stand its line and the gap to the next column.
+    widest = max(text_width(short_name(name), size) for name in names)
+    each = widest + (HANDLE_LENGTH + 3.2) * size / 72
+    return int(np.clip(inches // each, 1, 3))
+
+
+def legend_under(part: Figure | SubFigure, ax: Axes, n_columns: int, size: float) -> None:
+    """Give the legend of curves to a figure with constrained layout, which makes room for it."""
+    handles, names = _legend_of(ax)
+    ax.get_legend().remove()  # type: ignore[union-attr]
+    legend = part.legend(
+        handles,
+        ["method"] * len(names),
+        loc="outside lower center",
+        ncols=n_columns,
+        frameon=False,
+        handlelength=HANDLE_LENGTH,
+        fontsize=size,
+        borderpad=0.1,
+    )
+    make_plain(legend.get_texts(), names)
+
+
+def _legend_of(ax: Axes) -> tuple[Any, list[str]]:
+    legend = ax.get_legend()
+    assert legend is not None
+    return legend.legend_handles, [text.get_text() for text in legend.get_texts()]
+
+
+def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:
+    """Draw one curve with its band and return the line."""
+    colour, dashes, marker = LINES[place % len(LINES)]
+    n_features = np.asarray(curve.n_features)
+    mean, spread = mean_and_spread(np.atleast_2d(np.asarray(curve.values, dtype=float)))
+    if np.any(spread > 0):
+        # Many bands over each other would be one grey cloud.
+        pale = 0.4 / (n_curves + 1)
+        low, high = mean - spread, mean + spread
+        ax.fill_between(n_features, low, high, color=colour, alpha=pale, linewidth=0)
+    # Markers of different lines start at different points, so that they do not hide each other.
+    step = max(1, round(len(n_features) / MARKERS_PER_LINE))
+    start = (place * step) // max(1, n_curves)
+    return ax.plot(
+        n_features,
+        mean,
+        color=colour,
+        linestyle=dashes,
+        marker=marker,
+        markersize=5,
+        markevery=(start, step),
+        linewidth=1.6,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+    )[0]
+
+
+def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) -> Axes:
+    """Draw how far rankings agree, for every two methods, as a heat map with numbers.
+
+    Below the diagonal stands Spearman's rank correlation over all features, above it the share
+    of features that two methods have in common among their `k` best.
+
+    Parameters
+    ----------
+    rankings : mapping of str to fitted selector or array-like
+        For each method its fitted selector, or the rank of each feature, 1 for the best.
+    k : int, default=10
+        How many of the best features to compare; all if there are fewer.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from linkselect import plot
+    >>> ax = plot.agreement({"first": [1, 2, 3], "second": [3, 2, 1]}, k=2)
+    >>> [text.get_text() for text in ax.texts]
+    ['0.50', '-1.00']
+    """
+    if not rankings:
+        raise GuidedValueError("rankings is empty.", "Pass at least one method and its ranking.")
+    if k < 1:
+        raise GuidedValueError(f"k={k}, but at least one feature is compared.", "Choose 1 or more.")
+    ranks = np.array([_ranks(name, found) for name, found in _same_length(rankings)])
+    k = min(k, ranks.shape[1])
+    side = min(1.9 + 0.62 * len(ranks), 9.5)
+    ax = axes_or_new(ax, side + 1.4, side)
+    draw_agreement(ax, list(rankings), rank_correlation(ranks), top_overlap(ranks, k), k)
+    return ax
+
+
+def _same_length(rankings: Mapping[str, Any]) -> list[tuple[str, NDArray[Any]]]:
+    found = []
+    for name, ranking in rankings.items():
+        if hasattr(ranking, "fit"):
+            check_is_fitted(ranking)
+        found.append((name, np.asarray(getattr(ranking, "ranking_", ranking))))
+    (first, expected), *others = found
+    for name, ranks in others:
+        if ranks.shape != expected.shape:
+            raise GuidedValueError(
+                f"{name!r} ranks {ranks.size} features, but {first!r} ranks {expected.size}.",
+                "Compare rankings of the same features.",
+            )
+    return found
+
+
+def _ranks(name: str, ranks: NDArray[Any]) -> NDArray[Any]:
+    if ranks.ndim != 1 or ranks.size == 0 or ranks.min() < 1:
+        raise GuidedValueError(
+            f"The ranking {name!r} is not a row of ranks from 1.",
+            "Pass selector.ranking_ (not order_).",
+        )
+    return ranks
+
+
+def draw_agreement(
+    ax: Axes,
+    names: list[str],
+    correlation: FloatArray,
+    overlap: FloatArray,
+    k: int,
+) -> None:
+    """Draw rank correlation below the diagonal and overlap of the `k` best above it."""
+    n_methods = len(names)
+    shown = np.where(np.tri(n_methods, k=-1, dtype=bool), correlation, overlap)
+    np.fill_diagonal(shown, np.nan)
+    # One scale for both halves, from light to dark, so that grey shows the same order.
+    low = min(0.0, float(np.nanmin(shown))) if n_methods > 1 else 0.0
+    ax.imshow(shown, cmap="Blues", vmin=low, vmax=TOP_OF_SCALE, interpolation="nearest")
+    labels = [short_name(name, 22) for name in names]
+    ax.set_xticks(range(n_methods), labels, rotation=40, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(n_methods), labels)
+    make_plain([*ax.get_xticklabels(), *ax.get_yticklabels()], labels * 2)
+    ax.tick_params(length=0, labelcolor=INK)
+    ax.spines[:].set_visible(False)
+    if 1 < n_methods <= MOST_NUMBERED:
+        _write_numbers(ax, shown, low)
+    ax.set_title(f"above: shared among the best {k}", loc="left", color=INK, fontsize="medium")
+    ax.set_xlabel("below: rank correlation (Spearman)", color=INK, loc="left")
+
+
+def _write_numbers(ax: Axes, shown: FloatArray, low: float) -> None:
+    size = "medium" if len(shown) <= 5 else "small" if len(shown) <= 8 else "x-small"
+    for (row, column), value in np.ndenumerate(shown):
+        if row == column:
+            continue
+        dark = (value - low) / (TOP_OF_SCALE - low) > 0.55
+        # Not the colours of the page around it: a cell stays as it is in the dark.
+        colour = "#fefefe" if dark else "#111111"
+        number = f"{value:.2f}".replace("-0.00", "0.00")
+        ax.text(column, row, number, ha="center", va="center", color=colour, fontsize=size)

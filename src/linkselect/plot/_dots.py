@@ -1,0 +1,129 @@
+"""Scores as dots: better is to the right for every method, and the axis need not begin at 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkselect._arrays import BoolArray, FloatArray
+from linkselect._display import score_text
+from linkselect.plot._style import FAINT, FILL, INK, MUTED, PLAIN_TEXT, calm, short_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# More features than this have no room for names.
+MOST_NAMED = 60
+# Scores that differ by more than this factor are drawn by their order of magnitude.
+WIDE_RANGE = 100.0
+SELECTED: dict[str, Any] = {"color": FILL, "markerfacecolor": FILL, "markeredgecolor": FILL}
+OTHER: dict[str, Any] = {"color": MUTED, "markerfacecolor": "none", "markeredgecolor": MUTED}
+
+
+def draw_scores(
+    ax: Axes,
+    names: Sequence[str],
+    values: FloatArray,
+    selected: BoolArray,
+    greater_is_better: bool,
+    longest_name: int = 28,
+) -> None:
+    """Draw one dot for each value, the first on top: full if selected, else hollow.
+
+    The axis spans the values that are shown, so that close ones can be told apart. It is reversed
+    if smaller is better. A feature without a score has no dot; an infinite one is at the edge.
+    """
+    is_log = _is_wide(values)
+    low, high = _limits(values, is_log)
+    better, worse = (high, low) if greater_is_better else (low, high)
+    places = np.arange(len(values))
+    named = len(values) <= MOST_NAMED
+    shown = np.clip(values, low, high)
+    for chosen, label, style in (
+        (selected, "selected", SELECTED),
+        (~selected, "not selected", OTHER),
+    ):
+        if chosen.any():
+            size = 5.5 if named else 2.5
+            ax.plot(
+                shown[chosen],
+                places[chosen],
+                "o",
+                label=label,
+                markersize=size,
+                clip_on=False,
+                zorder=3,
+                **style,
+            )
+    if is_log:
+        ax.set_xscale("log")
+    else:
+        ax.locator_params(axis="x", nbins=6)
+    ax.set_xlim(worse, better)
+    ax.set_ylim(len(values) - 0.4, -0.6)
+    _label(ax, names, values, named, longest_name)
+    direction = "larger" if greater_is_better else "smaller"
+    ax.set_xlabel(f"score ({direction} is better: to the right)", color=INK)
+    calm(ax, "both" if named else "x")
+    ax.spines["left"].set_visible(False)
+    if selected.any() and not selected.all():
+        ax.legend(
+            loc="lower right" if named and _is_free(shown[-3:], worse, better) else "best",
+            framealpha=0.9,
+            edgecolor="none",
+            fontsize="small",
+            handletextpad=0.2,
+        )
+
+
+def _is_free(values: FloatArray, worse: float, better: float) -> bool:
+    """Tell whether the lower right corner is free: the last dots are in the worse half."""
+    known = values[np.isfinite(values)]
+    return bool(np.all((known - worse) / (better - worse) < 0.5))
+
+
+def _is_wide(values: FloatArray) -> bool:
+    finite = values[np.isfinite(values)]
+    return bool(finite.size and finite.min() > 0 and finite.max() > WIDE_RANGE * finite.min())
+
+
+def _limits(values: FloatArray, is_log: bool) -> tuple[float, float]:
+    """Return the ends of the axis: a little more than the finite values, infinite ones beyond."""
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return -1.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    if is_log:
+        margin = (high / low) ** 0.06
+        return low / margin, high * margin
+    margin = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
+    return low - margin, high + margin
+
+
+def _label(
+    ax: Axes, names: Sequence[str], values: FloatArray, named: bool, longest_name: int
+) -> None:
+    """Write names on the left and values on the right, if there is room."""
+    ax.tick_params(axis="y", length=0)
+    if not named:
+        ax.set_ylabel("rank", color=INK)
+        ax.yaxis.set_major_formatter(lambda place, _: f"{place + 1:.0f}")
+        return
+    places = range(len(values))
+    shown = [short_name(name, longest_name) for name in names]
+    ax.set_yticks(places, shown, **PLAIN_TEXT)
+    ax.grid(axis="y", color=FAINT, linewidth=0.6, linestyle=(0, (1, 2)))
+    for place, value in zip(places, values, strict=True):
+        ax.annotate(
+            score_text(value, 3, padded=True),
+            (1.0, place),
+            xycoords=("axes fraction", "data"),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize="small",
+            color=MUTED,
+            annotation_clip=False,
+        )

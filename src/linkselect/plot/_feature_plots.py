@@ -1,0 +1,280 @@
+"""Pictures of one fitted selector: its scores, its path, its mask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect._display import check_shape
+from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect.plot._dots import draw_scores
+from linkselect.plot._style import (
+    FAINT,
+    FILL,
+    INK,
+    MUTED,
+    STRESS,
+    axes_or_new,
+    calm,
+)
+from linkselect.selectors._method import describe
+from linkselect.selectors._ranking import best_first
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_MARKED_STEPS = 40
+
+
+def scores(
+    selector: Any, n: int = 20, names: Sequence[str] | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the scores of the best features as dots, best on top.
+
+    Better is to the right, whatever the direction of the score. The axis spans the scores that
+    are shown and need not begin at 0. Selected features have a full dot, the others a hollow one.
+    A feature without a score has no dot and says so; an infinite score is at the edge.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        One of this library, or of scikit-learn with `scores_`.
+    n : int, default=20
+        How many features to draw at most. Above 60 there is no room for their names.
+    names : sequence of str, optional
+        One name per feature. Default: the column names of X in `fit`, else x0, x1, ...
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import FisherScore, plot
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ax = plot.scores(FisherScore().fit(X, y))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['x2', 'x3', 'x0', 'x1']
+    """
+    values = _fitted(selector, "scores_")
+    if n < 1:
+        raise GuidedValueError(f"n={n}, but at least one feature is drawn.", "Choose 1 or more.")
+    named = feature_names(selector, names)
+    greater = describe(selector).greater_is_better
+    best = np.asarray(getattr(selector, "order_", best_first(values, greater)))[:n]
+    ax = axes_or_new(ax, 6.4, min(0.27 * len(best) + 1.1, 11.0))
+    shown = [named[feature] for feature in best]
+    draw_scores(ax, shown, values[best], selector.get_support()[best], greater)
+    ax.set_title(type(selector).__name__, loc="left", color=INK)
+    return ax
+
+
+def path(selector: Any, ax: Axes | None = None) -> Axes:
+    """Draw the criterion after each added feature, and mark its best point if it has one.
+
+    The best point is marked if values for different numbers of features can be compared: the
+    minimum for `SimilarityConstraintScore`, the maximum for `NearestNeighborSFS`. The path of
+    other selectors holds the value of each feature when it was chosen, or falls with every
+    feature, so that its best point is always the first one. A dotted line shows how many features
+    are selected. If the path is an estimate, a band shows twice its standard error.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        One that adds features step by step and has a `path_`.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import TraceRatio, plot
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ax = plot.path(TraceRatio().fit(X, y))
+    >>> ax.get_xlabel()
+    'number of features'
+    """
+    values = _fitted(selector, "path_")
+    errors = getattr(selector, "standard_error_", None)
+    ax = axes_or_new(ax, 6.4, 3.6)
+    greater = bool(selector.greater_is_better)
+    n_selected = int(selector.n_features_)
+    mark_best = describe(selector).path_has_optimum
+    draw_path(ax, values, greater, n_selected, errors, mark_best=mark_best)
+    ax.set_title(type(selector).__name__, loc="left", color=INK)
+    return ax
+
+
+def draw_path(
+    ax: Axes,
+    values: FloatArray,
+    greater_is_better: bool,
+    n_selected: int,
+    errors: FloatArray | None = None,
+    *,
+    mark_best: bool = True,
+) -> None:
+    """Draw values over 1, 2, ... features, and perhaps mark the best of them."""
+    steps = np.arange(1, len(values) + 1)
+    if errors is not None and np.any(np.asarray(errors) > 0):
+        spread = 2 * np.asarray(errors)
+        ax.fill_between(steps, values - spread, values + spread, color=FILL, alpha=0.2, lw=0)
+    marker = "o" if len(values) <= MOST_MARKED_STEPS else ""
+    ax.plot(steps, values, color=FILL, marker=marker, markersize=3.5, linewidth=1.6)
+    ax.axvline(n_selected, color=MUTED, linestyle=":", linewidth=1.2)
+    known = np.isfinite(values)
+    if mark_best and known.any():
+        ranked = np.where(known, values if greater_is_better else -values, -np.inf)
+        _mark_best(ax, steps, values, int(ranked.argmax()), greater_is_better)
+    ax.set_xlabel("number of features", color=INK)
+    ax.set_ylabel("criterion", color=INK)
+    ax.locator_params(axis="x", integer=True)
+    calm(ax, "y")
+
+
+def _mark_best(
+    ax: Axes,
+    steps: IntArray,
+    values: FloatArray,
+    best: int,
+    greater_is_better: bool,
+) -> None:
+    kind = "maximum" if greater_is_better else "minimum"
+    at = (float(steps[best]), float(values[best]))
+    ax.plot(*at, marker="D", markersize=9, color=STRESS, markerfacecolor="none", mew=2, zorder=4)
+    many = "features" if steps[best] > 1 else "feature"
+    # Beside the point, on the side that has more room; inside the picture above or below.
+    right = best < 0.6 * len(steps)
+    ax.margins(y=0.34)
+    ax.annotate(
+        f"{kind} {values[best]:.3g}\nat {steps[best]} {many}",
+        at,
+        xytext=(9 if right else -9, 9 if greater_is_better else -9),
+        textcoords="offset points",
+        ha="left" if right else "right",
+        va="bottom" if greater_is_better else "top",
+        fontsize="small",
+        color=INK,
+    )
+
+
+def mask(
+    selector: Any,
+    shape: tuple[int, int],
+    ax: Axes | None = None,
+    image: ArrayLike | None = None,
+    order: Literal["C", "F"] = "C",
+) -> Axes:
+    """Draw which pixels are selected, alone or over an image.
+
+    Alone, selected pixels are dark. Over an image the pixels that are not selected are faded,
+    and a line runs around the selected ones.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        One that was fitted on images, one pixel per feature.
+    shape : (int, int)
+        Height and width in pixels.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+    image : array-like, optional
+        Grey values of one image, with this shape or flat as a row of X.
+    order : {"C", "F"}, default="C"
+        Whether features run along rows ("C") or down columns ("F", as in files of MATLAB).
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from linkselect import VarianceScore, plot
+    >>> X, y = load_digits(return_X_y=True)
+    >>> selector = VarianceScore(n_features_to_select=20).set_params(n_jobs=1)
+    >>> ax = plot.mask(selector.fit(X[:, X.std(axis=0) > 0][:, :60]), (6, 10))
+    """
+    check_is_fitted(selector)
+    selected = np.asarray(selector.get_support())
+    height, width = check_shape(shape, len(selected))
+    pixels = selected.reshape((height, width), order=order)
+    grey = None
+    if image is not None:
+        grey = np.asarray(image, dtype=float)
+        if grey.size != len(selected):
+            raise GuidedValueError(
+                f"image has {grey.size} values, but there are {len(selected)} features.",
+                f"Pass one grey image of {height} x {width} pixels.",
+            )
+        grey = grey.reshape((height, width), order=order) if grey.ndim == 1 else grey
+    ax = axes_or_new(ax, 4.0, min(4.0 * height / width + 0.4, 8.0))
+    draw_mask(ax, pixels, grey)
+    ax.set_title(f"{int(selected.sum()):,} of {len(selected):,} pixels", loc="left", color=INK)
+    return ax
+
+
+def draw_mask(ax: Axes, selected: BoolArray, image: FloatArray | None = None) -> None:
+    """Draw selected pixels dark, or an image of which the others are faded."""
+    if image is None:
+        shades = np.where(selected, 0.18, 0.93)
+    else:
+        low, high = np.nanmin(image), np.nanmax(image)
+        shades = (image - low) / ((high - low) or 1.0)
+        shades = np.where(selected, shades, 0.72 + 0.28 * shades)
+        ax.add_collection(_outline(selected))
+    ax.imshow(shades, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    for side in ax.spines.values():
+        side.set_color(FAINT)
+
+
+def _outline(selected: BoolArray) -> Any:
+    """Return the lines between selected pixels and others."""
+    from matplotlib.collections import LineCollection
+
+    padded = np.pad(selected, 1)
+    rows, columns = np.nonzero(padded[1:, 1:-1] != padded[:-1, 1:-1])
+    across = np.stack([columns - 0.5, rows - 0.5, columns + 0.5, rows - 0.5], axis=1)
+    rows, columns = np.nonzero(padded[1:-1, 1:] != padded[1:-1, :-1])
+    down = np.stack([columns - 0.5, rows - 0.5, columns - 0.5, rows + 0.5], axis=1)
+    lines = np.concatenate([across, down]).reshape(-1, 2, 2)
+    return LineCollection(list(lines), colors=STRESS, linewidths=1.1, capstyle="round", zorder=3)
+
+
+def _fitted(selector: Any, attribute: str) -> FloatArray:
+    """Return an attribute of a fitted selector as an array, or raise if it has none."""
+    check_is_fitted(selector)
+    found = getattr(selector, attribute, None)
+    if found is None:
+        way_out = {
+            "scores_": "Pass a fitted selector, of a Pipeline its step: pipeline['selector'].",
+            "path_": "Selectors that search have one, such as SimilarityConstraintScore.",
+        }[attribute]
+        raise GuidedTypeError(f"{type(selector).__name__} has no {attribute}.", way_out)
+    return np.asarray(found, dtype=float)
+
+
+def feature_names(selector: Any, names: Sequence[str] | None) -> NDArray[Any]:
+    """Return one name per feature: the given ones, those known from `fit`, or x0, x1, ..."""
+    if names is None:
+        return _check_feature_names_in(selector)
+    if len(names) != selector.n_features_in_:
+        raise GuidedValueError(
+            f"names has {len(names)} entries, but the selector was fitted on "
+            f"{selector.n_features_in_} features.",
+            "Pass one name per feature, in the order of the columns.",
+        )
+    return np.asarray(names, dtype=object)

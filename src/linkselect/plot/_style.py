@@ -1,0 +1,111 @@
+"""What all pictures share: where they are drawn, their colours, and names as plain text."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+INK, MUTED, FAINT = "#24292f", "#656d76", "#c9d1d9"
+FILL, STRESS = "#2a6fa8", "#c2410c"
+
+# Colour, dashes and marker of each line: the colours suit colour-blind eyes (Okabe and Ito,
+# darkened on white), and dashes and markers tell the lines apart in grey.
+COLOURS = ("#0072b2", "#c2410c", "#00805c", "#8a5a9e", "#a07800", "#b5306e", "#24292f")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (9, 3)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
+N_LINES = len(COLOURS) * len(DASHES) * len(MARKERS)
+LINES = tuple(
+    (COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)])
+    for i in range(N_LINES)
+)
+
+# Names come from data: a dollar sign in them is no formula.
+PLAIN_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
+LONGEST_NAME = 28
+
+
+def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return the given Axes, or those of a new figure of this size in inches."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError(
+            "Pictures need matplotlib, which is not installed: pip install 'linkselect[plot]'"
+        ) from None
+    if ax is not None:
+        return ax
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def default_settings() -> Any:
+    """Return matplotlib's own settings, so that a picture does not depend on those of a session.
+
+    The backend is not among them: it is the session's own matter.
+    """
+    import matplotlib as mpl
+
+    return {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
+
+
+def calm(ax: Axes, grid: str | None = None) -> None:
+    """Take away the box, and draw a faint grid along one axis ("x" or "y"), both or none."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(MUTED)
+    ax.tick_params(color=MUTED, labelcolor=INK)
+    if grid is not None:
+        ax.grid(axis=grid, color=FAINT, linewidth=0.6)  # type: ignore[arg-type]
+        ax.set_axisbelow(True)
+
+
+def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
+    """Put a name on one line; a long one loses its middle, since both ends tell it apart."""
+    text = "".join(" " if unicodedata.category(sign)[0] == "C" else sign for sign in str(name))
+    text = " ".join(text.split())
+    if len(text) <= longest:
+        return text
+    head = longest // 2
+    return f"{text[:head]}…{text[head + 1 - longest :]}"
+
+
+def text_width(text: str, size: float) -> float:
+    """Return how wide a text of this size in points is, in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(dpi=300)
+    written = figure.text(0, 0, text, fontsize=size, **PLAIN_TEXT)
+    return float(written.get_window_extent().width / figure.dpi)
+
+
+def fitting_name(name: Any, inches: float, size: float, longest: int = LONGEST_NAME) -> str:
+    """Shorten a name until it is no wider than that: letters differ in width, and so do scripts."""
+    shortened = short_name(name, longest)
+    while longest > 3 and text_width(shortened, size) > inches:
+        longest = min(longest, len(shortened)) - 1
+        shortened = short_name(name, longest)
+    return shortened
+
+
+def make_plain(texts: Iterable[Text], names: Iterable[str]) -> None:
+    """Write names into texts as they are, whatever signs they hold."""
+    for text, name in zip(texts, names, strict=True):
+        text.set_text(name)
+        text.update(PLAIN_TEXT)
+
+
+def mean_and_spread(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return mean and deviation over runs; a run without a value does not count."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    filled = np.where(known, values, 0.0)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(count > 0, filled.sum(axis=0) / np.maximum(count, 1), np.nan)
+        squares = np.where(known, (values - mean) ** 2, 0.0)
+    return mean, np.sqrt(squares.sum(axis=0) / np.maximum(count, 1))

@@ -1,0 +1,187 @@
+"""A page about several methods on one table: who led, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import linkselect
+from linkselect._messages import GuidedValueError
+from linkselect.evaluation._significance import p_text
+from linkselect.plot._comparisons import curves, draw_agreement, legend_below
+from linkselect.plot._number_curve import spread_numbers
+from linkselect.plot._style import MUTED
+from linkselect.report._image_features import draw_both, have_matplotlib
+from linkselect.report._page import render_page, write_page
+from linkselect.report._plain import plain_text
+from linkselect.report._words import comparison_sentence
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from linkselect.evaluation._measure import Measure
+    from linkselect.evaluation._result import Comparison
+
+# The largest number of features over the smallest one.
+WIDE_RANGE = 20
+
+
+def comparison_page(
+    comparison: Comparison,
+    *,
+    names: Sequence[str] | None = None,
+    source: str | None = None,
+    call: str | None = None,
+) -> str:
+    """Make a page of HTML from a comparison of methods.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `linkselect.compare` returned.
+    names : sequence of str, optional
+        The names of the features. Default: x0, x1, ...
+    source : str, optional
+        Where the data come from, such as the name of a file.
+    call : str, optional
+        What to type to get the same result.
+
+    Returns
+    -------
+    str
+    """
+    return render_page(
+        "comparison.html",
+        found=comparison,
+        source=None if source is None else plain_text(source),
+        call=None if call is None else plain_text(call),
+        lead=plain_text(comparison_sentence(comparison)),
+        methods=_methods(comparison),
+        measures=[_measure(one, comparison.level) for one in comparison.measures],
+        best=_best_features(comparison, names),
+        pictures=_pictures(comparison) if have_matplotlib() else None,
+        version=linkselect.__version__,
+    )
+
+
+def write_comparison(
+    comparison: Comparison,
+    path: str | os.PathLike[str],
+    *,
+    names: Sequence[str] | None = None,
+    source: str | None = None,
+    call: str | None = None,
+) -> None:
+    """Write the page of a comparison to a file, whole or not at all.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `linkselect.compare` returned.
+    path : str or path
+        The file; one that exists is replaced.
+    names, source, call
+        As in `comparison_page`.
+    """
+    write_page(comparison_page(comparison, names=names, source=source, call=call), path)
+
+
+def _methods(found: Comparison) -> list[dict[str, Any]]:
+    rows = []
+    for name in found.ranked:
+        stability, seconds = found.stability[name], found.seconds[name]
+        rows.append(
+            {
+                "name": plain_text(name),
+                "used": found.saw[name],
+                "measured": [_mean(measure, name) for measure in found.measures],
+                "stability": "" if np.isnan(stability) else f"{stability:.2f}",
+                "stability_share": f"{100 * np.clip(np.nan_to_num(stability), 0, 1):.1f}%",
+                "seconds": f"{seconds:.3g} s",
+            }
+        )
+    return rows
+
+
+def _mean(measure: Measure, name: str) -> dict[str, str] | None:
+    """Return a method's mean and best value as text; None if it was not measured."""
+    if name not in measure.means:
+        return None
+    mean, curve = measure.means[name], measure.curves[name]
+    best = int(curve.mean.argmax())
+    return {
+        "mean": _value(measure, mean),
+        "peak": f"{_value(measure, curve.mean[best])} with {curve.n_features[best]:,}",
+    }
+
+
+def _measure(measure: Measure, level: float) -> dict[str, Any]:
+    differences = [
+        {
+            "better": plain_text(one.better),
+            "worse": plain_text(one.worse),
+            "gap": measure.gap_text(one.mean).removesuffix(" points"),
+            "p": p_text(one.p_adjusted).removeprefix("= "),
+            "shown": one.p_adjusted < level,
+        }
+        for one in measure.differences
+    ]
+    return {"name": measure.name, "differences": differences}
+
+
+def _value(measure: Measure, value: float) -> str:
+    return f"{value:.1%}" if measure.name == "accuracy" else measure.value_text(value)
+
+
+def _best_features(found: Comparison, names: Sequence[str] | None) -> dict[str, list[str]]:
+    named = [f"x{place}" for place in range(found.n_features)] if names is None else names
+    if len(named) != found.n_features:
+        raise GuidedValueError(
+            f"names has {len(named)} entries, but {found.n_features} features were compared.",
+            "Pass one name per feature.",
+        )
+    return {
+        plain_text(name): [plain_text(named[place]) for place in found.rankings[name][: found.top]]
+        for name in found.ranked
+    }
+
+
+def _pictures(found: Comparison) -> dict[str, str]:
+    def draw_heat_map(ax: Axes, slim: bool) -> None:
+        correlation, overlap = np.array(found.spearman), np.array(found.overlap)
+        draw_agreement(ax, list(found.methods), correlation, overlap, found.top)
+        if slim:  # the text beside the picture says it
+            ax.set_title("", loc="left")
+            ax.set_xlabel("")
+
+    drawn: dict[str, str] = {measure.name: _draw_curves(measure) for measure in found.measures}
+    if len(found.methods) > 1:
+        side = min(1.9 + 0.42 * len(found.methods), 6.4)
+        drawn["agreement"] = draw_both(
+            draw_heat_map, "agreement", "Agreement of the rankings", side, 3.6
+        )
+    return drawn
+
+
+def spread_if_wide(ax: Axes, measure: Measure) -> None:
+    """Let the axis of numbers of features grow by factors, if they span a large one."""
+    counts = measure.curves[measure.leader].n_features.tolist()
+    if counts[-1] >= WIDE_RANGE * counts[0] and counts == sorted(counts):
+        spread_numbers(ax, counts)
+
+
+def _draw_curves(measure: Measure) -> str:
+    def draw(ax: Axes, slim: bool) -> None:
+        curves(measure.curves, ax=ax)
+        spread_if_wide(ax, measure)
+        ax.set_ylabel(measure.name)
+        ax.axhline(measure.with_all, color=MUTED, linewidth=1.0, dashes=(2, 3))
+        if slim:
+            legend_below(ax)
+
+    title = "Accuracy curves" if measure.name == "accuracy" else "AUC curves of held-out pairs"
+    slim_height = 2.6 + 0.2 * len(measure.curves)
+    return draw_both(draw, measure.name.lower(), title, 4.0, slim_height)

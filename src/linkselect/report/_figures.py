@@ -1,0 +1,259 @@
+"""Figures for a paper, from a summary or a comparison."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linkselect.plot._comparisons import curves, draw_agreement, legend_columns, legend_under
+from linkselect.plot._dots import draw_scores
+from linkselect.plot._feature_plots import draw_path
+from linkselect.plot._number_curve import draw_number
+from linkselect.plot._published import INCHES, LETTERS, Width, add_caption, letter, paper_style
+from linkselect.plot._style import fitting_name, make_plain, text_width
+from linkselect.report._comparison_page import spread_if_wide
+from linkselect.report._report_pictures import numbers
+from linkselect.report._schema import Summary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+    from linkselect.evaluation._measure import Measure
+    from linkselect.evaluation._result import Comparison
+
+MOST_FEATURES = 20
+INCHES_PER_FEATURE = 0.155
+LONGEST_NAME = {"single": 18, "double": 24}
+# The part of both columns that the curves of a comparison take; the heat map has the rest.
+CURVES_SHARE = 0.53
+# Names beside the heat map are no wider, in inches.
+LABEL_ROOM = 1.45
+# In points: of the legend, and of the smallest numbers that can be read.
+LEGEND_LETTERS, SMALLEST_LETTERS = 6.7, 4.5
+
+
+def figure_caption(summary: Summary) -> str:
+    """Say what the figure of a summary shows, and by which rule the number was chosen."""
+    method, data = summary["method"], summary["data"]
+    n_shown = min(MOST_FEATURES, len(summary["ranking"]["feature"]))
+    text = (
+        f"The best {n_shown} features by {method['name']}, of which full dots are selected; "
+        f"{method['n_selected']:,} of {data['n_features']:,} are. "
+        f"{summary['number_of_features']['reason']}"
+    )
+    if summary["number_of_features"]["curve"] is not None:
+        text += " The band is one standard error to either side."
+    return text
+
+
+def ranking_figure(summary: Summary, width: Width = "single") -> Figure:
+    """Draw the best features, and what they are worth over their number if that was measured.
+
+    Parameters
+    ----------
+    summary : dict
+        What `summarize` returned.
+    width : {"single", "double"}, default="single"
+        One column of a journal (3.5 inches) or both (7.2 inches).
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import FisherScore
+    >>> from linkselect.report import ranking_figure, summarize
+    >>> X, y = load_iris(return_X_y=True)
+    >>> figure = ranking_figure(summarize(FisherScore().fit(X, y), X, y))
+    >>> float(figure.get_figwidth())
+    3.5
+    """
+    ranking = summary["ranking"]
+    names = ranking["feature"][:MOST_FEATURES]
+    second = _has_second(summary)
+    tall = INCHES_PER_FEATURE * len(names) + 0.55
+    with paper_style():
+        axes = _panels(width, tall, 1.65 if second else 0.0)
+        draw_scores(
+            axes[0],
+            names,
+            numbers(ranking["score"][:MOST_FEATURES]),
+            np.array(ranking["selected"][:MOST_FEATURES]),
+            summary["method"]["greater_is_better"],
+            LONGEST_NAME[width],
+        )
+        if second:
+            _draw_second(axes[1], summary)
+        _finish(axes, figure_caption(summary))
+    return _figure_of(axes[0])
+
+
+def _has_second(summary: Summary) -> bool:
+    path = summary["path"]
+    return summary["number_of_features"]["curve"] is not None or (
+        path is not None and path["has_optimum"]
+    )
+
+
+def _draw_second(ax: Axes, summary: Summary) -> None:
+    n_selected = summary["method"]["n_selected"]
+    curve = summary["number_of_features"]["curve"]
+    if curve is not None:
+        draw_number(
+            ax,
+            curve["n_features"],
+            curve["mean"],
+            curve["standard_error"],
+            n_selected,
+            f"held-out {curve['measure'].removeprefix('1-NN ')}",
+        )
+        return
+    path = summary["path"]
+    assert path is not None
+    errors = None if path["errors"] is None else numbers(path["errors"])
+    greater = summary["method"]["greater_is_better"]
+    draw_path(ax, numbers(path["values"]), greater, n_selected, errors)
+
+
+def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
+    """Draw what the methods are worth over the number of features, and how far they agree.
+
+    Parameters
+    ----------
+    found : Comparison
+        What `linkselect.compare` returned.
+    width : {"single", "double"}, default="single"
+        One column of a journal (3.5 inches) or both (7.2 inches).
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    # matplotlib is loaded here only, so that its absence is explained.
+    with paper_style():
+        from matplotlib.figure import Figure
+
+        names = list(found.methods)
+        curves_room = INCHES[width] * (1.0 if width == "single" else CURVES_SHARE)
+        drawn_names = list(found.measures[0].curves)
+        n_columns = legend_columns(drawn_names, curves_room - 0.1, LEGEND_LETTERS)
+        first = 2.2 + 0.14 * -(-len(drawn_names) // n_columns)
+        if len(names) == 1:
+            figure = Figure(figsize=(INCHES[width], first + 0.3), layout="constrained")
+            # A part of its own, so that the caption stands below the legend.
+            part = figure.add_subfigure(figure.add_gridspec()[0])
+            _draw_measure(part, part.add_subplot(), found.measures[0], n_columns)
+            add_caption(figure, comparison_caption(found))
+            return figure
+        other_room = INCHES[width] - (0.0 if width == "single" else curves_room)
+        labels = [
+            f"{fitting_name(name, LABEL_ROOM, LETTERS, 24)}  {place + 1}"
+            for place, name in enumerate(names)
+        ]
+        cell = _cell(labels, other_room)
+        figure, parts = _parts(width, first, cell * len(names) + 0.5)
+        axes = [part.add_subplot() for part in parts]
+        _draw_measure(parts[0], axes[0], found.measures[0], n_columns)
+        _draw_agreement(axes[1], found, labels, cell)
+        for ax, text in zip(axes, "ab", strict=True):
+            letter(ax, text)
+        add_caption(figure, comparison_caption(found))
+    return figure
+
+
+def _cell(labels: list[str], inches: float) -> float:
+    """Return the side of a cell of the heat map that leaves room for the names."""
+    widest = max(text_width(label, LETTERS) for label in labels)
+    return min(0.42, (inches - widest - 0.45) / len(labels))
+
+
+def _parts(width: Width, first: float, second: float) -> tuple[Figure, list[SubFigure]]:
+    """Make two parts that are laid out apart: long names in one do not narrow the other."""
+    from matplotlib.figure import Figure
+
+    if width == "single":
+        size = (INCHES[width], first + second + 0.6)
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.add_gridspec(2, 1, height_ratios=[first, second])
+        return figure, [figure.add_subfigure(grid[place]) for place in range(2)]
+    figure = Figure(figsize=(INCHES[width], max(first, second, 2.4) + 0.4), layout="constrained")
+    grid = figure.add_gridspec(1, 2, width_ratios=[CURVES_SHARE, 1 - CURVES_SHARE])
+    return figure, [figure.add_subfigure(grid[place]) for place in range(2)]
+
+
+def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float) -> None:
+    """Draw the heat map with numbers in place of the names below it, which would lie slanted."""
+    n_methods = len(labels)
+    draw_agreement(ax, labels, np.array(found.spearman), np.array(found.overlap), found.top)
+    columns = [str(place + 1) for place in range(n_methods)]  # as at the end of each label
+    ax.set_xticks(range(n_methods), columns, rotation=0, ha="center", rotation_mode="default")
+    ax.set_yticks(range(n_methods), labels)
+    make_plain(ax.get_yticklabels(), labels)
+    ax.set_xlabel("")  # the caption says it
+    # Beside its names and below its letter: the layout makes room as if it filled its place.
+    ax.set_anchor("NW")
+    size = min(LETTERS, cell * 72 / 2.7)  # as wide as "-0.12"
+    for text in list(ax.texts):
+        text.set_fontsize(size)
+        if size < SMALLEST_LETTERS:
+            text.remove()
+
+
+def comparison_caption(found: Comparison) -> str:
+    """Say what the figure of a comparison shows."""
+    measure = found.measures[0]
+    what = "Test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs"
+    text = (
+        f"{what} by the number of features, mean over {len(measure.all_features)} runs; a band is "
+        "one standard deviation to either side."
+    )
+    if len(found.methods) > 1:
+        text += (
+            f" Agreement of the rankings: above the diagonal the share of the best {found.top} "
+            "features in common, below it Spearman's rank correlation; columns are numbered as "
+            "rows."
+        )
+    return text
+
+
+def _draw_measure(part: Figure | SubFigure, ax: Axes, measure: Measure, n_columns: int) -> None:
+    curves(measure.curves, ax=ax)
+    legend_under(part, ax, n_columns, LEGEND_LETTERS)
+    spread_if_wide(ax, measure)
+    ax.set_ylabel("test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs")
+
+
+def _panels(width: Width, first: float, second: float) -> list[Axes]:
+    """Make one or two panels: above each other in one column, side by side in both."""
+    from matplotlib.figure import Figure
+
+    caption = 0.5 if width == "single" else 0.3
+    if not second:
+        figure = Figure(figsize=(INCHES[width], first + caption), layout="constrained")
+        return [figure.add_subplot()]
+    if width == "single":
+        size = (INCHES[width], first + second + caption + 0.25)
+        figure = Figure(figsize=size, layout="constrained")
+        return list(figure.subplots(2, 1, height_ratios=[first, second]))
+    size = (INCHES[width], max(first, second, 2.4) + caption)
+    figure = Figure(figsize=size, layout="constrained")
+    return list(figure.subplots(1, 2, width_ratios=[1.1, 1]))
+
+
+def _finish(axes: list[Axes], caption: str) -> None:
+    if len(axes) > 1:
+        for ax, text in zip(axes, "ab", strict=False):
+            letter(ax, text)
+    add_caption(_figure_of(axes[0]), caption)
+
+
+def _figure_of(ax: Axes) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = ax.figure
+    assert isinstance(figure, Figure)
+    return figure

@@ -1,0 +1,146 @@
+"""Pictures inside a page: matplotlib draws, and the page's own colours replace the drawn ones."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from linkselect.plot._style import COLOURS, FAINT, FILL, INK, MUTED, STRESS, default_settings
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The width in inches on a screen, and on a phone: there a picture is drawn anew, since letters
+# that shrink with it could not be read.
+WIDE, SLIM = 7.2, 3.5
+
+# Drawn colours and what they are called in page.css, where they have a light and a dark value.
+VARIABLES = {
+    **{colour: f"var(--line-{place})" for place, colour in enumerate(COLOURS)},
+    INK: "var(--ink)",
+    MUTED: "var(--muted)",
+    FAINT: "var(--faint)",
+    FILL: "var(--fill)",
+    STRESS: "var(--stress)",
+    "#ffffff": "var(--surface)",
+}
+
+
+def picture_colours() -> dict[str, str]:
+    """Return the light value of every colour of a picture by the name that page.css has for it."""
+    return {name[4:-1]: colour for colour, name in VARIABLES.items()}
+
+
+def have_matplotlib() -> bool:
+    """Tell whether pictures can be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def draw_both(
+    draw: Callable[[Axes, bool], Any],
+    name: str,
+    title: str,
+    height: float,
+    slim_height: float | None = None,
+) -> str:
+    """Draw a picture twice: for a wide page, and for a phone; the page shows one of them.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws into the Axes that it is given; the second argument tells whether it is slim.
+    name, title
+        As in `draw_svg`.
+    height, slim_height : float
+        Heights in inches; the slim one is as high by default.
+    """
+    wide = draw_svg(lambda ax: draw(ax, False), name, title, WIDE, height)
+    slim = draw_svg(
+        lambda ax: draw(ax, True), f"{name}-slim", title, SLIM, slim_height or height, letters=9
+    )
+    return f'<div class="wide">{wide}</div><div class="slim">{slim}</div>'
+
+
+def draw_svg(
+    draw: Callable[[Axes], Any],
+    name: str,
+    title: str,
+    width: float,
+    height: float,
+    letters: float = 10,
+) -> str:
+    """Draw a picture as SVG text that can stand inside a page.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws into the Axes that it is given.
+    name : str
+        Unlike that of any other picture of the page; it begins every id.
+    title : str
+        What the picture shows, for readers who cannot see it.
+    width, height : float
+        Size in inches.
+    letters : float, default=10
+        Size of letters in points.
+
+    Returns
+    -------
+    str
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    settings = default_settings()
+    settings |= {"svg.fonttype": "none", "svg.hashsalt": name, "svg.id": name}
+    settings |= {"font.size": letters}
+    settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
+    file = io.StringIO()
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        # The browser draws the text, and it knows more letters than matplotlib's font.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure = Figure(figsize=(width, height), layout="constrained")
+        draw(figure.add_subplot())
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(file, format="svg", transparent=True, metadata=nothing)
+    return _inline(file.getvalue(), name, title)
+
+
+def _inline(svg: str, name: str, title: str) -> str:
+    """Fit an SVG file into a page: own ids, the page's colours, no namespaces."""
+    root = ElementTree.fromstring(svg)
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag.endswith(("metadata", "}style")):
+                parent.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.split("}")[-1]
+        attributes = {key.split("}")[-1]: value for key, value in element.attrib.items()}
+        element.attrib.clear()
+        element.attrib.update({key: _fit(key, attributes[key], name) for key in attributes})
+    for size in ("width", "height", "version"):
+        root.attrib.pop(size, None)
+    # No wider than it was drawn, or its letters would be larger than those of the page.
+    width = float(root.attrib["viewBox"].split()[2])
+    style = f"max-width:{width / 72:.4g}in"
+    root.attrib.update({"role": "img", "aria-label": title, "class": "picture", "style": style})
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _fit(key: str, value: str, name: str) -> str:
+    if key == "id":
+        return f"{name}-{value}"
+    if key == "href" and value.startswith("#"):
+        return f"#{name}-{value[1:]}"
+    value = re.sub(r"url\(#", f"url(#{name}-", value)
+    if key in ("style", "fill", "stroke"):
+        value = re.sub(r"#[0-9a-f]{6}\b", lambda found: VARIABLES.get(found[0], found[0]), value)
+    return value

@@ -1,0 +1,228 @@
+"""One page from plain data: a template, its style and its script, all in one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from linkselect._display import score_text
+from linkselect._files import written_whole
+from linkselect._messages import many
+from linkselect.report._image_features import have_matplotlib, picture_colours
+from linkselect.report._report_pictures import profile_pictures, report_pictures
+from linkselect.report._schema import Score, Summary
+from linkselect.report._validation_summary import again_lines, claim_lines, twin_lines
+from linkselect.report._words import method_line, plain_sentence, title
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ROWS_PER_PAGE = 50
+MINUS = "\N{MINUS SIGN}"
+
+
+def render(summary: Summary) -> str:
+    """Make a page of HTML from what `summarize` returned.
+
+    The page needs no network and runs no foreign code: names from the data are text everywhere,
+    and its Content-Security-Policy allows its own script only. The same summary gives the same
+    page.
+
+    Parameters
+    ----------
+    summary : dict
+        What `summarize` returned, or the same read back from JSON.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import FisherScore
+    >>> from linkselect.report import render, summarize
+    >>> X, y = load_iris(return_X_y=True)
+    >>> page = render(summarize(FisherScore().fit(X, y), X, y))
+    >>> page.splitlines()[0]
+    '<!doctype html>'
+    """
+    summary = {**_older_lack(summary), **summary}  # type: ignore[typeddict-item]
+    ranking = summary["ranking"]
+    finite = [score for score in ranking["score"] if isinstance(score, int | float)]
+    ends = (min(finite, default=0.0), max(finite, default=0.0))
+    worst, best = ends if summary["method"]["greater_is_better"] else ends[::-1]
+    found = summary.get("validation")
+    columns = {**ranking, **_validation_columns(summary)}
+    return render_page(
+        "report.html",
+        summary=summary,
+        title=title(summary),
+        lead=plain_sentence(summary),
+        method_line=method_line(summary),
+        cards=_cards(summary, columns),
+        validation=found,
+        claims=[] if found is None else claim_lines(found),
+        validation_lines=[] if found is None else [*again_lines(found), *twin_lines(found)],
+        pictures=report_pictures(summary) if have_matplotlib() else None,
+        rows=_rows(columns, ROWS_PER_PAGE),
+        table={**columns, "rows_per_page": ROWS_PER_PAGE, "worst": worst, "best": best},
+        more=_more,
+    )
+
+
+def _older_lack(summary: Summary) -> dict[str, Any]:
+    """Return what a summary lacks that was stored before there was such a thing."""
+    number = {"n_features": summary["method"]["n_selected"], "rule": "given", "reason": ""}
+    return {
+        "validation": None,
+        "profiles": None,
+        "alarms": [],
+        "number_of_features": {**number, "curve": None},
+    }
+
+
+def _rows(columns: dict[str, Any], n_rows: int) -> list[dict[str, Any]]:
+    cells = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in islice(cells, n_rows)]
+
+
+def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
+    """Return the selection frequency of each selected feature, and what it is correlated with."""
+    found = summary.get("validation")
+    if found is None or not found["selected_again"]:
+        return {}
+    twins = [
+        ", ".join(f"{one['feature']} ({one['correlation']:.2f})" for one in others)
+        for others in found["twins"]
+    ]
+    selected = summary["ranking"]["selected"]
+    return {
+        name: [next(values, None) if chosen else None for chosen in selected]
+        for name, values in (("again", iter(found["selected_again"])), ("twins", iter(twins)))
+    }
+
+
+def _cards(summary: Summary, columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what is said about each of the best features, and its picture."""
+    profiles = summary["profiles"]
+    if profiles is None or not profiles["features"] or not have_matplotlib():
+        return []
+    place = {name: row for row, name in enumerate(columns["feature"])}
+    pictures = profile_pictures(profiles)
+    rows = [place[one["feature"]] for one in profiles["features"]]
+    return [
+        {**{name: column[row] for name, column in columns.items()}, "picture": picture}
+        for row, picture in zip(rows, pictures, strict=True)
+    ]
+
+
+def render_page(template: str, package: str = "linkselect.report", **content: Any) -> str:
+    """Fill a template that stands on `base.html`; style and script go into the page.
+
+    Parameters
+    ----------
+    template : str
+        The name of a file in the folder `templates` of a package.
+    package : str
+        The package; `base.html` is always ours.
+    **content
+        What the template shows.
+    """
+    try:
+        from markupsafe import Markup
+
+        environment = _environment(package)
+    except ImportError:
+        raise ImportError(
+            "A report needs jinja2, which is not installed: pip install 'linkselect[report]'"
+        ) from None
+    script = _packaged("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.get_template(template).render(
+        **content,
+        colours=picture_colours(),
+        style=Markup(_packaged("page.css")),
+        script=Markup(script),
+        script_hash=f"sha256-{digest}",
+    )
+
+
+@cache
+def _environment(package: str) -> Environment:
+    """Return what keeps the templates of a package, read and compiled once."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("linkselect.report")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["score"] = _score_on_page
+    environment.filters["share"] = _share
+    environment.filters["sentence"] = _sentence
+    environment.globals["many"] = many
+    environment.policies["json.dumps_function"] = _strict_json
+    return environment
+
+
+def _packaged(name: str) -> str:
+    return (files("linkselect.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _strict_json(value: Any, **options: Any) -> str:
+    return json.dumps(value, allow_nan=False, separators=(",", ":"), **options)
+
+
+def _sentence(note: str) -> str:
+    """Begin a note with a capital letter, which it lacks behind the word of a terminal, "Note:"."""
+    return re.sub(r"^[a-z]+(?= )", lambda word: word[0].capitalize(), note)
+
+
+def _score_on_page(score: Score) -> str:
+    """Write a score in four digits, exactly as page.js does."""
+    text = score_text(score, 4, padded=True)
+    return re.sub(r"e([+-])0*", r"e\1", text).replace("-", MINUS)
+
+
+def _share(score: Score, worst: float, best: float) -> str:
+    """Return how long the bar behind a score is, as a percentage: all for the best."""
+    if score is None or worst == best:
+        return "0%"
+    # Infinite scores are as good or bad as can be.
+    share = (float(score) - worst) / (best - worst)
+    return f"{100 * min(max(share, 0.0), 1.0):.1f}%"
+
+
+def _more(again: float, twins: str) -> str:
+    """Say beside a name what a phone has no column for."""
+    return f"frequency {again:.2f}" + (f"; correlated with {twins}" if twins else "")
+
+
+def write_report(summary: Summary, path: str | os.PathLike[str]) -> None:
+    """Write the page of a summary to a file, whole or not at all.
+
+    Parameters
+    ----------
+    summary : dict
+        What `summarize` returned.
+    path : str or path
+        The file; one that exists is replaced.
+    """
+    write_page(render(summary), path)
+
+
+def write_page(page: str, path: str | os.PathLike[str]) -> None:
+    """Write a page to a file, whole or not at all."""
+    with written_whole(path) as part:
+        part.write_text(page, encoding="utf-8", newline="\n")

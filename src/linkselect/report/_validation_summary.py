@@ -1,0 +1,138 @@
+"""How far a ranking can be trusted, with names instead of numbers, and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from linkselect._messages import many
+from linkselect.evaluation._significance import p_text
+from linkselect.report._schema import EstimateSummary, ValidationSummary
+
+if TYPE_CHECKING:
+    from linkselect.evaluation import Validation
+
+MOST_NAMED = 3
+
+
+def describe_validation(found: Validation, names: Sequence[str]) -> ValidationSummary:
+    """Turn a validation into plain data that names features."""
+    plain = found.to_dict()
+    plain["selected"] = [names[feature] for feature in found.selected]
+    plain["twins"] = [
+        [
+            {"feature": names[twin.feature], "correlation": round(twin.correlation, 4)}
+            for twin in twins
+        ]
+        for twins in found.twins
+    ]
+    summary: ValidationSummary = plain  # type: ignore[assignment]
+    return summary
+
+
+def alarms(found: ValidationSummary, n_features: int) -> list[str]:
+    """Say what speaks against the selected features, in plain words; empty if nothing does."""
+    lines = []
+    estimate = found["estimate"]
+    if estimate is not None:
+        held_out = _held_out(estimate)
+        if found["better_than_chance"] is False:
+            lines.append(
+                f"The selected features are not shown to agree with the {held_out} better than "
+                f"chance: {_measured(estimate)}, chance {estimate['chance']:.2f}."
+            )
+        ahead = [
+            f"{name} ({estimate[key]:.2f})"  # type: ignore[literal-required]
+            for name, key in (
+                ("as many random features", "random_features"),
+                (f"all {n_features:,} features", "all_features"),
+            )
+            if round(estimate[key], 2) > round(estimate["value"], 2)  # type: ignore[literal-required]
+        ]
+        if ahead:
+            lines.append(
+                f"On held-out {held_out}, {' and '.join(ahead)} do better than the selected ones "
+                f"({estimate['value']:.2f})."
+            )
+    shares = found["selected_again"]
+    if shares and shares[0] == 0:
+        lines.append(
+            f"The best feature, {found['selected'][0]}, was selected again in none of "
+            f"{many(found['n_resamples'], 'resample')}."
+        )
+    return lines
+
+
+def validation_lines(found: ValidationSummary) -> list[str]:
+    """Say in short lines how the features do on held-out supervision, and how stable they are."""
+    lines = []
+    estimate = found["estimate"]
+    if estimate is not None:
+        beside = " against random pairs" if estimate.get("contrast") == "random pairs" else ""
+        lines.append(
+            f"Held-out {_held_out(estimate)}{beside}: {_measured(estimate)} (chance "
+            f"{estimate['chance']:.2f}, random features {estimate['random_features']:.2f}, all "
+            f"features {estimate['all_features']:.2f})."
+        )
+        lines += claim_lines(found)
+    if found["reason"]:
+        lines.append(found["reason"])
+    return [*lines, *again_lines(found), *twin_lines(found)]
+
+
+def claim_lines(found: ValidationSummary) -> list[str]:
+    """Say whether the features are better than chance, and than random ones."""
+    named = (
+        ("better than chance", "better_than_chance", "p_value"),
+        ("better than as many random features", "better_than_random", "p_random"),
+    )
+    texts = [
+        f"{'' if found[claim] else 'not shown to be '}{name} (p {p_text(found[p])})"  # type: ignore[literal-required]
+        for name, claim, p in named
+        if found.get(p) is not None
+    ]
+    if not texts:
+        return []
+    text = "; ".join(texts)
+    return [f"{text[0].upper()}{text[1:]}."]
+
+
+def _held_out(estimate: EstimateSummary) -> str:
+    if estimate["measure"] == "1-NN accuracy":
+        return "labels"
+    return "must-links" if estimate.get("contrast") == "random pairs" else "pairs"
+
+
+def _measured(estimate: EstimateSummary) -> str:
+    measure = estimate["measure"].removeprefix("pair ")
+    return f"{measure} {estimate['value']:.2f}, give or take {2 * estimate['standard_error']:.2f}"
+
+
+def again_lines(found: ValidationSummary) -> list[str]:
+    """Say how often the selected features are selected again, if that is known."""
+    shares = found["selected_again"]
+    if not shares:
+        return []
+    places = sorted(range(len(shares)), key=lambda place: (shares[place], place))[:MOST_NAMED]
+    unsure = [
+        f"{found['selected'][place]} ({shares[place]:.2f})" for place in places if shares[place] < 1
+    ]
+    line = (
+        f"Selection frequency over {many(found['n_resamples'], 'resample')}: mean "
+        f"{sum(shares) / len(shares):.2f}"
+    )
+    return [f"{line}; least stable: {', '.join(unsure)}." if unsure else f"{line}."]
+
+
+def twin_lines(found: ValidationSummary) -> list[str]:
+    """Name the best selected features that are highly correlated with another, each pair once."""
+    listed: dict[frozenset[str], str] = {}
+    for name, others in zip(found["selected"], found["twins"], strict=False):
+        for other in others[:1]:
+            text = f"{name} and {other['feature']} (r = {other['correlation']:.2f})"
+            listed.setdefault(frozenset((name, other["feature"])), text)
+    if not listed:
+        return []
+    more = len(listed) - MOST_NAMED
+    named = ", ".join([*listed.values()][:MOST_NAMED])
+    return [f"Highly correlated: {named}{f', and {more:,} more' if more > 0 else ''}."]

@@ -1,0 +1,127 @@
+"""How many of a table's numbers agree with the published ones.
+
+One rule for all papers: numbers are compared unrounded. Any lead counts, and 2.04 points is not
+within 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from linkselect.reproduction._paper import Cell
+
+AVERAGE_RANK, FEATURES, RANK_SUM = "average rank", "number of features", "rank sum"
+LINKS, RATIO, SHARE, SECONDS = "number of links", "ratio", "share", "seconds"
+UNITS_OF_MEASURES = {"|M|": LINKS, "NML": RATIO, "CNML": SHARE}
+# Sums that differ by no more are equal except for rounding.
+TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What counts as agreement: a distance in points, or as a share of the published number."""
+
+    distance: float
+    relative: bool = False
+
+    def agrees(self, cell: Cell) -> bool:
+        """Tell whether ours is no farther from the published number; not if there is none."""
+        gap = difference(cell)
+        if gap is None or cell.published is None:
+            return False
+        allowed = self.distance * abs(cell.published) if self.relative else self.distance
+        return abs(gap) <= allowed + TINY
+
+    def __str__(self) -> str:
+        return f"{100 * self.distance:.0f} %" if self.relative else f"{self.distance:g} points"
+
+
+POINTS = (Measure(2.0), Measure(4.0))
+SHARES = (Measure(0.05, relative=True), Measure(0.1, relative=True))
+NEAR_NUMBERS = (Measure(0.15, relative=True),)
+
+
+def unit_of(cell: Cell, table_unit: str) -> str:
+    """Return the unit of a cell: its table's, except in rows that count something else.
+
+    Examples
+    --------
+    >>> from linkselect.reproduction._paper import Cell
+    >>> unit_of(Cell("Average rank", "C1", "", "", 2.5, 2.6), "accuracy, %")
+    'average rank'
+    """
+    if cell.dataset == "Average rank":
+        return AVERAGE_RANK
+    if cell.setting.endswith(f": {FEATURES}"):
+        return FEATURES
+    return UNITS_OF_MEASURES.get(cell.method, table_unit)
+
+
+def measures_of(unit: str) -> tuple[Measure, ...]:
+    """Return the steps of agreement in a unit, none if single numbers are not compared.
+
+    Times were taken on two machines, and rank sums show which method wins.
+    """
+    if unit.startswith((RANK_SUM, SECONDS)):
+        return ()
+    if unit in (AVERAGE_RANK, FEATURES):
+        return NEAR_NUMBERS
+    return POINTS if "%" in unit else SHARES
+
+
+def difference(cell: Cell) -> float | None:
+    """Return ours minus the published number, or None if there is none."""
+    return None if cell.published is None else cell.ours - cell.published
+
+
+def compared(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells that have a published number."""
+    return [cell for cell in cells if cell.published is not None]
+
+
+def same_winners(cells: Iterable[Cell]) -> dict[tuple[str, str], bool]:
+    """Tell for each data set and setting whether a published winner has our lowest number."""
+    rows: dict[tuple[str, str], list[Cell]] = {}
+    for cell in compared(cells):
+        rows.setdefault((cell.dataset, cell.setting), []).append(cell)
+    return {name: _has_published_winner(row) for name, row in rows.items()}
+
+
+def _has_published_winner(row: Sequence[Cell]) -> bool:
+    # Published winners may tie.
+    least = min(cell.published for cell in row if cell.published is not None)
+    winners = [cell.ours for cell in row if cell.published == least]
+    return min(winners) <= min(cell.ours for cell in row) + TINY
+
+
+def agreement_text(cells: Iterable[Cell], table_unit: str) -> str:
+    """Say how many numbers agree, unit by unit.
+
+    Examples
+    --------
+    >>> from linkselect.reproduction._paper import Cell
+    >>> agreement_text([Cell("Wine", "Variance", "", "", 95.4, 98.3)], "accuracy, %")
+    '0 of 1 within 2 points, 1 within 4 points'
+    """
+    by_unit: dict[str, list[Cell]] = {}
+    for cell in compared(cells):
+        by_unit.setdefault(unit_of(cell, table_unit), []).append(cell)
+    if not by_unit:
+        return "the paper prints no numbers for this table"
+    texts = {unit: _of_one_unit(known, unit) for unit, known in by_unit.items()}
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return "; ".join(f"{unit}: {text}" for unit, text in texts.items())
+
+
+def _of_one_unit(cells: Sequence[Cell], unit: str) -> str:
+    if unit.startswith(RANK_SUM):
+        rows = same_winners(cells)
+        return f"the published winner wins in {sum(rows.values())} of {len(rows)} rows"
+    if unit.startswith(SECONDS):
+        return "not compared number by number, since the machines differ"
+    first, *others = measures_of(unit)
+    n_near = sum(map(first.agrees, cells))
+    more = [f", {sum(map(step.agrees, cells))} within {step}" for step in others]
+    return f"{n_near} of {len(cells)} within {first}{''.join(more)}"

@@ -1,0 +1,323 @@
+"""Fetch data sets from the UCI repository: download, and turn text into arrays."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._arrays import FloatArray
+
+UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+
+# The largest set has 6 MB.
+MAX_BYTES = 200_000_000
+MAX_SECONDS = 600.0
+
+# Called with the bytes received so far and the bytes expected (None if the server does not say).
+ProgressFunction = Callable[[int, int | None], None]
+
+
+class FetchError(OSError):
+    """Raised when a data set could not be downloaded, or is not what it should be."""
+
+
+@dataclass(frozen=True)
+class UciSource:
+    """Where a set lies at UCI, and how its text becomes numbers.
+
+    Parameters
+    ----------
+    number : int
+        The set's number at UCI.
+    files : tuple of str
+        Paths below the repository's address. Rows of several files follow each other.
+    labels : tuple of str
+        What stands for class 0, 1, ... in the text.
+    label : {"last", "first", "one-hot", "blocks"}
+        The label is the last or the first field of a row; or the last k fields are 0 except that
+        of the class; or there is none, the files hold columns side by side, and the classes are
+        blocks of equally many rows.
+    class_names : tuple of str
+        The names of the classes; default: the labels.
+    separator : str or None
+        Between fields; None: any white space.
+    n_ids : int
+        How many fields in front are no features.
+    complete_only : bool
+        Leave out rows with missing values ("?").
+    digits : int or None
+        Round to this many significant digits: copies of the set differ in how many they keep.
+    """
+
+    number: int
+    files: tuple[str, ...]
+    labels: tuple[str, ...]
+    label: Literal["last", "first", "one-hot", "blocks"] = "last"
+    class_names: tuple[str, ...] = ()
+    separator: str | None = ","
+    n_ids: int = 0
+    complete_only: bool = False
+    digits: int | None = None
+
+    def __str__(self) -> str:
+        return f"UCI {self.number}, {UCI}/{self.files[0]}"
+
+
+def fetch_arrays(
+    source: UciSource, n_features: int, progress: ProgressFunction | None = None
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Download a set and return X and y. The caller checks that they are the right ones.
+
+    The environment variable LINKSELECT_UCI names another address of the repository, such as a
+    mirror.
+
+    Parameters
+    ----------
+    source : UciSource
+        What to fetch.
+    n_features : int
+        How many features a row has.
+    progress : function, optional
+        Called with the bytes received and expected. Default: a bar on a terminal, if rich is
+        installed.
+    """
+    base = uci_address()
+    texts = [download(f"{base}/{file}", progress).decode("latin-1") for file in source.files]
+    try:
+        X, y = _arrays(source, texts, n_features)
+    except ValueError as error:
+        raise FetchError(
+            f"What {base}/{source.files[0]} holds does not read as the set UCI {source.number}: "
+            f"{error}"
+        ) from error
+    return X if source.digits is None else _rounded(X, source.digits), y
+
+
+def uci_address() -> str:
+    """Return the address of the UCI repository, or that of LINKSELECT_UCI."""
+    return os.environ.get("LINKSELECT_UCI", UCI).rstrip("/")
+
+
+# -- text to arrays ---------------------------------------------------------------------------
+
+
+def _arrays(
+    source: UciSource, texts: list[str], n_features: int
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    tables = [_fields(text, source.separator) for text in texts]
+    if source.label == "blocks":
+        X = np.hstack([_numbers(table) for table in tables])
+        return X, np.repeat(np.arange(len(source.labels)), len(X) // len(source.labels))
+    n_labels = len(source.labels) if source.label == "one-hot" else 1
+    width = source.n_ids + n_features + n_labels
+    # Some files begin with comments and names of columns.
+    rows = [row[source.n_ids :] for table in tables for row in table if len(row) == width]
+    if source.label == "first":
+        rows = [row[1:] + row[:1] for row in rows]
+    if source.complete_only:
+        rows = [row for row in rows if "?" not in row]
+    if not rows:
+        raise ValueError(f"there is no row of {width} fields.")
+    X = _numbers([row[:n_features] for row in rows])
+    return X, _classes([row[n_features:] for row in rows], source)
+
+
+def _fields(text: str, separator: str | None) -> list[list[str]]:
+    return [line.split(separator) for line in text.splitlines() if line and not line.isspace()]
+
+
+def _numbers(rows: list[list[str]]) -> FloatArray:
+    return np.array([[float("nan" if field == "?" else field) for field in row] for row in rows])
+
+
+def _classes(rows: list[list[str]], source: UciSource) -> NDArray[np.int64]:
+    if source.label == "one-hot":
+        return np.array(rows, dtype=np.float64).argmax(axis=1).astype(np.int64)
+    known = {label: number for number, label in enumerate(source.labels)}
+    found = [row[0].strip() for row in rows]
+    unknown = set(found) - known.keys()
+    if unknown:
+        raise ValueError(f"{min(unknown)!r} is none of the labels {', '.join(source.labels)}.")
+    return np.array([known[label] for label in found], dtype=np.int64)
+
+
+def _rounded(X: FloatArray, digits: int) -> FloatArray:
+    rounded = [float(f"{value:.{digits}g}") for value in X.ravel().tolist()]
+    return np.array(rounded).reshape(X.shape)
+
+
+# -- download ---------------------------------------------------------------------------------
+
+
+def download(
+    url: str,
+    progress: ProgressFunction | None = None,
+    timeout: float = 30.0,
+    max_bytes: int = MAX_BYTES,
+    max_seconds: float = MAX_SECONDS,
+) -> bytes:
+    """Return what an address holds, all of it or an error.
+
+    Only https is spoken, after a redirect too; http only with a server on this machine.
+
+    Parameters
+    ----------
+    url : str
+        The address.
+    progress : function, optional
+        Called with the bytes received and expected. Default: a bar on a terminal, if rich is
+        installed.
+    timeout : float
+        Seconds to wait for an answer of the server.
+    max_bytes : int
+        A larger file is refused: no data set of the papers comes near.
+    max_seconds : float
+        How long the whole download may take.
+    """
+    _check_address(url, url)
+    with _bar(url, progress) as tell:
+        work = _Download(url, tell, timeout, max_bytes)
+        # In a thread, since a server that sends one byte now and then passes every timeout.
+        thread = threading.Thread(target=work.run, daemon=True)
+        thread.start()
+        thread.join(max_seconds)
+        if thread.is_alive():
+            work.stopped = True
+            raise FetchError(
+                f"The download of {url} took longer than {max_seconds:g} seconds and was stopped. "
+                "Try again later, or name a mirror by LINKSELECT_UCI."
+            )
+    if work.error is not None:
+        raise work.error
+    return bytes(work.received)
+
+
+class _Download:
+    """One download; what it received or why it failed stays on it."""
+
+    def __init__(self, url: str, tell: ProgressFunction, timeout: float, max_bytes: int) -> None:
+        self.url, self.tell, self.timeout, self.max_bytes = url, tell, timeout, max_bytes
+        self.received = bytearray()
+        self.error: Exception | None = None
+        self.stopped = False
+
+    def run(self) -> None:
+        try:
+            with _opener().open(self.url, timeout=self.timeout) as response:
+                self._read_all(response)
+        except urllib.error.HTTPError as error:
+            error.close()
+            answer = f"{error.code} {error.reason}"
+            self.error = FetchError(f"{self.url} cannot be fetched: the server answers {answer}.")
+        except FetchError as error:
+            self.error = error
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            self.error = FetchError(
+                f"{self.url} cannot be reached ({reason}). Is there a network connection?"
+            )
+        except (http.client.HTTPException, ValueError) as error:
+            self.error = FetchError(
+                f"The answer of {self.url} cannot be understood ({error!r}). "
+                "Try again later, or name a mirror by LINKSELECT_UCI."
+            )
+
+    def _read_all(self, response: Any) -> None:
+        total = self._promised(response.headers.get("Content-Length"))
+        self.tell(0, total)
+        while not self.stopped and (part := response.read1(1 << 16)):
+            self.received += part
+            self._check_size(len(self.received))
+            self.tell(len(self.received), total)
+        if total is not None and len(self.received) != total:
+            raise FetchError(
+                f"The download of {self.url} broke off after {len(self.received)} of {total} "
+                "bytes. Try again."
+            )
+
+    def _promised(self, length: str | None) -> int | None:
+        if not length:
+            return None
+        if not (length.isascii() and length.isdecimal()):
+            raise ValueError(f"Content-Length: {length[:40]}")
+        # Python refuses to read numbers of thousands of digits.
+        size = int(length[:20])
+        self._check_size(size)
+        return size
+
+    def _check_size(self, size: int) -> None:
+        if size > self.max_bytes:
+            raise FetchError(
+                f"{self.url} holds more than {self.max_bytes:,} bytes, so it is not the data set. "
+                "Is LINKSELECT_UCI the right address?"
+            )
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """Follow a redirect only to where a download may go in the first place."""
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Any:
+        try:
+            _check_address(newurl, req.full_url)
+        except FetchError:
+            fp.close()
+            raise
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_SafeRedirects)
+
+
+def _check_address(url: str, asked: str) -> None:
+    """Refuse what is not encrypted, unless it stays on this machine from beginning to end."""
+    try:
+        to, since = urllib.parse.urlsplit(url), urllib.parse.urlsplit(asked)
+        here = {to.hostname, since.hostname} <= {"127.0.0.1", "::1", "localhost"}
+    except ValueError:
+        raise FetchError(f"{url!r} is no address.") from None
+    if to.scheme == "https" or (to.scheme == "http" and since.scheme == "http" and here):
+        return
+    if url == asked:
+        raise FetchError(f"{url} cannot be fetched: only https addresses are.")
+    raise FetchError(f"{asked} leads to {url}, which is not followed: only https addresses are.")
+
+
+def _bar(url: str, progress: ProgressFunction | None) -> Any:
+    """Return a context that gives the function to tell the progress to."""
+    if progress is not None:
+        return nullcontext(progress)
+    if sys.stderr is not None and sys.stderr.isatty():
+        try:
+            return _rich_bar(url)
+        except ImportError:
+            pass
+    return nullcontext(lambda done, total: None)
+
+
+def _rich_bar(url: str) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    class Bar(Progress):
+        def __enter__(self) -> Any:
+            super().__enter__()
+            task = self.add_task(url.rsplit("/", 1)[-1], total=None)
+            return lambda done, total: self.update(task, completed=done, total=total)
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    return Bar(*columns, console=Console(stderr=True))

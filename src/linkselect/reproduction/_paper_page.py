@@ -1,0 +1,170 @@
+"""One page for each paper: its tables beside ours, its figures, its claims."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import linkselect
+from linkselect.report._page import render_page
+from linkselect.reproduction._agreement import (
+    AVERAGE_RANK,
+    RANK_SUM,
+    RATIO,
+    SHARE,
+    agreement_text,
+    difference,
+    measures_of,
+    unit_of,
+)
+from linkselect.reproduction._paper import Cell, Figure, Paper, Table
+from linkselect.reproduction._results_folder import (
+    Record,
+    figure_name,
+    read_cells,
+    read_records,
+    table_file,
+)
+
+FORMATS = {AVERAGE_RANK: ".2f", RATIO: ".1f", SHARE: ".4f"}
+
+
+@dataclass(frozen=True)
+class TableContent:
+    """A table with our numbers."""
+
+    table: Table
+    cells: Sequence[Cell]
+    record: Record
+
+
+@dataclass(frozen=True)
+class FigureContent:
+    """A figure as the text of an SVG file."""
+
+    figure: Figure
+    svg: str
+    record: Record
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a paper's page shows."""
+
+    name: str
+    title: str
+    tables: Sequence[TableContent]
+    figures: Sequence[FigureContent]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of a table: one data set in one setting, a cell or None for each method."""
+
+    dataset: str
+    setting: str
+    cells: Sequence[Cell | None]
+
+
+def page_of(paper: Paper, folder: Path) -> Page:
+    """Return the page of all parts of a paper whose files and records are in a folder."""
+    records = read_records(folder)
+    tables = []
+    for number, table in paper.tables.items():
+        file = table_file(folder, number)
+        if table.name in records and file.exists():
+            tables.append(TableContent(table, read_cells(file), records[table.name]))
+    figures = []
+    for number, figure in paper.figures.items():
+        file = folder / f"{figure_name(number)}.svg"
+        if figure.name in records and file.exists():
+            svg = file.read_text(encoding="utf-8")
+            figures.append(FigureContent(figure, svg, records[figure.name]))
+    return Page(paper.name, paper.title, tables, figures)
+
+
+def paper_page(page: Page) -> str:
+    """Return a paper's page as HTML that needs no other file."""
+    return render_page(
+        "paper.html",
+        "linkselect.reproduction",
+        page=page,
+        version=linkselect.__version__,
+        agreement=agreement_text,
+        closeness=_closeness,
+        common_setting=_common_setting,
+        methods=_methods,
+        picture=_picture,
+        rows=_rows,
+        shown=shown,
+        shown_difference=shown_difference,
+        unit_of=unit_of,
+    )
+
+
+def shown(value: float | None, unit: str) -> str:
+    """Write a number with about as many digits as the papers print."""
+    if value is None:
+        return "-"
+    if unit.startswith("number of"):
+        return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
+    if unit in FORMATS:
+        return f"{value:{FORMATS[unit]}}"
+    if "%" in unit or unit.startswith(RANK_SUM) or abs(value) >= 100:
+        return f"{value:.1f}"
+    return f"{value:.3g}"
+
+
+def shown_difference(cell: Cell, unit: str) -> str:
+    """Write ours minus the published number, with its sign."""
+    gap = difference(cell)
+    if gap is None:
+        return "-"
+    text = shown(abs(gap), unit)
+    if not text.strip("0."):
+        return text
+    return f"+{text}" if gap > 0 else f"-{text}"
+
+
+def _closeness(cell: Cell, unit: str) -> str:
+    """Name the style of a difference: near, fair or far; unknown if it means nothing."""
+    measures = measures_of(unit)
+    if cell.published is None or not measures:
+        return "unknown"
+    steps = zip(("near", "fair"), measures, strict=False)
+    return next((name for name, measure in steps if measure.agrees(cell)), "far")
+
+
+def _methods(content: TableContent) -> list[str]:
+    return list(dict.fromkeys(cell.method for cell in content.cells))
+
+
+def _rows(content: TableContent) -> list[_Row]:
+    """Turn the list of cells into lines with one column for each method."""
+    methods = _methods(content)
+    # If a setting has several numbers of features, each number is a line of its own.
+    names = [(cell.dataset, cell.setting, cell.method) for cell in content.cells]
+    by_features = len(set(names)) < len(names)
+    found: dict[tuple[str, str], dict[str, Cell]] = {}
+    for cell in content.cells:
+        setting = cell.setting
+        if by_features and cell.n_features:
+            setting = f"{setting}, {cell.n_features} features".lstrip(", ")
+        found.setdefault((cell.dataset, setting), {})[cell.method] = cell
+    return [
+        _Row(dataset, setting, [line.get(method) for method in methods])
+        for (dataset, setting), line in found.items()
+    ]
+
+
+def _common_setting(rows: Sequence[_Row]) -> str | None:
+    """Return the setting that all lines have, which then needs no column; None if they differ."""
+    settings = {row.setting for row in rows}
+    return settings.pop() if len(settings) == 1 else None
+
+
+def _picture(content: FigureContent) -> str:
+    """Return the figure as an address that holds the figure itself."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(content.svg.encode()).decode()}"

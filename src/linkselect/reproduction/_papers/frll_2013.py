@@ -1,0 +1,353 @@
+"""Pan, Wang, Song, Niu & Gu (2013). Fast feature ranking and its application to face recognition.
+
+1-NN and linear SVM on three sets of faces, and run times. The paper prints curves and no table of
+results, so its sentences about them are checked instead. Five folds are repeated ten times. In each
+repeat Extended YaleB and PIE are ten people with 15 images drawn for each. Features are ranked
+inside each fold, from its training rows, and the cost of the SVM is tuned there by three more
+folds.
+
+FRLL looks for neighbours inside each class and among the other classes: the paper's equations 1
+and 2 do not say so, but its "for classes with too few samples (<5), all data points are used as
+neighbors" does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.evaluation._accuracy import nearest_neighbor_curve
+from linkselect.reproduction._classifiers import cross_validated_curve, linear_svm_curve
+from linkselect.reproduction._datasets import load_dataset
+from linkselect.reproduction._paper import Claim, Figure, Panel, Paper, Results, Series, Unit
+from linkselect.reproduction._splits import prototypes
+from linkselect.selectors import FCBF, FRLL, MRMR, ReliefF, TraceRatio
+
+NAME = "frll-2013"
+DATASETS = ("Yale", "YaleB", "PIE")
+OURS = ("FRLL-Q", "FRLL-D")
+MRMRS = ("MRMR-Diff", "MRMR-Quot")
+METHODS = (*OURS, "RELIEF-F", "SFisherScore", "FCBF", *MRMRS)
+TIMED = ("FRLL-Q", "RELIEF-F", "FCBF")
+COUNTS = (5, 10, 20, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 600, 800, 1024)
+VERY_FEW = 10
+COSTS = (0.1, 1.0, 10.0)
+N_FOLDS_FOR_COST = 3
+IMAGES_PER_CLASS = 15
+N_FOLDS = 5
+N_NEIGHBORS = 5
+TIMED_CLASSES = (2, 7, 15)
+TIMED_SIZES = (3, 4, 5, 6, 7)
+N_TIMINGS = 3
+
+# What else decides the numbers that `compute` returns: change it with the code.
+PROTOCOL = {
+    "counts": COUNTS,
+    "costs": COSTS,
+    "folds": N_FOLDS,
+    "folds for the cost": N_FOLDS_FOR_COST,
+    "images of each class": IMAGES_PER_CLASS,
+    "neighbors": N_NEIGHBORS,
+    "neighbors sought": "per class",
+    "features": "pixels / 255",
+    "ranked": "on the training rows of each fold",
+    "timings": N_TIMINGS,
+}
+
+Classifier = Literal["nearest", "svm"]
+
+
+def curve_units(runs: int) -> list[Unit]:
+    """Return a unit for each set, method and repeat of the five folds."""
+    return [
+        Unit("curves", dataset, method, run)
+        for dataset in DATASETS
+        for method in METHODS
+        for run in range(runs)
+    ]
+
+
+def time_units(runs: int) -> list[Unit]:
+    """Return a unit for each number of classes, images of each, method and run."""
+    return [
+        Unit("time", "Yale", method, run, (("n_classes", n_classes), ("n_per_class", size)))
+        for n_classes in TIMED_CLASSES
+        for size in TIMED_SIZES
+        for method in TIMED
+        for run in range(runs)
+    ]
+
+
+def compute(unit: Unit, data_dir: Path | None) -> dict[str, Any]:
+    """Measure one method on one set, by accuracy or by time."""
+    data = load_dataset(unit.dataset, data_dir)
+    pixels = data.X / 255.0
+    return (_time if unit.experiment == "time" else _accuracies)(unit, pixels, data.y)
+
+
+def _accuracies(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
+    random = unit.random()
+    if np.bincount(y).min() > IMAGES_PER_CLASS:
+        drawn = prototypes(y, IMAGES_PER_CLASS, random)
+        X, y = X[drawn], y[drawn]
+    by_subsets = unit.method == "SFisherScore"
+    rank = _best_subsets if by_subsets else partial(_order, unit.method)
+    both = _both_curves_of_subsets if by_subsets else _both_curves
+    found = cross_validated_curve(X, y, rank, both, COUNTS, N_FOLDS, random)
+    return {"n_features": list(COUNTS), "nearest": found[0].tolist(), "svm": found[1].tolist()}
+
+
+def _best_subsets(X: NDArray[Any], y: NDArray[Any]) -> Any:
+    """Return the best features for each number: the subset-level score has no order for all."""
+    return [TraceRatio(count).fit(X, y).order_ for count in COUNTS]
+
+
+def _both_curves_of_subsets(
+    train: NDArray[Any],
+    y_train: NDArray[Any],
+    test: NDArray[Any],
+    y_test: NDArray[Any],
+    subsets: Any,
+    n_features: Sequence[int],
+) -> NDArray[Any]:
+    """Return the accuracies of 1-NN and of the SVM with each number's own features."""
+    rows = (train, y_train, test, y_test)
+    return np.hstack(
+        [_both_curves(*rows, order, [m]) for order, m in zip(subsets, n_features, strict=True)]
+    )
+
+
+def _both_curves(
+    train: NDArray[Any],
+    y_train: NDArray[Any],
+    test: NDArray[Any],
+    y_test: NDArray[Any],
+    order: NDArray[Any],
+    n_features: Sequence[int],
+) -> NDArray[Any]:
+    """Return the accuracies of 1-NN and of the SVM."""
+    rows = (train, y_train, test, y_test)
+    svm = partial(linear_svm_curve, costs=COSTS, n_folds=N_FOLDS_FOR_COST)
+    return np.array([curve(*rows, order, n_features) for curve in (nearest_neighbor_curve, svm)])
+
+
+def _order(method: str, X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    fitted = _selector(method).fit(X, y)
+    # The paper orders all features by the first step of FCBF, which removes none.
+    return np.argsort(-fitted.scores_, kind="stable") if method == "FCBF" else fitted.order_
+
+
+def _selector(method: str) -> Any:
+    makers: Mapping[str, Callable[[], Any]] = {
+        "FRLL-Q": lambda: FRLL(neighbors="per_class", n_neighbors=N_NEIGHBORS),
+        "FRLL-D": lambda: FRLL(
+            criterion="difference", neighbors="per_class", n_neighbors=N_NEIGHBORS
+        ),
+        "RELIEF-F": lambda: ReliefF(n_neighbors=N_NEIGHBORS),
+        "FCBF": FCBF,
+        "MRMR-Diff": lambda: MRMR(COUNTS[-1]),
+        "MRMR-Quot": lambda: MRMR(COUNTS[-1], scheme="quotient"),
+    }
+    return makers[method]()
+
+
+def _time(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
+    """Return the shortest of a few fits: what else the machine does only adds to it."""
+    wanted = dict(unit.parameters)
+    rows = y < wanted["n_classes"]
+    drawn = prototypes(y[rows], wanted["n_per_class"], unit.random())
+    train, labels = X[rows][drawn], y[rows][drawn]
+    seconds = []
+    for _ in range(N_TIMINGS):
+        start = time.perf_counter()
+        _selector(unit.method).fit(train, labels)
+        seconds.append(time.perf_counter() - start)
+    return {"seconds": min(seconds)}
+
+
+def _curves(results: Results, classifier: Classifier) -> dict[str, dict[str, NDArray[Any]]]:
+    """Return the mean curve in per cent of each set and method."""
+    runs: dict[tuple[str, str], list[Any]] = {}
+    for unit, result in results.items():
+        runs.setdefault((unit.dataset, unit.method), []).append(result[classifier])
+    found: dict[str, dict[str, NDArray[Any]]] = {}
+    for (dataset, method), values in runs.items():
+        found.setdefault(dataset, {})[method] = 100 * np.mean(values, axis=0)
+    return found
+
+
+def curve_panels(results: Results) -> list[Panel]:
+    """Return 1-NN and SVM for each set."""
+    both: tuple[tuple[Classifier, str], ...] = (("nearest", "1-NN"), ("svm", "linear SVM"))
+    return [
+        Panel(
+            f"{dataset}, {shown}",
+            "number of features",
+            "accuracy, %",
+            {name: Series(list(COUNTS), curve.tolist()) for name, curve in curves.items()},
+            logx=True,
+        )
+        for classifier, shown in both
+        for dataset, curves in _curves(results, classifier).items()
+    ]
+
+
+def time_panels(results: Results) -> list[Panel]:
+    """Return the shortest times for each number of classes."""
+    seconds = _seconds(results)
+    return [
+        Panel(
+            f"{n_classes} classes of Yale",
+            "number of samples",
+            "milliseconds",
+            {
+                method: Series(
+                    [n_classes * size for size in TIMED_SIZES],
+                    [1000 * seconds[n_classes, size, method] for size in TIMED_SIZES],
+                )
+                for method in TIMED
+            },
+        )
+        for n_classes in TIMED_CLASSES
+    ]
+
+
+def _seconds(results: Results) -> dict[tuple[int, int, str], float]:
+    found: dict[tuple[int, int, str], list[float]] = {}
+    for unit, result in results.items():
+        wanted = dict(unit.parameters)
+        name = (wanted["n_classes"], wanted["n_per_class"], unit.method)
+        found.setdefault(name, []).append(result["seconds"])
+    # What else the machine does only adds to a time.
+    return {name: min(values) for name, values in found.items()}
+
+
+def curve_claims(results: Results) -> list[Claim]:
+    """Check what section 3.1 says about figure 1."""
+    nearest, svm = _curves(results, "nearest"), _curves(results, "svm")
+    claims = []
+    for dataset, curves in nearest.items():
+        leader = "FRLL-D" if dataset == "PIE" else "FRLL-Q"
+        claims.append(_best_claim(f"1-NN is best on {dataset} with {leader}", curves, (leader,)))
+        claims.append(_overall_claim(dataset, curves))
+        claims.append(_few_claim(dataset, curves))
+        claims.append(_decline_claim(dataset, curves))
+    if "Yale" in svm:
+        claims.append(_best_claim("The SVM is best on Yale with FRLL", svm["Yale"], OURS))
+    claims += [
+        _gain_claim(dataset, nearest[dataset], svm[dataset])
+        for dataset in nearest
+        if dataset != "Yale"
+    ]
+    return claims
+
+
+def _best_claim(text: str, curves: Mapping[str, NDArray[Any]], expected: Sequence[str]) -> Claim:
+    best = {name: float(curve.max()) for name, curve in curves.items()}
+    ours = max(expected, key=lambda name: best[name])
+    other = max((name for name in best if name not in expected), key=lambda name: best[name])
+    found = [
+        f"{name} {best[name]:.2f} % at {COUNTS[int(curves[name].argmax())]} features"
+        for name in (ours, other)
+    ]
+    return Claim(text, best[ours] > best[other], ", ".join(found))
+
+
+def _overall_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
+    means = {name: float(curve.mean()) for name, curve in curves.items()}
+    ahead = [name for name in means if name not in OURS and means[name] >= means[OURS[0]]]
+    both_lead = min(means[name] for name in OURS) > max(
+        mean for name, mean in means.items() if name not in OURS
+    )
+    best_other = max((n for n in means if n not in OURS), key=lambda name: means[name])
+    shown = [f"{name} {means[name]:.2f} %" for name in (*OURS, best_other)]
+    more = f"; ahead of FRLL-Q: {', '.join(ahead)}" if ahead else ""
+    text = (
+        f"The overall 1-NN accuracies of FRLL-Q and FRLL-D are higher than all others on {dataset}"
+    )
+    return Claim(text, both_lead, f"means over the curve: {', '.join(shown)}{more}")
+
+
+def _few_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
+    theirs = np.maximum(*(curves[name] for name in MRMRS))
+    ours = np.maximum(*(curves[name] for name in OURS))
+    few = COUNTS.index(VERY_FEW)
+    behind = np.flatnonzero(theirs > ours)
+    since = COUNTS[behind[-1] + 1 :] if len(behind) else COUNTS
+    later = f"not behind from {since[0]} features on" if since else "still behind with all features"
+    found = (
+        f"with {VERY_FEW} features MRMR {theirs[few]:.2f} %, FRLL {ours[few]:.2f} %; "
+        f"FRLL is {later}"
+    )
+    text = f"MRMR is comparable or a little better with very few features on {dataset}"
+    return Claim(text, bool(theirs[few] >= ours[few] - 1.0), found)
+
+
+def _decline_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
+    gains = [f"{name} {curves[name].max() - curves[name][-1]:+.1f}" for name in OURS]
+    held = all(curves[name].max() > curves[name][-1] for name in OURS)
+    text = f"On {dataset} the curves rise, fall and meet: more features make 1-NN worse"
+    return Claim(text, held, f"best minus all features: {', '.join(gains)} points")
+
+
+def _gain_claim(
+    dataset: str, nearest: Mapping[str, NDArray[Any]], svm: Mapping[str, NDArray[Any]]
+) -> Claim:
+    def gain(curves: Mapping[str, NDArray[Any]]) -> float:
+        best = {name: float(curve.max()) for name, curve in curves.items()}
+        others = max(value for name, value in best.items() if name not in OURS)
+        return max(best[name] for name in OURS) - others
+
+    before, after = gain(nearest), gain(svm)
+    text = f"On {dataset} FRLL gains less with the SVM than with 1-NN"
+    return Claim(
+        text,
+        after < before,
+        f"its lead is {after:+.2f} points with the SVM, {before:+.2f} with 1-NN",
+    )
+
+
+def time_claims(results: Results) -> list[Claim]:
+    """Check what section 3.2 says about figure 2."""
+    seconds = _seconds(results)
+
+    def total(n_classes: int, method: str) -> float:
+        return 1000 * sum(seconds[n_classes, size, method] for size in TIMED_SIZES)
+
+    def shown(n_classes: int) -> str:
+        return ", ".join(f"{method} {total(n_classes, method):.1f} ms" for method in TIMED)
+
+    slower = total(2, "FRLL-Q") > total(2, "RELIEF-F")
+    claims = [Claim("With 2 classes FRLL-Q takes longer than RELIEF-F", slower, shown(2))]
+    for n_classes in TIMED_CLASSES[1:]:
+        fastest = min(TIMED, key=lambda method: total(n_classes, method)) == "FRLL-Q"
+        text = f"With {n_classes} classes FRLL-Q is the fastest"
+        claims.append(Claim(text, fastest, shown(n_classes)))
+    return claims
+
+
+PAPER = Paper(
+    name=NAME,
+    title="Fast feature ranking and its application to face recognition (2013)",
+    compute=compute,
+    tables={},
+    figures={
+        1: Figure(
+            1,
+            "Accuracy against the number of features",
+            curve_units,
+            curve_panels,
+            claims=curve_claims,
+        ),
+        2: Figure(2, "Time to rank 1,024 features", time_units, time_panels, claims=time_claims),
+    },
+    default_runs=10,
+    protocol=PROTOCOL,
+    timed=("time",),
+)

@@ -1,0 +1,169 @@
+"""One unit of Salmi, Hammouche & Macaire (2020): a ranking, and how well it classifies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from linkselect._arrays import IntArray
+from linkselect.evaluation._accuracy import nearest_neighbor_curve
+from linkselect.reproduction._paper import Unit
+from linkselect.reproduction._papers.similarity_2020.clustering import (
+    N_NEIGHBORS,
+    clustering_curve,
+    label_by_prototypes,
+)
+from linkselect.reproduction._papers.similarity_2020.measures import (
+    correct_new_must_links,
+    n_kept,
+    new_must_links,
+    spread_counts,
+)
+from linkselect.reproduction._papers.similarity_2020.methods import (
+    N_RELIEF_NEIGHBORS,
+    WEIGHT_OF_C2,
+    ranking_of,
+)
+from linkselect.reproduction._papers.similarity_2020.problems import SETS, Problem, problem_of
+from linkselect.reproduction._papers.similarity_2020.readings import N_NEAREST, SIGMA
+from linkselect.selectors._ranking import Ranking
+
+# Each point of a clustering curve is an eigenproblem, so a curve has this many.
+N_POINTS = 25
+
+# What else decides the numbers that `compute` returns: change it with the code.
+PROTOCOL = {
+    "sets": {name: list(data) for name, data in SETS.items()},
+    "training rows": "the first of each class, class by class",
+    "Image Segmentation": "classes numbered by appearance in each of its two files",
+    "features": "[0, 1] over all rows, missing values by the training median",
+    "kept": "r % rounded up",
+    "clustering": {
+        "points": N_POINTS,
+        "neighbors": N_NEIGHBORS,
+        "normalisation": "symmetric",
+        "sigma": 1.0,
+        "eigenvectors": "as many as classes, without the first",
+        "rows": "scaled to length 1",
+        "class": "of the nearest prototype",
+    },
+    "Laplacian Score and SPEC": {"graph": "complete, with itself", "sigma": SIGMA, "style": 1},
+    "C3, C5, C6, C7": {"neighbors": N_NEAREST, "of them itself": 1},
+    "EnsCLS": "worst features first",
+    "ReliefF": {"neighbors": N_RELIEF_NEIGHBORS},
+    "C2": {"weight": WEIGHT_OF_C2},
+    "SFS-1NN": "1-NN on the prototypes, scored by the classes of all training rows",
+}
+
+
+# -- numbers of runs and features ---------------------------------------------------------------
+
+
+def semi_supervised_runs(n_runs: int) -> int:
+    """Return how many runs the clustering experiments get: each point is an eigenproblem."""
+    return min(n_runs, 20)
+
+
+def n_selected(unit: Unit) -> int:
+    """Return how many features a unit's curve reaches: the r %, or a table's number beyond."""
+    data = SETS[unit.dataset]
+    special = data.semi_supervised if unit.experiment == "clustering" else data.supervised
+    if dict(unit.parameters)["p"] != 3 and special is not None:
+        return special
+    compared = unit.method in ("SFS-1NN", "ReliefF", "mRMR")
+    return n_kept(data.n_features) if compared else max(n_kept(data.n_features), special or 0)
+
+
+def counts_of(unit: Unit) -> IntArray:
+    """Return the numbers of features at which a unit's accuracy is measured."""
+    if unit.experiment != "clustering":
+        return np.arange(1, n_selected(unit) + 1)
+    data = SETS[unit.dataset]
+    special = [] if data.semi_supervised is None else [data.semi_supervised]
+    if dict(unit.parameters)["p"] != 3:
+        return np.array(special)
+    return np.union1d(spread_counts(n_kept(data.n_features), N_POINTS - 1), special).astype(np.intp)
+
+
+# -- the experiments --------------------------------------------------------------------------
+
+
+def _prototype_curve(unit: Unit, problem: Problem) -> dict[str, Any]:
+    """Measure 1-NN on the prototypes alone (sec. 5.2)."""
+    n_features = n_selected(unit)
+    found = ranking_of(unit, problem, n_features)
+    known = problem.labels >= 0
+    curve = nearest_neighbor_curve(
+        problem.X[known],
+        problem.labels[known],
+        problem.X_test,
+        problem.y_test,
+        found.order[:n_features],
+    )
+    return {"accuracy": np.round(100 * curve, 6), **_path(unit, found)}
+
+
+def _clustering_curve(unit: Unit, problem: Problem) -> dict[str, Any]:
+    """Measure 1-NN on the training rows that clustering labelled (sec. 5.3)."""
+    counts = counts_of(unit)
+    found = ranking_of(unit, problem, int(counts[-1]))
+    curve = clustering_curve(
+        problem.X, problem.labels, problem.X_test, problem.y_test, found.order, counts
+    )
+    return {"accuracy": np.round(100 * curve, 6), **_path(unit, found)}
+
+
+def _path(unit: Unit, found: Ranking) -> dict[str, Any]:
+    """Return the score after each chosen feature, whose minimum the paper looks for."""
+    return {"path": found.fitted["path_"]} if unit.method.startswith("eps") else {}
+
+
+def _new_must_links(unit: Unit, problem: Problem) -> dict[str, Any]:
+    groups = label_by_prototypes(problem.X, problem.labels)
+    p = dict(unit.parameters)["p"]
+    n_must = len(np.unique(problem.y)) * p * (p - 1)
+    return {
+        "|M|": n_must,
+        "NML": new_must_links(groups, n_must),
+        "CNML": correct_new_must_links(groups, problem.y, n_must),
+    }
+
+
+def _run_time(unit: Unit, problem: Problem) -> dict[str, Any]:
+    start = time.perf_counter()
+    ranking_of(unit, problem, dict(unit.parameters)["m"])
+    return {"seconds": time.perf_counter() - start}
+
+
+def _score_path(unit: Unit, problem: Problem) -> dict[str, Any]:
+    """Return the score of the best 1, 2, ... features: the mean of single scores, or eps."""
+    n_features = SETS[unit.dataset].n_features
+    found = ranking_of(unit, problem, n_features)
+    if unit.method.startswith("eps"):
+        n_rows = len(problem.y) if unit.method == "eps^SS" else np.sum(problem.labels >= 0)
+        return {"path": found.fitted["path_"] / n_rows**2}
+    ordered = found.scores[found.order]
+    ordered = ordered[np.isfinite(ordered)]
+    return {"path": np.cumsum(ordered) / np.arange(1, len(ordered) + 1)}
+
+
+EXPERIMENTS: dict[str, Callable[[Unit, Problem], dict[str, Any]]] = {
+    "prototypes": _prototype_curve,
+    "clustering": _clustering_curve,
+    "new must-links": _new_must_links,
+    "run time": _run_time,
+    "score path": _score_path,
+}
+
+
+def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
+    """Compute one unit; accuracies are in percent."""
+    found = EXPERIMENTS[unit.experiment](unit, problem_of(unit, data_dir))
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in found.items()
+    }

@@ -1,0 +1,324 @@
+"""Tables 2 to 8 of Salmi, Hammouche & Macaire (2020)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from linkselect.evaluation._curves import Curve
+from linkselect.reproduction._agreement import (
+    FEATURES,
+    RANK_SUM,
+    SECONDS,
+    measures_of,
+    same_winners,
+)
+from linkselect.reproduction._paper import Cell, Claim, Results, Setup, Table, Unit
+from linkselect.reproduction._papers.similarity_2020.curves import (
+    curves_of,
+    grouped,
+    mean_over_kept,
+    paths_of,
+    setup_of,
+    setups_of,
+    units_of,
+    values_at,
+)
+from linkselect.reproduction._papers.similarity_2020.measures import (
+    average_ranks,
+    n_kept,
+    rank_sums,
+)
+from linkselect.reproduction._papers.similarity_2020.methods import (
+    COMPARED,
+    CONSTRAINT_SCORES,
+    RIGHT_ORDER,
+    SEES_MORE,
+    WORST_FIRST,
+)
+from linkselect.reproduction._papers.similarity_2020.problems import SETS, SMALL_AND_ORL
+from linkselect.reproduction._papers.similarity_2020.protocol import semi_supervised_runs
+from linkselect.reproduction._published import Published, published
+
+NAME = "similarity-constraint-score-2020"
+PS = (2, 3, 4)
+# Sums of fewer runs are scaled, so that they can stand beside the published ones.
+SCALED_SUM = f"{RANK_SUM}, scaled to 100 runs"
+# Its rows are constants over 100 runs in the paper (100/100/100), which no draw can give.
+NOT_COMPARABLE = ("ORL", 4)
+
+
+def p_of(setting: str) -> int:
+    """Return p of a setting such as "rank sum over 100 runs, p=2"."""
+    return int(setting[setting.index("p=") + 2])
+
+
+# -- tables 2 and 5: rank sums ----------------------------------------------------------------
+
+
+def _rank_sum_cells(number: int, experiment: str, results: Results) -> list[Cell]:
+    sums = _rank_sums(experiment, curves_of(results))
+    cells = []
+    for row in published(NAME, number):
+        found = sums.get((row.dataset, p_of(row.setting)))
+        if found is not None:
+            comparable = (row.dataset, p_of(row.setting)) != NOT_COMPARABLE
+            cells.append(_cell(row, found[row.method], comparable=comparable))
+    return cells
+
+
+def _rank_sums(
+    experiment: str, curves: dict[Setup, Curve]
+) -> dict[tuple[str, int], dict[str, float]]:
+    """Return the rank sums over 100 runs, or scaled to that, for each data set and p."""
+    sums = {}
+    for dataset in SMALL_AND_ORL:
+        data = SETS[dataset]
+        m = data.supervised if experiment == "prototypes" else data.semi_supervised
+        for p in PS:
+            wanted = setups_of(experiment, [dataset], CONSTRAINT_SCORES[experiment], [p])
+            if m is not None and all(setup in curves for setup in wanted):
+                values = {setup.method: values_at(curves[setup], m) for setup in wanted}
+                n_runs = min(map(len, values.values()))
+                found = rank_sums({name: runs[:n_runs].tolist() for name, runs in values.items()})
+                sums[dataset, p] = {name: 100 / n_runs * value for name, value in found.items()}
+    return sums
+
+
+def _winner_claims(number: int, experiment: str, results: Results) -> list[Claim]:
+    rows = same_winners(_rank_sum_cells(number, experiment, results))
+    n_held = sum(rows.values())
+    lost = [f"{dataset} p={p_of(setting)}" for (dataset, setting), held in rows.items() if not held]
+    found = f"{n_held} of {len(rows)} rows" + (f"; not: {', '.join(lost)}" if lost else "")
+    text = "The method with the lowest published rank sum has the lowest in at least 80 % of rows"
+    return [Claim(text, n_held >= 0.8 * len(rows), found)]
+
+
+# -- tables 3 and 6: means over the r % -------------------------------------------------------
+
+
+def _mean_cells(number: int, experiment: str, results: Results) -> list[Cell]:
+    means = {
+        (setup.dataset, setup.method): float(mean_over_kept(curve, setup.dataset).mean())
+        for setup, curve in curves_of(results).items()
+        if setup.experiment == experiment and setup.parameters == (("p", 3),)
+    }
+    ranks = _average_ranks(means, COMPARED[experiment])
+    means |= {("Average rank", method): rank for method, rank in ranks.items()}
+    cells = [
+        _cell(row, means[row.dataset, row.method])
+        for row in published(NAME, number)
+        if (row.dataset, row.method) in means
+    ]
+    unpublished = [
+        Cell(dataset, method, published(NAME, number)[0].setting, "", None, mean)
+        for (dataset, method), mean in means.items()
+        if method == RIGHT_ORDER
+    ]
+    return [*cells, *unpublished]
+
+
+def _average_ranks(means: dict[tuple[str, str], float], methods: Sequence[str]) -> dict[str, float]:
+    """Rank methods on the data sets for which all of them have a mean."""
+    complete = [name for name in SETS if all((name, method) in means for method in methods)]
+    if not complete:
+        return {}
+    return average_ranks({method: [means[name, method] for name in complete] for method in methods})
+
+
+def _first_place_claims(number: int, experiment: str, results: Results) -> list[Claim]:
+    cells = [
+        cell
+        for cell in _mean_cells(number, experiment, results)
+        if cell.dataset == "Average rank" and cell.published is not None
+    ]
+    if not cells:
+        return []
+    first = min(cells, key=lambda cell: cell.published or 0.0).method
+    ordered = sorted(cells, key=lambda cell: cell.ours)
+    found = ", ".join(f"{cell.method} {cell.ours:.2f}" for cell in ordered)
+    claims = [Claim(f"{first} is first by average rank", ordered[0].method == first, found)]
+    if experiment == "prototypes":
+        filters = [cell.method for cell in ordered if cell.method != "SFS-1NN"]
+        text = "eps^S is the first of the filters (SFS-1NN sees all training labels)"
+        claims.append(Claim(text, filters[0] == "eps^S", found))
+    return claims
+
+
+# -- table 4: new must-links ------------------------------------------------------------------
+
+
+def _must_link_cells(results: Results) -> list[Cell]:
+    runs = grouped(results)
+    cells = []
+    for row in published(NAME, 4):
+        setup = setup_of("new must-links", row.dataset, "", p_of(row.setting))
+        if setup in runs:
+            mean = np.mean([result[row.method] for _, result in runs[setup]])
+            cells.append(_cell(row, float(mean)))
+    return cells
+
+
+# -- table 7: run times -----------------------------------------------------------------------
+
+
+def _time_units(n_runs: int) -> list[Unit]:
+    # The fastest of three runs says what a method needs; more runs say no more.
+    return units_of(map(_timed, published(NAME, 7)), min(n_runs, 3))
+
+
+def _timed(row: Published) -> Setup:
+    return setup_of("run time", row.dataset, row.method, others=(("m", int(row.n_features)),))
+
+
+def _time_cells(results: Results) -> list[Cell]:
+    runs = grouped(results)
+    cells = []
+    for row in published(NAME, 7):
+        setup = _timed(row)
+        if setup in runs:
+            cells.append(_cell(row, min(result["seconds"] for _, result in runs[setup])))
+    return cells
+
+
+def _time_claims(results: Results) -> list[Claim]:
+    """Check that the scores, which see no accuracy, are always faster than the wrapper."""
+    seconds = {(c.dataset, c.n_features, c.method): c.ours for c in _time_cells(results)}
+    claims = []
+    for score in ("eps^S", "eps^SS"):
+        both = [
+            (*key[:2], time, seconds[*key[:2], "SFS-1NN"])
+            for key, time in seconds.items()
+            if key[2] == score and (*key[:2], "SFS-1NN") in seconds
+        ]
+        slower = [f"{name}, {m} features" for name, m, ours, theirs in both if ours >= theirs]
+        found = f"so in {len(both) - len(slower)} of {len(both)} cases"
+        found += f"; not: {'; '.join(slower)}" if slower else ""
+        claims.append(Claim(f"{score} is always faster than SFS-1NN", not slower, found))
+    return claims
+
+
+# -- table 8: the chosen number of features ---------------------------------------------------
+
+
+def _chosen_units(n_runs: int) -> list[Unit]:
+    supervised = units_of(setups_of("prototypes", SETS, ["eps^S"]), n_runs)
+    few = semi_supervised_runs(n_runs)
+    return [*supervised, *units_of(setups_of("clustering", SETS, ["eps^SS"]), few)]
+
+
+def _chosen_cells(results: Results) -> list[Cell]:
+    """Compare accuracies, and in rows of their own the numbers of features they belong to."""
+    curves, paths = curves_of(results), paths_of(results)
+    cells = []
+    for row in published(NAME, 8):
+        experiment = "prototypes" if row.method == "eps^S" else "clustering"
+        setup = setup_of(experiment, row.dataset, row.method)
+        if setup not in curves:
+            continue
+        kept = n_kept(SETS[row.dataset].n_features)
+        mean = np.interp(np.arange(1, kept + 1), curves[setup].n_features, curves[setup].mean)
+        best = mean if row.setting == "best m" else -paths[setup][:kept]
+        number = int(best.argmax()) + 1
+        cells.append(_cell(row, float(mean[number - 1])))
+        setting = f"{row.setting}: {FEATURES}"
+        cells.append(
+            Cell(row.dataset, row.method, setting, "", float(row.n_features), float(number))
+        )
+    return cells
+
+
+def _chosen_claims(results: Results) -> list[Claim]:
+    cells = [cell for cell in _chosen_cells(results) if cell.setting.startswith("chosen m:")]
+    [near] = measures_of(FEATURES)
+    close: dict[str, list[bool]] = defaultdict(list)
+    for cell in cells:
+        close[cell.dataset].append(near.agrees(cell))
+    both = [name for name, flags in close.items() if all(flags)]
+    n_cells = sum(map(sum, close.values()))
+    found = f"both scores on {len(both)} of {len(close)} sets, {n_cells} of {len(cells)} numbers"
+    text = f"The chosen numbers of features are within {near} on three of four data sets"
+    return [Claim(text, len(both) >= 0.75 * len(close), found)]
+
+
+# -- all of them ------------------------------------------------------------------------------
+
+
+def _cell(row: Published, ours: float, *, comparable: bool = True) -> Cell:
+    value = row.value if comparable else None
+    return Cell(row.dataset, row.method, row.setting, row.n_features, value, ours)
+
+
+def _units(
+    setups: Sequence[Setup], limit: Callable[[int], int] = int
+) -> Callable[[int], Sequence[Unit]]:
+    return lambda n_runs: units_of(setups, limit(n_runs))
+
+
+TABLES = {
+    2: Table(
+        2,
+        "Rank sums of supervised constraint scores",
+        _units(setups_of("prototypes", SMALL_AND_ORL, CONSTRAINT_SCORES["prototypes"], PS)),
+        partial(_rank_sum_cells, 2, "prototypes"),
+        SCALED_SUM,
+        partial(_winner_claims, 2, "prototypes"),
+    ),
+    3: Table(
+        3,
+        "Mean accuracy over the r % selected features, supervised",
+        _units(setups_of("prototypes", SETS, COMPARED["prototypes"])),
+        partial(_mean_cells, 3, "prototypes"),
+        claims=partial(_first_place_claims, 3, "prototypes"),
+        marks=SEES_MORE,
+    ),
+    4: Table(
+        4,
+        "New must-links, and the share of them that is correct",
+        _units(setups_of("new must-links", SMALL_AND_ORL, [""], PS)),
+        _must_link_cells,
+        "count, ratio or share",
+    ),
+    5: Table(
+        5,
+        "Rank sums of semi-supervised constraint scores",
+        _units(
+            setups_of("clustering", SMALL_AND_ORL, CONSTRAINT_SCORES["clustering"], PS),
+            semi_supervised_runs,
+        ),
+        partial(_rank_sum_cells, 5, "clustering"),
+        SCALED_SUM,
+        partial(_winner_claims, 5, "clustering"),
+    ),
+    6: Table(
+        6,
+        "Mean accuracy over the r % selected features, semi-supervised",
+        _units(
+            setups_of("clustering", SETS, [*COMPARED["clustering"], RIGHT_ORDER]),
+            semi_supervised_runs,
+        ),
+        partial(_mean_cells, 6, "clustering"),
+        claims=partial(_first_place_claims, 6, "clustering"),
+        marks=WORST_FIRST,
+    ),
+    7: Table(
+        7,
+        "Run times: published on the paper's machine, ours on this one",
+        _time_units,
+        _time_cells,
+        SECONDS,
+        _time_claims,
+        SEES_MORE,
+    ),
+    8: Table(
+        8,
+        "Best and chosen numbers of features",
+        _chosen_units,
+        _chosen_cells,
+        "accuracy, %, or number of features",
+        _chosen_claims,
+    ),
+}

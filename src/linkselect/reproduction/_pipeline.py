@@ -1,0 +1,267 @@
+"""From a paper's name to its tables, figures and page: units, store, cells, files."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from pathlib import Path
+from typing import Any, TypeVar
+
+from linkselect._messages import GuidedValueError
+from linkselect.reproduction._datasets import folders
+from linkselect.reproduction._paper import Cell, Figure, Paper, Results, Table
+from linkselect.reproduction._papers import PAPERS, load_paper
+from linkselect.reproduction._results_folder import (
+    STORE_FILE,
+    Record,
+    figure_name,
+    made_of,
+    make_folder,
+    table_file,
+    write_cells,
+    write_records,
+)
+from linkselect.reproduction._runs import Progress, run_units
+from linkselect.reproduction._store import Store
+
+Part = TypeVar("Part", Table, Figure)
+
+
+@dataclass(frozen=True)
+class Made:
+    """What `make` made.
+
+    Attributes
+    ----------
+    paper : str
+        The paper's name.
+    folder : Path
+        Where all files are.
+    page : Path
+        One page with everything that the folder has of this paper.
+    records : dict from str to Record
+        How each part was made, and which claims held; by what the paper calls it ("Table 2").
+    cells : dict from int to sequence of Cell
+        The published numbers and ours, by the number of the table.
+    pictures : dict from int to (Path, Path)
+        The PNG and SVG files, by the number of the figure.
+    """
+
+    paper: str
+    folder: Path
+    page: Path
+    records: Mapping[str, Record]
+    cells: Mapping[int, Sequence[Cell]]
+    pictures: Mapping[int, tuple[Path, Path]]
+
+
+def make(
+    paper: str,
+    *,
+    tables: Iterable[int] | None = None,
+    figures: Iterable[int] | None = None,
+    runs: int | None = None,
+    jobs: int = 1,
+    data_dir: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Made:
+    """Repeat a paper's experiments, and write its tables, figures and page.
+
+    Each finished unit of work is kept in `out/results.sqlite` at once: the same call resumes what
+    was stopped, and two processes may work into the same folder. Tables and figures that the folder
+    has from earlier calls stay on the page.
+
+    Parameters
+    ----------
+    paper : str
+        "constraint-score-2008", "sparsity-score-2012", "frll-2013" or
+        "similarity-constraint-score-2020".
+    tables, figures : iterable of int, optional
+        The numbers of the tables and figures to make; [] for none. Default: all.
+    runs : int, optional
+        How many repetitions. Default: as many as in the paper.
+    jobs : int, default=1
+        The number of processes. Results do not depend on it.
+    data_dir : path, optional
+        The folder of the data sets. Default: the environment variable LINKSELECT_DATA, else the
+        cache of fetched sets.
+    out : path, optional
+        The folder for results. Default: reproduction/PAPER in the current folder.
+    seed : int, default=0
+        The seed of all random draws.
+    progress : function, optional
+        Called with a `Progress` at the start and after each unit.
+
+    Returns
+    -------
+    Made
+        The numbers, how they were made, and where the files are.
+
+    Raises
+    ------
+    GuidedValueError
+        If the paper has no such table or figure, or a number or folder cannot be used.
+    DataNotFoundError
+        If the data folder does not exist.
+    UnitError
+        At the first unit that fails. What was finished before is stored.
+    StoreError
+        If the file of results cannot be used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from linkselect.reproduction import make
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> name = "similarity-constraint-score-2020"
+    >>> made = make(name, tables=[], figures=[1], out=folder.name)
+    >>> [path.name for path in made.pictures[1]], made.page.name
+    (['figure-1.png', 'figure-1.svg'], 'index.html')
+    >>> folder.cleanup()
+    """
+    chosen = _paper(paper)
+    request = _Request(
+        chosen,
+        _parts("table", tables, chosen.tables, paper),
+        _parts("figure", figures, chosen.figures, paper),
+        chosen.default_runs if runs is None else _at_least(1, "runs", runs),
+        _at_least(1, "jobs", jobs),
+        None if data_dir is None else Path(data_dir),
+        Path("reproduction") / paper if out is None else Path(out),
+        _at_least(0, "seed", seed),
+    )
+    _check_packages(with_figures=bool(request.figures))
+    folders(data_dir)
+    make_folder(request.folder)
+    return _make(request, _compute(request, progress))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked for, checked."""
+
+    paper: Paper
+    tables: Sequence[Table]
+    figures: Sequence[Figure]
+    runs: int
+    jobs: int
+    data_dir: Path | None
+    folder: Path
+    seed: int
+
+
+# -- checks ---------------------------------------------------------------------------------------
+
+
+def _paper(name: str) -> Paper:
+    if name not in PAPERS:
+        raise GuidedValueError(f"There is no paper {name!r}.", f"There are: {', '.join(PAPERS)}.")
+    return load_paper(name)
+
+
+def _parts(word: str, wanted: Any, known: Mapping[int, Part], paper: str) -> list[Part]:
+    if wanted is None:
+        return list(known.values())
+    if not isinstance(wanted, Iterable) or isinstance(wanted, str):
+        raise GuidedValueError(
+            f"{word}s={wanted!r}, but {word}s must be a list of numbers.",
+            f"Write {word}s=[{wanted}], [] for none, or None for all.",
+        )
+    numbers = list(dict.fromkeys(wanted))
+    for number in numbers:
+        if number not in known:
+            there = ", ".join(map(str, sorted(known))) or "none"
+            raise GuidedValueError(
+                f"{paper} has no {word} {number} with results. There are: {there}.",
+                f"Choose from these, or leave {word}s out to make all.",
+            )
+    return [known[number] for number in numbers]
+
+
+def _at_least(least: int, name: str, value: Any) -> int:
+    way_out = f"Write {name}={least} or a larger number."
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise GuidedValueError(f"{name} must be a whole number, but is {value!r}.", way_out)
+    if value < least:
+        raise GuidedValueError(f"{name} must be {least} or more, but is {value}.", way_out)
+    return int(value)
+
+
+def _check_packages(*, with_figures: bool) -> None:
+    """Report a missing package before hours of work, not after."""
+    needed = {"jinja2": "report"} | ({"matplotlib": "plot"} if with_figures else {})
+    for package, extra in needed.items():
+        if importlib.util.find_spec(package) is None:
+            raise ImportError(
+                f"A paper's page and figures need {package}, which is not installed: "
+                f"pip install 'linkselect[{extra}]'"
+            )
+
+
+# -- the work -------------------------------------------------------------------------------------
+
+
+def _compute(
+    request: _Request, progress: Callable[[Progress], None] | None
+) -> Callable[[Table | Figure], Results]:
+    """Compute all units, and return a function that picks the results of one table or figure."""
+    parts: list[Table | Figure] = [*request.tables, *request.figures]
+    units = [unit for part in parts for unit in part.units(request.runs)]
+    # Tables look results up by their own units, whose seed is the default one.
+    seeded = {unit: replace(unit, seed=request.seed) for unit in units}
+    paper = request.paper
+    store = Store(request.folder / STORE_FILE, paper.name, protocol=paper.protocol_text)
+    found = run_units(
+        seeded.values(),
+        paper.compute,
+        store,
+        request.jobs,
+        request.data_dir,
+        progress,
+        paper.timed,
+    )
+    return lambda part: {unit: found[seeded[unit]] for unit in part.units(request.runs)}
+
+
+def _make(request: _Request, results_of: Callable[[Table | Figure], Results]) -> Made:
+    """Turn results into files, and return what is in them."""
+    records: dict[str, Record] = {}
+    cells: dict[int, Sequence[Cell]] = {}
+    pictures: dict[int, tuple[Path, Path]] = {}
+    for table in request.tables:
+        results = results_of(table)
+        cells[table.number] = tuple(table.cells(results))
+        write_cells(table_file(request.folder, table.number), cells[table.number])
+        records[table.name] = _record(table, results, request.seed)
+    for figure in request.figures:
+        results = results_of(figure)
+        pictures[figure.number] = _draw(figure, results, request.folder)
+        records[figure.name] = _record(figure, results, request.seed)
+    write_records(request.folder, records.values())
+    page = _write_page(request.paper, request.folder)
+    return Made(request.paper.name, request.folder, page, records, cells, pictures)
+
+
+def _record(part: Table | Figure, results: Results, seed: int) -> Record:
+    return made_of(part.name, results, seed, part.claims(results))
+
+
+def _draw(figure: Figure, results: Results, folder: Path) -> tuple[Path, Path]:
+    from linkselect.reproduction._paper_pictures import draw_panels, save_figure
+
+    return save_figure(draw_panels(figure.panels(results)), folder, figure_name(figure.number))
+
+
+def _write_page(paper: Paper, folder: Path) -> Path:
+    """Write the page of everything in the folder, from this call and from earlier ones."""
+    from linkselect.report._page import write_page
+    from linkselect.reproduction._paper_page import page_of, paper_page
+
+    path = folder / "index.html"
+    write_page(paper_page(page_of(paper, folder)), path)
+    return path

@@ -1,0 +1,63 @@
+"""The numbers that the papers print, to stand beside ours."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+
+class Published(NamedTuple):
+    """A printed number, with the names that the paper's table gives it."""
+
+    paper: str
+    table: int
+    dataset: str
+    method: str
+    setting: str
+    value: float
+    std: float | None
+    n_features: str
+
+
+def published(paper: str, table: int) -> list[Published]:
+    """Return the numbers of a paper's table, in the order in which they are printed.
+
+    Parameters
+    ----------
+    paper : str
+        The paper's name, such as ``"constraint-score-2008"``.
+    table : int
+        The number of the table. A table without numbers, or unknown, gives an empty list.
+
+    Returns
+    -------
+    list of Published
+
+    Examples
+    --------
+    >>> from linkselect.reproduction._published import published
+    >>> first = published("constraint-score-2008", 2)[0]
+    >>> first.dataset, first.method, first.value, first.std
+    ('Ionosphere', 'Variance', 82.2, 3.8)
+    """
+    return [row for row in _all_rows() if (row.paper, row.table) == (paper, table)]
+
+
+@cache
+def _all_rows() -> tuple[Published, ...]:
+    text = files("linkselect.reproduction").joinpath("published.csv").read_text(encoding="utf-8")
+    return tuple(
+        Published(
+            paper=row["paper"],
+            table=int(row["table"]),
+            dataset=row["dataset"],
+            method=row["method"],
+            setting=row["setting"],
+            value=float(row["value"]),
+            std=float(row["std"]) if row["std"] else None,
+            n_features=row["n_features"],
+        )
+        for row in csv.DictReader(text.splitlines())
+    )

@@ -1,0 +1,40 @@
+"""What is done to features before an experiment."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkselect._arrays import FloatArray, IntArray
+
+
+def fill_missing(X: FloatArray, train: IntArray) -> FloatArray:
+    """Replace missing values by the median of the feature's values in the training rows.
+
+    A feature that no training row has becomes 0.
+    """
+    missing = np.isnan(X)
+    if not missing.any():
+        return X
+    columns = np.flatnonzero(missing.any(axis=0))
+    filled = X.copy()
+    for column in columns:
+        seen = X[train, column]
+        seen = seen[~np.isnan(seen)]
+        filled[missing[:, column], column] = np.median(seen) if seen.size else 0.0
+    return filled
+
+
+def scale_to_unit(X: FloatArray) -> FloatArray:
+    """Scale each feature to [0, 1] over all rows; a constant feature becomes 0."""
+    lowest = np.nanmin(X, axis=0)
+    span = np.nanmax(X, axis=0) - lowest
+    return (X - lowest) / np.where(span > 0, span, 1.0)
+
+
+def scale_by_maximum(X: FloatArray) -> FloatArray:
+    """Divide each feature by its largest value over all rows.
+
+    For figure 6 of Zhang, Chen & Zhou (2008). A feature whose largest value is 0 is not changed.
+    """
+    largest = np.nanmax(X, axis=0)
+    return X / np.where(largest != 0, largest, 1.0)

@@ -1,0 +1,88 @@
+"""Which rows train, which test, and what is known about the training rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect.pairs import Pairs
+
+Rows = NDArray[np.intp]
+Split = tuple[Rows, Rows]
+
+
+def _members(y: NDArray[Any]) -> list[Rows]:
+    """Return the rows of each class, in file order."""
+    return [np.flatnonzero(y == label) for label in np.unique(y)]
+
+
+def _split(y: NDArray[Any], train: list[Rows]) -> Split:
+    rows = np.sort(np.concatenate(train))
+    return rows, np.setdiff1d(np.arange(len(y)), rows)
+
+
+def first_half(y: NDArray[Any]) -> Split:
+    """Train on the first half of each class, in file order; the middle row trains, too.
+
+    Returns
+    -------
+    train, test : arrays of row numbers, ascending
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkselect.reproduction import first_half
+    >>> train, test = first_half(np.array([0, 0, 1, 1, 1, 0]))
+    >>> train.tolist(), test.tolist()
+    ([0, 1, 2, 3], [4, 5])
+    """
+    return _split(y, [rows[: (len(rows) + 1) // 2] for rows in _members(y)])
+
+
+def first_part(y: NDArray[Any], n_train: int) -> Split:
+    """Train on the first rows of each class, `n_train` in all, shared out by class size.
+
+    Classes get their exact share rounded down; what is left goes to the largest remainders.
+    """
+    members = _members(y)
+    shares = np.array([len(rows) * n_train / len(y) for rows in members])
+    sizes = np.floor(shares).astype(int)
+    short = n_train - sizes.sum()
+    sizes[np.argsort(sizes - shares, kind="stable")[:short]] += 1
+    return _split(y, [rows[:size] for rows, size in zip(members, sizes, strict=True)])
+
+
+def every_second(y: NDArray[Any]) -> Split:
+    """Train on the 1st, 3rd, 5th ... row of each class, in file order."""
+    return _split(y, [rows[::2] for rows in _members(y)])
+
+
+def stratified_half(y: NDArray[Any], random: np.random.Generator) -> Split:
+    """Train on a random half of each class, rounded up."""
+    return _split(y, [random.permutation(rows)[: (len(rows) + 1) // 2] for rows in _members(y)])
+
+
+def fixed_size(y: NDArray[Any], n_per_class: int, random: np.random.Generator) -> Split:
+    """Train on `n_per_class` random rows of each class."""
+    train = prototypes(y, n_per_class, random)
+    return _split(y, [train])
+
+
+def prototypes(y: NDArray[Any], p: int, random: np.random.Generator) -> Rows:
+    """Draw `p` rows of each class: those whose labels are known. Ascending row numbers."""
+    members = _members(y)
+    smallest = min(map(len, members))
+    if p > smallest:
+        raise ValueError(
+            f"{p} rows of each class are wanted, but the smallest class has {smallest}."
+        )
+    drawn = [random.choice(rows, p, replace=False) for rows in members]
+    return np.sort(np.concatenate(drawn))
+
+
+def random_pairs(y: NDArray[Any], n_must: int, n_cannot: int, random: np.random.Generator) -> Pairs:
+    """Draw pairs of rows of one class and of two, each pair as likely as any other."""
+    seed = int(random.integers(2**32))
+    return Pairs.from_labels(y, n_must=n_must, n_cannot=n_cannot, random_state=seed)

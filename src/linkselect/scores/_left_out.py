@@ -1,0 +1,43 @@
+"""Sums over all pairs but one, for every pair at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import issparse
+
+from linkselect._arrays import FloatArray, IntArray, Matrix
+
+
+def squared_differences(block: Matrix, links: IntArray) -> FloatArray:
+    """Return `(f_i - f_j)^2` of every link (rows) in every feature of a block (columns)."""
+    ends = block.toarray() if issparse(block) else block
+    difference: FloatArray = ends[links[:, 0]]
+    difference -= ends[links[:, 1]]
+    difference *= difference
+    return difference
+
+
+def sums_without_each(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Add up all rows but one, for each row, and all rows.
+
+    The sums are those of the rows before plus those of the rows behind: subtracting a row from the
+    total would leave rounding where nothing else is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> without, total = sums_without_each(np.array([[1e20], [1.0], [2.0]]))
+    >>> without.ravel().tolist(), total.tolist()
+    ([3.0, 1e+20, 1e+20], [1e+20])
+    """
+    without = np.zeros_like(values)
+    running = np.zeros(values.shape[1])
+    for row, left_out in zip(values, without, strict=True):
+        left_out += running
+        running += row
+    total = running.copy()
+    running[:] = 0.0
+    for row, left_out in zip(values[::-1], without[::-1], strict=True):
+        left_out += running
+        running += row
+    return without, total

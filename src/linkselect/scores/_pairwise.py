@@ -1,0 +1,165 @@
+"""Scores that look at must-link and cannot-link pairs, alone or together with all samples."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from linkselect._arrays import FloatArray, Matrix
+from linkselect._bibliography import cites
+from linkselect._forms import degree_form, from_moments, laplacian_form, laplacian_forms
+from linkselect._samples.devices import device_of, namespace_of
+from linkselect._samples.moments import Moments
+from linkselect._supervision import Supervision
+from linkselect.graphs._graph_types import Edges, Graph, degrees
+from linkselect.graphs._kernels import gaussian_edges
+from linkselect.graphs._link_graphs import (
+    cannot_graph,
+    compensated_graph,
+    constrained_graph,
+    lsdf_graph,
+    must_graph,
+    reward_graph,
+)
+from linkselect.scores._ratios import ratio
+from linkselect.scores._unsupervised import laplacian
+
+
+@cites("zhang2008")
+def constraint_ratio(X: Matrix, known: Supervision, n_jobs: int | None = None) -> FloatArray:
+    """Compare the change along must-links with that along cannot-links; smaller is better."""
+    # Equation 5 of Zhang, Chen & Zhou (2008).
+    return ratio(*laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs))
+
+
+@cites("zhang2008")
+def constraint_difference(
+    X: Matrix, known: Supervision, weight: float, n_jobs: int | None = None
+) -> FloatArray:
+    """Subtract the weighted change along cannot-links from must-links'; smaller is better."""
+    # Equation 6 of Zhang, Chen & Zhou (2008).
+    alike, apart = laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs)
+    return alike - weight * apart
+
+
+@cites("zhao2008", "salmi2020")
+def lsdf(
+    X: Matrix, near: Edges, known: Supervision, gamma: float, n_jobs: int | None = None
+) -> FloatArray:
+    """Compare the change among the alike with that along cannot-links (C3); smaller is better."""
+    # Equations 12 and 13 of Salmi, Hammouche & Macaire (2020).
+    alike = laplacian_form(X, lsdf_graph(near, known, gamma), n_jobs)
+    return ratio(alike, laplacian_form(X, cannot_graph(known), n_jobs))
+
+
+@cites("kalakech2011", "salmi2020")
+def laplacian_constraint(
+    X: Matrix, kernel: Graph, known: Supervision, n_jobs: int | None = None
+) -> FloatArray:
+    """Multiply Laplacian Score on a kernel graph by Constraint Score (C4); smaller is better."""
+    with np.errstate(invalid="ignore"):  # infinity times 0 is as undefined as 0 / 0
+        return laplacian(X, kernel, n_jobs) * constraint_ratio(X, known, n_jobs)
+
+
+@cites("benabdeslem2011", "benabdeslem2014", "salmi2020")
+def constrained_laplacian(
+    X: Matrix,
+    near: Edges,
+    known: Supervision,
+    sigma: float,
+    variant: Literal["2011", "2014"],
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Divide the variation between alike samples by that between unlike ones (C5, C6).
+
+    Smaller is better. Samples weigh as much as their edges do together: in variant "2011" those of
+    neighbours and must-links, in variant "2014" those of neighbours.
+    """
+    if variant == "2011":
+        alike = constrained_graph(X, near, known, sigma, n_jobs)
+        weights = degrees(alike)
+    else:
+        alike = reward_graph(X, near, known, sigma, n_jobs)
+        weights = degrees(gaussian_edges(near, sigma))
+    return weighted_constrained_laplacian(X, alike, known, weights, n_jobs)
+
+
+@cites("benabdeslem2011", "benabdeslem2014", "salmi2020")
+def weighted_constrained_laplacian(
+    X: Matrix,
+    alike: Graph,
+    known: Supervision,
+    weights: FloatArray,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Compute the ratio of C5 and C6 from their graph and the weight of each sample.
+
+    The denominator has cannot-links, weighted by the sum over their two ends, and the weighted
+    spread of unlabelled samples about the overall mean.
+    """
+    # Equation 19 of Salmi, Hammouche & Macaire (2020) has the same end of a cannot-link twice, so
+    # that its term would be 0; Benabdeslem & Hindawi (2011) have both. Its sum would leave all
+    # unlabelled samples out, although the Laplacian Score is said to be the case without labels.
+    apart = _free_spread(X, known, weights, n_jobs)
+    if known.has_cannot:
+        apart = apart + laplacian_form(X, cannot_graph(known, weights), n_jobs)
+    # Twice, since the published sums run over ordered pairs.
+    return ratio(2.0 * laplacian_form(X, alike, n_jobs), apart)
+
+
+@cites("yang2016", "salmi2020")
+def compensated_laplacian(
+    X: Matrix,
+    near: Edges,
+    known: Supervision,
+    sigma: float,
+    gamma: float,
+    compensation: float,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Divide the variation between alike samples by total plus between minus within scatter (C7).
+
+    Smaller is better; if the denominator is not positive, the score is NaN.
+    """
+    alike = compensated_graph(near, known, sigma, gamma, compensation)
+    return weighted_compensated_laplacian(X, alike, known, degrees(alike), n_jobs)
+
+
+@cites("yang2016", "salmi2020")
+def weighted_compensated_laplacian(
+    X: Matrix,
+    alike: Graph,
+    known: Supervision,
+    weights: FloatArray,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Compute the ratio of C7 from its graph and the weight of each sample in the total scatter."""
+    # Equation 24 of Salmi, Hammouche & Macaire (2020), with their equation 27 as between and 28 as
+    # within: around these the two words are swapped, and equation 29 has the opposite sign.
+    total = degree_form(X, weights, n_jobs=n_jobs)
+
+    def between_minus_within(parts: Moments) -> FloatArray:
+        return parts.between() - parts.within()
+
+    classes = (known.classes, None)
+    denominator = total + from_moments(between_minus_within, X, classes, n_jobs=n_jobs)
+    score = ratio(2.0 * laplacian_form(X, alike, n_jobs), denominator)
+    xp = namespace_of(score)
+    return xp.where(denominator > 0, score, xp.full_like(score, np.nan))
+
+
+def _free_spread(
+    X: Matrix, known: Supervision, weights: FloatArray, n_jobs: int | None
+) -> FloatArray:
+    """Sum the weighted squared deviations of unlabelled samples from the overall mean."""
+    labelled = (~known.unlabelled).astype(np.intp)
+    if labelled.all():
+        here = device_of(X)
+        return np.zeros(X.shape[1]) if here is None else here.zeros(X.shape[1])
+
+    def spread(parts: Moments) -> FloatArray:
+        from_overall = parts.means_minus_group(parts.together(), 0)[0, :]
+        return parts.scatter[0, :] + parts.mass[0] * from_overall**2
+
+    return from_moments(spread, X, (labelled, weights), n_jobs=n_jobs)

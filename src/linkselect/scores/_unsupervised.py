@@ -1,0 +1,71 @@
+"""Scores that look at the samples only."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from linkselect._arrays import FloatArray, Matrix
+from linkselect._bibliography import cites
+from linkselect._forms import degree_form, laplacian_form, reconstruction_form
+from linkselect.graphs._graph_types import Graph, degrees
+from linkselect.scores._ratios import ratio
+
+
+@cites("duda2001")
+def variance(X: Matrix, n_jobs: int | None = None) -> FloatArray:
+    """Average the squared deviation from the mean; larger is better."""
+    n_samples = X.shape[0]
+    return degree_form(X, np.ones(n_samples), n_jobs=n_jobs) / n_samples
+
+
+@cites("he2005")
+def laplacian(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatArray:
+    """Compare the change along edges with the overall spread; smaller is better.
+
+    `f'Lf / g'Dg`, where g is f without its mean under the degrees.
+    """
+    # By the mean under the degrees, as He, Cai & Niyogi (2005) have it; equation 2 of Zhang, Chen &
+    # Zhou (2008) subtracts the plain mean.
+    return ratio(laplacian_form(X, graph, n_jobs), degree_form(X, degrees(graph), n_jobs=n_jobs))
+
+
+@cites("zhao2007")
+def spectral(
+    X: Matrix,
+    graph: Graph,
+    style: Literal[1, 2, 3],
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Compare a feature with the spectrum of the normalised Laplacian (SPEC).
+
+    With `h = D^(1/2) f` scaled to norm 1 and eigenpairs (lambda_j, xi_j) of the normalised
+    Laplacian Ln, of which xi_1 is the trivial one:
+
+    1. `h' Ln h`; smaller is better.
+    2. the same over `1 - (h'xi_1)^2`; smaller is better.
+    3. the sum over j >= 2 of `(2 - lambda_j) (h'xi_j)^2`; larger is better.
+
+    No eigenvector is needed: `h' Ln h = f'Lf / f'Df` and `1 - (h'xi_1)^2 = g'Dg / f'Df`, and
+    the sum over all j of `(2 - lambda_j) (h'xi_j)^2` is `2 - h' Ln h`.
+    """
+    weights = degrees(graph)
+    energy = degree_form(X, weights, centred=False, n_jobs=n_jobs)
+    change = laplacian_form(X, graph, n_jobs)
+    if style == 1:
+        return ratio(change, energy)
+    spread = degree_form(X, weights, n_jobs=n_jobs)
+    return ratio(change, spread) if style == 2 else ratio(2.0 * spread - change, energy)
+
+
+@cites("liu2012")
+def sparsity(X: Matrix, weights: csr_array, n_jobs: int | None = None) -> FloatArray:
+    """Compare the reconstruction error of a feature with its variance; smaller is better.
+
+    `|f - S f|^2 / mean((f - mean(f))^2)`, where the rows of the weights S sum to 1. This is eq. 9
+    of the paper; its eq. 10 has `S S'` where the sum needs `S' S`, and a denominator n times as
+    large.
+    """
+    return ratio(reconstruction_form(X, weights, n_jobs), variance(X, n_jobs))

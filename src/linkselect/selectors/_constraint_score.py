@@ -1,0 +1,148 @@
+"""The Constraint Score."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils._param_validation import StrOptions
+
+from linkselect import scores
+from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._blocks import BLOCK_SIZE, column_block, map_threads, slices
+from linkselect._samples.degenerate import with_equal_ties
+from linkselect._samples.sources import Stored
+from linkselect._samples.stored_forms import rows_by_columns
+from linkselect._supervision import OnConflict, Supervision, restrict
+from linkselect.scores._left_out import squared_differences, sums_without_each
+from linkselect.scores._ratios import ratio
+from linkselect.selectors._column_scorer import ColumnScore, ColumnScorer
+from linkselect.selectors._method import Need
+from linkselect.selectors._parameters import AT_LEAST_0
+from linkselect.selectors._selector import PairSelector
+
+
+class ConstraintScore(ColumnScorer, PairSelector):
+    """Rank features by how they change over must-links and over cannot-links.
+
+    With `M` and `C` the sums of `(f_i - f_j)^2` over must-links and over cannot-links, the score
+    of a feature f is `M / C` (Constraint Score-1) or `M - weight * C` (Constraint Score-2);
+    smaller is better.
+
+    The difference depends on the scale of a feature, the ratio does not. With very few pairs
+    the ratio is unstable: a feature that happens to agree on all must-links scores 0. Salmi,
+    Hammouche & Macaire call the two criteria C1 and C2.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    criterion : {"ratio", "difference"}, default="ratio"
+        `M / C` or `M - weight * C`.
+    weight : float, default=0.1
+        The weight of cannot-links in the difference.
+    on_conflict : {"raise", "warn", "drop"}, default="raise"
+        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    LSDF : Use the unlabelled samples, too.
+    SimilarityConstraintScore : Judge subsets instead of single features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import ConstraintScore, Pairs
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pairs = Pairs(must=[(0, 3), (51, 60)], cannot=[(0, 60), (51, 120)])
+    >>> ConstraintScore().fit(X, pairs=pairs).order_
+    array([2, 3, 1, 0])
+    """
+
+    _stays_on_device = True
+    _reads_parts = True
+    references = ("zhang2008",)
+    _undefined = "they have the same value at both ends of every pair"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PairSelector._parameter_constraints,
+        "criterion": [StrOptions({"ratio", "difference"})],
+        "weight": AT_LEAST_0,
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        criterion: Literal["ratio", "difference"] = "ratio",
+        weight: float = 0.1,
+        on_conflict: OnConflict = "raise",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.criterion = criterion
+        self.weight = weight
+        self.on_conflict = on_conflict
+        self.n_jobs = n_jobs
+
+    @property
+    def _constant_is_undefined(self) -> bool:  # type: ignore[override]
+        return self.criterion == "ratio"
+
+    @property
+    def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
+        """What the criterion cannot work without."""
+        if self.criterion == "ratio":
+            return ("a must-link", "a cannot-link")
+        return ("a pair or a label",)
+
+    def _rows_that_count(self, known: Supervision) -> IntArray | None:
+        return None if known.must is None else np.flatnonzero(~known.unlabelled)
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        rows = self._rows_that_count(known)
+        if isinstance(X, Stored) and not X.by_columns and rows is not None:
+            # They are read once for both kinds of pairs.
+            score = partial(self._column_score(restrict(known, rows)), n_jobs=self.n_jobs)
+            return with_equal_ties(rows_by_columns(score, X, rows))
+        return super()._score(X, known)
+
+    def _column_score(self, known: Supervision) -> ColumnScore:
+        if self.criterion == "ratio":
+            return partial(scores.constraint_ratio, known=known)
+        return partial(scores.constraint_difference, known=known, weight=self.weight)
+
+    def _scores_without_each_pair(self, X: Matrix, known: Supervision) -> FloatArray | None:
+        if known.must is None or known.cannot is None:
+            return None
+        must, cannot = known.must, known.cannot
+        n_must, n_pairs = len(must), len(must) + len(cannot)
+        found = np.empty((n_pairs, X.shape[1]))
+        rows, ends = np.unique(np.concatenate([must, cannot]), return_inverse=True)
+        ends = ends.reshape(n_pairs, 2)
+        stored = X.tocsc() if issparse(X) else X
+
+        def work(columns: slice) -> None:
+            block = column_block(stored, columns, rows)
+            without_must, together = sums_without_each(squared_differences(block, ends[:n_must]))
+            without_cannot, apart = sums_without_each(squared_differences(block, ends[n_must:]))
+            found[:n_must, columns] = self._criterion(without_must, apart)
+            found[n_must:, columns] = self._criterion(together, without_cannot)
+
+        # A block holds all pairs: it is the features that are streamed.
+        map_threads(work, slices(X.shape[1], max(BLOCK_SIZE // n_pairs, 16)), self.n_jobs)
+        if n_pairs == 1 or (self.criterion == "ratio" and n_must == 1):
+            found[0] = np.nan
+        if self.criterion == "ratio" and len(cannot) == 1:
+            found[n_must] = np.nan
+        return found
+
+    def _criterion(self, together: FloatArray, apart: FloatArray) -> FloatArray:
+        if self.criterion == "ratio":
+            return ratio(together, apart)
+        return together - self.weight * apart

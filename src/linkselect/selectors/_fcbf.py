@@ -1,0 +1,103 @@
+"""FCBF: relevant features that no better one makes redundant."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+from sklearn.utils._param_validation import Interval
+
+from linkselect._arrays import BoolArray, Matrix
+from linkselect._messages import warn_user
+from linkselect._search import fcbf
+from linkselect._supervision import Supervision
+from linkselect.selectors._information_selector import InformationSelector
+from linkselect.selectors._ranking import Ranking, count_features
+from linkselect.selectors._selector import Track
+
+
+class FCBF(InformationSelector):
+    """Choose the relevant features that no better one makes redundant.
+
+    A feature is relevant if its symmetric uncertainty with the class,
+    `2 I(f; class) / (H(f) + H(class))`, exceeds the threshold. From the best one down, each that is
+    left is predominant and removes every worse q for which it is an approximate Markov blanket:
+    it shares at least as much with q as q shares with the class. Values that are equal up to
+    rounding tie, and ties go to the earlier column. Labels of -1 are a class like any other here.
+
+    Not for features that matter only together, such as the two sides of an exclusive or.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or the predominant ones. Where none is
+        predominant, "auto" keeps the best one with a warning.
+    threshold : float, default=0.0
+        What symmetric uncertainty a relevant feature exceeds, from 0 to less than 1.
+    discretize : {"deviation", "uniform", "quantile"}, transformer or None, default="deviation"
+        How features become states. "deviation": three, cut at the mean minus and plus one
+        deviation. "uniform" and "quantile": five bins of equal width or of equal count. A
+        transformer, such as `KBinsDiscretizer(10, encode="ordinal")`, is cloned and fitted. None:
+        features are discrete already.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The symmetric uncertainty of each feature with the class.
+    path_ : ndarray
+        That of the predominant features, in order.
+
+    See Also
+    --------
+    MRMR : Trade relevance against redundancy.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import FCBF
+    >>> X, y = load_iris(return_X_y=True)
+    >>> fitted = FCBF().fit(X, y)
+    >>> fitted.n_features_, fitted.order_
+    (2, array([2, 3, 0, 1]))
+    """
+
+    own_number = "the features that are predominant"
+    references = ("yu2004",)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **InformationSelector._parameter_constraints,
+        "threshold": [Interval(Real, 0, 1, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        threshold: float = 0.0,
+        discretize: Any = "deviation",
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.threshold = threshold
+        self.discretize = discretize
+
+    def _n_steps(self, n_samples: int, n_features: int) -> int:
+        return n_features
+
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
+        found = fcbf(self._states(X, known), known.classes, self.threshold, track)
+        path = found.uncertainty[found.order[: found.n_predominant]]
+        wanted = count_features(self.n_features_to_select, X.shape[1])
+        if self.n_features_to_select == "auto":
+            wanted = max(1, found.n_predominant)
+            if found.n_predominant == 0 and not constant.all():
+                best = found.uncertainty.max()
+                warn_user(
+                    f"No feature is predominant: the largest symmetric uncertainty with the class "
+                    f"is {best:.3g}, and it must exceed threshold={self.threshold:g}. The best "
+                    "feature is kept.",
+                    way_out="Lower threshold, or choose another discretize.",
+                    settings={"threshold": "VALUE", "discretize": "VALUE"},
+                )
+        return Ranking(found.uncertainty, found.order, wanted, {"path_": path})

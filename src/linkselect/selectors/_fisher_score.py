@@ -1,0 +1,59 @@
+"""The Fisher Score."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal
+
+from linkselect import scores
+from linkselect._supervision import Supervision
+from linkselect.selectors._column_scorer import ColumnScore, ColumnScorer
+from linkselect.selectors._selector import LabelSelector
+
+
+class FisherScore(ColumnScorer, LabelSelector):
+    """Rank features by the scatter of class means over the scatter inside classes.
+
+    The score of a feature is `sum_c n_c (mean_c - mean)^2 / sum_c n_c var_c` over classes c;
+    larger is better. Labels of -1 are a class like any other here.
+
+    Not for classes that differ in anything but their means.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    TraceRatio : The same ratio for a whole subset.
+    ConstraintScore : From pairs instead of labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import FisherScore
+    >>> X, y = load_iris(return_X_y=True)
+    >>> FisherScore().fit(X, y).order_
+    array([2, 3, 0, 1])
+    """
+
+    greater_is_better = True
+    _stays_on_device = True
+    _reads_parts = True
+    references = ("duda2001",)
+    _infinite = "no class has two samples that differ in them"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_jobs = n_jobs
+
+    def _column_score(self, known: Supervision) -> ColumnScore:
+        return partial(scores.fisher, classes=known.classes)

@@ -1,0 +1,122 @@
+"""Selectors of other libraries as ours: a ranking of all features, and a number to keep."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+
+from linkselect._arrays import BoolArray, FloatArray, Matrix
+from linkselect._fit_inputs import Given
+from linkselect.selectors._ranking import Ranking, best_first, count_features
+from linkselect.selectors._selector import RankingSelector, Track
+from linkselect.selectors._wrapper import Wrapper, arguments_of
+
+
+class Ranked(Wrapper):
+    """Rank features by a selector of another library.
+
+    Such a selector says which features it keeps. The rest of the ranking comes from what else it
+    has: `scores_` (`SelectKBest`), the size of coefficients or importances (`SelectFromModel`), or
+    `ranking_`, of which the score is the reciprocal (`RFE`). Features that it keeps come first, and
+    without any of these all others are tied.
+
+    Parameters
+    ----------
+    estimator : selector
+        Anything with `fit` and `get_support`; it stays as it is.
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or as many as the selector keeps by itself.
+
+    Attributes
+    ----------
+    estimator_ : selector
+        The fitted selector.
+
+    See Also
+    --------
+    ScoreFunction : The other way round, for `SelectKBest`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> from linkselect.selectors._foreign import Ranked
+    >>> X, y = load_iris(return_X_y=True)
+    >>> Ranked(SelectKBest(k=2)).fit(X, y).order_
+    array([2, 3, 0, 1])
+    """
+
+    greater_is_better = True
+
+    def __init__(
+        self, estimator: Any, n_features_to_select: int | float | Literal["auto"] = "auto"
+    ) -> None:
+        self.estimator = estimator
+        self.n_features_to_select = n_features_to_select
+
+    def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
+        RankingSelector._warn(self, scores, constant)
+
+    def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
+        n_features = X.shape[1]
+        inner = clone(self.estimator)
+        wanted = self.n_features_to_select
+        if wanted != "auto":
+            _keep(inner, count_features(wanted, n_features))
+        inner.fit(X, **arguments_of(known, inner))
+        kept = np.asarray(inner.get_support(), dtype=bool)
+        scores = _scores(inner, kept)
+        order = best_first(scores, True)
+        # Equal scores, such as those of all that RFE keeps, are told apart by its last model.
+        weights = _weights(inner, kept)
+        order = order[np.lexsort((-weights[order], -scores[order], ~kept[order]))]
+        n_kept = max(1, int(kept.sum()))
+        n_selected = n_kept if wanted == "auto" else count_features(wanted, n_features)
+        return Ranking(scores, order, n_selected, {"estimator_": inner})
+
+
+def ranked_with(selector: Any, n_features: int) -> Any:
+    """Copy a selector so that it keeps that many features; one of another library is ranked."""
+    if hasattr(selector, "sees"):
+        return clone(selector).set_params(n_features_to_select=n_features)
+    return Ranked(clone(selector), n_features)
+
+
+def _keep(selector: Any, n_features: int) -> None:
+    """Tell a selector how many features to keep, if it has a parameter for that."""
+    parameters = selector.get_params(deep=False)
+    if "n_features_to_select" in parameters:
+        selector.set_params(n_features_to_select=n_features)
+    elif "k" in parameters:
+        selector.set_params(k=n_features)
+    elif "max_features" in parameters and "threshold" in parameters:
+        selector.set_params(max_features=n_features, threshold=-np.inf)
+
+
+def _scores(fitted: Any, kept: BoolArray) -> FloatArray:
+    """Return what a fitted selector says about every feature; larger is better."""
+    for name in ("scores_", "variances_"):
+        values = np.asarray(getattr(fitted, name, ()), dtype=np.float64)
+        if values.shape == kept.shape:
+            return values
+    if hasattr(fitted, "ranking_"):
+        return 1 / np.asarray(fitted.ranking_, dtype=np.float64)
+    weights = _weights(fitted, kept)
+    return weights if weights.any() else kept.astype(np.float64)
+
+
+def _weights(fitted: Any, kept: BoolArray) -> FloatArray:
+    """Return the size of each feature's coefficients or importance in the selector's model."""
+    found = np.zeros(len(kept))
+    model = getattr(fitted, "estimator_", None)
+    for name in ("feature_importances_", "coef_"):
+        size = np.abs(np.asarray(getattr(model, name, ()), dtype=np.float64))
+        total = np.atleast_2d(size).sum(axis=0)
+        if len(total) == len(kept):
+            return total
+        if len(total) == kept.sum():
+            found[kept] = total
+            return found
+    return found

@@ -1,0 +1,110 @@
+"""FRLL: neighbours of the same class and of other classes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from sklearn.utils._param_validation import StrOptions
+
+from linkselect import scores
+from linkselect._arrays import FloatArray, Matrix
+from linkselect._messages import GuidedValueError
+from linkselect._supervision import Supervision
+from linkselect.graphs import class_neighbors
+from linkselect.selectors._neighbor_graph import find_neighbors
+from linkselect.selectors._parameters import NEIGHBORS, RADIUS
+from linkselect.selectors._selector import LabelSelector
+
+
+class FRLL(LabelSelector):
+    """Rank features by how well they separate neighbours of different classes (FRLL).
+
+    With A the neighbours of the same class and B those of different classes, all weights 1, the
+    score of a feature f compares `Q(f; B)`, its squared change over B, with `Q(f; A)`: by
+    their quotient or by their difference; larger is better. Labels of -1 are a class like any
+    other here.
+
+    Not for data in which every neighbour is of the same class: then B is empty, every score is
+    0 and `neighbors="per_class"` helps.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    criterion : {"quotient", "difference"}, default="quotient"
+        `Q(f; B) / Q(f; A)` or `Q(f; B) - Q(f; A)`.
+    neighbors : {"overall", "per_class"}, default="overall"
+        Whether neighbours are found among all samples and then divided by class, or found
+        separately inside the sample's own class and among all other classes.
+    n_neighbors : int, default=5
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
+    radius : float, optional
+        If given, samples are neighbours if they are at most this far apart, and
+        `n_neighbors` is not used. For `neighbors="overall"` only.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    FisherScore : Class means instead of neighbours.
+    ReliefF : Nearest hits and misses of every sample.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import FRLL
+    >>> X, y = load_iris(return_X_y=True)
+    >>> FRLL().fit(X, y).order_
+    array([3, 0, 2, 1])
+    """
+
+    greater_is_better = True
+    _stays_on_device = True
+    references = ("pan2013",)
+    _infinite = "no class has two neighbours that differ in them"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LabelSelector._parameter_constraints,
+        "criterion": [StrOptions({"quotient", "difference"})],
+        "neighbors": [StrOptions({"overall", "per_class"})],
+        "n_neighbors": NEIGHBORS,
+        "radius": RADIUS,
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        criterion: Literal["quotient", "difference"] = "quotient",
+        neighbors: Literal["overall", "per_class"] = "overall",
+        n_neighbors: int = 5,
+        radius: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.criterion = criterion
+        self.neighbors = neighbors
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.n_jobs = n_jobs
+
+    @property
+    def _constant_is_undefined(self) -> bool:  # type: ignore[override]
+        return self.criterion == "quotient"
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        if self.neighbors == "per_class":
+            if self.radius is not None:
+                raise GuidedValueError(
+                    f'radius={self.radius:g} needs neighbors="overall"; with "per_class" '
+                    "neighbours are counted by n_neighbors.",
+                    "Pass radius=None.",
+                    "radius",
+                )
+            same, other = class_neighbors(X, known.classes, self.n_neighbors, self.n_jobs)
+        else:
+            near = find_neighbors(X, self.n_neighbors, self.radius, self.n_jobs).reweigh(1.0)
+            alike = known.classes[near.left] == known.classes[near.right]
+            same, other = near.keep(alike), near.keep(~alike)
+        return scores.frll(X, same, other, self.criterion, self.n_jobs)

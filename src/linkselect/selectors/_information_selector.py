@@ -1,0 +1,53 @@
+"""What selectors by counted information share."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils._param_validation import HasMethods, StrOptions
+
+from linkselect._arrays import Matrix
+from linkselect._messages import GuidedValueError
+from linkselect._search import states_of
+from linkselect._supervision import Supervision
+from linkselect.selectors._selector import LabelSelector
+
+
+class InformationSelector(LabelSelector):
+    """A selector that discretises features and counts how often their states coincide."""
+
+    greater_is_better = True
+    searches = True
+    _constant_is_undefined = False
+    _squares_differences = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features_to_select": LabelSelector._parameter_constraints["n_features_to_select"],
+        "discretize": [
+            StrOptions({"deviation", "uniform", "quantile"}),
+            HasMethods(["fit_transform", "get_params"]),
+            None,
+        ],
+    }
+
+    discretize: Any
+
+    @property
+    def _takes_categories(self) -> bool:
+        return self.discretize is None
+
+    def _states(self, X: Matrix, known: Supervision) -> NDArray[np.integer[Any]]:
+        if self.discretize is None or isinstance(self.discretize, str):
+            return states_of(X, self.discretize)
+        made = clone(self.discretize).fit_transform(X, known.classes)
+        shape = getattr(made, "shape", None)
+        if shape != X.shape:
+            raise GuidedValueError(
+                f"discretize={self.discretize!r} made shape {shape} of {X.shape}, but must turn "
+                "every feature into one column of states.",
+                'KBinsDiscretizer does so with encode="ordinal".',
+            )
+        return states_of(made.to_numpy() if hasattr(made, "to_numpy") else made, None)

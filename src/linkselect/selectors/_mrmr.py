@@ -1,0 +1,95 @@
+"""mRMR: relevance and redundancy by mutual information."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from linkselect._arrays import BoolArray, Matrix
+from linkselect._search import mrmr
+from linkselect._supervision import Supervision
+from linkselect.selectors._information_selector import InformationSelector
+from linkselect.selectors._ranking import Ranking, count_features
+from linkselect.selectors._selector import Track
+
+
+class MRMR(InformationSelector):
+    """Choose features that tell most about the class and least about each other.
+
+    The first feature has the largest relevance, its mutual information with the class. Every next
+    one maximises relevance minus (MID) or over (MIQ) redundancy, its mean mutual information
+    with the features already chosen (natural logarithm). Values that are equal up to rounding tie,
+    and ties go to the earlier column. Labels of -1 are a class like any other here.
+
+    Not for features that matter only together: each is judged by itself and against single
+    others. Only `n_features_to_select` steps are taken; the rest is ordered by the last one.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    scheme : {"difference", "quotient"}, default="difference"
+        Relevance minus redundancy, or relevance over redundancy. Over a redundancy of 0 the
+        quotient is infinite if there is relevance; without, it is 0 / 0 and ranks last, as does
+        a constant feature.
+    discretize : {"deviation", "uniform", "quantile"}, transformer or None, default="deviation"
+        How features become states. "deviation": three, cut at the mean minus and plus one
+        deviation. "uniform" and "quantile": five bins of equal width or of equal count. A
+        transformer, such as `KBinsDiscretizer(10, encode="ordinal")`, is cloned and fitted. None:
+        features are discrete already.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The relevance of each feature.
+    path_ : ndarray
+        The value of each chosen feature when it was chosen.
+
+    See Also
+    --------
+    FCBF : Remove redundant features instead of weighing them.
+    Redundancy : Redundancy by correlation, for every selector.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import MRMR
+    >>> X, y = load_iris(return_X_y=True)
+    >>> MRMR().fit(X, y).order_
+    array([2, 3, 1, 0])
+    """
+
+    references = ("peng2005",)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **InformationSelector._parameter_constraints,
+        "scheme": [StrOptions({"difference", "quotient"})],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        scheme: Literal["difference", "quotient"] = "difference",
+        discretize: Any = "deviation",
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.scheme = scheme
+        self.discretize = discretize
+
+    @property
+    def _constant_is_undefined(self) -> bool:  # type: ignore[override]
+        return self.scheme == "quotient"
+
+    def _n_steps(self, n_samples: int, n_features: int) -> int:
+        return count_features(self.n_features_to_select, n_features)
+
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
+        wanted = count_features(self.n_features_to_select, X.shape[1])
+        found = mrmr(self._states(X, known), known.classes, wanted, self.scheme, track)
+        scores = np.where(constant & self._constant_is_undefined, np.nan, found.relevance)
+        return Ranking(scores, found.order, wanted, {"path_": found.path})

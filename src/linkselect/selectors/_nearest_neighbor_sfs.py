@@ -1,0 +1,177 @@
+"""Forward selection by the accuracy of the nearest neighbour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import StrOptions
+
+from linkselect import _search as search
+from linkselect._arrays import BoolArray, IntArray, Matrix
+from linkselect._checks import check_labels
+from linkselect._fit_inputs import Given
+from linkselect._messages import GuidedValueError
+from linkselect._supervision import Supervision, from_labels
+from linkselect.pairs import encode_labels
+from linkselect.selectors._ranking import Ranking, count_features
+from linkselect.selectors._selector import LabelSelector, Track
+
+
+class NearestNeighborSFS(LabelSelector):
+    """Select features by the accuracy of the nearest neighbour, one after the other (SFS-1NN).
+
+    A wrapper: forward selection adds, step by step, the feature with which most samples have the
+    label of their nearest neighbour; larger is better. Distances grow by one squared difference
+    per feature, so nothing is fitted again. Equally near neighbours go by row number, or in the
+    order in which a split names its training samples; equally good features go by index.
+
+    It needs labels; from pairs use a method such as `SimilarityConstraintScore`. Samples with the
+    label -1, None or NaN are unlabelled and take no part. With few labelled samples many features
+    have the same accuracy, and the lowest index wins. A sparse X becomes dense for the labelled
+    samples.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    cv : "loo", int, splitter or iterable of (train, test), default="loo"
+        "loo": every labelled sample looks for its neighbour among all others. Otherwise the test
+        samples of each split look among its training samples, and the accuracy is the mean over
+        splits. A number or a splitter of scikit-learn divides the labelled samples; an iterable
+        names rows of X, of which the unlabelled are left out, so that
+        `[(reference_rows, other_rows)]` scores a reference set on other rows.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The accuracy with each feature alone.
+    order_ : ndarray of shape (n_features,)
+        The features in the order of their choice, then the rest by accuracy at the last step.
+    path_ : ndarray of shape (n_steps,)
+        The accuracy after each chosen feature.
+
+    See Also
+    --------
+    SimilarityConstraintScore : A forward selection from pairs.
+    sklearn.feature_selection.SequentialFeatureSelector : With any classifier.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import NearestNeighborSFS
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selector = NearestNeighborSFS().fit(X, y)
+    >>> selector.order_[:2], selector.path_.round(3)
+    (array([2, 3]), array([0.88 , 0.953]))
+    """
+
+    sees = "some labels"
+    greater_is_better = True
+    searches = True
+    path_has_optimum = True
+    references = ("whitney1971", "salmi2020")
+    _constant_is_undefined = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LabelSelector._parameter_constraints,
+        "cv": [StrOptions({"loo"}), "cv_object"],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        cv: Any = "loo",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.cv = cv
+        self.n_jobs = n_jobs
+
+    def _n_steps(self, n_samples: int, n_features: int) -> int:
+        return count_features(self.n_features_to_select, n_features)
+
+    def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
+        return self._check_samples_with_labels(X, y), check_labels(y)
+
+    def _know(self, given: Given, n_samples: int) -> Supervision:
+        known = from_labels(given.y, n_samples)
+        if known.lone_class is not None:
+            raise GuidedValueError(
+                f"{type(self).__name__} needs at least 2 classes, but {known.lone_class.problem}",
+                known.lone_class.way_out,
+            )
+        self._check_classes(encode_labels(given.y)[1])
+        return known
+
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
+        labelled = np.flatnonzero(~known.unlabelled)
+        classes = known.classes[labelled]
+        samples = X.tocsr()[labelled].toarray() if issparse(X) else X[labelled]
+        n_selected = self._n_steps(*X.shape)
+        found = search.select_by_nearest_neighbor(
+            samples,
+            classes,
+            n_selected,
+            self._splits(samples, classes, labelled, X.shape[0]),
+            track=track,
+            n_jobs=self.n_jobs,
+        )
+        return Ranking(found.scores, found.order, n_selected, {"path_": found.path})
+
+    def _splits(
+        self,
+        samples: NDArray[Any],
+        classes: IntArray,
+        labelled: IntArray,
+        n_samples: int,
+    ) -> list[tuple[IntArray, IntArray]] | None:
+        """Return splits as positions among the labelled samples."""
+        if isinstance(self.cv, str):
+            return None
+        if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
+            return list(check_cv(self.cv, classes, classifier=True).split(samples, classes))
+        position = np.full(n_samples, -1, dtype=np.intp)
+        position[labelled] = np.arange(len(labelled))
+        return _labelled_splits(self.cv, position)
+
+
+def _labelled_splits(
+    splits: Iterable[tuple[ArrayLike, ArrayLike]], position: IntArray
+) -> list[tuple[IntArray, IntArray]]:
+    """Turn rows into positions among the labelled samples; the unlabelled have none."""
+    found = []
+    for number, split in enumerate(splits):
+        sides = []
+        for side, rows in zip(("training", "test"), split, strict=True):
+            rows = np.asarray(rows)
+            rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+            outside = rows[(rows < 0) | (rows >= len(position))]
+            if len(outside):
+                raise ValueError(
+                    f"Split {number} of cv names row {outside[0]}, but X has {len(position)} rows "
+                    f"(0..{len(position) - 1})."
+                )
+            places = position[rows]
+            sides.append(places[places >= 0])
+            if not len(sides[-1]):
+                raise GuidedValueError(
+                    f"Split {number} of cv has no labelled {side} sample among its {len(rows)}.",
+                    'Label some, choose other splits, or pass cv="loo".',
+                )
+        found.append((sides[0], sides[1]))
+    if not found:
+        raise GuidedValueError(
+            "cv has no splits.", 'Pass (train, test) pairs of rows, a number, or "loo".'
+        )
+    return found

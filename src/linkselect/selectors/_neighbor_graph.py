@@ -1,0 +1,308 @@
+"""What selectors over a graph of neighbours share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+
+from linkselect._arrays import BoolArray, FloatArray, Matrix
+from linkselect._forms import kurtosis
+from linkselect._messages import GuidedValueError, many, warn_user
+from linkselect._samples.devices import device_of, to_numpy
+from linkselect._samples.one_pass import Surveyed
+from linkselect._samples.sources import Stored
+from linkselect._samples.sources.rows import take_rows
+from linkselect._samples.stored_forms import HELD_BYTES, rows_by_columns
+from linkselect._supervision import Supervision, restrict
+from linkselect.graphs import (
+    Edges,
+    Queries,
+    SampledEdges,
+    ball_edges,
+    draw_queries,
+    gaussian_edges,
+    nearest_edges,
+    proposed_edges,
+    resolve_sigma,
+    sampled_edges,
+    standard_errors,
+)
+from linkselect.graphs._neighbors import check_n_neighbors
+from linkselect.selectors._parameters import (
+    AT_LEAST_1,
+    NEIGHBORS,
+    NEIGHBORS_TRANSFORMER,
+    RADIUS,
+    SIGMA,
+)
+from linkselect.selectors._ranking import Ranking
+from linkselect.selectors._selector import RankingSelector, Track
+
+# So many samples of stored data are drawn if nothing else is said.
+QUERIES_OF_STORED = 20_000
+# And at most so many of their neighbours are listed, about 150 bytes each.
+MOST_LISTED = 1 << 24
+# A standard error needs so many drawn samples that carry the variance of the feature. With fewer,
+# a draw may miss those that matter, and then its standard error is small, too: with 10 to 20, two
+# of them covered 81 to 88 % of lognormal features; with more, 90 to 96 % of word counts.
+LEAST_CARRIERS = 20
+# If more of the samples drawn have the same neighbour, nearly all edges end in a few hubs, and what
+# a feature varies along them is what it varies at all. What a score tells then comes from the few
+# other edges.
+LARGEST_HUB = 0.5
+
+
+class GraphSelector(RankingSelector):
+    """A selector over nearest neighbours: of all samples, of some, or of those proposed."""
+
+    _stays_on_device = True
+    _reads_parts = True
+    # Why a feature that varies may have no score, also if no samples are drawn.
+    _why_undefined: ClassVar[str] = RankingSelector._undefined
+    # Whether every sample with a label or in a pair must be asked for its neighbours.
+    _asks_all_known: ClassVar[bool] = False
+    # Whether the score of a feature looks at no other one, given the edges.
+    _scores_columns_apart: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RankingSelector._parameter_constraints,
+        "n_neighbors": NEIGHBORS,
+        "max_queries": [None, *AT_LEAST_1],
+        "neighbors_transformer": NEIGHBORS_TRANSFORMER,
+        "random_state": ["random_state"],
+    }
+
+    n_neighbors: int
+    radius: float | None = None
+    max_queries: int | None
+    neighbors_transformer: Any
+    random_state: int | np.random.RandomState | None
+    n_jobs: int | None
+
+    @property
+    def _undefined(self) -> str:  # type: ignore[override]
+        if self.max_queries is None:
+            return self._why_undefined
+        return (
+            "they do not vary among the samples drawn and their neighbours, and a larger "
+            f"max_queries helps; or {self._why_undefined}"
+        )
+
+    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
+        """Score the features from edges between neighbours, weighted by squared distance."""
+        raise NotImplementedError(f"{type(self).__name__} has no _score_graph.")
+
+    def _width(self, X: Matrix) -> float:
+        """Return the width of the Gaussian; 0 for a method without one."""
+        return 0.0
+
+    def _needs_graph(self, known: Supervision) -> bool:
+        """Whether any edge between neighbours counts."""
+        return True
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        return self._estimate(X, known)[0]
+
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
+        scores, fitted = self._estimate(X, known)
+        return self._by_score(X, scores, constant, fitted)
+
+    def _estimate(self, X: Matrix, known: Supervision) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Score the features; if samples were drawn, say also how exact that is."""
+        self._check_search(X, known)
+        queries = self._queries(X, known) if self._needs_graph(known) else None
+        if queries is None:
+            near, sigma = self._all_neighbors(X, known), self._width(X)
+            if isinstance(X, Surveyed) and not X.by_columns and X.nbytes <= X.allowed(HELD_BYTES):
+                X = take_rows(X, np.arange(X.shape[0]))
+            return self._score_graph(X, near, known, sigma), {}
+        found = sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
+        scores, errors = self._from_draw(X, known, queries, found)
+        refused = self._refused_errors(X, errors, queries, found)
+        return scores, {"standard_errors_": np.where(refused, np.nan, errors)}
+
+    def _refused_errors(
+        self, X: Matrix, errors: FloatArray, queries: Queries, found: SampledEdges
+    ) -> BoolArray:
+        """Tell which standard errors of a draw cannot be relied on, and warn of them."""
+        stated = np.isfinite(errors)
+        hub = found.largest_hub
+        if hub > LARGEST_HUB and stated.any():
+            warn_user(
+                f"No feature has a standard error (NaN): one sample is a neighbour of {hub:.0%} of "
+                "those drawn, as short rows of counts are. The scores may be far off.",
+                way_out="Scale rows to the same length first, for example by "
+                f"sklearn.preprocessing.normalize, or pass max_queries={X.shape[0]} for exact "
+                "scores.",
+                settings={"max_queries": str(X.shape[0])},
+            )
+            return stated
+        n_drawn = len(queries.drawn)
+        n_needed = np.ceil(LEAST_CARRIERS * to_numpy(kurtosis(X, self.n_jobs)))
+        refused: BoolArray = stated & (n_needed > n_drawn)
+        if refused.any():
+            n_asked = min(len(queries.always) + int(n_needed[refused].max()), X.shape[0])
+            warn_user(
+                f"{np.count_nonzero(refused)} of {len(refused)} features have no standard error "
+                f"(NaN): too few samples carry their variance. A draw of {n_drawn:,} has on "
+                f"average fewer than {LEAST_CARRIERS} of these, so that the scores may be far off.",
+                way_out=f"Pass max_queries={n_asked} for standard errors of all features, or "
+                "transform skewed features first, for example by np.log1p.",
+                settings={"max_queries": str(n_asked)},
+            )
+        return refused
+
+    def _from_draw(
+        self, X: Matrix, known: Supervision, queries: Queries, found: SampledEdges
+    ) -> Iterable[FloatArray]:
+        """Return the scores that a draw gives, and their standard errors."""
+        sigma = self._width(X)
+        labelled = np.flatnonzero(~known.unlabelled)
+        is_wide = isinstance(X, Stored) and X.by_columns
+        if is_wide or len(labelled) > len(queries.always):
+            if isinstance(X, Surveyed) and not is_wide:
+                X.hold(found.rows, self.n_jobs)
+            return self._with_errors(X, found, known, sigma)
+        # No other sample has a say: what is left is a small problem in memory.
+        rows = np.union1d(found.rows, labelled)
+        known, found = restrict(known, rows), found.among(rows)
+        if not (isinstance(X, Stored) and self._scores_columns_apart):
+            return self._with_errors(take_rows(X, rows), found, known, sigma)
+        return rows_by_columns(
+            lambda block: np.stack(self._with_errors(block, found, known, sigma)), X, rows
+        )
+
+    def _with_errors(
+        self, X: Matrix, found: SampledEdges, known: Supervision, sigma: float
+    ) -> tuple[FloatArray, FloatArray]:
+        def score(near: Edges) -> FloatArray:
+            return self._score_graph(X, near, known, sigma)
+
+        return score(found.counted()), standard_errors(score, found)
+
+    def _all_neighbors(self, X: Matrix, known: Supervision) -> Edges:
+        if not self._needs_graph(known):
+            check_n_neighbors(self.n_neighbors, X.shape[0])
+            nobody = np.empty(0, dtype=np.intp)
+            return Edges(X.shape[0], nobody, nobody, np.empty(0))
+        if self.neighbors_transformer is not None:
+            proposals = clone(self.neighbors_transformer).fit_transform(X)
+            return proposed_edges(X, proposals, self.n_neighbors, self.n_jobs)
+        return find_neighbors(X, self.n_neighbors, self.radius, self.n_jobs)
+
+    def _queries(self, X: Matrix, known: Supervision) -> Queries | None:
+        """Draw the samples that are asked for their neighbours; None for all."""
+        n_samples, n_queries = X.shape[0], self.max_queries
+        if n_queries is None and isinstance(X, Stored) and n_samples > QUERIES_OF_STORED:
+            n_queries = QUERIES_OF_STORED
+            warn_user(
+                f"X has {many(n_samples, 'sample')} outside memory, so neighbours are searched for "
+                f"{n_queries:,} of them only; scores are estimates (see standard_errors_).",
+                way_out=f"Pass max_queries={n_queries} to choose that, or a larger number for "
+                "smaller errors.",
+                settings={"max_queries": str(n_queries)},
+            )
+        if n_queries is None or n_queries >= n_samples:
+            return None
+        n_known = int(np.count_nonzero(~known.unlabelled))
+        if self._asks_all_known and 2 * n_known > n_queries:
+            raise GuidedValueError(
+                f"max_queries={n_queries}, but {many(n_known, 'sample')} of {n_samples:,} have a "
+                f"label or are in a pair. {type(self).__name__} needs the neighbours of all these, "
+                "and as many others at least.",
+                f"Pass max_queries={2 * n_known} or more, or fewer labels.",
+                "max_queries",
+            )
+        # A seed, since NumPy's generators draw from a billion samples without listing them.
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return draw_queries(~known.unlabelled, n_queries, np.random.default_rng(seed))
+
+    def _check_search(self, X: Matrix, known: Supervision) -> None:
+        """Refuse ways of finding neighbours that exclude each other."""
+        given = [
+            name
+            for name in ("neighbors_transformer", "radius", "max_queries")
+            if getattr(self, name) is not None
+        ]
+        if len(given) > 1:
+            raise GuidedValueError(
+                f"{' and '.join(given)} are given, but each is another way to find neighbours.",
+                f"Pass only one of them, such as {given[0]}.",
+                given[1],
+            )
+        if isinstance(X, Stored) and given and given != ["max_queries"]:
+            raise GuidedValueError(
+                f"{given[0]} works on samples in memory only, and X is outside.",
+                f"Pass {given[0]}=None; max_queries says how many samples are asked for their "
+                "n_neighbors nearest.",
+                "X",
+            )
+        if isinstance(X, Stored) and self._needs_graph(known):
+            self._check_edges(X)
+        if self.neighbors_transformer is not None and device_of(X) is not None:
+            raise GuidedValueError(
+                "neighbors_transformer works on NumPy and SciPy arrays, and X is on a device.",
+                "Pass neighbors_transformer=None: the exact search runs on the device.",
+                "neighbors_transformer",
+            )
+
+    def _check_edges(self, X: Stored) -> None:
+        """Refuse more neighbours than may be listed beside samples that do not fit in memory."""
+        n_asked = min(self.max_queries or QUERIES_OF_STORED, X.shape[0])
+        n_listed, most = n_asked * self.n_neighbors, X.allowed(MOST_LISTED)
+        if self.n_neighbors < X.shape[0] and n_listed > most:
+            raise GuidedValueError(
+                f"n_neighbors={self.n_neighbors}, for {many(n_asked, 'sample')}, are {n_listed:,} "
+                f"neighbours, but X is outside memory: {most:,} are the most that are listed.",
+                "Choose a smaller n_neighbors or max_queries.",
+                "n_neighbors",
+            )
+
+
+class NeighborGraphSelector(GraphSelector):
+    """A selector over the graph of nearest neighbours alone."""
+
+    _why_undefined = (
+        "they do not change between the samples that still have a neighbour; if sigma is narrow, "
+        "the weights of the others have vanished, and a larger sigma helps"
+    )
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GraphSelector._parameter_constraints,
+        "sigma": SIGMA,
+        "weights": [StrOptions({"gaussian", "binary"})],
+        "radius": RADIUS,
+    }
+
+    sigma: float | Literal["auto"]
+    weights: Literal["gaussian", "binary"]
+
+    def _width(self, X: Matrix) -> float:
+        if self.weights == "binary":
+            return 0.0
+        return resolve_sigma(self.sigma, X, self.n_jobs)
+
+    def _weighted(self, near: Edges, sigma: float) -> Edges:
+        return near.reweigh(1.0) if self.weights == "binary" else gaussian_edges(near, sigma)
+
+
+def find_neighbors(X: Matrix, n_neighbors: int, radius: float | None, n_jobs: int | None) -> Edges:
+    """Join nearest neighbours, or all samples within a radius if there is one."""
+    if radius is None:
+        return nearest_edges(X, n_neighbors, n_jobs)
+    near = ball_edges(X, radius, n_jobs)
+    if not len(near.left):
+        closest = np.sqrt(nearest_edges(X, 1, n_jobs).weights.min())
+        raise GuidedValueError(
+            f"radius={radius:g} joins no samples: the closest two are {closest:g} apart.",
+            "Increase radius, or pass radius=None to use n_neighbors.",
+            "radius",
+        )
+    return near

@@ -1,0 +1,447 @@
+"""The three parents of all selectors: check the input, call a score, keep the ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    assert_all_finite,
+    check_is_fitted,
+    column_or_1d,
+)
+
+from linkselect import _supervision as supervision
+from linkselect._arrays import BoolArray, FloatArray, Matrix
+from linkselect._bibliography import with_attributes, with_references
+from linkselect._callbacks import CallbackSupportMixin, tracked, with_callbacks
+from linkselect._checks import (
+    check_all_labelled,
+    check_samples,
+    check_spread,
+    refuse_stored,
+    too_large,
+    without_mask,
+)
+from linkselect._fit_inputs import Given
+from linkselect._messages import ConstantFeaturesWarning, GuidedValueError, warn_user
+from linkselect._samples.degenerate import constant_columns, with_equal_twins
+from linkselect._samples.devices import device_of, is_out_of_memory, namespace_of, to_numpy
+from linkselect._samples.sources import Stored, find_stored
+from linkselect._supervision import OnConflict, Supervision
+from linkselect.pairs import Pairs, encode_labels, label_array
+from linkselect.selectors._method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
+from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES, ON_CONFLICT
+from linkselect.selectors._placement import check_placement, out_of_memory, with_zeros
+from linkselect.selectors._ranking import (
+    Ranking,
+    best_first,
+    count_features,
+    count_kinds,
+    ranking_frame,
+    ranking_view,
+)
+from linkselect.selectors._storage import INSTEAD_OF_PARTS, chosen_columns, parts_reported, surveyed
+
+Step = TypeVar("Step")
+Track = Callable[[Iterable[Step]], Iterator[Step]]
+
+
+class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    """Rank features by a score and keep the best.
+
+    A subclass stores its parameters in `__init__` and computes one score per feature in
+    `_score`; a method that searches overrides `_rank` instead. This class ignores y and pairs;
+    `LabelSelector` and `PairSelector` do not.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The score of each feature, in the published formula's own value and direction.
+    ranking_ : ndarray of shape (n_features,)
+        The rank of each feature; 1 is best.
+    order_ : ndarray of shape (n_features,)
+        Feature indices, best first.
+    support_ : ndarray of shape (n_features,)
+        Whether each feature is selected.
+    n_features_ : int
+        How many features are selected.
+    n_features_in_ : int
+        How many features X had.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if X was a frame with text for column names.
+    """
+
+    # What the method is, declared once; `describe` hands it out. A property if it depends on
+    # parameters.
+    sees: ClassVar[Sees] = "nothing"
+    """What the method looks at beside the features."""
+    needs: ClassVar[tuple[Need, ...]] = ()
+    """What it cannot work without."""
+    greater_is_better: ClassVar[bool] = False
+    """Whether a larger value of `scores_` is better."""
+    searches: ClassVar[bool] = False
+    """Whether it searches for a subset, instead of scoring single features."""
+    path_has_optimum: ClassVar[bool] = False
+    """Whether values of `path_` can be compared over different numbers of features."""
+    own_number: ClassVar[str] = ""
+    """What "auto" keeps instead of half of the features, if it is not half."""
+    references: ClassVar[tuple[str, ...]] = ()
+    """Keys of the bibliography."""
+    wraps: ClassVar[bool] = False
+    """Whether it works around another selector."""
+
+    # In a Pipeline with metadata routing, pairs and ids arrive without being asked for.
+    __metadata_request__fit: ClassVar = {"pairs": True, "sample_ids": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features_to_select": NUMBER_OF_FEATURES,
+        "n_jobs": N_JOBS,
+    }
+    # What a constant feature scores: NaN in a ratio, what the formula says in a difference.
+    _constant_is_undefined: ClassVar[bool] = True
+    # Why a feature that varies may still have no score, and why the scores of all may be infinite.
+    _undefined: ClassVar[str] = "the score is 0 / 0"
+    _infinite: ClassVar[str] = "the denominator of the score is 0"
+    # Whether it works on arrays of other libraries, such as torch, without moving them.
+    _stays_on_device: ClassVar[bool] = False
+    # Whether it reads stored samples part by part, and what to do if not.
+    _reads_parts: ClassVar[bool] = False
+    _instead_of_parts: ClassVar[str] = INSTEAD_OF_PARTS
+    # Whether differences of a feature are squared, which tiny ones do not survive.
+    _squares_differences: ClassVar[bool] = True
+
+    n_features_to_select: int | float | Literal["auto"]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Complete the docstring: inherited attributes and the papers are written down once."""
+        super().__init_subclass__(**options)
+        if cls.__doc__ and RankingSelector.__doc__ and not cls.__name__.startswith("_"):
+            text = with_attributes(cls.__doc__, RankingSelector.__doc__)
+            cls.__doc__ = with_references(text, cls.references)
+
+    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+        """Compute the score of every feature."""
+        raise NotImplementedError(f"{type(self).__name__} has neither _score nor _rank.")
+
+    def _rank(self, X: Matrix, known: Any, constant: BoolArray, track: Track[Any]) -> Ranking:
+        """Score and order the features; a method that searches overrides this.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_samples, n_features)
+            Checked samples.
+        known : Supervision
+            What is known about them, as `_know` returned it.
+        constant : ndarray of bool of shape (n_features,)
+            Which features have one value only.
+        track : callable
+            Wraps the steps of a long loop, to report them.
+        """
+        return self._by_score(X, self._score(X, known), constant)
+
+    def _by_score(
+        self,
+        X: Matrix,
+        scores: FloatArray,
+        constant: BoolArray,
+        fitted: dict[str, Any] | None = None,
+    ) -> Ranking:
+        """Order features by their scores; those without one rank last."""
+        if self._constant_is_undefined:
+            xp = namespace_of(scores)
+            scores = xp.where(constant, xp.full_like(scores, np.nan), scores)
+        n_selected = count_features(self.n_features_to_select, scores.shape[0])
+        order = best_first(scores, self.greater_is_better)
+        ascending = namespace_of(order).flip(order) if self.greater_is_better else order
+        settled = with_equal_twins(X, scores, ascending)
+        if settled is not scores:
+            order = best_first(settled, self.greater_is_better)
+        return Ranking(settled, order, n_selected, fitted or {})
+
+    def _scores_without_each_pair(self, X: Matrix, known: Supervision) -> FloatArray | None:
+        """Score the features without each pair in turn, must-links first; None: fit anew.
+
+        A method overrides this if it can do so at once. NaN where it needs the pair.
+        """
+        return None
+
+    def _n_steps(self, n_samples: int, n_features: int) -> int:
+        """Return how many steps `_rank` tracks at most; 0 for a method without a long loop."""
+        return 0
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        pairs: Pairs | None = None,
+        sample_ids: Iterable[Hashable] | None = None,
+    ) -> Self:
+        """Score and rank the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars; many selectors
+            also take torch and cupy arrays under scikit-learn's `array_api_dispatch`, and some
+            read large memory maps, Zarr arrays, Parquet files and dask arrays part by part.
+        y : array-like of shape (n_samples,), optional
+            Labels, for methods that use them.
+        pairs : Pairs, optional
+            Must-links and cannot-links, for methods that use them.
+        sample_ids : iterable of hashable, optional
+            The id of each row, by which `pairs` name samples. Default: the index of a pandas
+            X, or the one that pandas wrote into a Parquet file, else row numbers.
+
+        Returns
+        -------
+        self
+        """
+        before = _fitted_attributes(self)
+        try:
+            self._validate_params()
+            y = to_numpy(y) if get_config()["array_api_dispatch"] else y
+            X = X if (stored := find_stored(X)) is None else stored
+            given = Given.read(X, y, pairs, sample_ids)
+            X, y = self._check_data(X, y)
+            self._check_count(X.shape[1])
+            known = self._know(replace(given, y=y), X.shape[0])
+            n_steps = None if isinstance(X, Stored) else self._n_steps(*X.shape)
+            task = self._init_callback_context(max_subtasks=n_steps)
+            task.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            found, constant = self._ranked(X, known, task)
+            self._warn(found.scores, constant)
+            self._restore(_fitted_attributes(self, "_in_"))  # nothing of an earlier fit stays
+            self.__dict__.update(found.attributes(device_of(X)))
+            task.call_on_fit_task_end(estimator=self, X=X, y=y)
+        except FloatingPointError as error:
+            self._restore(before)
+            raise too_large(error) from error
+        except BaseException as error:
+            # What fails or is interrupted leaves the object as it was, not half-fitted.
+            self._restore(before)
+            if is_out_of_memory(error):
+                raise out_of_memory(error) from error
+            raise
+        return self
+
+    def _ranked(self, X: Matrix, known: Any, task: Any) -> tuple[Ranking, BoolArray]:
+        """Rank the features, and tell which are constant."""
+        with parts_reported(self, task), np.errstate(over="raise"):
+            if isinstance(X, Stored):
+                X = surveyed(self, X, known)
+            if self._squares_differences:
+                check_spread(X, getattr(self, "feature_names_in_", None))
+            constant = constant_columns(X)
+            return self._rank(X, known, constant, partial(tracked, self, task)), constant
+
+    def _restore(self, before: dict[str, Any]) -> None:
+        for name in _fitted_attributes(self):
+            delattr(self, name)
+        self.__dict__.update(before)
+
+    def _check_count(self, n_features: int) -> None:
+        wanted: Any = self.n_features_to_select
+        if isinstance(wanted, int | np.integer) and wanted > n_features:
+            raise GuidedValueError(
+                f"n_features_to_select={wanted}, but X has {n_features} features.",
+                f"Choose 1 to {n_features}, a fraction such as 0.5, or 'auto'.",
+            )
+
+    def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
+        return check_samples(self, X), y
+
+    def _know(self, given: Given, n_samples: int) -> Any:
+        """Turn what `fit` was given into what `_rank` works from: a `Supervision`.
+
+        A wrapper hands on what was given, as it is.
+        """
+        return supervision.nothing(n_samples)
+
+    def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
+        count = count_kinds(scores, constant)
+        if count.constant:
+            rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
+            warn_user(
+                f"{count.constant} of {count.all} features are constant; they {rank}.",
+                ConstantFeaturesWarning,
+                way_out="Remove them with sklearn.feature_selection.VarianceThreshold().",
+            )
+        if count.infinite > 1 and not count.finite:
+            warn_user(
+                f"The scores of all {count.infinite} features that vary are infinite, which tells "
+                f"none of them from another: {self._infinite}."
+            )
+        if count.undefined:
+            warn_user(
+                f"{count.undefined} of {count.all} features vary, but have no score and rank last: "
+                f"{self._undefined}."
+            )
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        return to_numpy(self.support_)
+
+    def transform(self, X: Any) -> Any:
+        """Reduce X to the selected features; of stored samples without reading them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples, as in `fit`.
+
+        Returns
+        -------
+        X_selected : array-like of shape (n_samples, n_features_)
+            A dask array of a dask array; a `Stored` of other stored samples.
+        """
+        check_is_fitted(self)
+        stored = find_stored(X)
+        if stored is not None:
+            return chosen_columns(self, X, stored)
+        return super().transform(without_mask(X))
+
+    def _transform(self, X: Any) -> Any:
+        check_is_fitted(self)
+        check_placement(self, X)
+        return super()._transform(X)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put columns of zeros where features were left out; see scikit-learn's `SelectorMixin`."""
+        refuse_stored("inverse_transform", X, "Pass np.asarray(X) if it fits in memory.")
+        if get_config()["array_api_dispatch"] and (here := device_of(X)) is not None:
+            return with_zeros(here, X, self.get_support())
+        return super().inverse_transform(X)
+
+    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+        """Return feature, score, rank and selected as a data frame, best first.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default="pandas"
+            Which library makes the frame; it must be installed.
+        """
+        check_is_fitted(self)
+        found = Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
+        return ranking_frame(found, _check_feature_names_in(self), library)
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram, and below it the ranking once there is one."""
+        diagram: str = super()._html_repr()
+        if not hasattr(self, "order_"):
+            return diagram
+        found = Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
+        names = _check_feature_names_in(self)
+        return diagram + ranking_view(found, names, type(self).__name__, self.greater_is_better)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.array_api_support = self._stays_on_device
+        return tags
+
+
+class LabelSelector(RankingSelector):
+    """A selector that needs a label for every sample; pairs are ignored."""
+
+    sees: ClassVar[Sees] = "labels"
+    needs: ClassVar[tuple[Need, ...]] = ("labels",)
+
+    def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
+        X = self._check_samples_with_labels(X, y)
+        given, y = y, column_or_1d(y, warn=True)
+        check_all_labelled(type(self).__name__, label_array(given, minus_one=False).ravel())
+        assert_all_finite(y, input_name="y")
+        encode_labels(y, minus_one=False)  # explains labels that have no common order
+        check_classification_targets(y)
+        supervision.check_length(len(y), *X.shape)
+        return X, y
+
+    def _check_samples_with_labels(self, X: Any, y: Any) -> Matrix:
+        name = type(self).__name__
+        if y is None:
+            raise GuidedValueError(
+                f"This {name} estimator requires y to be passed, but the target y is None.",
+                f"Write {name}().fit(X, y), or use a method that works from pairs, such as "
+                "ConstraintScore().fit(X, pairs=pairs).",
+            )
+        return check_samples(self, X)
+
+    def _know(self, given: Given, n_samples: int) -> Supervision:
+        labels, classes = np.unique(given.y, return_inverse=True)
+        self._check_classes(labels)
+        return Supervision(classes)
+
+    def _check_classes(self, labels: NDArray[Any]) -> None:
+        if len(labels) < 2:
+            found = f"the one class {labels[0]!s}" if len(labels) else "no label"
+            raise GuidedValueError(
+                f"y has {found}, but {type(self).__name__} compares classes and needs at least 2.",
+                "For data without classes use VarianceScore or LaplacianScore.",
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class PairSelector(RankingSelector):
+    """A selector that works from pairs, or from labels, of which -1 means unlabelled.
+
+    When `pairs` is given, y is ignored: a Pipeline hands y to every step, and a union would
+    silently turn pairs into full supervision. To use both, pass
+    `pairs | Pairs.from_labels(y)`.
+    """
+
+    sees: ClassVar[Sees] = "pairs"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RankingSelector._parameter_constraints,
+        "on_conflict": ON_CONFLICT,
+    }
+
+    on_conflict: OnConflict
+
+    def _know(self, given: Given, n_samples: int) -> Supervision:
+        known = given.supervision(n_samples, self.on_conflict)
+        self._check_needs(known, nothing_given=given.is_empty)
+        return known
+
+    def _check_needs(self, known: Supervision, nothing_given: bool) -> None:
+        missing = missing_needs(self.needs, known)
+        if not missing:
+            return
+        name = type(self).__name__
+        lacking = " and ".join(missing)
+        if missing == ["two groups"]:
+            lacking += ", by a cannot-link, by must-links that do not meet, or by labels"
+        if nothing_given:
+            found = "neither pairs nor y was passed"
+        else:
+            n_known = int(np.count_nonzero(~known.unlabelled))
+            which = f"the {n_known} samples with a pair or label here"
+            found = f"there is none among {which}" if n_known else "there is none"
+            if missing == ["two groups"] and n_known:
+                found = f"{which} are one group"
+        raise GuidedValueError(
+            f"{name} needs {lacking}, but {found}.",
+            known.hint or HOW_TO_SUPERVISE.format(name=name),
+        )
+
+
+def _fitted_attributes(estimator: BaseEstimator, end: str = "_") -> dict[str, Any]:
+    found = vars(estimator).items()
+    return {name: value for name, value in found if name.endswith(end) and name[0] != "_"}

@@ -1,0 +1,242 @@
+"""The similarity-based constraint score."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from linkselect import _search as search
+from linkselect._arrays import BoolArray, IntArray, Matrix
+from linkselect._messages import warn_user
+from linkselect._supervision import OnConflict, Supervision
+from linkselect.graphs import resolve_sigma
+from linkselect.selectors._method import Need
+from linkselect.selectors._parameters import SIGMA
+from linkselect.selectors._ranking import Ranking, count_features
+from linkselect.selectors._selector import PairSelector, Track
+
+# Pairs over which sigma is matched, and must-links over which it is checked.
+PAIRS_FOR_SIGMA = 1_000_000
+
+
+MUST_LINKS_TO_CHECK = 256
+
+
+# Sigma is too narrow where half of the must-links have a kernel value below this in as
+# large a share of the features.
+VANISHED = 1e-3
+
+
+SHARE_OF_VANISHED = 0.1
+
+
+# Above this the matrices of all pairs are announced.
+MANY_BYTES = 2 << 30
+
+
+class SimilarityConstraintScore(PairSelector):
+    """Select the features whose kernel comes closest to the target similarity.
+
+    With `w(F)` the Gaussian kernel on the features of a subset F and `T` the target similarity, 1
+    for two samples that should be alike and 0 for two that should not, the score of F is the sum
+    of `(w_ij(F) - T_ij)^2` over ordered pairs; smaller is better. Forward selection adds, step by
+    step, the feature that makes the score least. Adding a feature shrinks kernel values: that
+    helps across groups and harms inside, so the score has a minimum, and its place is the
+    method's own number of features.
+
+    `mode="supervised"` (eps^S) sums over must-links and cannot-links. From labels these are all
+    pairs of labelled samples, from bare pairs exactly the given ones. `mode="semi-supervised"`
+    (eps^SS) sums over all pairs of samples: every sample takes the group of its nearest
+    prototype, by the distance in all features, ties to the lower row number. From labels the
+    labelled samples are the prototypes and the classes their groups. From bare pairs the
+    samples in pairs are the prototypes; the groups are what chains of must-links join, and a
+    sample that is only in cannot-links is a group of one. Two groups count as different even
+    if no cannot-link says so.
+
+    The default sigma suits features scaled to [0, 1]. Over all pairs memory and time are quadratic
+    in the number of samples: pass `max_pairs` for more than some 5,000. A sparse X becomes dense
+    for the samples that take part.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or as many as give the least score
+        on the path. With "auto" the search ends as soon as no lower score is possible.
+    mode : {"supervised", "semi-supervised"}, default="supervised"
+        Whether samples without a label or pair are left out, or follow their nearest prototype.
+    sigma : float, "auto" or "target", default=1.0
+        The width in the kernel `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
+        median squared distance between samples. "target": the width for which the kernel on all
+        features comes closest to the target, must-links and cannot-links counting alike.
+    max_pairs : int, optional
+        If there are more pairs, draw that many, half of them must-links and half cannot-links
+        (or all of a kind that has fewer). Scores are then estimates over all pairs.
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw.
+    on_conflict : {"raise", "warn", "drop"}, default="raise"
+        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
+        that cannot-link with ("warn") or without ("drop") a warning.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The score of each feature alone.
+    order_ : ndarray of shape (n_features,)
+        The features in the order of their choice, then the rest by their score at the last step.
+    path_ : ndarray of shape (n_steps,)
+        The score after each chosen feature.
+    standard_error_ : ndarray of shape (n_steps,)
+        The standard error of each value of `path_`; 0 if no pairs were left out.
+    sigma_ : float
+        The width.
+
+    See Also
+    --------
+    ConstraintScore : A fast score of single features.
+    NearestNeighborSFS : A forward selection by accuracy.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> from linkselect import Pairs, SimilarityConstraintScore
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pairs = Pairs(must=[(0, 3), (51, 60)], cannot=[(0, 60), (51, 120)])
+    >>> selector = SimilarityConstraintScore(sigma="target")
+    >>> selector.fit(MinMaxScaler().fit_transform(X), pairs=pairs).order_
+    array([3, 2, 1, 0])
+    """
+
+    searches = True
+    path_has_optimum = True
+    own_number = "the best point of the method's own path"
+    _stays_on_device = True
+    references = ("salmi2020",)
+    _constant_is_undefined = False
+
+    _instead_of_parts = (
+        "Take the rows in pairs and a sample of the others into memory by "
+        "linkselect.open_stored(X).take(rows), and pass max_pairs= if these are still many."
+    )
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PairSelector._parameter_constraints,
+        "mode": [StrOptions({"supervised", "semi-supervised"})],
+        "sigma": [*SIGMA, StrOptions({"target"})],
+        "max_pairs": [None, Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        mode: Literal["supervised", "semi-supervised"] = "supervised",
+        sigma: float | Literal["auto", "target"] = 1.0,
+        max_pairs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        on_conflict: OnConflict = "raise",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.mode = mode
+        self.sigma = sigma
+        self.max_pairs = max_pairs
+        self.random_state = random_state
+        self.on_conflict = on_conflict
+        self.n_jobs = n_jobs
+
+    @property
+    def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
+        """What the mode cannot work without."""
+        # In the semi-supervised mode every sample takes a group, so two groups are enough.
+        return ("a must-link", "a cannot-link") if self.mode == "supervised" else ("two groups",)
+
+    def _n_steps(self, n_samples: int, n_features: int) -> int:
+        if self.n_features_to_select == "auto":
+            return n_features
+        return count_features(self.n_features_to_select, n_features)
+
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
+        target = self._target(X, known)
+        sigma = self._width(X, target)
+        n_features = self._n_steps(*X.shape)
+        until_minimum = self.n_features_to_select == "auto"
+        options: dict[str, Any] = {
+            "until_minimum": until_minimum,
+            "track": track,
+            "n_jobs": self.n_jobs,
+        }
+        if isinstance(target, search.PairTarget):
+            found = search.select_from_pairs(X, target, sigma, n_features, **options)
+        else:
+            found = search.select_from_groups(X, target, sigma, n_features, **options)
+        n_selected = int(found.path.argmin()) + 1 if until_minimum else n_features
+        fitted = {"path_": found.path, "standard_error_": found.standard_error, "sigma_": sigma}
+        return Ranking(found.scores, found.order, n_selected, fitted)
+
+    def _target(self, X: Matrix, known: Supervision) -> IntArray | search.PairTarget:
+        """Return the groups if all their pairs count, else the pairs that do."""
+        # A seed, since NumPy's generators draw from billions of pairs without listing them.
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        generator = np.random.default_rng(seed)
+        if self.mode == "supervised" and known.must is not None and known.cannot is not None:
+            if self.max_pairs is None:
+                return search.pair_target(known.must, known.cannot)
+            return search.draw_from_pairs(known.must, known.cannot, self.max_pairs, generator)
+        groups = known.classes
+        if self.mode == "semi-supervised":
+            groups = search.nearest_prototypes(X, groups, self.n_jobs)
+        if self.max_pairs is not None:
+            return search.draw_from_groups(groups, self.max_pairs, generator)
+        n_samples = int(np.count_nonzero(groups >= 0))
+        n_bytes = search.memory_needed(n_samples)
+        if n_bytes > MANY_BYTES:
+            warn_user(
+                f"All pairs of {n_samples} samples take about {n_bytes / 2**30:.0f} GB of memory.",
+                way_out="Pass max_pairs=1_000_000 to draw that many pairs instead.",
+                settings={"max_pairs": "1000000"},
+            )
+        return groups
+
+    def _width(self, X: Matrix, target: IntArray | search.PairTarget) -> float:
+        if self.sigma == "auto":
+            return resolve_sigma("auto", X, self.n_jobs)
+        if not isinstance(target, search.PairTarget):
+            n_pairs = PAIRS_FOR_SIGMA if self.sigma == "target" else 2 * MUST_LINKS_TO_CHECK
+            target = search.draw_from_groups(target, n_pairs, np.random.default_rng(0))
+        if self.sigma == "target":
+            return search.match_sigma(X, target, self.n_jobs)
+        self._check_width(X, target)
+        return float(self.sigma)
+
+    def _check_width(self, X: Matrix, target: search.PairTarget) -> None:
+        """Warn if the kernel of many a feature alone cannot tell alike from unlike."""
+        if target.n_must == 0:
+            return
+        some = np.unique(np.linspace(0, target.n_must - 1, MUST_LINKS_TO_CHECK).astype(np.intp))
+        apart = search.median_differences(X, target.first[some], target.second[some])
+        limit = float(self.sigma) * np.sqrt(-2 * np.log(VANISHED))
+        n_vanished = np.count_nonzero(apart > limit)
+        if n_vanished < SHARE_OF_VANISHED * len(apart) or n_vanished == 0:
+            return
+        worst = int(apart.argmax())
+        names = getattr(self, "feature_names_in_", None)
+        feature = f"feature {worst}" if names is None else repr(names[worst])
+        warn_user(
+            f"sigma={self.sigma:g} is too narrow for {n_vanished} of {len(apart)} features: in "
+            f"each of them half of the must-links are more than {limit:.2g} apart (in "
+            f"{feature} more than {apart[worst]:.3g}), so that the kernel is below {VANISHED:g} "
+            "where samples should be alike.",
+            way_out="Scale the features to [0, 1] with MinMaxScaler, or "
+            'pass sigma="auto" or sigma="target".',
+            settings={"X": "minmax", "sigma": "auto"},
+        )

@@ -1,0 +1,65 @@
+"""How alike selections are over several runs."""
+
+from __future__ import annotations
+
+from linkselect._arrays import BoolArray
+from linkselect._bibliography import cites
+
+
+@cites("kuncheva2007")
+def kuncheva_index(selected: BoolArray) -> float:
+    """Compute the mean consistency of all pairs of selections of one size (Kuncheva 2007).
+
+    For two subsets of k out of d features with r in common it is `(r d - k^2) / (k (d - k))`: 1 for
+    equal subsets, about 0 for chance. NaN if it is undefined: fewer than two runs, subsets of
+    different sizes, or all or none of the features.
+
+    Parameters
+    ----------
+    selected : ndarray of bool of shape (n_runs, n_features)
+        What each run selected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> runs = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0]], dtype=bool)
+    >>> round(kuncheva_index(runs), 4)
+    0.3333
+    """
+    n_runs, n_features = selected.shape
+    sizes = selected.sum(axis=1)
+    size = int(sizes[0])
+    if n_runs < 2 or (sizes != size).any() or size in (0, n_features):
+        return float("nan")
+    # A feature chosen h times is common to h (h - 1) / 2 pairs of runs.
+    times = selected.sum(axis=0)
+    common = (times * (times - 1)).sum() / (n_runs * (n_runs - 1))
+    return float((common * n_features - size**2) / (size * (n_features - size)))
+
+
+@cites("nogueira2018")
+def nogueira_index(selected: BoolArray) -> float:
+    """Compare the variance of a selection with that of chance (Nogueira, Sechidis & Brown 2018).
+
+    `1 - mean_f s_f^2 / (k/d (1 - k/d))`, where `s_f^2` is the unbiased variance of a feature's
+    selection and k the mean number of features chosen. With equal sizes it is Kuncheva's index.
+    NaN if it is undefined: fewer than two runs, or always all or none of the features.
+
+    Parameters
+    ----------
+    selected : ndarray of bool of shape (n_runs, n_features)
+        What each run selected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(nogueira_index(np.array([[1, 1, 0, 0], [1, 0, 0, 0]], dtype=bool)), 4)
+    0.4667
+    """
+    n_runs = len(selected)
+    frequency = selected.mean(axis=0)
+    chosen = frequency.mean()
+    if n_runs < 2 or chosen in (0, 1):
+        return float("nan")
+    variance = n_runs / (n_runs - 1) * (frequency * (1 - frequency)).mean()
+    return float(1 - variance / (chosen * (1 - chosen)))

@@ -1,0 +1,103 @@
+"""The subset-level Fisher score."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from linkselect import _search as search
+from linkselect._arrays import BoolArray, Matrix
+from linkselect._samples.devices import to_numpy
+from linkselect._supervision import Supervision
+from linkselect.scores._ratios import ratio
+from linkselect.selectors._ranking import Ranking, count_features
+from linkselect.selectors._selector import LabelSelector, Track
+
+
+class TraceRatio(LabelSelector):
+    """Select the subset with the largest scatter of class means over scatter inside classes.
+
+    The subset-level Fisher score: with b and w the scatter between and within
+    classes of each feature, the ratio of a subset is `sum b / sum w`; larger is better. For every
+    size the subset with the largest ratio is found, not an approximation of it. Features are
+    ordered by `b - ratio_ * w` at the optimum of the chosen size, so the selected ones are that
+    subset. Labels of -1 are a class like any other here.
+
+    Unlike the Fisher Score, it depends on the scale of features: those with much scatter count
+    more. Constant features take no part and rank last.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        The ratio of each feature alone.
+    order_ : ndarray of shape (n_features,)
+        The features by their difference at the optimum.
+    ratio_ : float
+        The ratio of the selected subset.
+    path_ : ndarray of shape (n_sizes,)
+        The largest ratio of a subset of 1, 2, ... features, up to the number of selected ones;
+        up to all with "auto".
+
+    See Also
+    --------
+    FisherScore : The ratio of single features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import TraceRatio
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selector = TraceRatio().fit(X, y)
+    >>> selector.order_
+    array([2, 3, 1, 0])
+    >>> selector.path_.round(2)
+    array([16.06, 15.5 , 10.51,  6.63])
+    """
+
+    greater_is_better = True
+    searches = True
+    _stays_on_device = True
+    references = ("nie2008",)
+    _infinite = "no class has two samples that differ in them"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_jobs = n_jobs
+
+    def _n_steps(self, n_samples: int, n_features: int) -> int:
+        if self.n_features_to_select == "auto":
+            return n_features
+        return count_features(self.n_features_to_select, n_features)
+
+    def _rank(
+        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+    ) -> Ranking:
+        between, within = search.between_and_within(X, known.classes, self.n_jobs)
+        scores = np.where(to_numpy(constant), np.nan, ratio(between, within))
+        # What has no scatter at all would cost a subset nothing and stand before real features.
+        varying, rest = np.flatnonzero(~np.isnan(scores)), np.flatnonzero(np.isnan(scores))
+        between, within = between[varying], within[varying]
+        n_selected = count_features(self.n_features_to_select, X.shape[1])
+        n_sizes = self._n_steps(*X.shape)
+        if not len(varying):
+            fitted = {"ratio_": np.nan, "path_": np.full(n_sizes, np.nan)}
+            return Ranking(scores, rest, n_selected, fitted)
+        best = search.best_trace_ratio(between, within, min(n_selected, len(varying)))
+        path = search.trace_ratio_path(between, within, track, min(n_sizes, len(varying)))
+        if len(path) == len(varying):
+            path = np.pad(path, (0, n_sizes - len(path)), mode="edge")
+        order = np.concatenate([varying[best.order], rest])
+        return Ranking(scores, order, n_selected, {"ratio_": best.ratio, "path_": path})

@@ -1,0 +1,57 @@
+"""The variance of a feature."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from linkselect import scores
+from linkselect._supervision import Supervision
+from linkselect.selectors._column_scorer import ColumnScore, ColumnScorer
+from linkselect.selectors._selector import RankingSelector
+
+
+class VarianceScore(ColumnScorer, RankingSelector):
+    """Rank features by their variance.
+
+    The score of a feature f is `mean((f - mean(f))^2)`; larger is better.
+
+    Not for features of different units: the one with the largest numbers wins.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    See Also
+    --------
+    LaplacianScore : Compare the change between neighbours with the variance.
+    FisherMarkov : Add the variance of class means.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import VarianceScore
+    >>> X, y = load_iris(return_X_y=True)
+    >>> VarianceScore().fit(X).order_
+    array([2, 0, 3, 1])
+    """
+
+    greater_is_better = True
+    _stays_on_device = True
+    _reads_parts = True
+    references = ("duda2001",)
+    _constant_is_undefined = False
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] = "auto",
+        *,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_jobs = n_jobs
+
+    def _column_score(self, known: Supervision) -> ColumnScore:
+        return scores.variance

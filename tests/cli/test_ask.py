@@ -1,0 +1,288 @@
+"""`linkselect ask`: what it reads, what it says, and how it ends."""
+
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from linkselect import Pairs
+from linkselect.cli import _ask as module
+from linkselect.cli import run
+from linkselect.cli._output import write_columns
+from linkselect.cli._tables import DEFAULT_READING, read_text_column
+from linkselect.labelling._drawing import png
+from tests.helpers.iris_table import write_iris
+from tests.helpers.labellings import asked, client_of
+
+
+@pytest.fixture
+def iris(tmp_path):
+    return write_iris(tmp_path)
+
+
+@pytest.fixture
+def ask(tmp_path, capsys, monkeypatch):
+    """Run `linkselect ask` up to the point where it would serve; return what it would serve."""
+    monkeypatch.chdir(tmp_path)
+    served = []
+
+    def serve(labelling, source, port, browser):
+        served.append((labelling, source, port, browser))
+
+    monkeypatch.setattr(module, "_serve", serve)
+
+    def call(*arguments):
+        code = run(["ask", *map(str, arguments)])
+        said = capsys.readouterr()
+        return code, served[-1][0] if code == 0 else None, said.err
+
+    yield call
+    for labelling, *_ in served:
+        labelling.close()
+
+
+def test_the_digits_are_the_example(ask, tmp_path):
+    code, labelling, _ = ask()
+    assert code == 0
+    assert labelling.samples.kind == "pixels"
+    assert labelling.X.shape == (1797, 64)
+    assert labelling.X.max() == 1
+    assert (tmp_path / "pairs.csv").read_text() == "a,b,link\n"
+    code = compile(labelling.repeat, "repeat", "exec")
+    assert b"load_digits" in repr(code.co_names).encode()
+
+
+def test_a_table_with_ids(ask, iris):
+    _, labelling, _ = ask(iris, "--id-column", "id", "--drop", "species", "--out", "p.csv")
+    assert labelling.samples.kind == "values"
+    assert labelling.samples.ids[:2] == ("p0", "p1")
+    assert labelling.samples.names == (
+        "sepal length",
+        "sepal width",
+        "petal length",
+        "petal width",
+    )
+    assert labelling.samples.values(0).tolist() == load_iris().data[0].tolist(), "as in the table"
+    assert labelling.X.max() == 1, "scaled, as it is ranked"
+    assert labelling.repeat == (
+        f"linkselect rank {iris} --id-column id --drop species --pairs p.csv --report report.html"
+    )
+
+
+def test_the_command_ranks_again(ask, iris, capsys):
+    _, labelling, _ = ask(iris, "--id-column", "id", "--show", "species", "--scale", "standard")
+    labelling.answer((0, 1), "alike")
+    labelling.answer((0, 60), "different")
+    labelling.close()
+    assert run([*shlex.split(labelling.repeat)[1:], "--no-validate"]) == 0
+    said = capsys.readouterr().out
+    assert "1 must-link and 1 cannot-link" in said
+    assert "Each feature was scaled to variance 1 and mean 0." in said
+
+
+def test_further_columns_are_shown_and_are_no_features(ask, iris):
+    _, labelling, _ = ask(iris, "--id-column", "id", "--show", "species")
+    assert labelling.X.shape == (150, 4)
+    assert labelling.samples.shown(0)["more"] == [("species", "setosa")]
+
+
+def test_texts(ask, tmp_path):
+    table = tmp_path / "texts.csv"
+    lines = ["words,length,said"] + [f"{i % 3},{i},text {i}" for i in range(10)]
+    table.write_text("\n".join(lines) + "\n")
+    _, labelling, _ = ask(table, "--text", "said")
+    assert labelling.samples.kind == "text"
+    assert labelling.samples.texts[3] == "text 3"
+    assert labelling.samples.names == ("words", "length")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])
+def test_columns_hold_any_text_and_numbers(tmp_path, ending):
+    columns = {"x": [1.0, 2.0, 3.0], "said": ["same", "same", None], "year": [1990, 1991, 1992]}
+    path = tmp_path / f"table{ending}"
+    write_columns(path, columns)
+    read = [read_text_column(path, DEFAULT_READING, name) for name in ("said", "year")]
+    assert read == [["same", "same", ""], ["1990", "1991", "1992"]]
+
+
+def test_curves_and_pixels(ask, tmp_path):
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).normal(size=(20, 6)))
+    assert ask(tmp_path / "X.npy", "--curve", "--out", "a.csv")[1].samples.kind == "curve"
+    found = ask(tmp_path / "X.npy", "--image-shape", "2x3", "--out", "b.csv")[1].samples
+    assert (found.kind, found.image_shape) == ("pixels", (2, 3))
+
+
+@pytest.fixture
+def pictured(tmp_path):
+    """Write a table of ten samples, with a picture of each in a folder, named in a column."""
+    (tmp_path / "seen").mkdir()
+    lines = ["id,x,y,file"]
+    for i in range(10):
+        (tmp_path / "seen" / f"s{i}.png").write_bytes(png(np.zeros((2, 2), dtype=np.uint8)))
+        lines.append(f"s{i},{i},{i % 2},seen/s{i}.png")
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path / "table.csv"
+
+
+@pytest.mark.parametrize("images", ["seen", "file"], ids=["folder", "column"])
+def test_pictures(ask, pictured, images):
+    drop = ["--drop", "file"] if images == "seen" else []
+    _, labelling, _ = ask(pictured, "--id-column", "id", "--images", images, *drop)
+    assert labelling.samples.kind == "picture"
+    assert len(labelling.samples.pictures) == 10
+    assert labelling.samples.names == ("x", "y")
+
+
+def test_pairs_to_go_on_from(ask, iris, tmp_path):
+    (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p60,cannot\n")
+    arguments = (iris, "--id-column", "id", "--drop", "species", "--pairs", "old.csv")
+    _, labelling, _ = ask(*arguments)
+    assert Pairs.from_csv("pairs.csv") == Pairs.from_csv("old.csv")
+    labelling.answer((0, 2), "alike")
+    labelling.close()
+    _, labelling, said = ask(*arguments)
+    assert "Going on after 1 answer in" in said
+    assert len(labelling.queries.history) == 1
+    labelling.close()
+    (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p61,cannot\n")
+    assert "what is new in them is not looked at" in ask(*arguments)[2]
+
+
+def test_going_on_with_another_strategy_or_seed_is_said(ask):
+    ask("--strategy", "minmax", "--seed", "3")[1].close()
+    _, labelling, said = ask("--strategy", "minmax", "--seed", "3")
+    labelling.close()
+    assert "as it was begun" not in said
+    _, labelling, said = ask()
+    assert "It goes on as it was begun: strategy minmax, seed 3." in said
+    assert (labelling.queries.strategy, labelling.queries.seed) == ("minmax", 3)
+
+
+def test_samples_without_a_picture_are_counted(ask, pictured):
+    (pictured.parent / "seen" / "s3.png").unlink()
+    said = ask(pictured, "--id-column", "id", "--images", "seen", "--drop", "file")[2]
+    assert "1 sample of 10 without a picture." in said
+
+
+def test_what_is_refused_leaves_no_file(ask, iris, tmp_path):
+    (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p1,cannot\n")
+    code, *_ = ask(iris, "--id-column", "id", "--drop", "species", "--pairs", "old.csv")
+    assert code != 0
+    assert not [*tmp_path.glob("*.sqlite*")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("absent.csv",), "There is no file"),
+        (("iris.csv", "--drop", "species", "--drop", "id", "--image-shape", "3"), "such as 8x8"),
+        (("iris.csv", "--drop", "species", "--drop", "id", "--image-shape", "3x3"), "9 pixels"),
+        (("iris.csv", "--drop", "species", "--drop", "id", "--text", "x"), "no column 'x'"),
+        (("iris.csv", "--drop", "species", "--id-column", "id", "--images", "nowhere"), "nowhere"),
+        (("iris.csv", "--id-column", "id", "--images", "species"), "no picture"),
+        (("iris.csv", "--out", "iris.csv"), "same file"),
+        (("iris.csv", "--out", "pairs.json"), "choose .csv"),
+        (("--text", "said"), "need a table"),
+        (("--image-shape", "8x8"), "need a table"),
+        (("iris.csv", "--id-column", "id", "--text", "x"), "no column 'x' (--text)"),
+        (("iris.csv", "--id-column", "id", "--show", "x"), "no column 'x' (--show)"),
+        (("iris.csv", "--id-column", "id", "--images", "x"), "no such folder either"),
+        (("iris.csv", "--id-column", "id", "--images", "x"), "no column 'x' (--images)"),
+        (("iris.csv", "--drop", "species", "--pairs", "absent.csv"), ""),
+    ],
+    ids=str,
+)
+def test_mistakes_are_explained(ask, iris, arguments, said):
+    code, _, error = ask(*arguments)
+    assert code in (1, 2)
+    assert said in error
+    assert "fault of linkselect" not in error
+
+
+def test_pairs_that_somebody_else_wrote_are_not_written_over(ask, iris, tmp_path):
+    (tmp_path / "pairs.csv").write_text("a,b,link\np0,p1,must\n")
+    code, _, error = ask(iris, "--id-column", "id", "--drop", "species")
+    assert code == 1
+    assert "it holds pairs from elsewhere" in error
+
+
+def test_answers_about_other_samples_are_not_taken_for_these(ask, iris):
+    _, labelling, _ = ask()
+    labelling.answer((0, 1), "unsure")
+    labelling.close()
+    code, _, error = ask(iris, "--id-column", "id", "--drop", "species")
+    assert code == 1
+    assert "pairs.csv was begun with other samples" in error
+    assert "--out names the file to write" in error
+
+
+def test_pairs_that_contradict_each_other(ask, iris, tmp_path):
+    (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p1,cannot\n")
+    code, _, error = ask(iris, "--id-column", "id", "--drop", "species", "--pairs", "old.csv")
+    assert code == 1
+    assert "contradict" in error
+    assert "linkselect pairs explain" in error
+
+
+def test_without_the_extra_it_says_what_to_install(ask, monkeypatch):
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    code, _, error = ask()
+    assert code == 1
+    assert "pip install 'linkselect[ask]'" in error
+
+
+def test_a_port_that_is_taken(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        assert run(["ask", "--no-browser", "--port", str(port)]) == 1
+    assert f"Port {port} cannot be used" in capsys.readouterr().err
+
+
+def test_ctrl_c_before_anything_was_answered(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def press(address):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("webbrowser.open", press)
+    assert run(["ask"]) == 0
+    said = capsys.readouterr()
+    assert "The pairs are in pairs.csv" in said.out
+    assert said.err == ""
+
+
+def test_from_the_start_to_ctrl_c(tmp_path):
+    command = [sys.executable, "-m", "linkselect", "ask", "--no-browser"]
+    # The address must come at once, also if Python holds back what goes into a pipe.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    timer = threading.Timer(600, process.kill)
+    timer.start()
+    address = process.stdout.readline().split()[1]
+    with client_of(address) as client:
+        a, b = asked(client.get("").text)
+        client.post("answer", data={"a": a, "b": b, "answer": "different"})
+    process.send_signal(signal.SIGINT)
+    said, error = process.communicate()
+    timer.cancel()
+    assert process.returncode == 0
+    assert error == ""
+    assert "0 alike, 1 different, 0 unsure. The pairs are in pairs.csv" in said
+    assert Pairs.from_csv(tmp_path / "pairs.csv") == Pairs(cannot=[(a, b)], adaptive=[(a, b)])
+    assert {one.name for one in tmp_path.iterdir()} == {"pairs.csv", "pairs.linkselect.sqlite"}

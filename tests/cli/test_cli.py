@@ -1,0 +1,147 @@
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from linkselect.cli import run
+
+
+def call(*arguments):
+    command = [sys.executable, "-m", "linkselect", *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_demo(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    report = tmp_path / "digits.html"
+    assert run(["demo", "--draws", "2", "--report", str(report)]) == 0
+    text, errors = capsys.readouterr()
+    assert errors == ""
+    rows = {cells[1].strip(): cells for cells in map(table_cells, text.splitlines()) if cells}
+    assert rows["Fisher score"][2].strip() == "all 898 labels"
+    accuracy = {name: float(cells[3].split()[0]) for name, cells in rows.items()}
+    assert accuracy["similarity score"] > accuracy["random choice"] + 10
+    assert accuracy["all pixels"] > 95
+    assert rows["all pixels"][0].strip() == "64"
+    assert text.count("██") >= 10
+    assert report.resolve().as_uri() in "".join(text.split())
+    assert "digits, as scikit-learn has them" in report.read_text(encoding="utf-8")
+    assert "linkselect rank my.csv --label class" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def table_cells(line):
+    return line.split("│")[1:-1] if line.startswith("│") else []
+
+
+def test_demo_without_the_packages_of_a_report_names_the_extra(monkeypatch, capsys):
+    import linkselect.cli._demo as module
+
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert run(["demo", "--draws", "2", "--n-features", "3"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "needs jinja2 and matplotlib: pip install 'linkselect[report,plot]'" in said
+
+
+def test_demo_with_impossible_numbers():
+    for option in (["--n-features", "65"], ["--draws", "1"]):
+        with pytest.raises(SystemExit, match="choose --n-features from 1 to 64, --draws from 2"):
+            run(["demo", *option])
+
+
+def test_help():
+    result = call("--help")
+    assert result.returncode == 0
+    assert "demo" in result.stdout
+
+
+def test_help_names_an_example_and_every_command_has_one(capsys):
+    from linkselect.cli import COMMANDS, PAIR_COMMANDS
+
+    calls = [[name] for name in COMMANDS] + [["pairs", name] for name in PAIR_COMMANDS]
+    for call in calls:
+        assert run([*call, "--help"]) == 0
+        assert f"linkselect {' '.join(call)}" in capsys.readouterr().out.split("Example")[1]
+
+
+def test_examples_in_help_can_be_copied(capsys, monkeypatch):
+    from linkselect.cli import COMMANDS, PAIR_COMMANDS
+
+    monkeypatch.setenv("COLUMNS", "80")
+    calls = {(name,): words for name, words in COMMANDS.items()}
+    calls |= {("pairs", name): words for name, words in PAIR_COMMANDS.items()}
+    for call, (_, *examples) in calls.items():
+        assert run([*call, "--help"]) == 0
+        text = capsys.readouterr().out
+        assert all(example in text for example in examples), call
+
+
+def test_help_shows_defaults_that_say_something(capsys):
+    assert run(["rank", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "[default: minmax]" in text
+    assert "[default: ]" not in text
+    assert "[default: False]" not in text
+
+
+def test_help_imports_no_command():
+    code = (
+        "import sys; from linkselect.cli import run; run(['--help']); "
+        "print([name for name in ('numpy', 'scipy', 'sklearn', 'pandas', 'pyarrow') "
+        "if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_missing_package_is_reported_as_an_error(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cyclopts", None)
+    assert run(["methods"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "The command line needs more packages: pip install 'linkselect[cli]'\n",
+    )
+
+
+@pytest.fixture
+def foreign_table(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("größe,日\x7f\n1,2\n2,3\n4,9\n", encoding="utf-8")
+    return ["rank", str(path), "--method", "variance", "--n-features", "2"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_signs_that_the_terminal_lacks(encoding, arguments, foreign_table, monkeypatch):
+    written = io.BytesIO()
+    errors = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    monkeypatch.setattr(sys, "stderr", errors)
+    assert run([*foreign_table, *arguments]) == 0
+    sys.stdout.flush()
+    assert errors.getvalue() == ""
+    text = written.getvalue().decode(encoding)
+    if arguments:
+        assert set(json.loads(text)["ranking"]["feature"]) == {"größe", "日\x7f"}
+    else:
+        assert "\\u65e5" in text
+
+
+def test_signs_that_the_terminal_lacks_as_python_is_told(foreign_table):
+    command = [sys.executable, "-m", "linkselect", *foreign_table]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    result = subprocess.run(command, capture_output=True, env=env)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert "\\u65e5" in result.stdout.decode("ascii")
+
+
+def test_a_command_that_is_stopped_says_so(monkeypatch, capsys):
+    def methods() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("linkselect.cli._methods.methods", methods)
+    assert run(["methods"]) == 130
+    assert capsys.readouterr().err == "linkselect methods: stopped.\n"

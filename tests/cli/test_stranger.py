@@ -1,0 +1,78 @@
+"""One command on a table as a stranger brings it: 200 patients, thousands of genes, gaps."""
+
+import json
+
+import pytest
+
+from linkselect.cli import run
+from tests.helpers.stranger_table import N_INFORMATIVE, write_stranger
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory):
+    """Write 3,000 genes, of which 15 tell the classes apart; half of the rows have a label."""
+    return write_stranger(tmp_path_factory.mktemp("stranger"))
+
+
+@pytest.fixture(scope="module")
+def ranked(stranger, tmp_path_factory):
+    """Rank that table by `linkselect rank table.csv --label class`; return what was found."""
+    out = tmp_path_factory.mktemp("ranked") / "ranking.json"
+    assert run(["rank", str(stranger[0]), "--label", "class", "--quiet", "--out", str(out)]) == 0
+    return json.loads(out.read_text())
+
+
+def test_informative_genes_come_first(ranked, stranger):
+    first = set(ranked["ranking"]["feature"][:20])
+    assert N_INFORMATIVE == 15
+    assert len(first & set(stranger[1])) >= 8
+
+
+@pytest.mark.parametrize(("one_sided", "seed"), [(True, 1), (True, 2), (False, 3)])
+def test_informative_genes_come_first_in_other_tables(one_sided, seed, tmp_path, capsys):
+    path, informative = write_stranger(tmp_path, seed=seed, one_sided=one_sided)
+    assert run(["rank", str(path), "--label", "class", "--no-validate", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(set(found["ranking"]["feature"][:20]) & set(informative)) >= 8
+
+
+def test_what_was_left_out_and_filled_is_said(ranked):
+    left, labels, empty, filled = ranked["notes"][:4]
+    assert left.startswith("left out 6 columns that hold no numbers: 'patient', 'comment' (a diff")
+    assert "'sex', 'hospital' (text); 'admitted' (dates); 'smoker' (yes and no). --encode" in left
+    assert labels.startswith("100 of 200 labels are missing (")
+    assert empty == "left out 1 column without any value: 'empty'."
+    assert " of 600,400 values were missing in " in filled
+    assert "filled with the median of their column" in filled
+
+
+def test_how_sure_it_is_and_how_many(ranked):
+    assert ranked["validation"]["better_than_chance"] is True
+    assert ranked["validation"]["n_resamples"] >= 5
+    assert 5 <= ranked["method"]["n_selected"] <= 300
+    assert ranked["number_of_features"]["reason"]
+
+
+def test_with_what_can_be_encoded(stranger, capsys):
+    call = ["rank", str(stranger[0]), "--label", "class", "--encode", "--no-validate", "--json"]
+    assert run([*call, "--drop", "age,batch,empty", "--id-column", "patient"]) == 0
+    text, errors = capsys.readouterr()
+    found = json.loads(text)
+    assert found["data"]["n_features"] == 3000 + 1 + 3 + 2
+    assert {"sex=male", "hospital=Arras", "admitted", "smoker"} <= set(found["ranking"]["feature"])
+    assert "'admitted' as days since 1970" in errors
+    assert "left out 1 column that holds no numbers: 'comment'" in errors
+
+
+def test_no_filling(stranger, capsys):
+    assert run(["rank", str(stranger[0]), "--label", "class", "--impute", "none"]) == 1
+    assert "values are missing in" in capsys.readouterr().err
+
+
+def test_a_comparison(tmp_path, capsys):
+    path, _ = write_stranger(tmp_path, n_genes=100)
+    call = ["compare", str(path), "--label", "class", "--methods", "fisher,lsdf", "--splits", "3"]
+    assert run([*call, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert any(note.startswith("fisher needs a label in every row") for note in found["notes"])
+    assert min(found["mean_accuracy"].values()) > 0.6

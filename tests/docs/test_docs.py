@@ -1,0 +1,215 @@
+"""Every Python block of README and docs runs, page by page in one namespace; so do our commands."""
+
+import inspect
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+import sklearn
+
+import linkselect
+from linkselect._callbacks import HAS_CALLBACKS
+from linkselect.cli import run
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+import outputs  # noqa: E402
+import tables  # noqa: E402
+
+BUILT = {"_build", "auto_examples", "generated"}
+PAGES = [
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
+    ),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not BUILT & set(page.parts)),
+]
+# Runs in a copy of the repository: tests/docs/test_add_a_method.py.
+RUN_ELSEWHERE = ROOT / "docs" / "add_a_method.md"
+FLOW = ["supervision", "graphs", "forms", "scores", "ranking", "summary", "report"]
+
+
+def blocks(page, language):
+    fence = rf"^```{language}\n(.*?)^```"
+    return re.findall(fence, page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def commands(page):
+    """Return the command lines of a page that call this tool, with the output below each."""
+    found = outputs.sessions(page.read_text(encoding="utf-8"))
+    return [(line, below) for line, below in found if line.startswith(outputs.PROMPT)]
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+with_python = pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if blocks(page, "python") and page != RUN_ELSEWHERE],
+    ids=name_of,
+)
+with_commands = pytest.mark.parametrize(
+    "page", [page for page in PAGES if commands(page)], ids=name_of
+)
+
+
+@with_python
+def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outputs.make_tables(tmp_path)
+    namespace = {}
+    before = sklearn.get_config()
+    try:
+        for block in blocks(page, "python"):
+            if "sklearn.callback" in block and not HAS_CALLBACKS:
+                continue
+            exec(compile(block, name_of(page), "exec"), namespace)
+    finally:
+        sklearn.set_config(**before)
+        plt.close("all")
+
+
+# Pages share commands. None reads what another one has written, so that each runs once.
+PRINTED = {}
+
+
+@with_commands
+def test_commands_print_what_the_page_shows(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    outputs.make_tables(tmp_path)
+    for line, below in commands(page):
+        if line not in PRINTED:
+            monkeypatch.setattr(sys, "argv", ["linkselect", *outputs.arguments(line)])
+            code = run(sys.argv[1:])
+            PRINTED[line] = code, *capsys.readouterr()
+        code, out, errors = PRINTED[line]
+        assert code == 0, f"{line}\n{errors}"
+        if page.name == "README.md":  # shows parts, and of a report the picture
+            found = outputs.skeleton(out.splitlines())
+            for row in outputs.skeleton(row for row in below if row != outputs.MORE):
+                assert any(text.startswith(row) for text in found), f"{line} prints no {row}"
+            continue
+        found = outputs.skeleton(outputs.shown(out.splitlines()))
+        assert found == outputs.skeleton(outputs.shown(below)), (
+            f"{line}: run `python docs/outputs.py --write`"
+        )
+
+
+def test_the_flow_has_a_page_for_every_arrow():
+    for part in FLOW:
+        assert (ROOT / "docs" / "guide" / f"{part}.md").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
+    for target, anchor in links:
+        made = target.split("/")[-2:-1] == ["auto_examples"]
+        if made or target.startswith("https:"):
+            continue
+        linked = page.parent / target if target else page
+        assert linked.exists(), f"{name_of(page)} links to {target}"
+        if anchor:
+            assert anchor in anchors(linked), f"{name_of(page)} links to {target}#{anchor}"
+
+
+def anchors(page):
+    """Return the anchors of the headings of a page, as GitHub and Sphinx make them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    texts = (re.sub(r"\[(.*)\]\(.*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in texts}
+
+
+def test_a_newcomer_finds_the_tasks_first():
+    """The site's bar leads to them from every page; the guide lists tasks before how it works."""
+    bar = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").split(":hidden:")[1]
+    for page in ("install", "guide/index", "which_method", "command_line", "api/index"):
+        assert re.search(rf"^({page}|.*<{page}>)$", bar, flags=re.MULTILINE), page
+    guide = (ROOT / "docs" / "guide" / "index.md").read_text(encoding="utf-8")
+    places = [
+        guide.index(f"\n{name}\n") for name in ("few_labels", "alike", "how_many", "pipelines")
+    ]
+    assert max(places) < min(guide.index(f"\n{name}\n") for name in FLOW if name != "report")
+
+
+def test_the_picture_of_a_report_is_current():
+    """`python docs/images/page.py` takes it, and writes down the headings that it saw."""
+    image = pytest.importorskip("PIL.Image")
+    with image.open(ROOT / "docs" / "images" / "report.png") as picture:
+        headings = picture.text["Headings"].splitlines()
+    template = ROOT / "src" / "linkselect" / "report" / "templates" / "report.html"
+    text = template.read_text(encoding="utf-8")
+    assert len(headings) >= 5
+    assert [heading for heading in headings if heading not in text] == []
+
+
+def test_every_measurement_is_listed():
+    listed = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    files = sorted(path.name for path in (ROOT / "benchmarks").glob("*.py"))
+    assert [name for name in files if f"`{name}`" not in listed] == []
+
+
+def test_every_public_name_is_in_the_reference():
+    reference = (ROOT / "docs" / "api" / "index.rst").read_text()
+    for name in linkselect.__all__:
+        assert re.search(rf"^ +{name}$", reference, flags=re.MULTILINE), name
+
+
+PUBLIC_CLASSES = [
+    name for name in linkselect.__all__ if isinstance(getattr(linkselect, name), type)
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC_CLASSES)
+def test_every_class_page_has_what_a_reader_looks_for(name):
+    cls = getattr(linkselect, name)
+    text = inspect.getdoc(cls)
+    sections = set(re.findall(r"^(\w[\w ]*)\n-+$", text, flags=re.MULTILINE))
+    wanted = {"Parameters", "See Also", "Examples"}
+    if name != "ScoreFunction":  # it is called, not fitted
+        wanted.add("Attributes")
+    if name == "Pairs" or getattr(cls, "references", ()):
+        wanted.add("References")
+    assert wanted <= sections
+
+
+def test_every_method_is_in_the_table_of_methods():
+    table = (ROOT / "docs" / "methods.md").read_text()
+    selectors = import_module("linkselect.selectors")
+    for name in selectors.__all__:
+        assert name == "ScoreFunction" or f"`{name}`" in table, name
+
+
+def test_generated_tables_are_fresh():
+    stale = [str(page) for page in tables.stale()]
+    assert not stale, f"{stale}: run `python docs/tables.py --write` and commit the pages."
+
+
+def test_every_part_is_described():
+    table = (ROOT / "CONTRIBUTING.md").read_text()
+    for part in sorted(Path(linkselect.__file__).parent.iterdir()):
+        package = part.is_dir() and (part / "__init__.py").exists()
+        module = part.suffix == ".py" and not part.name.startswith("__")
+        name = f"{part.name}/" if package else part.name
+        if package or (module and part.stem != "bibliography"):
+            assert re.search(rf"^\|.*`{name}`.*\|$", table, flags=re.MULTILINE), name
+
+
+def test_no_page_asks_the_network():
+    """A built page loads nothing from elsewhere: no addresses of scripts, styles or pictures."""
+    for page in [*PAGES, ROOT / "docs" / "conf.py"]:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"(src|href)=.?https?:|!\[[^]]*\]\(https?:|intersphinx", text), page
+
+
+def test_the_published_verification_has_no_failure():
+    page = (ROOT / "docs" / "verification.md").read_text(encoding="utf-8")
+    table = page.split("<!-- thorough: start -->")[1].split("<!-- thorough: end -->")[0]
+    rows = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("|")]
+    failures = [cell.strip() for cell in rows[0]].index("failures")
+    assert {row[failures].strip(" *") for row in rows[2:]} <= {"0", ""}

@@ -1,0 +1,70 @@
+"""Labellings to test with: small samples in clear groups, a server, and a person who knows them."""
+
+import re
+import shutil
+
+import httpx
+import numpy as np
+from tests.helpers.browsers import BROWSERS
+
+from linkselect.labelling._serving import Server
+from linkselect.labelling._session import Ask, begin
+from linkselect.labelling._shown_samples import Samples
+
+N_SAMPLES = 60
+
+
+def grouped(n_samples=N_SAMPLES, n_features=9, seed=0):
+    """Return samples in three groups that the first three features tell apart, and the groups."""
+    random = np.random.default_rng(seed)
+    y = random.permutation(np.arange(n_samples) % 3)
+    X = random.normal(size=(n_samples, n_features))
+    X[:, :3] += 6 * (y[:, None] - 1)
+    return X, y
+
+
+def begun(
+    out=None,
+    *,
+    X=None,
+    ids=None,
+    names=None,
+    pairs=None,
+    repeat="again",
+    background=False,
+    **shown,
+):
+    """Return a labelling of such samples, without a server and a ranking in the background."""
+    if X is None:
+        X, _ = grouped()
+    names = [f"feature {i}" for i in range(X.shape[1])] if names is None else names
+    samples = Samples(X, tuple(range(len(X))) if ids is None else ids, names, **shown)
+    ask = Ask(X, samples, ids, pairs, out, random_state=0, source="samples", repeat=repeat)
+    labelling, _ = begin(ask)
+    if not background:
+        labelling.background.close()
+        labelling.background = None
+    return labelling
+
+
+def served(labelling, **options):
+    server = Server(labelling, options.pop("source", "samples"), **options)
+    server.start()
+    return server
+
+
+def client_of(address):
+    """Return a client that behaves like a browser on a page of the server."""
+    origin = "/".join(address.split("/", 3)[:3])
+    return httpx.Client(base_url=address, headers={"origin": origin}, trust_env=False, timeout=120)
+
+
+def asked(page):
+    """Return the two rows that a page asks about."""
+    found = (re.search(rf'name="{name}" value="(\d+)"', page) for name in "ab")
+    a, b = (int(one[1]) for one in found)
+    return a, b
+
+
+def browser_program():
+    return next(filter(None, map(shutil.which, BROWSERS)), None)

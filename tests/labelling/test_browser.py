@@ -1,0 +1,569 @@
+"""The page in a real browser: from table to report, by keyboard, on a phone, by nobody else."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkselect import Pairs, labelling
+from tests.helpers.browsers import BROWSERS, FLAGS
+from tests.helpers.labellings import begun, browser_program, client_of, grouped, served
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+# A browser is many processes that a busy machine may hold up at any moment: one failure is tried
+# again, and pytest says so.
+pytestmark = pytest.mark.flaky(reruns=1)
+# Waits until it holds. What is read at once may be half a page if a click has begun to load it.
+expect = playwright.expect
+expect.set_options(timeout=30_000)
+
+ROOT = Path(__file__).parents[2]
+X, y = grouped()
+PHONE = {"width": 360, "height": 700}
+DESK = {"width": 1280, "height": 860}
+STRANGE = (
+    "<img src=x onerror=\"document.title = 'broken'\"><script>document.title='broken'</script>"
+)
+AXE = [
+    Path(os.environ.get("LINKSELECT_AXE", "")),
+    *(folder / "node_modules" / "axe-core" / "axe.min.js" for folder in (ROOT, ROOT / ".venv")),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    program = browser_program()
+    if program is None:
+        pytest.skip(f"needs a browser: none of {', '.join(BROWSERS)} is installed")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """Open the page of a new labelling; afterwards nothing may have been complained about."""
+    troubles, requests, servers = [], [], []
+    context = chromium.new_context(viewport=DESK, color_scheme="light")
+
+    def note(message):
+        # A server that was ended on purpose does not answer.
+        if message.type in ("error", "warning") and "CONNECTION_REFUSED" not in message.text:
+            troubles.append(message.text)
+
+    def go(server=None, **options):
+        if server is None:
+            server = served(begun(options.pop("out", None), **options))
+            servers.append(server)
+        page = context.new_page()
+        page.on("console", note)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(server.address)
+        return page, server
+
+    yield go
+    context.close()
+    for server in servers:
+        server.close()
+    assert troubles == []
+    homes = tuple(server.address for server in servers)
+    assert [url for url in requests if not url.startswith(homes)] == []
+
+
+# All at once, since the page may show its question anew just now.
+PAIR = """() => [..."ab"].map(
+    (side) => Number(document.querySelector(`form.buttons input[name=${side}]`).value))"""
+BOXES = """() => [...document.querySelectorAll(".buttons button")].map(
+    (button) => button.getBoundingClientRect().toJSON())"""
+
+
+def asked(page):
+    return tuple(page.evaluate(PAIR))
+
+
+def count(page):
+    return int(page.locator("header .count").inner_text().replace(",", ""))
+
+
+def press(page, key, change=1):
+    """Press a key, and wait until the number of answers has changed by so many."""
+    expected = count(page) + change
+    page.keyboard.press(key)
+    page.wait_for_function(
+        "n => document.querySelector('header .count').textContent === String(n)", arg=expected
+    )
+
+
+def answer_some(page, n_answers):
+    for _ in range(n_answers):
+        a, b = asked(page)
+        press(page, "a" if y[a] == y[b] else "d")
+
+
+def said_to_screen_readers(page):
+    return page.locator("#said").text_content()
+
+
+def test_from_table_to_report_by_keyboard(chromium, tmp_path):
+    """The whole way, with the command as a person types it; no mouse."""
+    table = tmp_path / "table.csv"
+    header = ",".join(f"feature {i}" for i in range(X.shape[1]))
+    np.savetxt(table, X, delimiter=",", header=header, comments="", fmt="%.6f")
+    command = [sys.executable, "-m", "linkselect", "ask", str(table), "--no-browser"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    timer = threading.Timer(900, process.kill)
+    timer.start()
+    try:
+        page = chromium.new_page(viewport=DESK)
+        page.goto(process.stdout.readline().split()[1])
+        expect(page.locator("h1")).to_have_text("Are these two alike?")
+        answer_some(page, 9)
+        assert page.locator("ol.bars").count() == 0, "what counts is hidden"
+        answer_some(page, 1)
+        names = page.locator("ol.bars .name").all_inner_texts()
+        assert set(names) == {"feature 0", "feature 1", "feature 2"}
+        page.wait_for_selector("#insight .names", timeout=300_000)
+        page.keyboard.press("f")
+        page.wait_for_selector("iframe.report", timeout=300_000)
+        assert page.locator("#call").inner_text() == (
+            f"linkselect rank {table} --pairs pairs.csv --report report.html"
+        )
+        report = page.frame_locator("iframe.report")
+        expect(report.locator("body")).to_contain_text("ConsensusSelector selects")
+        expect(report.locator("#shown")).to_have_text("1 to 9 of 9 features")  # Its script runs.
+        found = Pairs.from_csv(tmp_path / "pairs.csv")
+        assert found.n_must + found.n_cannot == 10
+        assert all(y[a] == y[b] for a, b in found.must)
+        assert all(y[a] != y[b] for a, b in found.cannot)
+        page.close()
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+        timer.cancel()
+
+
+def test_the_focus_and_what_is_said(opened):
+    page, _ = opened()
+    answer_some(page, 1)
+    assert page.evaluate("document.activeElement.id") == "asked"
+    assert said_to_screen_readers(page).startswith("Saved: ")
+    assert said_to_screen_readers(page).endswith("Question 2")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('role')") == "region"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.value") == "alike"
+    press(page, "Enter")
+
+
+def test_back(opened):
+    page, server = opened()
+    answer_some(page, 2)
+    first = asked(page)
+    press(page, "u")
+    assert asked(page) != first
+    press(page, "b", change=-1)
+    assert asked(page) == first
+    assert "taken back" in said_to_screen_readers(page)
+    assert len(server.labelling.queries.history) == 2
+
+
+def test_keys_can_be_turned_off_and_leave_others_alone(opened):
+    page, server = opened()
+    page.locator("#keys").uncheck()
+    page.keyboard.press("a")
+    page.wait_for_timeout(300)
+    assert server.labelling.queries.history == ()
+    page.locator("#keys").check()
+    page.keyboard.press("Control+d")
+    page.wait_for_timeout(300)
+    assert server.labelling.queries.history == ()
+    press(page, "a")
+
+
+def contradicted(page, server):
+    """Answer two pairs alike in a group, and the third one different, as if it were asked."""
+    a, b, c = np.flatnonzero(y == 0)[:3].tolist()
+    server.labelling.answer((a, b), "alike")
+    server.labelling.answer((b, c), "alike")
+    page.reload()
+    # Both at once: a page that was loaded just now may show its question anew in between.
+    page.evaluate(
+        """([a, b]) => {
+            document.querySelector('form.buttons [name=a]').value = a;
+            document.querySelector('form.buttons [name=b]').value = b;
+            document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'd', bubbles: true}));
+        }""",
+        [a, c],
+    )
+    page.wait_for_selector(".earlier")
+    return a, b, c
+
+
+def test_a_contradiction_is_resolved_by_an_earlier_answer(opened):
+    page, server = opened()
+    a, b, c = contradicted(page, server)
+    assert "Nothing was saved yet" in said_to_screen_readers(page)
+    assert page.locator(".chain").inner_text() == f"{a} = {b} = {c}"
+    page.locator(".earlier li").first.get_by_role("button", name="It was different").press("Enter")
+    page.wait_for_selector("#asked >> text=Are these two alike?")
+    answers = {frozenset(one.pair): one.answer for one in server.labelling.queries.history}
+    assert answers[frozenset((a, c))] == "different"
+    assert sorted(answers.values()) == ["alike", "different", "different"]
+
+
+def test_a_contradiction_is_resolved_by_unsure(opened):
+    page, server = opened()
+    a, _, c = contradicted(page, server)
+    press(page, "u")
+    assert server.labelling.queries.history[-1].answer == "unsure"
+    assert set(server.labelling.queries.history[-1].pair) == {a, c}
+
+
+def test_it_goes_on_after_the_end(opened, tmp_path):
+    out = tmp_path / "pairs.csv"
+    page, server = opened(out=out)
+    answer_some(page, 4)
+    question = asked(page)
+    server.close()
+    page.keyboard.press("a")
+    page.wait_for_selector("#alarm:not([hidden])")
+    assert "was not saved" in page.locator("#alarm").inner_text()
+    page.close()
+    page, server = opened(out=out)
+    assert count(page) == 4
+    assert asked(page) == question
+
+
+def test_two_windows_ask_different_questions(opened):
+    one, server = opened()
+    wait_until_asked(one, lambda pair: server.labelling._shown)
+    two, _ = opened(server)
+    first = asked(one)
+    wait_until_asked(two, lambda pair: pair != first)
+    second = asked(two)
+    two.reload()
+    wait_until_asked(two, lambda pair: pair == second)
+    answer_some(one, 3)
+    assert asked(one) != asked(two) == second
+    server.labelling.answer(asked(one), "unsure")
+    one.keyboard.press("u")
+    one.wait_for_selector("text=That answer was there already")
+    assert asked(one) != asked(two)
+    answer_some(one, 3)
+    assert asked(one) != asked(two) == second
+    assert len(server.labelling.queries.history) == 7
+
+
+def wait_until_asked(page, condition):
+    """Wait until the question is as it should be: a window finds out which ones others show."""
+    end = time.monotonic() + 30
+    while not condition(asked(page)):
+        assert time.monotonic() < end, "it did not come"
+        page.wait_for_timeout(50)
+
+
+def test_all_answers_can_be_changed(opened):
+    page, server = opened()
+    answer_some(page, 3)
+    page.get_by_role("link", name="Answers").press("Enter")
+    page.wait_for_selector("ul.answers")
+    line = page.locator("ul.answers li").first
+    line.get_by_role("button", name="Unsure").press("Enter")
+    page.wait_for_selector("text=The answer is changed.")
+    assert server.labelling.queries.counts["unsure"] == 1
+    page.go_back()
+    page.wait_for_selector("#asked")
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {},
+        {"image_shape": (3, 3)},
+        {"curve": True},
+        {"texts": [f"{STRANGE} {'long' * 60} {i}" for i in range(60)]},
+    ],
+    ids=["values", "pixels", "curve", "text"],
+)
+def test_nothing_is_cut_off_on_a_phone(opened, shown):
+    names = [f"a_name_that_is_{'very_' * 10}long_{i}" for i in range(9)]
+    ids = tuple(f"sample_{'with_a_long_name_' * 4}{i}" for i in range(60))
+    more = {"a further column": ["and_its_value" * 8] * 60}
+    page, server = opened(names=names, ids=ids, more=more, **shown)
+    answer_some(page, 12)
+    page.set_viewport_size(PHONE)
+    for path in ("", "answers", "finish"):
+        page.goto(server.address + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+    page.goto(server.address)
+    page.wait_for_selector(".buttons button")
+    for box in page.evaluate(BOXES):
+        assert 0 <= box["y"] <= PHONE["height"] - box["height"], "on the screen without scrolling"
+        assert min(box["width"], box["height"]) >= 44, "large enough for a finger"
+
+
+def test_names_and_texts_run_nothing(opened):
+    names = [f"{STRANGE}{i}" for i in range(9)]
+    ids = tuple(f"{STRANGE}{i}" for i in range(60))
+    options = {"texts": [STRANGE] * 60, "more": {STRANGE: [STRANGE] * 60}, "repeat": STRANGE}
+    page, server = opened(names=names, ids=ids, **options)
+    answer_some(page, 4)
+    for path in ("", "answers", "finish"):
+        page.goto(server.address + path)
+        page.wait_for_timeout(100)
+        assert page.title() != "broken"
+        assert page.locator("main img[src=x]").count() == 0
+    page.goto(server.address)
+    assert page.locator("blockquote").first.inner_text() == STRANGE
+
+
+def lightness(page):
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return sum(int(part) for part in colour.strip("rgb()").split(","))
+
+
+def test_dark_as_the_system_says(opened):
+    page, _ = opened(image_shape=(3, 3))
+    assert lightness(page) > 600
+    page.emulate_media(color_scheme="dark")
+    assert lightness(page) < 150
+
+
+def test_it_works_without_script(chromium):
+    server = served(begun())
+    context = chromium.new_context(java_script_enabled=False, viewport=DESK)
+    page = context.new_page()
+    page.goto(server.address)
+    page.get_by_role("button", name="Different").click()
+    expect(page.locator("main .note")).to_have_text("Saved: different.")
+    expect(page.locator("header .count")).to_have_text("1")
+    context.close()
+    server.close()
+
+
+@pytest.fixture
+def other_site():
+    """Serve pages of another site, on this machine too, by a function from path to HTML."""
+    pages = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(pages.get(self.path, "").encode())
+
+        def log_message(self, *arguments):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield pages, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+ATTACK = """<title>other</title><script>
+const address = %s;
+const body = new URLSearchParams({a: 0, b: 1, answer: "alike"});
+const headers = {"content-type": "application/x-www-form-urlencoded"};
+const blind = {method: "POST", mode: "no-cors", headers};
+const seen = [];
+const read = (path, options) => fetch(address + path, options)
+  .then((response) => response.text())
+  .then((text) => { if (text) seen.push(text); }, () => {});
+const load = (element, what) => new Promise((done) => {
+  element.onload = () => { seen.push(what); done(); };
+  element.onerror = done;
+  element.src = address + what;
+  document.head.append(element);
+});
+Promise.allSettled([
+  ...["", "answers", "ask.js", "insight", "picture/0"].map((path) => read(path)),
+  read("answer", {method: "POST", body}),
+  read("answer", {...blind, body}),
+  read("undo", {...blind, body: "x=1"}),
+  load(document.createElement("script"), "ask.js"),
+  load(new Image(), "icon.png"),
+]).then(() => {
+  navigator.sendBeacon(address + "answer", body);
+  document.title = "seen " + JSON.stringify(seen);
+});
+</script>
+<iframe name="target"></iframe>
+<form method="post" target="target" action="%sanswer">
+<input name="a" value="0"><input name="b" value="1"><input name="answer" value="alike">
+</form>"""
+
+
+def is_page(response):
+    """Tell a page from what scripts send, which may still be underway."""
+    return response.request.is_navigation_request()
+
+
+def test_a_page_of_another_site_gets_nothing_and_changes_nothing(chromium, other_site):
+    """Even one that knows the whole address, token included."""
+    pages, home = other_site
+    server = served(begun())
+    with client_of(server.address) as client:
+        client.post("answer", data={"a": 2, "b": 3, "answer": "unsure"})
+    pages["/attack"] = ATTACK % (json.dumps(server.address), server.address)
+    page = chromium.new_page()
+    page.goto(f"{home}/attack")
+    page.wait_for_function("() => document.title.startsWith('seen')")
+    assert page.title() == "seen []"
+    with page.expect_event("response", is_page) as waiting:
+        page.evaluate("document.querySelector('form').submit()")
+    assert waiting.value.url == f"{server.address}answer"
+    assert waiting.value.status >= 400
+    frame = page.frame(name="target")
+    frame.wait_for_url(f"{server.address}answer")
+    assert "alike" not in frame.locator("body").inner_text()
+    assert [one.answer for one in server.labelling.queries.history] == ["unsure"]
+    page.close()
+    server.close()
+
+
+def test_in_a_notebook_the_page_works_in_a_frame(chromium, other_site):
+    """Jupyter serves notebooks from a port of this machine, by either of its names."""
+    pages, home = other_site
+    queries = labelling.open(X, random_state=0)
+    pages["/notebook"] = f'<iframe name="output" src="{queries.address}" width=900 height=800>'
+    page = chromium.new_page()
+    page.goto(f"{home.replace('127.0.0.1', 'localhost')}/notebook")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="Different").click()
+    frame.locator(".note >> text=Saved: different.").wait_for()
+    frame.get_by_role("button", name="Unsure").click()
+    frame.locator(".note >> text=Saved: unsure.").wait_for()
+    assert queries.counts == {"alike": 0, "different": 1, "unsure": 1}
+    page.close()
+    queries.close()
+
+
+def test_another_page_cannot_put_it_in_a_frame(chromium, other_site):
+    pages, home = other_site
+    server = served(begun())
+    pages["/frame"] = f'<iframe name="output" src="{server.address}"></iframe>'
+    page = chromium.new_page()
+    with page.expect_event("requestfailed", lambda refused: refused.url == server.address):
+        page.goto(f"{home}/frame")
+    assert page.frame_locator("iframe").get_by_role("button", name="Alike").count() == 0
+    page.close()
+    server.close()
+
+
+def test_a_name_that_points_here_gets_nothing(chromium):
+    """As when a site lets its name point to this machine, once its page is loaded."""
+    server = served(begun())
+    page = chromium.new_page()
+    address = server.address.replace("127.0.0.1", "rebound.localhost")
+    with pytest.raises(playwright.Error, match="RESPONSE_CODE_FAILURE"):
+        page.goto(address)
+    page.close()
+    server.close()
+
+
+def axe():
+    found = next((path for path in AXE if path.is_file()), None)
+    if found is None:
+        pytest.skip("needs axe-core: npm install axe-core, or LINKSELECT_AXE=.../axe.min.js")
+    return found.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def look(chromium):
+    """Open a page past its policy, which lets no foreign script in, and look for faults by axe."""
+    source = axe()
+    context = chromium.new_context(bypass_csp=True, viewport=DESK, color_scheme="light")
+    page = context.new_page()
+
+    def faults():
+        # A page that was loaded just now may show another question while axe looks.
+        page.wait_for_load_state("networkidle")
+        page.evaluate(source)
+        result = page.evaluate("axe.run({resultTypes: ['violations']})")
+        assert len(result["passes"]) > 10, "it has looked"
+        serious = [one for one in result["violations"] if one["impact"] in ("serious", "critical")]
+        return [(one["id"], node["html"]) for one in serious for node in one["nodes"]]
+
+    yield page, faults
+    context.close()
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [{"image_shape": (3, 3)}, {"curve": True}, {"texts": ["some words"] * 60}],
+    ids=["pixels", "curve", "text"],
+)
+def test_axe_finds_no_serious_fault_in_a_question(look, shown):
+    page, faults = look
+    server = served(begun(**shown))
+    page.goto(server.address)
+    answer_some(page, 6)
+    assert faults() == []
+    server.close()
+
+
+def test_axe_finds_no_serious_fault_on_any_page(look):
+    page, faults = look
+    server = served(begun())
+    page.goto(server.address)
+    answer_some(page, 11)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for path in ("?note=alike", "answers", "finish"):
+            page.goto(server.address + path)
+            assert faults() == [], (scheme, path)
+    page.goto(server.address)
+    contradicted(page, server)
+    assert faults() == []
+    server.close()
+
+
+def test_axe_would_find_a_fault(look):
+    page, faults = look
+    server = served(begun(image_shape=(3, 3)))
+    page.goto(server.address, wait_until="networkidle")
+    page.evaluate("document.querySelector('.stage img').removeAttribute('alt')")
+    assert "image-alt" in dict(faults())
+    server.close()
+
+
+def test_a_fault_of_the_server_leaves_the_question(chromium, tmp_path):
+    labelling = begun(tmp_path / "pairs.csv")
+    server = served(labelling)
+
+    def fails(rows, said):
+        raise RuntimeError("a fault")
+
+    try:
+        page = chromium.new_page(viewport=DESK)
+        page.goto(server.address_once())
+        assert page.url == server.address, "by a ticket to the page itself"
+        rows = asked(page)
+        labelling.answer = fails
+        page.keyboard.press("a")
+        page.wait_for_selector("#alarm:not([hidden])")
+        assert "fault in linkselect" in page.locator("#alarm").inner_text()
+        assert asked(page) == rows
+        assert page.url == server.address
+        del labelling.answer
+        press(page, "a")
+        assert page.locator("#alarm").is_hidden()
+        page.close()
+    finally:
+        server.close()

@@ -1,0 +1,245 @@
+"""One labelling: what becomes of answers, and that nothing changes if they cannot be stored."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from linkselect import ConstraintScore, Pairs
+from linkselect.evaluation import suspect_pairs
+from linkselect.labelling._answer_store import NotStoredError
+from linkselect.labelling._labelling import is_large
+from tests.helpers.labellings import N_SAMPLES, begun, grouped
+
+X, y = grouped()
+GROUPS = [np.flatnonzero(y == group).tolist() for group in range(3)]
+
+
+@pytest.fixture
+def labelling(tmp_path):
+    labelling = begun(tmp_path / "pairs.csv")
+    yield labelling
+    labelling.close()
+
+
+def truth(rows):
+    return "alike" if y[rows[0]] == y[rows[1]] else "different"
+
+
+def answer_some(labelling, n_answers):
+    for _ in range(n_answers):
+        rows = labelling.question()
+        assert labelling.answer(rows, truth(rows)).kind == "saved"
+
+
+def said(labelling):
+    return [(set(one.pair), one.answer) for one in labelling.queries.history]
+
+
+def test_answers_are_saved_and_undone(labelling):
+    rows = labelling.question()
+    assert labelling.answer(rows, truth(rows)).kind == "saved"
+    assert labelling.question() != rows
+    assert set(labelling.undo().pair) == set(rows)
+    assert labelling.question() == rows
+    assert labelling.undo() is None
+    assert said(labelling) == []
+
+
+def test_an_answer_that_is_there_already_changes_nothing(labelling):
+    a, b = GROUPS[0][:2]
+    labelling.answer((a, b), "alike")
+    assert labelling.answer((b, a), "alike").kind == "same"
+    outcome = labelling.answer((a, b), "different")
+    assert (outcome.kind, outcome.answer) == ("meanwhile", "alike")
+    assert labelling.answer((a, b), "unsure").kind == "meanwhile"
+    assert said(labelling) == [({a, b}, "alike")]
+
+
+def test_a_clear_answer_takes_the_place_of_unsure(labelling):
+    labelling.answer((0, 1), "unsure")
+    assert labelling.answer((0, 1), "alike").kind == "saved"
+    assert said(labelling) == [({0, 1}, "alike")]
+
+
+def test_an_answer_that_follows_meanwhile_is_taken(labelling):
+    a, b, c = GROUPS[0][:3]
+    labelling.answer((a, b), "alike")
+    labelling.answer((b, c), "alike")
+    assert labelling.answer((a, c), "alike").kind == "saved"
+
+
+def test_a_contradiction_is_not_taken(labelling):
+    a, b, c = GROUPS[0][:3]
+    labelling.answer((a, b), "alike")
+    labelling.answer((b, c), "alike")
+    outcome = labelling.answer((a, c), "different")
+    assert outcome.kind == "contradiction"
+    assert {frozenset(one.pair) for one in outcome.contradiction.earlier} == {
+        frozenset((a, b)),
+        frozenset((b, c)),
+    }
+    assert len(said(labelling)) == 2
+    assert labelling.change((b, c), "different").kind == "saved"
+    assert labelling.answer((a, c), "different").kind == "saved"
+
+
+def test_windows_with_names_ask_different_questions(labelling):
+    answer_some(labelling, 4)
+    first, second, third = (labelling.question(name) for name in ("one", "two", "three"))
+    assert len({frozenset(rows) for rows in (first, second, third)}) == 3
+    assert labelling.question("one") == first
+    assert labelling.question("two") == second
+    assert labelling.question() == first, "a page without a name shows the next question"
+    labelling.answer(second, truth(second))
+    assert set(labelling.question("two")) not in (set(first), set(second), set(third))
+
+
+def test_an_answer_taken_back_is_asked_in_the_window_that_took_it_back(labelling):
+    rows = labelling.question("one")
+    labelling.answer(rows, truth(rows))
+    labelling.question("one")
+    labelling.undo()
+    assert set(labelling.question("one")) == set(rows)
+
+
+def test_two_threads_lose_nothing(labelling):
+    taken = [[], []]
+
+    def work(mine, name):
+        for _ in range(30):
+            rows = labelling.question(name)
+            outcome = labelling.answer(rows, truth(rows))
+            assert outcome.kind in ("saved", "same")
+            mine.append((frozenset(rows), truth(rows)))
+
+    threads = [threading.Thread(target=work, args=(taken[i], str(i))) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    there = {(frozenset(one.pair), one.answer) for one in labelling.queries.history}
+    assert {*taken[0], *taken[1]} <= there
+    assert Pairs.from_csv(labelling.file.out) == labelling.queries.pairs
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda one: one.answer((N_SAMPLES - 1, N_SAMPLES - 2), "unsure"),
+        lambda one: one.answer(one.question(), truth(one.question())),
+        lambda one: one.undo(),
+        lambda one: one.change(_first(one), "unsure"),
+        lambda one: one.change(_first(one), None),
+        lambda one: one.answer(_unsure(one), truth(_unsure(one))),
+        lambda one: one.change((GROUPS[0][-3], GROUPS[0][-2]), "different"),
+        lambda one: one.change((GROUPS[0][-3], GROUPS[0][-2]), None),
+    ],
+    ids=[
+        "unsure",
+        "answer",
+        "undo",
+        "change",
+        "remove",
+        "instead of unsure",
+        "change given",
+        "remove given",
+    ],
+)
+def test_what_cannot_be_stored_is_not_there(labelling, act, monkeypatch, tmp_path):
+    labelling.close()
+    a, b, c = GROUPS[0][-3:]
+    pairs = Pairs(must=[(a, b), (b, c)])
+    labelling = begun(tmp_path / "others.csv", pairs=pairs)
+    answer_some(labelling, 5)
+    labelling.answer((3, 4), "unsure")
+    answer_some(labelling, 1)
+    before = labelling.queries.given, said(labelling)
+
+    def full(queries):
+        raise NotStoredError("The disk is full.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(labelling.file, "store", full)
+        with pytest.raises(NotStoredError):
+            act(labelling)
+    assert before == (labelling.queries.given, said(labelling)), "in its order too"
+    act(labelling)
+    assert before != (labelling.queries.given, said(labelling))
+    assert Pairs.from_csv(tmp_path / "others.csv") == labelling.queries.pairs
+    labelling.close()
+
+
+def _first(labelling):
+    return labelling._rows(labelling.queries.history[0].pair)
+
+
+def _unsure(labelling):
+    return 3, 4
+
+
+def test_the_live_ranking_is_the_constraint_scores(labelling):
+    assert labelling.ranked() is None
+    answer_some(labelling, 12)
+    expected = ConstraintScore().fit(X, pairs=labelling.queries.pairs)
+    ranked = labelling.ranked()
+    assert ranked.order.tolist() == expected.order_.tolist()
+    assert ranked.best.tolist() == expected.order_[:3].tolist()
+    pairs = labelling.queries.pairs
+    must, cannot = (np.array(links) for links in (pairs.must, pairs.cannot))
+    a = np.square(X[must[:, 0]] - X[must[:, 1]]).mean(axis=0)
+    b = np.square(X[cannot[:, 0]] - X[cannot[:, 1]]).mean(axis=0)
+    assert ranked.shares == pytest.approx((b / (a + b))[ranked.best])
+    assert labelling.ranked() is ranked, "made once for the same answers"
+
+
+def test_features_that_tell_nothing_have_half_a_share():
+    noise = np.random.default_rng(0).normal(size=(200, 1))
+    pairs = Pairs(must=[(i, i + 1) for i in range(40)], cannot=[(0, i) for i in range(60, 200)])
+    labelling = begun(X=noise, pairs=pairs)
+    (share,) = labelling.ranked().shares
+    assert share == pytest.approx(0.5, abs=0.1)
+    labelling.close()
+
+
+def test_all_answers_come_with_suspects_first(labelling):
+    answer_some(labelling, 15)
+    a, b = GROUPS[0][-1], GROUPS[1][-1]
+    labelling.answer((a, b), "alike")  # wrong
+    answer_some(labelling, 2)
+    listed = labelling.all_answers()
+    suspicion = suspect_pairs(X, labelling.queries.pairs)
+    expected = [{one.a, one.b} for one in suspicion if one.suspicion > 0]
+    assert {a, b} in expected
+    assert [set(one.pair) for one, _, _ in listed[: len(expected)]] == expected
+    rest = [set(one.pair) for one, _, _ in listed[len(expected) :]]
+    newest_first = [set(one.pair) for one in labelling.queries.history[::-1]]
+    assert rest == [pair for pair in newest_first if pair not in expected]
+
+
+def test_given_pairs_are_listed_and_can_change(tmp_path):
+    a, b = GROUPS[0][:2]
+    labelling = begun(tmp_path / "pairs.csv", pairs=Pairs(must=[(a, b)]))
+    assert Pairs.from_csv(tmp_path / "pairs.csv") == Pairs(must=[(a, b)]), "written at the start"
+    (listed,) = labelling.all_answers()
+    assert (listed[0].pair, listed[1]) == ((a, b), True)
+    assert labelling.change((a, b), "different").kind == "saved"
+    assert said(labelling) == [({a, b}, "different")]
+    labelling.close()
+
+
+def test_large_samples_are_ranked_by_a_quick_method_at_the_end():
+    assert not is_large(np.empty((10_000, 1_000), dtype=bool))
+    assert is_large(np.empty((70_000, 784), dtype=bool))
+
+
+def test_a_labelling_goes_on(tmp_path):
+    out = tmp_path / "pairs.csv"
+    labelling = begun(out)
+    answer_some(labelling, 6)
+    before, question = said(labelling), labelling.question()
+    labelling.close()
+    again = begun(out)
+    assert said(again) == before
+    assert again.question() == question
+    again.close()

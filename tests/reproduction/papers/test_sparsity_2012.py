@@ -1,0 +1,118 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from linkselect.reproduction._paper import Unit
+from linkselect.reproduction._papers import sparsity_2012
+from linkselect.reproduction._papers.sparsity_2012 import METHODS, PAPER
+
+TABLE, FIGURE = PAPER.tables[2], PAPER.figures[1]
+
+
+def made_up(accuracy_of):
+    """Return results with the accuracy that a function of set, method and count gives."""
+    results = {}
+    for unit in TABLE.units(2):
+        counts = [4] if unit.method == "All features" else [1, 2, 3, 4]
+        values = [accuracy_of(unit.dataset, unit.method, count) for count in counts]
+        results[unit] = {"n_features": counts, "accuracy": values}
+    return results
+
+
+def lead(dataset, method, count):
+    return 0.5 + 0.1 * count + 0.05 * (method == "Sparsity Score")
+
+
+def level(dataset, method, count):
+    return 0.5
+
+
+def verdicts(claims):
+    return {claim.text: claim.held for claim in claims}
+
+
+def test_units():
+    units = TABLE.units(3)
+    assert len(units) == len(set(units)) == 6 * 6 * 3
+    assert set(FIGURE.units(3)) == set(units)
+
+
+def test_a_cell_is_the_best_of_the_mean_curve_not_the_mean_of_best():
+    results = made_up(level)
+    first, second = (Unit("svm", "Wine", "Variance", run) for run in (0, 1))
+    results[first] = {"n_features": [1, 2], "accuracy": [0.9, 0.5]}
+    results[second] = {"n_features": [1, 2], "accuracy": [0.5, 0.8]}
+    cells = TABLE.cells(results)
+    (cell,) = (c for c in cells if (c.dataset, c.method) == ("Wine", "Variance"))
+    assert cell.ours == pytest.approx(70.0)
+    assert cell.published == 95.4
+    assert cell.n_features == "11"
+
+
+def test_all_published_numbers_have_a_cell():
+    assert len(TABLE.cells(made_up(level))) == 36
+
+
+def test_claims_hold_where_the_score_leads():
+    results = made_up(lead)
+    assert all(verdicts([*TABLE.claims(results), *FIGURE.claims(results)]).values())
+
+
+def test_level_methods_are_not_ahead():
+    results = made_up(level)
+    assert not any(verdicts([*TABLE.claims(results), *FIGURE.claims(results)]).values())
+
+
+def test_claims_count_sets():
+    def ahead_on_four(dataset, method, count):
+        behind = dataset in ("Wine", "Hepatitis")
+        return 0.5 + 0.1 * (method == "Sparsity Score") * (-1 if behind else 1)
+
+    claims = TABLE.claims(made_up(ahead_on_four))
+    held = verdicts(claims)
+    assert not held["SS achieves better performances than LS"]
+    assert held["SS is superior to FS in most cases"]
+    assert claims[0].found.startswith("so on 4 of 6 sets: Ionosphere")
+
+
+def test_all_features_are_no_choice_on_the_gene_sets():
+    assert sparsity_2012._counts(2000)[-1] == 400
+    assert sparsity_2012._counts(13) == list(range(1, 14))
+
+
+def test_panels():
+    results = made_up(level)
+    colon = {unit: result for unit, result in results.items() if unit.dataset == "Colon Cancer"}
+    (panel,) = FIGURE.panels(colon)
+    assert panel.title == "Colon Cancer"
+    assert list(panel.series) == list(METHODS)
+    assert list(panel.series["Variance"].x) == [1, 2, 3, 4]
+
+
+def test_a_change_of_the_svm_changes_the_protocol():
+    before = PAPER.protocol_text
+    changed = replace(PAPER, protocol=PAPER.protocol | {"SVM": {"C": 2.0, "gamma": "scale"}})
+    assert changed.protocol_text != before
+    assert sparsity_2012.SVM_CURVE.keywords == PAPER.protocol["SVM"]
+
+
+@pytest.mark.parametrize("method", ["Fisher Score", "Laplacian Score", "All features"])
+def test_one_unit_of_wine(method):
+    result = PAPER.compute(Unit("svm", "Wine", method, 0), None)
+    assert result["n_features"][-1] == 13
+    assert result["accuracy"][-1] == pytest.approx(0.98, abs=0.02)
+    assert result == PAPER.compute(Unit("svm", "Wine", method, 0), None)
+
+
+def test_supervised_methods_never_see_labels_of_test_rows(monkeypatch):
+    """Labels that say nothing must not be learnt: ranked on all rows they would be."""
+    random = np.random.default_rng(0)
+    X, y = random.random((60, 400)), np.arange(60) % 2
+    monkeypatch.setattr(sparsity_2012, "_prepared", lambda dataset, data_dir: (X, y))
+    monkeypatch.setattr(sparsity_2012, "_counts", lambda n_features: [10])
+    found = [
+        PAPER.compute(Unit("svm", "Wine", "Fisher Score", run), None)["accuracy"][0]
+        for run in range(3)
+    ]
+    assert np.mean(found) < 0.65

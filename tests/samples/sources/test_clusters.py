@@ -1,0 +1,264 @@
+"""Dask clients: the same bits for any number of workers, dead workers, and none at all."""
+
+import gc
+import os
+import signal
+import time
+from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
+
+import dask
+import distributed
+import numpy as np
+import pytest
+import stored_samples as given
+
+from linkselect import _blocks as blocks
+from linkselect._messages import GuidedError, GuidedValueError
+from linkselect._samples.sources import (
+    TakenRows,
+    clusters,
+    find_stored,
+    map_parts,
+    reduce_parts,
+    reporting,
+)
+from linkselect._samples.sources.clusters import active_client
+from linkselect.cli._errors import problem_of
+
+KINDS = ("npy", "zarr", "parquet", "dask")
+
+# A cluster is many processes that a busy machine may hold up at any moment: one failure is tried
+# again, and pytest says so. The two lines after it: what Dask leaves open when workers are killed.
+pytestmark = [
+    pytest.mark.flaky(reruns=1),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch):
+    given.make_parts_small(monkeypatch, 600, 1000)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of one process; a test may add more."""
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, memory_limit="1GB", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        yield cluster
+    # What killed workers leave open is found here, and not during a test of something else.
+    gc.collect()
+
+
+@contextmanager
+def connected(cluster):
+    """Connect to two workers, whatever the test before has left."""
+    with distributed.Client(cluster) as client:
+        cluster.scale(2)
+        client.wait_for_workers(2, timeout=300)
+        yield client
+    # A client that is closed inside its own block leaves Dask's settings to every later test.
+    assert dask.config.get("scheduler", None) is None
+
+
+@pytest.fixture
+def gate(tmp_path):
+    """Hold up all tasks but two until the test opens it, or ends."""
+    gate = given.Gate(tmp_path, n_free=2)
+    yield gate
+    gate.open()
+
+
+@pytest.fixture
+def client(cluster):
+    # Not a fixture of the module: other tests must not find an active client.
+    with connected(cluster) as client:
+        yield client
+
+
+def cut(labels, part):
+    return (labels[part.rows],)
+
+
+def results(sources):
+    """Return the bits of some merged results, for every kind of stored samples."""
+    labels = np.arange(200)
+    shared = TakenRows(np.array([150, 3, 3]))
+    found = [
+        reduce_parts(find_stored(source), given.rounding, given.join) for source in sources.values()
+    ]
+    for kind in ("npy", "dask"):
+        X = find_stored(sources[kind]).choose([4, 1]).scaled([1, 2], [3, 4])
+        found.append(map_parts(X, given.weighted, per_part=partial(cut, labels), shared=shared))
+        found.append(X.take([199, 5, 5]).tobytes())
+    return found
+
+
+def test_bits_do_not_depend_on_the_number_of_workers(cluster, tmp_path):
+    sources = {kind: given.store(kind, tmp_path, given.random_values()) for kind in KINDS}
+    expected = results(sources)
+    with distributed.Client(cluster) as client:
+        assert active_client() is client
+        assert results(sources) == expected
+        cluster.scale(2)
+        client.wait_for_workers(2, timeout=300)
+        assert results(sources) == expected
+    assert active_client() is None
+
+
+def test_progress_comes_from_finished_parts(client, tmp_path, gate):
+    X = given.stored("npy", tmp_path, given.random_values())
+    seen = []
+
+    def note(done, total, what):
+        seen.append((done, total, what))
+        if done:
+            gate.open()
+
+    token = reporting.set(note)
+    try:
+        map_parts(X, partial(given.held_rounding, gate=gate), what="wait")
+    finally:
+        reporting.reset(token)
+    n_parts = len(X.parts)
+    assert seen[0] == (0, n_parts, "wait")
+    assert seen[-1] == (n_parts, n_parts, "wait")
+    assert sorted(seen) == seen
+    assert len({done for done, _, _ in seen}) > 2
+
+
+def test_a_task_uses_its_own_threads(client, tmp_path):
+    np.save(tmp_path / "X.npy", given.random_values())
+    # A fit inside a task, such as in a search over a cluster, must not wait for other tasks.
+    found = client.submit(given.sum_of, str(tmp_path / "X.npy")).result(timeout=120)
+    assert found == pytest.approx(given.random_values().sum(dtype=np.float64))
+
+
+def test_cancelled_tasks_are_an_error(client, tmp_path, monkeypatch, gate):
+    X = given.stored("npy", tmp_path, given.random_values())
+    compute = client.compute
+
+    def cancelled(tasks):
+        futures = compute(tasks)
+        client.cancel(futures[-1:])
+        return futures
+
+    monkeypatch.setattr(client, "compute", cancelled)
+    with pytest.raises(GuidedError, match="scheduler went away, or somebody cancelled the tasks"):
+        map_parts(X, partial(given.held_rounding, gate=gate))
+
+
+def test_a_killed_worker_changes_nothing(cluster, tmp_path, gate):
+    X = given.stored("dask", tmp_path, given.random_values())
+    shared = TakenRows(np.arange(0, 200, 7))
+    (tmp_path / "without").mkdir()
+    free = given.Gate(tmp_path / "without", n_free=len(X.parts))
+    expected = map_parts(X, partial(given.held_weighted, gate=free), shared=shared)
+    done_at_kill = []
+
+    def kill(done, total, what):
+        if done >= 2 and not done_at_kill:
+            done_at_kill.append(done)
+            os.kill(next(iter(processes.values())), signal.SIGKILL)
+            gate.open()
+
+    with connected(cluster) as client:
+        processes = client.run(os.getpid)
+        token = reporting.set(kill)
+        try:
+            found = map_parts(X, partial(given.held_weighted, gate=gate), shared=shared)
+        finally:
+            reporting.reset(token)
+        assert done_at_kill[0] < len(X.parts)
+        assert client.run(os.getpid, on_error="ignore") != processes
+    assert found == expected
+
+
+def test_errors_of_a_part_arrive_whole(client, tmp_path):
+    X = given.stored("parquet", tmp_path, given.random_values())
+    (tmp_path / "X.parquet").unlink()
+    with pytest.raises(GuidedValueError, match=r"X\.parquet is not there") as caught:
+        map_parts(X, given.rounding)
+    assert caught.value.parameter == "X"
+    failing = find_stored(given.failing_at_row_50(given.random_values()))
+    with pytest.raises(ZeroDivisionError) as caught:
+        map_parts(failing, given.rounding)
+    assert caught.value.__notes__ == [given.FAILED_AT_ROW_50]
+    # The scheduler forgets what nobody waits for.
+    given.wait_until(lambda: not client.who_has())
+
+
+def test_tasks_are_small_and_named(client, tmp_path):
+    X = given.stored("npy", tmp_path, given.random_values((1000, 13)))
+    X = X.scaled(np.zeros(13), np.ones(13))
+    leaves, top = clusters.task_tree(
+        clusters.Job(
+            X, list(range(len(X.parts))), given.rounding, given.join, [()] * len(X.parts), "round"
+        )
+    )
+    assert all(leaf.key[0].startswith("linkselect-round-") for leaf in leaves)
+    assert top.key.startswith("linkselect-round-result-")
+    graph = dict(top.dask)
+    sizes = {key: len(distributed.protocol.pickle.dumps(task)) for key, task in graph.items()}
+    assert max(size for key, size in sizes.items() if "common" not in str(key)) < 2000
+
+
+def test_part_that_kills_every_worker_is_an_error(cluster, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    X = given.stored("dask", tmp_path, given.random_values())
+    with pytest.raises(GuidedError, match=r"workers died again and again at a part of the dask"):
+        map_parts(X, given.die)
+
+
+def test_the_command_line_has_its_own_way_out_of_a_cluster_without_workers(client):
+    said = problem_of(clusters.no_workers(client))
+    assert said.endswith("Start the cluster or its workers again, or leave --scheduler out.")
+
+
+def test_blas_keeps_to_one_thread_until_the_last_task_ends():
+    def n_threads():
+        return {library["num_threads"] for library in blocks._blas().info()}
+
+    before = n_threads()
+    limit = clusters.BlasLimit()
+    limit.__enter__()
+    limit.__enter__()
+    assert n_threads() == {1}
+    limit.__exit__()
+    assert n_threads() == {1}
+    limit.__exit__()
+    assert n_threads() == before
+
+
+def test_workers_that_start_again_are_waited_for(client, tmp_path, monkeypatch, gate):
+    X = given.stored("npy", tmp_path, given.random_values())
+    expected = map_parts(X, given.rounding)
+    # A look at some workers, a long time without a look, and then two that find none.
+    looks, clock, nthreads = iter([1.0, 100.0, 101.0]), SimpleNamespace(now=0.0), client.nthreads
+
+    def look():
+        clock.now = next(looks, 102.0)
+        if clock.now == 102.0:
+            gate.open()
+        return nthreads() if clock.now not in (100.0, 101.0) else {}
+
+    monkeypatch.setattr(client, "nthreads", look)
+    monkeypatch.setattr(clusters, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(clusters, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    assert map_parts(X, partial(given.held_rounding, gate=gate)) == expected
+    assert clock.now == 102.0
+
+
+def test_no_workers_for_good_is_an_error(cluster, client, tmp_path, monkeypatch):
+    monkeypatch.setattr(clusters, "WORKERS_GONE", 1.0)
+    X = given.stored("npy", tmp_path, given.random_values())
+    cluster.scale(0)
+    given.wait_until(lambda: not client.nthreads())
+    start = time.monotonic()
+    with pytest.raises(GuidedError, match=r"No Dask worker has been there for 1 s .*127\.0\.0\.1"):
+        map_parts(X, given.rounding)
+    assert time.monotonic() - start < 60, "as long as it waits if nobody says otherwise"

@@ -1,0 +1,78 @@
+"""Things that hold samples outside memory and are not read as they are."""
+
+import io
+from pathlib import Path
+
+import dask
+import dask.array
+import dask.dataframe
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import sparse
+
+from linkselect import VarianceScore, open_stored
+from linkselect._messages import GuidedTypeError
+from linkselect._samples.sources import find_stored, opening
+
+FRAME = dask.dataframe.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "b": 0.0}), npartitions=1)
+REFUSED = {
+    "a dask DataFrame": (FRAME, r"to_dask_array\(lengths=True\)"),
+    "a dask Series": (FRAME["a"], "samples x features"),
+    "a delayed value": (dask.delayed(np.eye(2)), "from_delayed"),
+    "a LazyFrame": (pl.LazyFrame({"a": [1.0]}), r"collect\(\)"),
+    "an open file": (io.BytesIO(b""), "Pass its path"),
+    "names of files": ([Path("a.parquet"), "b.parquet"], r"dataset\.dataset\(paths\)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_way_out_is_named(name):
+    X, way_out = REFUSED[name]
+    for use in (VarianceScore().fit, open_stored):
+        with pytest.raises(GuidedTypeError, match=way_out):
+            use(X)
+
+
+def test_a_parquet_dataset_is_no_dataset(tmp_path):
+    pq.write_table(pa.table({"a": [1.0]}), tmp_path / "X.parquet")
+    with pytest.raises(GuidedTypeError, match=r"pyarrow\.dataset\.dataset\(path\)"):
+        find_stored(pq.ParquetDataset(tmp_path))
+
+
+def test_a_large_hdf5_dataset_is_not_read_whole(tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "X.h5", "w") as file:
+        X = file.create_dataset("X", data=np.arange(12.0).reshape(6, 2))
+        assert VarianceScore().fit(X).n_features_in_ == 2
+        monkeypatch.setattr(opening, "MEMORY_MAP_LIMIT", X.nbytes - 1)
+        for use in (VarianceScore().fit, open_stored):
+            with pytest.raises(GuidedTypeError, match=r"dask\.array\.from_array\(X\)"):
+                use(X)
+        with pytest.raises(GuidedTypeError, match=r"X\[name\]"):
+            find_stored(file)
+        by_parts = find_stored(dask.array.from_array(X))
+        np.testing.assert_array_equal(np.asarray(by_parts), X[:])
+
+
+def test_blocks_of_xarray_are_read_by_parts():
+    xarray = pytest.importorskip("xarray")
+    values = np.arange(12.0).reshape(6, 2)
+    X = find_stored(xarray.DataArray(dask.array.from_array(values, chunks=(2, 2))))
+    assert len(X.source.row_edges()) == 4
+    np.testing.assert_array_equal(np.asarray(X), values)
+    assert find_stored(xarray.DataArray(values)) is None
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, lambda block: np.ma.masked_equal(block, 0)])
+def test_how_other_blocks_become_arrays_works(kind):
+    values = np.arange(12.0).reshape(6, 2)
+    X = dask.array.from_array(values, chunks=(2, 2)).map_blocks(kind)
+    with pytest.raises(GuidedTypeError, match="Turn them into NumPy arrays") as caught:
+        find_stored(X)
+    call = caught.value.way_out.removeprefix("Turn them into NumPy arrays: ").rstrip(".")
+    mended = eval(call, {"X": X, "dask": dask, "numpy": np, "VALUE": 0})
+    np.testing.assert_array_equal(np.asarray(find_stored(mended)), values)

@@ -1,0 +1,146 @@
+"""Zarr arrays, and what can be wrong with them."""
+
+import os
+
+import numpy as np
+import pytest
+import stored_samples as given
+import zarr
+from numpy.testing import assert_array_equal
+
+from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._samples.sources import find_stored, zarr_arrays
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch):
+    given.make_parts_small(monkeypatch)
+
+
+@pytest.fixture
+def values():
+    return given.random_values()
+
+
+@pytest.fixture
+def path(tmp_path, values):
+    given.store_zarr(tmp_path, values, chunks=(30, 7))
+    return tmp_path / "X.zarr"
+
+
+def test_an_array_inside_a_group_is_opened_by_its_path(values, tmp_path):
+    group = zarr.open_group(str(tmp_path / "all.zarr"), mode="w")
+    group.create_array("counts", shape=values.shape, dtype=values.dtype)[:] = values
+    X = find_stored(tmp_path / "all.zarr" / "counts")
+    assert X.label == "counts"
+    assert_array_equal(np.asarray(X), values)
+    assert find_stored(group["counts"]).label == "the Zarr array counts"
+    with pytest.raises(GuidedTypeError, match=r"group of Zarr arrays \(counts\)"):
+        find_stored(tmp_path / "all.zarr")
+
+
+def test_arrays_in_memory_are_read_too(values):
+    array = zarr.create_array(store={}, shape=values.shape, chunks=(30, 7), dtype=values.dtype)
+    array[:] = values
+    assert_array_equal(np.asarray(find_stored(array)), values)
+
+
+def test_chunks_that_were_never_written_hold_the_fill_value(tmp_path):
+    array = given.store_zarr(tmp_path, np.zeros((100, 5)), chunks=(10, 5), fill_value=2.5)
+    (tmp_path / "X.zarr" / "c" / "3" / "0").unlink()
+    expected = np.zeros((100, 5))
+    expected[30:40] = 2.5
+    assert_array_equal(np.asarray(find_stored(array)), expected)
+
+
+def test_chunks_larger_than_memory_allows_are_read_in_pieces(monkeypatch, values, tmp_path):
+    monkeypatch.setattr(zarr_arrays, "LINE_BYTES", 1000)
+    array = given.store_zarr(tmp_path, values, chunks=(150, 13))
+    with pytest.warns(UserWarning, match=r"chunks of .* are tall: 150 rows"):
+        X = find_stored(array)
+    assert_array_equal(np.asarray(X), values)
+    assert_array_equal(X.take([170, 3]), values[[170, 3]])
+
+
+def test_a_chunk_that_is_broken_while_one_row_is_picked_has_changed(path):
+    X = find_stored(path)
+    first_row = 30 * 3  # of the fourth line of chunks
+    broken = path / "c" / "3" / "0"
+    check, looks = X.source.check_unchanged, []
+
+    def check_and_break(*where):
+        check(*where)
+        if not looks:
+            broken.write_bytes(b"no chunk")
+        looks.append(where)
+
+    X.source.check_unchanged = check_and_break
+    with pytest.raises(GuidedValueError, match="file c/3/0, changed while it was read"):
+        X.take([first_row])
+
+
+def test_a_chunk_that_changes_is_an_error(path, values):
+    X = find_stored(path)
+    zarr.open(str(path), mode="r+")[100:130] = 1
+    with pytest.raises(GuidedValueError, match=r"X\.zarr, file c/3/0, changed while it was read"):
+        np.asarray(X)
+    assert_array_equal(X.take([0, 199]), values[[0, 199]])
+
+
+@pytest.mark.parametrize("columns", [np.arange(91), np.arange(0, 91, 2)], ids=["all", "some"])
+def test_a_part_looks_at_its_own_chunks_only(columns, values, tmp_path, monkeypatch):
+    array = given.store_zarr(tmp_path, values[:10].repeat(7, axis=1), chunks=(10, 13))
+    X = find_stored(array)
+    X = X if len(columns) == 91 else X.choose(columns)
+    assert X.by_columns
+    assert len(X.parts) > 1
+    looked, look = [], zarr_arrays.state_of
+    monkeypatch.setattr(zarr_arrays, "state_of", lambda path: looked.append(path) or look(path))
+    for part in X.parts:
+        looked.clear()
+        assert len(list(part.slabs())) == 1
+        own = np.unique(columns[part.columns] // 13)
+        # Once before they are read, and once after.
+        assert [path[-1] for path in looked] == 2 * [str(chunk) for chunk in own]
+
+
+def test_a_chunk_that_goes_away_is_an_error(path):
+    X = find_stored(path)
+    (path / "c" / "3" / "1").unlink()
+    with pytest.raises(GuidedValueError, match=r"X\.zarr, file 1, is not there, at .*c.3.1"):
+        X.take([100])
+
+
+def test_an_array_is_found_from_every_folder(path, values, monkeypatch, tmp_path):
+    # Else all its values would be the fill value: chunks that are not there count as such.
+    monkeypatch.setattr(zarr_arrays, "MANY_FILES", 1)
+    monkeypatch.chdir(path.parent)
+    opened = [find_stored(path.name), find_stored(zarr.open(path.name, mode="r"))]
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for X in opened:
+        assert_array_equal(np.asarray(X), values)
+    path.rename(tmp_path / "moved.zarr")
+    for X in opened:
+        with pytest.raises(GuidedValueError, match=r"X\.zarr is not there"):
+            np.asarray(X)
+
+
+@pytest.mark.parametrize("options", [{}, {"compressors": None}], ids=["packed", "plain"])
+def test_a_chunk_that_was_cut_short_is_an_error(options, values, tmp_path):
+    given.store_zarr(tmp_path, values, chunks=(30, 7), **options)
+    os.truncate(tmp_path / "X.zarr" / "c" / "3" / "1", 20)
+    X = find_stored(tmp_path / "X.zarr")
+    with pytest.raises(GuidedValueError, match=r"X\.zarr cannot be read in rows 90 to 120"):
+        np.asarray(X)
+
+
+def test_folders_that_are_no_arrays_are_refused(tmp_path):
+    with pytest.raises(GuidedValueError, match=r"nowhere\.zarr is not there"):
+        find_stored(tmp_path / "nowhere.zarr")
+    (tmp_path / "empty.zarr").mkdir()
+    with pytest.raises(GuidedValueError, match=r"empty\.zarr cannot be opened as a Zarr array"):
+        find_stored(tmp_path / "empty.zarr")
+    (tmp_path / "empty.zarr" / "zarr.json").write_text("{")
+    with pytest.raises(GuidedValueError, match=r"empty\.zarr cannot be opened as a Zarr array"):
+        find_stored(tmp_path / "empty.zarr")
