@@ -12,6 +12,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import MinMaxScaler
 
+from tests.helpers import sizes as all_sizes
 from tests.helpers.process_settings import changes, process_settings
 
 # The same examples each time: whether a change passes does not depend on luck. Others are drawn by
@@ -107,15 +109,37 @@ def cancer():
 
 
 @pytest.fixture
-def precisions(monkeypatch):
-    """List the types of the products that a search for neighbours computes."""
-    from linkselect.graphs import _neighbors as neighbors
+def sizes(monkeypatch):
+    """Return a function that gives sizes of blocks and limits other values, by their names."""
+    return partial(all_sizes.set_sizes, monkeypatch)
 
-    computed, products = [], neighbors.products
 
-    def noting(X, dtype=np.float32, **options):
-        computed.append(np.dtype(dtype).name)
-        return products(X, dtype, **options)
+@pytest.fixture
+def shrink(monkeypatch):
+    """Return a function that cuts work into small blocks: `shrink()`, `shrink(5)`."""
+    return partial(all_sizes.shrink, monkeypatch)
 
-    monkeypatch.setattr(neighbors, "products", noting)
-    return computed
+
+@pytest.fixture
+def compile_from(monkeypatch):
+    """Return a function that runs compiled loops always (True) or never (False)."""
+    return partial(all_sizes.compile_from, monkeypatch)
+
+
+@pytest.fixture
+def always_compiled(compile_from):
+    """Run compiled loops on small data, too."""
+    pytest.importorskip("numba")
+    compile_from(True)
+
+
+@pytest.fixture
+def without_numba(monkeypatch):
+    """Let numba not be installed, where loops would be compiled."""
+    all_sizes.remove_numba(monkeypatch)
+
+
+@pytest.fixture
+def small_draws(sizes):
+    """Let draws of few samples state standard errors."""
+    sizes(LEAST_CARRIERS=5)

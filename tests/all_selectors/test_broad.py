@@ -13,7 +13,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import linkselect as ls
-from linkselect._search import screening
 from tests.helpers.comparisons import CASES, compare
 from tests.helpers.estimators import SELECTORS
 from tests.helpers.problems import KINDS, draw_problem, store
@@ -86,9 +85,8 @@ SIMILARITY = [case for case in CASES if isinstance(case.selector, ls.SimilarityC
 
 
 @pytest.mark.parametrize("case", SIMILARITY, ids=lambda case: case.name)
-def test_compiled_search_equals_its_definition(case, monkeypatch):
-    pytest.importorskip("numba")
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
+@pytest.mark.usefixtures("always_compiled")
+def test_compiled_search_equals_its_definition(case):
     for seed, kind in enumerate([*KINDS] * 3):
         compare(case, draw_problem(np.random.default_rng(seed), kind))
 
@@ -97,14 +95,13 @@ def test_compiled_search_equals_its_definition(case, monkeypatch):
     ("dtype", "low", "shape", "sigma"),
     [("i1", -128, (60, 30), 40.0), ("i1", 0, (60, 30), 128.0), ("i2", -(2**15), (300, 130), 8e3)],
 )
-def test_narrow_integers_in_a_large_search(dtype, low, shape, sigma, monkeypatch):
+def test_narrow_integers_in_a_large_search(dtype, low, shape, sigma, compile_from):
     """The range of the first and the last wraps to a small number; that of the second is small."""
     # The last has several blocks of rows and of features.
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 1e3)
+    compile_from(True)
     rng = np.random.default_rng(0)
     X = rng.integers(low, np.iinfo(dtype).max, shape, dtype=dtype, endpoint=True)
     y = rng.integers(0, 2, len(X))
-    assert len(X) ** 2 / 2 * X.shape[1] >= screening.VALUES_WORTH_COMPILING
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         found = ls.SimilarityConstraintScore(3, sigma=sigma).fit(X, y)

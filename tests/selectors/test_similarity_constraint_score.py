@@ -221,8 +221,8 @@ def test_parameters_out_of_range(selector, wine):
         selector.fit(*wine)
 
 
-def test_a_warning_announces_much_memory(wine, monkeypatch):
-    monkeypatch.setattr("linkselect.selectors._similarity_constraint_score.MANY_BYTES", 2**19)
+def test_a_warning_announces_much_memory(wine, sizes):
+    sizes(MANY_BYTES=2**19)
     with pytest.warns(UserWarning, match=r"All pairs of 178 samples take about.*max_pairs="):
         ls.SimilarityConstraintScore(2).fit(*wine)
     with warnings.catch_warnings():
