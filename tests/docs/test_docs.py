@@ -160,6 +160,22 @@ def test_every_public_name_is_in_the_reference():
         assert re.search(rf"^ +{name}$", reference, flags=re.MULTILINE), name
 
 
+def test_the_reference_shows_public_names_only():
+    reference = (ROOT / "docs" / "api" / "index.rst").read_text()
+    shown = re.findall(r"^   ([\w.]+)$", reference, flags=re.MULTILINE)
+    assert len(shown) > len(linkselect.__all__)
+    for name in shown:
+        part, _, inside = name.rpartition(".")
+        public = import_module(f"linkselect.{part}").__all__ if part else linkselect.__all__
+        assert inside in public or name in tables.PUBLIC, name
+
+
+def test_every_public_module_is_on_the_page_of_public_names():
+    """And every name of each: `docs/tables.py` reads them from its `__all__`."""
+    modules = (ROOT / "src" / "linkselect").glob("[a-z]*")
+    assert {module.stem for module in modules if module.suffix in ("", ".py")} == {*tables.PUBLIC}
+
+
 PUBLIC_CLASSES = [
     name for name in linkselect.__all__ if isinstance(getattr(linkselect, name), type)
 ]
