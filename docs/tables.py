@@ -222,10 +222,24 @@ def group(*kinds: str) -> Callable[[], list[str]]:
 
     def lines() -> list[str]:
         more = ["ScoreFunction"] if "wrappers" in kinds else []
-        names = [one.__name__ for one in methods(*kinds)] + more
-        return ["", ".. autosummary::", "   :toctree: generated", "", *(f"   {n}" for n in names)]
+        return autosummary([one.__name__ for one in methods(*kinds)] + more)
 
     return lines
+
+
+def members(part: str) -> Callable[[], list[str]]:
+    """Make a list for autosummary of the names that a part has and the package has not."""
+
+    def lines() -> list[str]:
+        names = sorted(set(import_module(f"linkselect.{part}").__all__) - {*linkselect.__all__})
+        return autosummary([f"{part}.{name}" for name in names])
+
+    return lines
+
+
+def autosummary(names: list[str]) -> list[str]:
+    """Return the lines of a list for autosummary."""
+    return ["", ".. autosummary::", "   :toctree: generated", "", *(f"   {name}" for name in names)]
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
@@ -242,6 +256,8 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "from pairs": group("pairs", "some labels"),
     "from labels": group("labels"),
     "wrappers": group("wrappers"),
+    "of pairs": members("pairs"),
+    "of cluster": members("cluster"),
 }
 
 

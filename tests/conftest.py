@@ -121,6 +121,12 @@ def shrink(monkeypatch):
 
 
 @pytest.fixture
+def shrink_parts(monkeypatch):
+    """Return a function that cuts stored samples into parts of so many bytes."""
+    return partial(all_sizes.shrink_parts, monkeypatch)
+
+
+@pytest.fixture
 def compile_from(monkeypatch):
     """Return a function that runs compiled loops always (True) or never (False)."""
     return partial(all_sizes.compile_from, monkeypatch)

@@ -55,18 +55,14 @@ def test_no_search_finds_a_violation(name):
     assert attack.expected <= attack.search(np.random.default_rng(0), 6) <= 1
 
 
-def test_the_search_finds_what_was_wrong_with_distances_in_float64(monkeypatch):
-    """Their bound left out how norms and differences are rounded themselves."""
+def test_distances_in_float64_stay_far_below_their_bound():
+    """The bound counts how norms and differences are rounded themselves, too."""
 
     def share(X):
         return share_of_distance_error(X, np.float64)
 
     found = climb(share, opposite_drifting(128), nudge, np.random.default_rng(2), 40)
     assert found <= 0.25
-    monkeypatch.setattr(products, "SUMS_IN_FLOAT64", 1)
-    found = climb(share, opposite_drifting(128), nudge, np.random.default_rng(2), 40)
-    if found <= 1:
-        pytest.skip("the linear algebra of this machine adds up in a better order")
 
 
 # -- neighbours ---------------------------------------------------------------------------------

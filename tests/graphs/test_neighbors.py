@@ -88,7 +88,7 @@ def test_the_bound_of_a_product_counts_all_its_roundings(width, dtype):
 def test_neighbours_in_small_tiles_and_any_number_of_threads(shrink):
     X = np.random.default_rng(0).normal(size=(300, 4))
     expected = graphs.nearest(X, 3)
-    shrink(20)
+    shrink(500)
     for n_jobs in (1, 2, 5):
         for found, whole in zip(graphs.nearest(X, 3, n_jobs=n_jobs), expected, strict=True):
             assert_array_equal(found, whole)
@@ -138,9 +138,9 @@ def test_products_are_redone_in_double_precision_if_too_many_candidates_are_left
     assert precisions == ["float32", "float64"]
 
 
-def test_sorted_samples_leave_no_more_candidates(precisions, sizes):
+def test_sorted_samples_leave_no_more_candidates(precisions, shrink):
     """If every part of the samples is nearer to the queries than the one before."""
-    sizes(TILE_SIZE=1000)
+    shrink(1000)
     X = np.arange(20_000.0)[:, None]
     left, right, _ = neighbors.nearest(X, 2, queries=np.arange(19_990, 20_000))
     assert precisions == ["float32"]

@@ -333,7 +333,7 @@ def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_p
             some.fit(tmp_path / "X.npy", y)
         return
     expected = clone(some).fit(X, y)
-    # Two columns at a time.
+    # Two columns are held at a time.
     sizes(HELD_BYTES=300 * 8 * 2)
     found = some.fit(tmp_path / "X.npy", y)
     assert_allclose(found.scores_, expected.scores_, rtol=1e-10)

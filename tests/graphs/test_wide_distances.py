@@ -1,5 +1,4 @@
 import tracemalloc
-from functools import partial
 
 import numpy as np
 import pytest
@@ -35,29 +34,23 @@ KINDS = [
 ]
 
 
-@pytest.fixture
-def add_up_columns(sizes):
-    """Return a function that makes no copy of wide samples from then on."""
-    return partial(sizes, COPY_BYTES=0, PIECE_WIDTH=70)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_over_columns_find_what_a_copy_finds(kind, add_up_columns):
+def test_sums_over_columns_find_what_a_copy_finds(kind, sizes):
     X = samples(kind)
     if kind == "nearly equal":
         X[-1] = -X[-1]
     expected, sigma = nearest(X, 3), auto_sigma(X)
-    add_up_columns()
+    sizes(COPY_BYTES=0, PIECE_WIDTH=70)
     for found, right in zip(nearest(X, 3, n_jobs=2), expected, strict=True):
         np.testing.assert_array_equal(found, right)
     assert auto_sigma(X, n_jobs=2) == sigma
 
 
-def test_products_in_float64_follow_if_float32_leaves_too_many_open(add_up_columns):
+def test_products_in_float64_follow_if_float32_leaves_too_many_open(sizes):
     X = samples("nearly equal", n_samples=300)
     X[-1] = -X[-1]
     expected = nearest(X, 1)
-    add_up_columns()
+    sizes(COPY_BYTES=0, PIECE_WIDTH=70)
     for found, right in zip(nearest(X, 1), expected, strict=True):
         np.testing.assert_array_equal(found, right)
 

@@ -32,6 +32,7 @@ LEAST = {
     "MAX_KEPT_DISTANCES": 0,
     "MAX_NEAR_TILE": 1,
     "MAX_TILE": 1,
+    "MEMBERSHIP_SIZE": 0,
     "MUTUAL_TILE_SIZE": 1,
     "N_NEAREST": 1,
     "PIECE_SIZE": 1,
@@ -74,9 +75,20 @@ def set_sizes(patch, **sizes):
             patch.setattr(module, name, value)
 
 
+def value_of(name):
+    """Return the value of a size, which is the same in every module that has it."""
+    (value,) = {vars(module)[name] for module in _modules() if name in vars(module)}
+    return value
+
+
 def shrink(patch, more=0):
     """Cut work into the smallest blocks, or into ones that are a little larger."""
     set_sizes(patch, **{name: least + more for name, least in LEAST.items()})
+
+
+def shrink_parts(patch, n_bytes):
+    """Read stored samples in parts of so many bytes, and ask for the neighbours of as many."""
+    set_sizes(patch, **dict.fromkeys(("SLAB_BYTES", "PART_BYTES", "QUERY_BYTES"), n_bytes))
 
 
 def compile_from(patch, is_always):

@@ -221,13 +221,14 @@ def test_a_small_pool_is_found_whole(put, cancer):
     assert_same_neighbors(put, cancer[0], 5, pool=np.array([4, 2, 90]))
 
 
-@pytest.mark.parametrize("differences", [1 << 36, 0], ids=["by differences", "by float64"])
-def test_rows_that_products_leave_open_are_done_again(put, sizes, differences):
+@pytest.mark.parametrize("small", [False, True], ids=["by differences", "by float64"])
+def test_rows_that_products_leave_open_are_done_again(put, shrink, small):
     # Far from the mean, float32 sees nothing of the distances in a tight group.
     random = np.random.default_rng(0)
     X = random.normal(size=(90, 4)) * 1e-6
     X[:45] += 100.0
-    sizes(DIFFERENCES_AT_ONCE=differences)
+    if small:
+        shrink()
     assert_same_neighbors(put, X, 3)
 
 
@@ -413,9 +414,10 @@ def test_k_smallest(put):
         assert_array_equal(to_numpy(columns), np.argsort(values, axis=1)[:, :k])
 
 
-@pytest.mark.parametrize("size", [1 << 27, 0], ids=["by a product", "by index"])
-def test_add_by_index(put, sizes, size):
-    sizes(MEMBERSHIP_SIZE=size)
+@pytest.mark.parametrize("small", [False, True], ids=["by a product", "by index"])
+def test_add_by_index(put, shrink, small):
+    if small:
+        shrink()
     values = put(np.arange(12.0).reshape(6, 2))
     index, weights = put(np.array([2, 0, 2, 2, 0, 3])), put(np.array([1.0, 1, 1, 2, 1, 1]))
     sums = add_by_index(device_of(values), index, weights, values, 4)

@@ -23,14 +23,14 @@ pytestmark = pytest.mark.usefixtures("small_draws")
 
 
 @pytest.fixture
-def small_parts(sizes):
-    sizes(SLAB_BYTES=600, PART_BYTES=600)
+def small_parts(shrink_parts):
+    shrink_parts(600)
 
 
 @pytest.fixture
-def small_columns(sizes):
+def small_columns(shrink_parts):
     """Cut 24 samples into parts of 40 columns."""
-    sizes(SLAB_BYTES=24 * 40 * 8)
+    shrink_parts(24 * 40 * 8)
 
 
 @pytest.fixture
