@@ -33,6 +33,7 @@ settings.register_profile(
     max_examples=60,
     derandomize=True,
 )
+settings.register_profile("quick", settings.get_profile("linkselect"), max_examples=10)
 settings.register_profile(
     "others", settings.get_profile("linkselect"), max_examples=500, derandomize=False
 )

@@ -186,11 +186,12 @@ def test_every_type_gives_the_bits_of_its_float64(selector, make):
 
 @every_selector
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_the_number_of_threads_changes_no_bit(selector, make, shrink):
+def test_the_number_of_threads_changes_no_bit(selector, make, shrink, sizes):
     if "n_jobs" not in selector.get_params():
         pytest.skip("has one thread")
     # Many blocks, so that threads have something to share.
-    shrink(15)
+    shrink(255)
+    sizes(ROWS_PER_BLOCK=16, FEATURES_PER_BLOCK=8)
     X, y, pairs, ids = problem(n=50, d=40)
     stored = make(scaled(X))
     one = fit(selector, stored, y, pairs, ids, n_jobs=1)

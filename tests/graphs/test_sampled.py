@@ -157,6 +157,7 @@ def test_scores_are_near_the_exact_ones_for_any_kind_of_x(selector, X, y):
     assert not np.array_equal(some.set_params(random_state=4).fit(X, y).scores_, found.scores_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selector", GRAPH_SELECTORS[::2], ids=repr)
 def test_standard_errors_say_how_scores_vary_between_draws(selector):
     X, y = load_digits(return_X_y=True)
@@ -185,6 +186,7 @@ def word_counts(n_samples=500, n_words=150):
     return X, np.where(np.arange(n_samples) < 60, classes, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*(have no standard error|have no score):UserWarning")
 @pytest.mark.parametrize(
     "selector",

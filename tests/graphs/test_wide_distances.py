@@ -64,6 +64,7 @@ def peak_of(function):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_wide_samples_take_little_more_memory_than_they_are():
     X = np.random.default_rng(0).standard_normal((60, 300_000), dtype=np.float32)
     # The copy that a search among more samples needs, and the scores of a fit without one.

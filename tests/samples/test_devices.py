@@ -442,6 +442,7 @@ def test_other_arrays_are_on_one(put):
     assert isinstance(device_of(put(np.zeros(2))), Device)
 
 
+@pytest.mark.slow
 def test_a_fit_of_numpy_arrays_imports_no_other_library():
     code = (
         "import sys, numpy as np, sklearn, linkselect as ls\n"

@@ -110,6 +110,7 @@ def chosen_by_scikit_learn(seed):
     return X, y, selector.fit(X, y).support_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_same_as_scikit_learn(seed):
     X, y, support = chosen_by_scikit_learn(seed)

@@ -74,6 +74,7 @@ def test_pairs_equal_the_literal_search(seed):
     assert_same(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wine", "wdbc", "dermatology"])
 @pytest.mark.parametrize("sigma", [1.0, 0.25])
 def test_real_data_equal_the_literal_search(name, sigma, load_scaled, way):

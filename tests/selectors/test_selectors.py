@@ -38,6 +38,7 @@ from tests.helpers.fitting import needs_callbacks
 
 
 # The checks have data of few features, which SparsityScore reconstructs exactly.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:All .* are reconstructed exactly:UserWarning")
 @parametrize_with_checks(SELECTORS)
 def test_scikit_learn_checks(estimator, check):
@@ -194,6 +195,7 @@ def test_pairs_by_any_id(selector, iris, pairs):
     assert_allclose(selector.fit(frame, pairs=by_index).scores_, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @every_pair_selector
 def test_pairs_survive_cross_validation(selector, cancer):
     X, y = cancer

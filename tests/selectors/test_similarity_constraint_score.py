@@ -245,6 +245,7 @@ def narrow_problem(number, spread, n_samples=500, n_features=820):
 
 
 # The range of each type exceeds what it can hold. Large enough to be compiled.
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "spread"), [(np.int16, 30_000), (np.int8, 120)])
 def test_narrow_integers_choose_as_their_floats(number, spread):
     X, y = narrow_problem(number, spread)
