@@ -137,6 +137,21 @@ def test_a_newcomer_finds_the_tasks_first():
     assert max(places) < min(guide.index(f"\n{name}\n") for name in FLOW if name != "report")
 
 
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("cite", "citing"),
+        ("number of features", "guide/how_many"),
+        ("number of features", "number_of_features"),
+        ("public", "public"),
+    ],
+)
+def test_search_finds_the_page(words, page):
+    """The search of Sphinx puts pages first whose title has the words."""
+    title = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8").splitlines()[0]
+    assert words in title.lower()
+
+
 def test_the_picture_of_a_report_is_current():
     """`python docs/images/page.py` takes it, and writes down the headings that it saw."""
     image = pytest.importorskip("PIL.Image")

@@ -53,9 +53,9 @@ def surveyed(folder, X):
 
 
 @pytest.fixture(params=SHAPES)
-def shape(request, shrink_parts):
-    # Several parts, and several batches of queries.
-    shrink_parts(1000)
+def shape(request, sizes):
+    # Several parts, several batches of queries, several tiles of each.
+    sizes(SLAB_BYTES=1000, QUERY_BYTES=1500, TILE_SIZE=100)
     return SHAPES[request.param]
 
 

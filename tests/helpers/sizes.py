@@ -87,8 +87,8 @@ def shrink(patch, more=0):
 
 
 def shrink_parts(patch, n_bytes):
-    """Read stored samples in parts of so many bytes, and ask for the neighbours of as many."""
-    set_sizes(patch, **dict.fromkeys(("SLAB_BYTES", "PART_BYTES", "QUERY_BYTES"), n_bytes))
+    """Read stored samples in parts of so many bytes."""
+    set_sizes(patch, SLAB_BYTES=n_bytes, PART_BYTES=n_bytes)
 
 
 def compile_from(patch, is_always):
