@@ -30,7 +30,7 @@ settings.register_profile(
     "linkselect",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=60,
+    max_examples=40,
     derandomize=True,
 )
 settings.register_profile("quick", settings.get_profile("linkselect"), max_examples=10)

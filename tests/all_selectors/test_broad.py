@@ -19,7 +19,7 @@ from tests.helpers.problems import KINDS, draw_problem, store
 from tests.helpers.search_references import follow
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-N_PROBLEMS = 40
+N_PROBLEMS = 30  # two of each kind
 
 
 @cache
@@ -43,7 +43,7 @@ def test_selector_equals_its_definition(case):
             error.add_note(f"The seed and kind of the problem are {name}.")
             raise
     # A generator that gives a selector what it refuses would prove nothing.
-    assert found.count("compared") >= 15
+    assert found.count("compared") >= 12
 
 
 @every_case
@@ -57,10 +57,8 @@ def test_every_selector_has_a_definition():
 
 FAR_STORED = [
     ("f8", "C"),
-    ("f8", "CSC, untidy"),
-    ("f4", "Fortran"),
     ("f4", "CSR"),
-    ("i1", "C"),
+    ("i1", "Fortran"),
     ("i1", "CSC, untidy"),
 ]
 

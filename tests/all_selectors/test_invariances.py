@@ -174,7 +174,7 @@ def test_every_type_gives_the_bits_of_its_float64(selector, make):
     options = {"sigma": 50.0} if selector.get_params().get("sigma") == 1.0 else {}
     expected = fit(selector, make(X), y, pairs, ids, **options)
     # SciPy has no sparse float16.
-    for dtype in [*INTEGERS, "f4"] + ["f2"] * (make is np.asarray):
+    for dtype in [*INTEGERS, "f4", "f2"] if make is np.asarray else ["i1", "u2", "i8", "f4"]:
         found = fit(selector, make(X.astype(dtype)), y, pairs, ids, **options)
         assert_same_bits(found, expected, dtype)
     expected = fit(selector, make((X > 50).astype(float)), y, pairs, ids, **options)

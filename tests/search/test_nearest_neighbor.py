@@ -119,6 +119,7 @@ def test_same_as_scikit_learn(seed):
     assert_array_equal(ls.NearestNeighborSFS(4, cv=4).fit(X, y).order_, fitted.order_)
 
 
+@pytest.mark.slow
 def test_blocks_and_threads_change_nothing(shrink):
     # Several blocks, whose distances are kept.
     X, y = load_breast_cancer(return_X_y=True)

@@ -324,6 +324,7 @@ def test_few_kernel_terms_change_nothing(load_scaled, sizes):
     assert_allclose(found.scores, expected.scores, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing(load_scaled, way):
     X, y = load_scaled("dermatology")
     one, two = (select_from_groups(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
@@ -335,6 +336,7 @@ def test_threads_change_nothing(load_scaled, way):
         assert_array_equal(first, second)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_the_minimum_is_never_missed(seed):
