@@ -9,7 +9,17 @@ import numpy as np
 
 from linkselect._arrays import BoolArray, FloatArray
 from linkselect._display import score_text
-from linkselect.plot._style import FAINT, FILL, INK, MUTED, PLAIN_TEXT, calm, short_name
+from linkselect.plot._style import (
+    FAINT,
+    FILL,
+    INK,
+    LEGEND,
+    MUTED,
+    PLAIN_TEXT,
+    calm,
+    note,
+    short_name,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,22 +51,11 @@ def draw_scores(
     places = np.arange(len(values))
     named = len(values) <= MOST_NAMED
     shown = np.clip(values, low, high)
-    for chosen, label, style in (
-        (selected, "selected", SELECTED),
-        (~selected, "not selected", OTHER),
-    ):
-        if chosen.any():
-            size = 5.5 if named else 2.5
-            ax.plot(
-                shown[chosen],
-                places[chosen],
-                "o",
-                label=label,
-                markersize=size,
-                clip_on=False,
-                zorder=3,
-                **style,
-            )
+    dots: dict[str, Any] = {"markersize": 5.5 if named else 2.5, "clip_on": False, "zorder": 3}
+    if selected.any():
+        ax.plot(shown[selected], places[selected], "o", label="selected", **dots, **SELECTED)
+    if not selected.all():
+        ax.plot(shown[~selected], places[~selected], "o", label="not selected", **dots, **OTHER)
     if is_log:
         ax.set_xscale("log")
     else:
@@ -65,17 +64,12 @@ def draw_scores(
     ax.set_ylim(len(values) - 0.4, -0.6)
     _label(ax, names, values, named, longest_name)
     direction = "larger" if greater_is_better else "smaller"
-    ax.set_xlabel(f"score ({direction} is better: to the right)", color=INK)
-    calm(ax, "both" if named else "x")
+    grid = "both" if named else "x"
+    calm(ax, grid, x=f"score ({direction} is better: to the right)")
     ax.spines["left"].set_visible(False)
     if selected.any() and not selected.all():
-        ax.legend(
-            loc="lower right" if named and _is_free(shown[-3:], worse, better) else "best",
-            framealpha=0.9,
-            edgecolor="none",
-            fontsize="small",
-            handletextpad=0.2,
-        )
+        where: Any = "lower right" if named and _is_free(shown[-3:], worse, better) else "best"
+        ax.legend(loc=where, handletextpad=0.2, **LEGEND)
 
 
 def _is_free(values: FloatArray, worse: float, better: float) -> bool:
@@ -116,14 +110,6 @@ def _label(
     ax.set_yticks(places, shown, **PLAIN_TEXT)
     ax.grid(axis="y", color=FAINT, linewidth=0.6, linestyle=(0, (1, 2)))
     for place, value in zip(places, values, strict=True):
-        ax.annotate(
-            score_text(value, 3, padded=True),
-            (1.0, place),
-            xycoords=("axes fraction", "data"),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize="small",
-            color=MUTED,
-            annotation_clip=False,
-        )
+        text = score_text(value, 3, padded=True)
+        look = {"color": MUTED, "va": "center", "annotation_clip": False}
+        note(ax, text, (1.0, place), (8, 0), xycoords=("axes fraction", "data"), **look)

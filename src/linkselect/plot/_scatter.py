@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._checks import refuse_stored
-from linkselect._display import pair_rows, two_dimensional_view
+from linkselect._display import evenly, pair_rows, two_dimensional_view
 from linkselect.pairs import Pairs
-from linkselect.plot._style import FAINT, FILL, INK, MUTED, STRESS, axes_or_new, calm
+from linkselect.plot._style import FAINT, FILL, INK, LEGEND, STRESS, axes_or_new, calm
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,20 +64,22 @@ def pairs(
     must, cannot = pair_rows(pairs, X, sample_ids)
     view, labels = two_dimensional_view(X)
     ax = axes_or_new(ax, 6.0, 4.6)
-    draw_pairs(ax, view, must, cannot, max_pairs)
-    ax.set_xlabel(labels[0], color=INK)
-    ax.set_ylabel(labels[1], color=INK)
+    draw_pairs(ax, view, labels, must, cannot, max_pairs)
     return ax
 
 
 def draw_pairs(
     ax: Axes,
     view: FloatArray,
+    labels: Sequence[str],
     must: IntArray,
     cannot: IntArray,
     max_pairs: int = 1000,
 ) -> None:
     """Draw samples as dots and pairs as lines between them."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
     named = np.zeros(len(view), dtype=bool)
     named[np.concatenate([must.ravel(), cannot.ravel()])] = True
     raster = len(view) > MOST_VECTOR_POINTS
@@ -89,44 +91,24 @@ def draw_pairs(
         (cannot, "cannot-links", STRESS, (0, (4, 2.5))),
         (must, "must-links", FILL, "solid"),
     ]
-    lines = [
-        _draw_links(ax, view, links, share, name, colour, dashes)
-        for links, name, colour, dashes in kinds
-        if len(links)
-    ]
-    if lines:
-        ax.legend(handles=lines[::-1], fontsize="small", framealpha=0.9, edgecolor="none")
-    calm(ax)
+    handles = []
+    for links, name, colour, dashes in kinds:
+        if not len(links):
+            continue
+        drawn = evenly(links, int(np.ceil(share * len(links))))
+        pale = float(np.clip(8 / np.sqrt(len(drawn) + 1), 0.3, 0.9))
+        look: dict[str, Any] = {
+            "linestyles": [dashes],
+            "linewidths": 1.3,
+            "alpha": pale,
+            "zorder": 2,
+        }
+        ax.add_collection(LineCollection(list(view[drawn]), colors=colour, **look))
+        amount = f"{len(links):,}"
+        amount = amount if len(drawn) == len(links) else f"{len(drawn):,} of {amount}"
+        handles.append(Line2D([], [], color=colour, linestyle=dashes, label=f"{name} ({amount})"))
+    if handles:
+        ax.legend(handles=handles[::-1], **LEGEND)
+    calm(ax, x=labels[0], y=labels[1])
     ax.spines[:].set_visible(False)
     ax.set(xticks=[], yticks=[])
-    ax.tick_params(color=MUTED)
-
-
-def _draw_links(
-    ax: Axes,
-    view: FloatArray,
-    links: IntArray,
-    share: float,
-    name: str,
-    colour: str,
-    dashes: Any,
-) -> Any:
-    """Draw a share of the links, evenly taken, and return what stands for them in a legend."""
-    from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
-
-    n_drawn = len(links) if share == 1 else int(np.ceil(share * len(links)))
-    drawn = links[np.linspace(0, len(links) - 1, n_drawn).astype(np.intp)] if n_drawn else links
-    strength = float(np.clip(8 / np.sqrt(len(drawn) + 1), 0.3, 0.9))
-    ax.add_collection(
-        LineCollection(
-            list(view[drawn]),
-            colors=colour,
-            linestyles=[dashes],
-            linewidths=1.3,
-            alpha=strength,
-            zorder=2,
-        )
-    )
-    amount = f"{len(links):,}" if n_drawn == len(links) else f"{n_drawn:,} of {len(links):,}"
-    return Line2D([], [], color=colour, linestyle=dashes, label=f"{name} ({amount})")

@@ -29,6 +29,8 @@ LINES = tuple(
 
 # Names come from data: a dollar sign in them is no formula.
 PLAIN_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
+# A legend over the picture.
+LEGEND: dict[str, Any] = {"fontsize": "small", "framealpha": 0.9, "edgecolor": "none"}
 LONGEST_NAME = 28
 
 
@@ -55,14 +57,26 @@ def default_settings() -> Any:
     return {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
 
 
-def calm(ax: Axes, grid: str | None = None) -> None:
-    """Take away the box, and draw a faint grid along one axis ("x" or "y"), both or none."""
+def calm(ax: Axes, grid: str | None = None, *, x: str | None = None, y: str | None = None) -> None:
+    """Take away the box, draw a faint grid along "x", "y" or "both", and name the axes."""
+    if x is not None:
+        ax.set_xlabel(x, color=INK)
+    if y is not None:
+        ax.set_ylabel(y, color=INK)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(MUTED)
     ax.tick_params(color=MUTED, labelcolor=INK)
     if grid is not None:
         ax.grid(axis=grid, color=FAINT, linewidth=0.6)  # type: ignore[arg-type]
         ax.set_axisbelow(True)
+
+
+def note(
+    ax: Axes, text: str, at: tuple[float, float], shift: tuple[float, float], **look: Any
+) -> None:
+    """Write a small text beside a point, so many points to the right of it and above."""
+    settings = {"fontsize": "small", "color": INK, **PLAIN_TEXT, **look}
+    ax.annotate(text, at, xytext=shift, textcoords="offset points", **settings)
 
 
 def short_name(name: Any, longest: int = LONGEST_NAME) -> str:

@@ -11,12 +11,13 @@ from linkselect._messages import GuidedValueError
 from linkselect.evaluation._pair_worth import PairWorth
 from linkselect.plot._style import (
     FILL,
-    INK,
+    LEGEND,
     MUTED,
     PLAIN_TEXT,
     STRESS,
     axes_or_new,
     calm,
+    note,
     short_name,
 )
 
@@ -72,11 +73,10 @@ def pair_worth(worth: Sequence[PairWorth], n: int = 20, ax: Axes | None = None) 
     else:
         ax.set_yticks([])
     ax.set_ylim(len(drawn) - 0.4, -0.6)
-    ax.set_xlabel("mean change of rank without the pair", color=INK)
     ax.margins(x=0.3)
     ax.set_xlim(left=0)
-    ax.legend(fontsize="small", loc="lower right", framealpha=0.9, edgecolor="none")
-    calm(ax, "x")
+    ax.legend(loc="lower right", **LEGEND)
+    calm(ax, "x", x="mean change of rank without the pair")
     return ax
 
 
@@ -98,13 +98,5 @@ def _name_bars(ax: Axes, drawn: list[PairWorth]) -> None:
         text = short_name(one.moved[0], LONGEST_MOVED) if one.moved else "none moves"
         if np.isnan(one.rank_shift):
             text = "needed: no ranking without it"
-        ax.annotate(
-            text,
-            (float(np.nan_to_num(one.rank_shift)), place),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize="x-small",
-            color=MUTED,
-            **PLAIN_TEXT,
-        )
+        at = (float(np.nan_to_num(one.rank_shift)), place)
+        note(ax, text, at, (4, 0), va="center", fontsize="x-small", color=MUTED)

@@ -16,7 +16,7 @@ from linkselect.plot._number_curve import spread_numbers
 from linkselect.plot._style import MUTED
 from linkselect.report._image_features import draw_both, have_matplotlib
 from linkselect.report._page import render_page, write_page
-from linkselect.report._plain import plain_text
+from linkselect.report._schema import plain_text
 from linkselect.report._words import comparison_sentence
 
 if TYPE_CHECKING:
