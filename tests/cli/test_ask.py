@@ -17,7 +17,7 @@ from linkselect.cli import _ask as module
 from linkselect.cli import run
 from linkselect.cli._output import write_columns
 from linkselect.cli._tables import DEFAULT_READING, read_text_column
-from linkselect.labelling._drawing import png
+from linkselect.labelling._shown_samples import png
 from tests.helpers.iris_table import write_iris
 from tests.helpers.labellings import asked, client_of
 

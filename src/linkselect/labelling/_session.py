@@ -15,7 +15,7 @@ from linkselect.labelling._answer_store import AnswerFile
 from linkselect.labelling._background import Background
 from linkselect.labelling._labelling import Labelling, is_large, number_of_best
 from linkselect.labelling._sample_pictures import lacking
-from linkselect.labelling._shown_samples import Samples
+from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs import Pairs
 
 
@@ -39,7 +39,7 @@ class Ask:
     ----------
     X : array, sparse matrix or frame
         The samples as they are asked about and ranked.
-    samples : Samples
+    samples : ShownSamples
         How they are shown.
     sample_ids : iterable of hashable, optional
         What names each sample.
@@ -62,7 +62,7 @@ class Ask:
     """
 
     X: Any
-    samples: Samples
+    samples: ShownSamples
     sample_ids: Iterable[Hashable] | None = None
     pairs: Pairs | None = None
     out: Path | None = None

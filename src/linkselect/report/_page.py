@@ -139,7 +139,7 @@ def render_page(template: str, package: str = "linkselect.report", **content: An
     try:
         from markupsafe import Markup
 
-        environment = _environment(package)
+        environment = environment_of(package)
     except ImportError:
         raise ImportError(
             "A report needs jinja2, which is not installed: pip install 'linkselect[report]'"
@@ -156,7 +156,7 @@ def render_page(template: str, package: str = "linkselect.report", **content: An
 
 
 @cache
-def _environment(package: str) -> Environment:
+def environment_of(package: str) -> Environment:
     """Return what keeps the templates of a package, read and compiled once."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
