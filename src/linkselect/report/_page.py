@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from linkselect._display import score_text
 from linkselect._files import written_whole
-from linkselect._messages import many
+from linkselect._messages import many, pairs_text
 from linkselect.report._image_features import have_matplotlib, picture_colours
 from linkselect.report._report_pictures import profile_pictures, report_pictures
 from linkselect.report._schema import Score, Summary
 from linkselect.report._validation_summary import again_lines, claim_lines, twin_lines
-from linkselect.report._words import method_line, plain_sentence, title
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -64,9 +63,6 @@ def render(summary: Summary) -> str:
     return render_page(
         "report.html",
         summary=summary,
-        title=title(summary),
-        lead=plain_sentence(summary),
-        method_line=method_line(summary),
         cards=_cards(summary, columns),
         validation=found,
         claims=[] if found is None else claim_lines(found),
@@ -171,7 +167,7 @@ def environment_of(package: str) -> Environment:
     environment.filters["score"] = _score_on_page
     environment.filters["share"] = _share
     environment.filters["sentence"] = _sentence
-    environment.globals["many"] = many
+    environment.globals.update(many=many, pairs_text=pairs_text)
     environment.policies["json.dumps_function"] = _strict_json
     return environment
 
