@@ -236,20 +236,20 @@ class Background:
 
     def _note(self, task: Task, found: dict[str, Any]) -> None:
         """Keep what was found."""
-        error = found.pop("error", None)
+        is_report, error = task.work is _worker.report, found.pop("error", None)
         with self._changed:
-            now = self.found
-            if task.work is _worker.report and error is not None:
-                now = replace(now, report_trouble=error, report_trouble_key=task.about)
-            elif task.work is _worker.report:
-                now = replace(now, **found, report_key=task.about)
-                now = replace(now, report_trouble=None, report_trouble_key="")
-            elif task.work is _worker.rank and error is None:
-                now = replace(now, **found, n_answers=task.about, trouble=None)
+            if error is not None and is_report:
+                new = {"report_trouble": error, "report_trouble_key": task.about}
+            elif error is not None:
+                new = {"trouble": error}
+            elif is_report:
+                new = {"report_key": task.about, "report_trouble": None, "report_trouble_key": ""}
+            elif task.work is _worker.rank:
+                new = {"n_answers": task.about, "trouble": None}
             else:
-                now = replace(now, trouble=error)
-            if error is None and task.work in (_worker.compare, _worker.estimate):
-                same = now.checked is not None and now.checked["n_answers"] == task.about
-                known = now.checked if same else {"estimate": None, "reason": None, "n_kept": None}
-                now = replace(now, checked={**(known or {}), **found, "n_answers": task.about})
-            self.found = now
+                known = self.found.checked
+                if known is None or known["n_answers"] != task.about:
+                    known = {"estimate": None, "reason": None, "n_kept": None}
+                checked = {**known, **found, "n_answers": task.about}
+                new, found = {"checked": checked, "trouble": None}, {}
+            self.found = replace(self.found, **found, **new)

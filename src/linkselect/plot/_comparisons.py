@@ -172,7 +172,7 @@ def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) 
         raise GuidedValueError("rankings is empty.", "Pass at least one method and its ranking.")
     if k < 1:
         raise GuidedValueError(f"k={k}, but at least one feature is compared.", "Choose 1 or more.")
-    ranks = np.array([_ranks(name, found) for name, found in _same_length(rankings)])
+    ranks = np.array(_checked_ranks(rankings))
     k = min(k, ranks.shape[1])
     side = min(1.9 + 0.62 * len(ranks), 9.5)
     ax = axes_or_new(ax, side + 1.4, side)
@@ -180,29 +180,25 @@ def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) 
     return ax
 
 
-def _same_length(rankings: Mapping[str, Any]) -> list[tuple[str, NDArray[Any]]]:
-    found = []
+def _checked_ranks(rankings: Mapping[str, Any]) -> list[NDArray[Any]]:
+    found: list[NDArray[Any]] = []
     for name, ranking in rankings.items():
         if hasattr(ranking, "fit"):
             check_is_fitted(ranking)
-        found.append((name, np.asarray(getattr(ranking, "ranking_", ranking))))
-    (first, expected), *others = found
-    for name, ranks in others:
-        if ranks.shape != expected.shape:
+        ranks = np.asarray(getattr(ranking, "ranking_", ranking))
+        if ranks.ndim != 1 or ranks.size == 0 or ranks.min() < 1:
             raise GuidedValueError(
-                f"{name!r} ranks {ranks.size} features, but {first!r} ranks {expected.size}.",
+                f"The ranking {name!r} is not a row of ranks from 1.",
+                "Pass selector.ranking_ (not order_).",
+            )
+        if found and ranks.size != found[0].size:
+            raise GuidedValueError(
+                f"{name!r} ranks {ranks.size} features, but {next(iter(rankings))!r} ranks "
+                f"{found[0].size}.",
                 "Compare rankings of the same features.",
             )
+        found.append(ranks)
     return found
-
-
-def _ranks(name: str, ranks: NDArray[Any]) -> NDArray[Any]:
-    if ranks.ndim != 1 or ranks.size == 0 or ranks.min() < 1:
-        raise GuidedValueError(
-            f"The ranking {name!r} is not a row of ranks from 1.",
-            "Pass selector.ranking_ (not order_).",
-        )
-    return ranks
 
 
 def draw_agreement(

@@ -116,10 +116,5 @@ def make_plain(texts: Iterable[Text], names: Iterable[str]) -> None:
 
 def mean_and_spread(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return mean and deviation over runs; a run without a value does not count."""
-    known = np.isfinite(values)
-    count = known.sum(axis=0)
-    filled = np.where(known, values, 0.0)
-    with np.errstate(invalid="ignore"):
-        mean = np.where(count > 0, filled.sum(axis=0) / np.maximum(count, 1), np.nan)
-        squares = np.where(known, (values - mean) ** 2, 0.0)
-    return mean, np.sqrt(squares.sum(axis=0) / np.maximum(count, 1))
+    known = np.ma.masked_invalid(values)
+    return known.mean(axis=0).filled(np.nan), known.std(axis=0).filled(0.0)

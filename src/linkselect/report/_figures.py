@@ -16,6 +16,7 @@ from linkselect.report._schema import Summary
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+    from matplotlib.gridspec import GridSpec
 
     from linkselect.evaluation._measure import Measure
     from linkselect.evaluation._result import Comparison
@@ -72,7 +73,16 @@ def ranking_figure(summary: Summary, width: Width = "single") -> Figure:
     curve, path = summary["number_of_features"]["curve"], summary["path"]
     has_second = curve is not None or (path is not None and path["has_optimum"])
     with paper_style():
-        axes = _panels(width, INCHES_PER_FEATURE * n_shown + 0.55, 1.65 if has_second else 0.0)
+        from matplotlib.figure import Figure
+
+        height, is_single = INCHES_PER_FEATURE * n_shown + 0.55, width == "single"
+        if has_second:
+            room = 0.75 if is_single else 0.3
+            figure, grid = _divided(width, (height, 1.65), (1.1, 1.0), room)
+            axes = [figure.add_subplot(grid[place]) for place in range(2)]
+        else:
+            size = (INCHES[width], height + (0.5 if is_single else 0.3))
+            axes = [Figure(figsize=size, layout="constrained").add_subplot()]
         draw_best(summary, axes[0], False, LONGEST_NAME[width])
         if curve is not None:
             measure = f"held-out {curve['measure'].removeprefix('1-NN ')}"
@@ -116,7 +126,10 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
                 for place, name in enumerate(names)
             ]
             cell = _cell(labels, room)
-            parts = _parts(width, first, cell * len(names) + 0.5)
+            heights, shares = (first, cell * len(names) + 0.5), (CURVES_SHARE, 1 - CURVES_SHARE)
+            figure, grid = _divided(width, heights, shares, 0.6 if width == "single" else 0.4)
+            # Laid out apart: long names in one do not narrow the other.
+            parts = [figure.add_subfigure(grid[place]) for place in range(2)]
         axes = [part.add_subplot() for part in parts]
         _draw_measure(parts[0], axes[0], found.measures[0], n_columns)
         if len(names) > 1:
@@ -128,20 +141,6 @@ def _cell(labels: list[str], inches: float) -> float:
     """Return the side of a cell of the heat map that leaves room for the names."""
     widest = max(text_width(label, LETTERS) for label in labels)
     return min(0.42, (inches - widest - 0.45) / len(labels))
-
-
-def _parts(width: Width, first: float, second: float) -> list[SubFigure]:
-    """Make two parts that are laid out apart: long names in one do not narrow the other."""
-    from matplotlib.figure import Figure
-
-    if width == "single":
-        figure = Figure(figsize=(INCHES[width], first + second + 0.6), layout="constrained")
-        grid = figure.add_gridspec(2, 1, height_ratios=[first, second])
-    else:
-        size = (INCHES[width], max(first, second, 2.4) + 0.4)
-        figure = Figure(figsize=size, layout="constrained")
-        grid = figure.add_gridspec(1, 2, width_ratios=[CURVES_SHARE, 1 - CURVES_SHARE])
-    return [figure.add_subfigure(grid[place]) for place in range(2)]
 
 
 def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float) -> None:
@@ -186,21 +185,18 @@ def _draw_measure(part: Figure | SubFigure, ax: Axes, measure: Measure, n_column
     ax.set_ylabel("test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs")
 
 
-def _panels(width: Width, first: float, second: float) -> list[Axes]:
-    """Make one or two panels: above each other in one column, side by side in both."""
+def _divided(
+    width: Width, heights: tuple[float, float], shares: tuple[float, float], caption: float
+) -> tuple[Figure, GridSpec]:
+    """Make room for two panels: above each other in one column, side by side in both."""
     from matplotlib.figure import Figure
 
-    caption = 0.5 if width == "single" else 0.3
-    if not second:
-        figure = Figure(figsize=(INCHES[width], first + caption), layout="constrained")
-        return [figure.add_subplot()]
-    if width == "single":
-        size = (INCHES[width], first + second + caption + 0.25)
-        figure = Figure(figsize=size, layout="constrained")
-        return list(figure.subplots(2, 1, height_ratios=[first, second]))
-    size = (INCHES[width], max(first, second, 2.4) + caption)
-    figure = Figure(figsize=size, layout="constrained")
-    return list(figure.subplots(1, 2, width_ratios=[1.1, 1]))
+    is_single = width == "single"
+    height = sum(heights) if is_single else max(*heights, 2.4)
+    figure = Figure(figsize=(INCHES[width], height + caption), layout="constrained")
+    if is_single:
+        return figure, figure.add_gridspec(2, 1, height_ratios=heights)
+    return figure, figure.add_gridspec(1, 2, width_ratios=shares)
 
 
 def _finished(axes: list[Axes], caption: str) -> Figure:

@@ -7,9 +7,9 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from linkselect._display import score_text
@@ -68,9 +68,8 @@ def render(summary: Summary) -> str:
         claims=[] if found is None else claim_lines(found),
         validation_lines=[] if found is None else [*again_lines(found), *twin_lines(found)],
         pictures=report_pictures(summary) if have_matplotlib() else None,
-        rows=_rows(columns, ROWS_PER_PAGE),
+        rows=_rows(columns, range(min(ROWS_PER_PAGE, len(ranking["feature"])))),
         table={**columns, "rows_per_page": ROWS_PER_PAGE, "worst": worst, "best": best},
-        more=_more,
     )
 
 
@@ -85,9 +84,8 @@ def _older_lack(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _rows(columns: dict[str, Any], n_rows: int) -> list[dict[str, Any]]:
-    cells = zip(*columns.values(), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in islice(cells, n_rows)]
+def _rows(columns: dict[str, Any], places: Iterable[int]) -> list[dict[str, Any]]:
+    return [{name: column[place] for name, column in columns.items()} for place in places]
 
 
 def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
@@ -112,12 +110,9 @@ def _cards(summary: Summary, columns: dict[str, Any]) -> list[dict[str, Any]]:
     if profiles is None or not profiles["features"] or not have_matplotlib():
         return []
     place = {name: row for row, name in enumerate(columns["feature"])}
+    rows = _rows(columns, [place[one["feature"]] for one in profiles["features"]])
     pictures = profile_pictures(profiles)
-    rows = [place[one["feature"]] for one in profiles["features"]]
-    return [
-        {**{name: column[row] for name, column in columns.items()}, "picture": picture}
-        for row, picture in zip(rows, pictures, strict=True)
-    ]
+    return [{**row, "picture": picture} for row, picture in zip(rows, pictures, strict=True)]
 
 
 def render_page(template: str, package: str = "linkselect.report", **content: Any) -> str:
@@ -198,11 +193,6 @@ def _share(score: Score, worst: float, best: float) -> str:
     # Infinite scores are as good or bad as can be.
     share = (float(score) - worst) / (best - worst)
     return f"{100 * min(max(share, 0.0), 1.0):.1f}%"
-
-
-def _more(again: float, twins: str) -> str:
-    """Say beside a name what a phone has no column for."""
-    return f"frequency {again:.2f}" + (f"; correlated with {twins}" if twins else "")
 
 
 def write_report(summary: Summary, path: str | os.PathLike[str]) -> None:
