@@ -120,28 +120,22 @@ class PairQueries:
         # The questions that were drawn at random when they were asked last, also in other windows.
         self._drawn: set[Rows] = set()
         if pairs is not None:
-            self._take(pairs, given)
+            self._take(pairs, given.ids_are_index)
         self._learn()
 
-    def _take(self, pairs: Pairs, given: Given) -> None:
+    def _take(self, pairs: Pairs, ids_are_index: bool) -> None:
         ids = None if self._names.are_rows else self.sample_ids
-        held, _ = present_pairs(pairs, len(self.sample_ids), ids, ids_are_index=given.ids_are_index)
+        held, _ = present_pairs(pairs, len(self.sample_ids), ids, ids_are_index=ids_are_index)
         if held.n_conflicts:
             raise PairConflictError(
                 describe_conflicts(held),
                 "Correct the pairs (Pairs.conflicts() lists all), or leave these cannot-links out: "
                 "pairs.without_conflicts().",
             )
-        links: list[tuple[Said, tuple[Pair, ...]]] = [
-            ("alike", held.must),
-            ("different", held.cannot),
-        ]
         adaptive = set(held.adaptive)
-        self._given = {
-            self._names.key(pair): Answer(pair, said, pair in adaptive)
-            for said, some in links
-            for pair in some
-        }
+        given = [Answer(pair, "alike", pair in adaptive) for pair in held.must]
+        given += [Answer(pair, "different", pair in adaptive) for pair in held.cannot]
+        self._given = {self._names.key(one.pair): one for one in given}
 
     # -- asking and answering ------------------------------------------------------------------
 
@@ -325,13 +319,13 @@ class PairQueries:
     @property
     def pairs(self) -> Pairs:
         """What was given and answered, without the unsure answers."""
-        links: dict[Said, list[Pair]] = {said: [] for said in ANSWERS}
         sure = [one for one in self._everything.values() if one.answer != "unsure"]
-        for one in sure:
-            links[one.answer].append(one.pair)
-        adaptive = [one.pair for one in sure if one.adaptive]
-        n_samples = len(self.sample_ids) if self._names.are_rows else None
-        return Pairs(links["alike"], links["different"], n_samples=n_samples, adaptive=adaptive)
+        return Pairs(
+            [one.pair for one in sure if one.answer == "alike"],
+            [one.pair for one in sure if one.answer == "different"],
+            n_samples=len(self.sample_ids) if self._names.are_rows else None,
+            adaptive=[one.pair for one in sure if one.adaptive],
+        )
 
     @property
     def given(self) -> tuple[Answer, ...]:

@@ -8,7 +8,6 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -19,10 +18,9 @@ from starlette.routing import Route
 from linkselect.asking import Answer
 from linkselect.asking._answers import ANSWERS
 from linkselect.labelling._answer_store import NotStoredError
-from linkselect.labelling._labelling import Labelling, Outcome
+from linkselect.labelling._labelling import Labelling
 from linkselect.labelling._pages import Pages
 from linkselect.labelling._sample_pictures import TYPES
-from linkselect.labelling._shown_samples import png
 
 LONGEST_FORM = 4096
 LONGEST_WINDOW = 40
@@ -36,6 +34,7 @@ STATIC = {
     "ask.js": ("text/javascript", "linkselect.labelling", "static"),
     "ask.css": ("text/css", "linkselect.labelling", "static"),
     "page.css": ("text/css", "linkselect.report", "templates"),
+    "icon.png": ("image/png", "linkselect.labelling", "static"),
 }
 
 
@@ -50,7 +49,6 @@ def make_app(labelling: Labelling, source: str) -> Starlette:
         "/insight": site.insight,
         "/report": site.report,
         "/mask": site.mask,
-        "/icon.png": site.icon,
         "/pixels/{row:int}": site.pixels,
         "/picture/{row:int}": site.picture,
         "/{name:str}": site.static,
@@ -125,7 +123,7 @@ class Site:
         """Take an answer to the question that a page shows."""
         outcome = self.labelling.answer(self._rows(form), _said(form))
         if outcome.contradiction is not None:
-            return self._contradiction(outcome, is_change=False)
+            return _page(self.pages.contradiction(outcome.contradiction, False))
         return _back_to("./", form, note=outcome.note)
 
     def change(self, form: Form) -> Response:
@@ -134,7 +132,7 @@ class Site:
         said = None if form.get("answer") == "none" else _said(form)
         outcome = self.labelling.change(rows, said)
         if outcome.contradiction is not None:
-            return self._contradiction(outcome, is_change=True)
+            return _page(self.pages.contradiction(outcome.contradiction, True))
         note = "removed" if said is None else "changed"
         note = "same" if outcome.kind == "same" else note
         if form.get("from") != "answers":
@@ -148,14 +146,15 @@ class Site:
         said = _said(form, "earlier")
         first = self.labelling.change(earlier, said)
         if first.contradiction is not None:
-            return self._contradiction(first, is_change=True)
+            return _page(self.pages.contradiction(first.contradiction, True))
         is_change = form.get("is_change") == "yes"
         then = self.labelling.change if is_change else self.labelling.answer
         second = then(self._rows(form), _said(form))
         if second.contradiction is not None:
             ids = self.labelling.samples.ids
-            saved = Answer((ids[earlier[0]], ids[earlier[1]]), said)
-            return self._contradiction(second, is_change, saved if first.kind == "saved" else None)
+            pair = ids[earlier[0]], ids[earlier[1]]
+            saved = Answer(pair, said) if first.kind == "saved" else None
+            return _page(self.pages.contradiction(second.contradiction, is_change, saved))
         is_changed = is_change and second.kind == "saved"
         return _back_to("./", form, note="changed" if is_changed else second.note)
 
@@ -167,12 +166,6 @@ class Site:
     def not_stored(self, request: Request, error: NotStoredError) -> Response:
         """Say that an answer could not be written, and why."""
         return _page(self.pages.message("The answer was not saved", str(error)), 507)
-
-    def _contradiction(
-        self, outcome: Outcome, is_change: bool, saved: Answer | None = None
-    ) -> Response:
-        assert outcome.contradiction is not None
-        return _page(self.pages.contradiction(outcome.contradiction, is_change, saved))
 
     def _rows(self, form: Form, *fields: str) -> tuple[int, int]:
         every = range(len(self.labelling.samples.ids))
@@ -189,11 +182,11 @@ class Site:
     def question(self, request: Request) -> Response:
         """Show the next question."""
         window = request.headers.get("x-window", "")[:LONGEST_WINDOW]
-        return _page(self.pages.question(dict(request.query_params), window))
+        return _page(self.pages.question(request.query_params, window))
 
     def answers(self, request: Request) -> Response:
         """Show all answers."""
-        return _page(self.pages.answers(dict(request.query_params)))
+        return _page(self.pages.answers(request.query_params))
 
     def pair(self, request: Request) -> Response:
         """Show two samples that were asked about before."""
@@ -209,7 +202,7 @@ class Site:
 
     def finish(self, request: Request) -> Response:
         """Show the report, or that it is being made."""
-        page = self.pages.finish(dict(request.query_params))
+        page = self.pages.finish(request.query_params)
         return _page(page, x_busy="yes" if 'data-again="finish"' in page else "no")
 
     def report(self, request: Request) -> Response:
@@ -249,15 +242,8 @@ class Site:
         except (KeyError, OSError) as error:  # moved away since the start
             raise HTTPException(404) from error
 
-    def icon(self, request: Request) -> Response:
-        """Send two squares, one of them marked."""
-        icon = np.full((8, 8, 3), 255, dtype=np.uint8)
-        icon[2:6, 0:3] = (42, 111, 168)
-        icon[2:6, 5:8] = (222, 95, 20)
-        return Response(png(icon), media_type="image/png")
-
     def static(self, request: Request) -> Response:
-        """Send the script or a style sheet."""
+        """Send the script, a style sheet or the icon."""
         name = request.path_params["name"]
         if name not in STATIC:
             raise HTTPException(404)

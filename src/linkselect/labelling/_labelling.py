@@ -112,8 +112,6 @@ class Labelling:
     ----------
     queries : PairQueries
         Chooses the questions and knows the answers.
-    X : array or sparse matrix
-        The samples as they are asked about and ranked.
     samples : ShownSamples
         How samples are shown.
     file : AnswerFile, optional
@@ -127,14 +125,12 @@ class Labelling:
     def __init__(
         self,
         queries: PairQueries,
-        X: Any,
         samples: ShownSamples,
         file: AnswerFile | None = None,
         background: Background | None = None,
         repeat: str = "",
     ) -> None:
         self.queries = queries
-        self.X = X
         self.samples = samples
         self.file = file
         self.background = background
@@ -182,10 +178,7 @@ class Labelling:
                 return Outcome("same", before)
             if before in ("alike", "different"):
                 return Outcome("meanwhile", before)
-            contradiction = self.queries.answer(pair, said)
-            if contradiction is not None:
-                return Outcome("contradiction", contradiction=contradiction)
-            return Outcome("saved", said)
+            return _outcome(said, self.queries.answer(pair, said))
 
     def change(self, rows: tuple[int, int], said: Said | None) -> Outcome:
         """Give an earlier answer another value, or take it back if it is None."""
@@ -194,10 +187,7 @@ class Labelling:
             before = self._answer_to(pair)
             if before is None or before == said:
                 return Outcome("same", before)
-            contradiction = self.queries.change(pair, said)
-            if contradiction is not None:
-                return Outcome("contradiction", contradiction=contradiction)
-            return Outcome("saved", said)
+            return _outcome(said, self.queries.change(pair, said))
 
     def undo(self) -> Undone | None:
         """Take back the last answer; None if there is none."""
@@ -321,7 +311,7 @@ class Labelling:
         pairs = self.queries.pairs
         if min(pairs.n_must, pairs.n_cannot) < 2:
             return {}
-        found = suspect_pairs(self.X, pairs, self.queries.sample_ids)
+        found = suspect_pairs(self.queries.X, pairs, self.queries.sample_ids)
         return {frozenset((one.a, one.b)): one.suspicion for one in found}
 
     def _rows(self, pair: tuple[Hashable, Hashable]) -> tuple[int, int]:
@@ -337,3 +327,9 @@ class Labelling:
         with self._lock:
             if self.file is not None:
                 self.file.close()
+
+
+def _outcome(said: Said | None, contradiction: Contradiction | None) -> Outcome:
+    if contradiction is not None:
+        return Outcome("contradiction", contradiction=contradiction)
+    return Outcome("saved", said)

@@ -151,7 +151,7 @@ class Pages:
         return self._render(
             "finish.html",
             report_key=key,
-            is_large=is_large(self.labelling.X),
+            is_large=is_large(self.labelling.queries.X),
             repeat=self.labelling.repeat,
         )
 

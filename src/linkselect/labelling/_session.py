@@ -92,9 +92,8 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
             "image_shape": samples.image_shape,
             "is_large": is_large(queries.X),
         }
-        X = queries.X
-        background = Background(X, about, number_of_best(X.shape[1]))
-        return Labelling(queries, X, samples, file, background, ask.repeat), notes
+        background = Background(queries.X, about, number_of_best(len(samples.names)))
+        return Labelling(queries, samples, file, background, ask.repeat), notes
     except BaseException:
         if file is not None:
             file.discard()

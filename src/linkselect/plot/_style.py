@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,27 +37,42 @@ LEGEND: dict[str, Any] = {"fontsize": "small", "framealpha": 0.9, "edgecolor": "
 LONGEST_NAME = 28
 
 
+def have_matplotlib() -> bool:
+    """Tell whether pictures can be drawn."""
+    return find_spec("matplotlib") is not None
+
+
+def check_matplotlib(what: str) -> None:
+    """Say what to install if pictures cannot be drawn."""
+    if not have_matplotlib():
+        raise ImportError(
+            f"{what} need matplotlib, which is not installed: pip install 'linkselect[plot]'"
+        )
+
+
 def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the given Axes, or those of a new figure of this size in inches."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "Pictures need matplotlib, which is not installed: pip install 'linkselect[plot]'"
-        ) from None
+    check_matplotlib("Pictures")
     if ax is not None:
         return ax
+    import matplotlib.pyplot as plt
+
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def default_settings() -> Any:
-    """Return matplotlib's own settings, so that a picture does not depend on those of a session.
+@contextmanager
+def styled(settings: dict[str, Any]) -> Iterator[None]:
+    """Draw with matplotlib's defaults and some other settings, whatever those of the session.
 
-    The backend is not among them: it is the session's own matter.
+    The backend stays that of the session.
     """
     import matplotlib as mpl
 
-    return {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
+    default: Any = {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
+    with mpl.rc_context(default | settings), warnings.catch_warnings():
+        # Names may hold letters that the font lacks: a box is drawn for them, or the browser knows.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        yield
 
 
 def calm(ax: Axes, grid: str | None = None, *, x: str | None = None, y: str | None = None) -> None:

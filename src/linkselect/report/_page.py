@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from linkselect._display import score_text
 from linkselect._files import written_whole
 from linkselect._messages import many, pairs_text
-from linkselect.report._image_features import have_matplotlib, picture_colours
+from linkselect.plot._style import have_matplotlib
+from linkselect.report._image_features import picture_colours
 from linkselect.report._report_pictures import profile_pictures, report_pictures
 from linkselect.report._schema import Score, Summary
 from linkselect.report._validation_summary import again_lines, claim_lines, twin_lines
@@ -159,9 +160,7 @@ def environment_of(package: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["score"] = _score_on_page
-    environment.filters["share"] = _share
-    environment.filters["sentence"] = _sentence
+    environment.filters.update(score=_score_on_page, share=_share, sentence=_sentence)
     environment.globals.update(many=many, pairs_text=pairs_text)
     environment.policies["json.dumps_function"] = _strict_json
     return environment

@@ -20,22 +20,8 @@ from linkselect._messages import GuidedTypeError, many
 from linkselect._samples.degenerate import constant_columns
 from linkselect._samples.one_pass import Surveyed
 from linkselect.pairs import Pairs
-from linkselect.report._schema import (
-    MOST_LISTED,
-    SCHEMA_VERSION,
-    CurveSummary,
-    DataSummary,
-    MaskSummary,
-    MethodSummary,
-    NumberSummary,
-    Parameter,
-    PathSummary,
-    RankingSummary,
-    Summary,
-    SupervisionSummary,
-    plain_number,
-    plain_text,
-)
+from linkselect.report import _schema as schema
+from linkselect.report._schema import MOST_LISTED, SCHEMA_VERSION, plain_number, plain_text
 from linkselect.report._used_summary import describe_profiles, describe_supervision, describe_view
 from linkselect.report._validation_summary import alarms, describe_validation
 from linkselect.selectors._foreign import Ranked
@@ -71,7 +57,7 @@ def summarize(
     validation: Validation | None = None,
     number: NumberOfFeatures | None = None,
     values: Any = None,
-) -> Summary:
+) -> schema.Summary:
     """Gather what a report says about a fitted selector, as plain data.
 
     Everything in it can be written as JSON: a missing score is None, an infinite one the text
@@ -227,13 +213,13 @@ def _plain_value(value: Any) -> float | bool | str | None:
     return plain_text(repr(value))
 
 
-def _describe_method(selector: Any) -> MethodSummary:
+def _describe_method(selector: Any) -> schema.MethodSummary:
     method, n_selected = describe(selector), int(selector.get_support().sum())
     if isinstance(selector, Ranked):  # it only adds a ranking to a selector of another library
         selector = selector.estimator_
     kind = type(selector)
     usual = {} if method.wraps else kind().get_params(deep=False)
-    parameters: list[Parameter] = [
+    parameters: list[schema.Parameter] = [
         {
             "name": name,
             "value": _plain_value(value),
@@ -252,7 +238,7 @@ def _describe_method(selector: Any) -> MethodSummary:
 
 def _describe_data(
     X: Any, unprepared: Any, names: list[str], named: bool, preparation: str | None
-) -> DataSummary:
+) -> schema.DataSummary:
     where = "stored" if isinstance(X, Surveyed) else "sparse" if issparse(X) else "dense"
     values: Any = np.asarray(X) if where == "dense" else X
     n_missing = 0 if where == "stored" else _count_missing(unprepared)
@@ -274,7 +260,7 @@ def _count_missing(X: Any) -> int:
     return int(np.isnan(values).sum()) if values.dtype.kind == "f" else 0
 
 
-def _describe_ranking(selector: Any, names: list[str]) -> RankingSummary:
+def _describe_ranking(selector: Any, names: list[str]) -> schema.RankingSummary:
     order = np.asarray(selector.order_).tolist()
     selected = selector.get_support()
     return {
@@ -285,7 +271,7 @@ def _describe_ranking(selector: Any, names: list[str]) -> RankingSummary:
     }
 
 
-def _describe_path(selector: Any) -> PathSummary | None:
+def _describe_path(selector: Any) -> schema.PathSummary | None:
     values = getattr(selector, "path_", None)
     if values is None or len(values) < 2:
         return None
@@ -299,7 +285,7 @@ def _describe_path(selector: Any) -> PathSummary | None:
 
 def _describe_mask(
     selector: Any, shape: tuple[int, int] | None, order: Literal["C", "F"]
-) -> MaskSummary | None:
+) -> schema.MaskSummary | None:
     if shape is None:
         return None
     selected = selector.get_support()
@@ -319,9 +305,9 @@ def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) ->
 
 def _notes(
     selector: Any,
-    data: DataSummary,
-    supervision: SupervisionSummary,
-    ranking: RankingSummary,
+    data: schema.DataSummary,
+    supervision: schema.SupervisionSummary,
+    ranking: schema.RankingSummary,
 ) -> list[str]:
     """Say in sentences what a reader should look at before trusting the ranking."""
     n_conflicts, n_lost = supervision.get("n_conflicts", 0), supervision.get("lost", 0)
@@ -354,14 +340,14 @@ def _chooses_by_score(selector: Any) -> bool:
     return not hasattr(selector, "path_") and not hasattr(selector, "selection_frequencies_")
 
 
-def _tied_at_the_cut(ranking: RankingSummary) -> bool:
+def _tied_at_the_cut(ranking: schema.RankingSummary) -> bool:
     scores, n_selected = ranking["score"], sum(ranking["selected"])
     if not 0 < n_selected < len(scores) or scores[n_selected] is None:
         return False
     return bool(scores[n_selected - 1] == scores[n_selected])
 
 
-def describe_number(selector: Any, number: NumberOfFeatures | None) -> NumberSummary:
+def describe_number(selector: Any, number: NumberOfFeatures | None) -> schema.NumberSummary:
     """Describe how the number of features was chosen; None if `fit` resolved the parameter."""
     if number is not None:
         return {
@@ -383,7 +369,7 @@ def describe_number(selector: Any, number: NumberOfFeatures | None) -> NumberSum
     }
 
 
-def _curve(number: NumberOfFeatures) -> CurveSummary | None:
+def _curve(number: NumberOfFeatures) -> schema.CurveSummary | None:
     if number.curve is None or number.measure is None or number.rankings is None:
         return None
     values = number.curve.values

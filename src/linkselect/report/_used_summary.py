@@ -11,16 +11,8 @@ from numpy.typing import NDArray
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._display import evenly, pair_rows, some_columns, some_rows, two_dimensional_view
 from linkselect.pairs import Pairs
-from linkselect.report._schema import (
-    MOST_LISTED,
-    GroupSummary,
-    HistogramSummary,
-    ProfilesSummary,
-    ProfileSummary,
-    SupervisionSummary,
-    ViewSummary,
-    plain_text,
-)
+from linkselect.report import _schema as schema
+from linkselect.report._schema import MOST_LISTED, plain_text
 
 # A picture with more would be a blot, and the page would be slow.
 MOST_DRAWN_PAIRS = 300
@@ -36,7 +28,7 @@ Classes = tuple[IntArray, NDArray[Any]]
 
 def describe_supervision(
     classes: Classes | None, pairs: Pairs | None, ids: tuple[Hashable, ...]
-) -> SupervisionSummary:
+) -> schema.SupervisionSummary:
     """Describe what the method used of labels and pairs; None is what it did not use."""
     if pairs is not None:
         return _of_pairs(pairs, ids)
@@ -45,7 +37,7 @@ def describe_supervision(
     return {"kind": "none", "n_samples": 0, "coverage": 0.0}
 
 
-def _of_pairs(pairs: Pairs, ids: tuple[Hashable, ...]) -> SupervisionSummary:
+def _of_pairs(pairs: Pairs, ids: tuple[Hashable, ...]) -> schema.SupervisionSummary:
     counted, present = pairs.summary(ids), pairs.restrict(ids)
     groups = [len(group) for group in present.components() if len(group) > 1]
     return {
@@ -62,7 +54,7 @@ def _of_pairs(pairs: Pairs, ids: tuple[Hashable, ...]) -> SupervisionSummary:
     }
 
 
-def _of_labels(codes: IntArray, labels: NDArray[Any]) -> SupervisionSummary:
+def _of_labels(codes: IntArray, labels: NDArray[Any]) -> schema.SupervisionSummary:
     sizes, largest = _largest(codes, labels, MOST_LISTED)
     n_labelled = int(sizes.sum())
     must = int((sizes * (sizes - 1) // 2).sum())
@@ -85,7 +77,7 @@ def _largest(codes: IntArray, labels: NDArray[Any], most: int) -> tuple[IntArray
     return sizes, np.argsort(-sizes, kind="stable")[:most]
 
 
-def describe_view(X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> ViewSummary:
+def describe_view(X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> schema.ViewSummary:
     """Place some samples in two dimensions: those of the drawn pairs, and others around them."""
     links = pair_rows(pairs, X, ids)
     share = min(1.0, MOST_DRAWN_PAIRS / max(1, sum(map(len, links))))
@@ -113,7 +105,7 @@ def describe_profiles(
     classes: Classes | None,
     pairs: Pairs | None,
     ids: tuple[Hashable, ...],
-) -> ProfilesSummary:
+) -> schema.ProfilesSummary:
     """Describe the first of some features by what the method used: pairs, labels or nothing.
 
     Missing values are left out.
@@ -133,7 +125,7 @@ def describe_profiles(
     """
     first = features[:MOST_FEATURES]
     columns = some_columns(X, first)
-    found: ProfilesSummary = {
+    found: schema.ProfilesSummary = {
         "kind": "none",
         "n_left_out": len(features) - len(first),
         "n_groups_left_out": 0,
@@ -153,7 +145,7 @@ def describe_profiles(
         found["kind"], found["n_groups_left_out"] = "classes", len(labels) - len(largest)
         groups = {str(labels[code]): columns[codes == code] for code in largest}
     for place, feature in enumerate(first.tolist()):
-        profile: ProfileSummary = {
+        profile: schema.ProfileSummary = {
             "feature": names[feature],
             "groups": _groups({label: values[:, place] for label, values in groups.items()}),
             "histogram": None if groups else _histogram(columns[:, place]),
@@ -163,7 +155,7 @@ def describe_profiles(
     return found
 
 
-def _groups(values: dict[str, FloatArray]) -> list[GroupSummary]:
+def _groups(values: dict[str, FloatArray]) -> list[schema.GroupSummary]:
     known = {label: some[np.isfinite(some)] for label, some in values.items()}
     return [
         {
@@ -176,7 +168,7 @@ def _groups(values: dict[str, FloatArray]) -> list[GroupSummary]:
     ]
 
 
-def _histogram(values: FloatArray) -> HistogramSummary | None:
+def _histogram(values: FloatArray) -> schema.HistogramSummary | None:
     known = values[np.isfinite(values)]
     low, high = float(known.min(initial=np.inf)), float(known.max(initial=-np.inf))
     if not high > low or not np.isfinite(high - low):
