@@ -22,7 +22,7 @@ from linkselect.pairs._ids import plain_id
 
 Progress = Callable[[int, int], None]
 
-# Progress is told at least about so often, if there are enough features.
+# Progress is reported at least about so often, if there are enough features.
 STEPS = 20
 
 
@@ -38,7 +38,7 @@ class SampleValues:
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     progress : callable, optional
-        Is told how many of how many steps of reading X are done.
+        Called with the number of steps done and of all steps while X is read.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Who may talk to the page: whoever has the link, on this machine, and nobody else."""
+"""Access to the page: only for requests from this machine that have the secret link."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEADERS = {
 
 
 def new_token() -> str:
-    """Return a secret that nobody guesses, in characters that an address can hold."""
+    """Return a secret that cannot be guessed, in characters that are allowed in an address."""
     return secrets.token_urlsafe(24)
 
 
@@ -99,7 +99,7 @@ class Guard:
     def _refusal(self, scope: Scope, token: str) -> int:
         """Return the status with which to refuse a request; 0 if it may pass."""
         headers, is_post = Headers(scope=scope), scope["method"] == "POST"
-        # The host first: a name that somebody lets point here must learn nothing at all.
+        # The host first: a foreign name that resolves to this machine must get no information.
         if not self._is_ours(headers):
             return 421
         if not _same(token, self.token):

@@ -94,7 +94,7 @@ class AnswerFile:
         )
 
     def _check(self) -> None:
-        """Refuse a file that is not ours, and a CSV file that somebody else has written since."""
+        """Refuse a file of another program, and a CSV file that was changed by something else."""
         try:
             about = self._about()
         except sqlite3.DatabaseError as error:

@@ -56,7 +56,7 @@ class Ask:
     repeat : str
         What to type to rank again.
     progress : callable, optional
-        Is told how far reading X is.
+        Called with the number of steps done and of all steps while X is read.
     kind : type of PairQueries
         What is made to choose questions.
     """

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 import linkselect
+from linkselect._arrays import IntArray
 from linkselect._checks import index_of, refuse_stored
 from linkselect._display import check_shape, checked_names, n_rows
 from linkselect._messages import GuidedTypeError, many
@@ -22,7 +23,12 @@ from linkselect._samples.one_pass import Surveyed
 from linkselect.pairs import Pairs
 from linkselect.report import _schema as schema
 from linkselect.report._schema import MOST_LISTED, SCHEMA_VERSION, plain_number, plain_text
-from linkselect.report._used_summary import describe_profiles, describe_supervision, describe_view
+from linkselect.report._used_summary import (
+    Classes,
+    describe_profiles,
+    describe_supervision,
+    describe_view,
+)
 from linkselect.report._validation_summary import alarms, describe_validation
 from linkselect.selectors._foreign import Ranked
 from linkselect.selectors._method import classes_seen, describe
@@ -118,28 +124,19 @@ def summarize(
     >>> summary["supervision"]["kind"]
     'labels'
     """
-    _check_given(selector, X)
+    ids = _checked_ids(selector, X, sample_ids)
     values = X if values is None else values
-    ids = _ids(X, sample_ids)
     names = [plain_text(name) for name in checked_names(selector, feature_names)]
-    used_y, used_pairs = _used(selector, y, pairs)
-    classes = None if used_y is None else classes_seen(selector, used_y)
-    named = feature_names is not None or hasattr(selector, "feature_names_in_")
-    data = _describe_data(X, values, names, named, preparation)
+    classes, used_pairs, ignored = _used(selector, y, pairs)
+    data = _describe_data(selector, X, values, names, preparation)
     supervision = describe_supervision(classes, used_pairs, ids)
     ranking = _describe_ranking(selector, names)
-    if notes is None:
-        notes = _ignored(type(selector).__name__, (y, used_y), (pairs, used_pairs))
     found = None if validation is None else describe_validation(validation, names)
-    profiles = None
-    if view:
-        best = np.asarray(selector.order_)
-        selected = best[np.asarray(selector.get_support())[best]]
-        profiles = describe_profiles(selected, names, values, classes, used_pairs, ids)
+    shown = (_selected(selector), names, values, classes, used_pairs, ids)
     return {
         "schema_version": SCHEMA_VERSION,
         "source": None if source is None else plain_text(source),
-        "call": plain_text(call or _python_call(selector, used_y, used_pairs, sample_ids)),
+        "call": plain_text(call or _python_call(selector, classes, used_pairs, sample_ids)),
         "version": _versions(),
         "method": _describe_method(selector),
         "data": data,
@@ -150,15 +147,18 @@ def summarize(
         "mask": _describe_mask(selector, image_shape, image_order),
         "validation": found,
         "number_of_features": describe_number(selector, number),
-        "profiles": profiles,
+        "profiles": describe_profiles(*shown) if view else None,
         "alarms": [] if found is None else alarms(found, data["n_features"]),
-        "notes": [*map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
+        "notes": _notes(ignored if notes is None else notes, selector, data, supervision, ranking),
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
     }
 
 
-def _check_given(selector: Any, X: Any) -> None:
+def _checked_ids(
+    selector: Any, X: Any, sample_ids: Iterable[Hashable] | None
+) -> tuple[Hashable, ...]:
+    """Check selector and samples, and return the id of each sample."""
     check_is_fitted(selector)
     if not hasattr(selector, "order_"):
         raise GuidedTypeError(
@@ -167,19 +167,28 @@ def _check_given(selector: Any, X: Any) -> None:
         )
     if not isinstance(X, Surveyed):
         refuse_stored("A report", X, "The command line writes one: linkselect rank FILE --report.")
-
-
-def _ids(X: Any, sample_ids: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
     found = index_of(X) if sample_ids is None else sample_ids
     return tuple(range(n_rows(X))) if found is None else tuple(found)
 
 
-def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None]:
-    """Return y or pairs, whichever the method looks at; pairs come first."""
+def _used(
+    selector: Any, y: Any, pairs: Pairs | None
+) -> tuple[Classes | None, Pairs | None, Sequence[str]]:
+    """Return the classes or the pairs that the method looks at, and say what it ignores."""
     sees = describe(selector).sees
     if sees == "pairs" and pairs is not None:
-        return None, pairs
-    return (None if sees == "nothing" else y), None
+        ignored = [] if y is None else ["The labels did not count, since pairs were given."]
+        return None, pairs, ignored
+    classes = None if sees == "nothing" or y is None else classes_seen(selector, y)
+    unused = ["labels"] if y is not None and classes is None else []
+    unused += ["pairs"] if pairs is not None else []
+    sentence = f"{type(selector).__name__} does not look at {' or '.join(unused)}."
+    return classes, None, [sentence] if unused else []
+
+
+def _selected(selector: Any) -> IntArray:
+    order = np.asarray(selector.order_)
+    return order[np.asarray(selector.get_support())[order]]
 
 
 def _ignored(name: str, y: tuple[Any, Any], pairs: tuple[Any, Any]) -> list[str]:
@@ -237,8 +246,9 @@ def _describe_method(selector: Any) -> schema.MethodSummary:
 
 
 def _describe_data(
-    X: Any, unprepared: Any, names: list[str], named: bool, preparation: str | None
+    selector: Any, X: Any, unprepared: Any, names: list[str], preparation: str | None
 ) -> schema.DataSummary:
+    numbers = [f"x{place}" for place in range(len(names))]
     where = "stored" if isinstance(X, Surveyed) else "sparse" if issparse(X) else "dense"
     values: Any = np.asarray(X) if where == "dense" else X
     n_missing = 0 if where == "stored" else _count_missing(unprepared)
@@ -247,7 +257,7 @@ def _describe_data(
         "n_samples": n_rows(X),
         "n_features": len(names),
         "kind": f"{where}, {values.dtype}",
-        "named": named,
+        "named": hasattr(selector, "feature_names_in_") or names != numbers,
         "preparation": None if preparation is None else plain_text(preparation),
         "n_missing": n_missing,
         "n_constant": len(constant),
@@ -304,15 +314,16 @@ def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) ->
 
 
 def _notes(
+    given: Sequence[str],
     selector: Any,
     data: schema.DataSummary,
     supervision: schema.SupervisionSummary,
     ranking: schema.RankingSummary,
 ) -> list[str]:
-    """Say in sentences what a reader should look at before trusting the ranking."""
+    """Add to given notes what a reader should look at before trusting the ranking."""
     n_conflicts, n_lost = supervision.get("n_conflicts", 0), supervision.get("lost", 0)
     n_unscored = sum(score is None for score in ranking["score"])
-    notes = []
+    notes = [plain_text(note) for note in given]
     if n_conflicts:
         text = many(n_conflicts, "cannot-link")
         notes.append(f"{text} contradicted the must-links and did not count.")
