@@ -264,25 +264,36 @@ def test_the_report_is_of_the_default_selector_unless_that_takes_too_long(tmp_pa
 
 
 SCRIPT = """
-import sys, time
+import os, signal, sys, time
 from tests.helpers.labellings import begun, grouped
+
 X, y = grouped()
 labelling = begun(background=True)
-for _ in range(6):
-    a, b = labelling.question()
-    labelling.answer((a, b), "alike" if y[a] == y[b] else "different")
-while labelling.background.busy:
+background = labelling.background
+
+def answer(n_answers):
+    for _ in range(n_answers):
+        a, b = labelling.question()
+        labelling.answer((a, b), "alike" if y[a] == y[b] else "different")
+
+answer(6)
+while background.busy:
     time.sleep(0.05)
-found = labelling.background.found
-assert found.best, found.trouble
-import os
-print(labelling.background._pool.submit(os.getpid).result(), flush=True)
-sys.stdin.read()
+assert background.found.best, background.found.trouble
+worker = background._pool.submit(os.getpid).result()
+os.kill(worker, signal.SIGSTOP)
+answer(1)
+print(worker, flush=True)
+sys.stdin.readline()
+if sys.argv[1] == "killed":
+    os.kill(worker, signal.SIGCONT)
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks processes up in /proc")
-def test_a_script_without_a_guard_runs_once_and_a_killed_one_leaves_nothing(tmp_path):
+@pytest.mark.parametrize("how", ["ended", "killed"])
+def test_a_script_without_a_guard_runs_once_and_leaves_nothing(tmp_path, how):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     temporary = tmp_path / "temporary"
@@ -290,17 +301,20 @@ def test_a_script_without_a_guard_runs_once_and_a_killed_one_leaves_nothing(tmp_
     root = str(Path(__file__).parents[2])
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     page = subprocess.Popen(
-        [sys.executable, str(script)],
+        [sys.executable, str(script), how],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(temporary)},
     )
-    with page:
-        worker = int(page.stdout.readline())
-        assert is_running(worker)
-        assert list(temporary.glob("linkselect-*"))
-        page.kill()
+    worker = int(page.stdout.readline())
+    assert is_running(worker)
+    assert list(temporary.glob("linkselect-*"))
+    out, errors = page.communicate("go\n", timeout=SECONDS)
+    assert out == ""
+    if how == "ended":
+        assert (page.returncode, errors) == (0, "")
     wait_for(lambda: not is_running(worker))
     assert not list(temporary.glob("linkselect-*"))
 

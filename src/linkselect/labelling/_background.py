@@ -119,7 +119,7 @@ class Background:
     """
 
     def __init__(self, X: Any, about: dict[str, Any], n_best: int) -> None:
-        self._held = (X, about)
+        self._held: Any = (X, about)
         self._n_best = n_best
         self._changed = threading.Condition()
         # By function, in the order in which they come; what is newer takes the place of the older.
@@ -176,6 +176,9 @@ class Background:
         """End the other process, and clear away its files."""
         with self._changed:
             self._closed = True
+            self._held = (
+                None  # `close` is known to Python until it ends, but the samples need not be
+            )
             self._end_process()
             self._changed.notify_all()
         self._thread.join(timeout=5.0)
@@ -203,20 +206,22 @@ class Background:
             return self._running
 
     def _do(self, task: Task, file: Path) -> None:
-        with self._changed:
-            if self._closed:
-                return
-            future = self._submitted(task, file)
-            pool = self._pool
+        pool = None
         try:
+            with self._changed:
+                if self._closed:
+                    return
+                future = self._submitted(task, file)
+                pool = self._pool
             self._note(task, future.result())
         except Exception as error:
+            has_ended = isinstance(error, BrokenExecutor)
             with self._changed:
-                if self._pool is not pool:  # ended for a report, after which the task comes again
+                if pool is not None and self._pool is not pool:
+                    # Ended for a report, after which the task comes again.
                     self._wanted = {task.work: task, **self._wanted}
                     return
-                has_ended = isinstance(error, BrokenExecutor)
-                self._pool = None if has_ended else pool
+                self._pool = None if has_ended else self._pool
             text = ENDED_EARLY if has_ended else f"{type(error).__name__}: {error}"
             self._note(task, {"error": text})
 
@@ -227,7 +232,11 @@ class Background:
                 return self._pool.submit(task.work, file, *task.arguments)
         given = (os.getpid(), file.parent)
         self._pool = ProcessPoolExecutor(1, initializer=_worker.start, initargs=given)
-        return self._pool.submit(task.work, file, *task.arguments)
+        future = self._pool.submit(task.work, file, *task.arguments)
+        # Executors wait for their tasks when Python ends, before `atexit`; what is registered here
+        # after theirs comes first.
+        threading._register_atexit(self.close)  # type: ignore[attr-defined]
+        return future
 
     def _end_process(self) -> None:
         if self._pool is not None:

@@ -23,12 +23,7 @@ from linkselect._samples.one_pass import Surveyed
 from linkselect.pairs import Pairs
 from linkselect.report import _schema as schema
 from linkselect.report._schema import MOST_LISTED, SCHEMA_VERSION, plain_number, plain_text
-from linkselect.report._used_summary import (
-    Classes,
-    describe_profiles,
-    describe_supervision,
-    describe_view,
-)
+from linkselect.report._used_summary import describe_profiles, describe_supervision, describe_view
 from linkselect.report._validation_summary import alarms, describe_validation
 from linkselect.selectors._foreign import Ranked
 from linkselect.selectors._method import classes_seen, describe
@@ -171,9 +166,7 @@ def _checked_ids(
     return tuple(range(n_rows(X))) if found is None else tuple(found)
 
 
-def _used(
-    selector: Any, y: Any, pairs: Pairs | None
-) -> tuple[Classes | None, Pairs | None, Sequence[str]]:
+def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None, Sequence[str]]:
     """Return the classes or the pairs that the method looks at, and say what it ignores."""
     sees = describe(selector).sees
     if sees == "pairs" and pairs is not None:
