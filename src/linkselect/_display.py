@@ -12,7 +12,8 @@ from scipy.sparse import issparse
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._checks import index_of
 from linkselect._messages import GuidedValueError
-from linkselect.pairs import Pairs, check_ids
+from linkselect.pairs import Pairs
+from linkselect.pairs._ids import check_ids
 
 
 def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:

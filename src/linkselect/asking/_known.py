@@ -9,7 +9,7 @@ import numpy as np
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect.asking._answers import Answer, Contradiction, Said, find_contradiction
-from linkselect.pairs import must_components
+from linkselect.pairs._links import must_components
 
 Rows = tuple[int, int]
 SaidAbout = tuple[int, int, Said]

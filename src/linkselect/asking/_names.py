@@ -9,9 +9,8 @@ import numpy as np
 
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect.asking._known import Rows
-from linkselect.pairs import check_ids
 from linkselect.pairs._conflicts import Pair
-from linkselect.pairs._ids import plain_id
+from linkselect.pairs._ids import check_ids, plain_id
 
 
 class Names:

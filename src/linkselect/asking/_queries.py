@@ -28,8 +28,8 @@ from linkselect.asking._state import (
     read_answers,
 )
 from linkselect.asking._strategies import check_strategy, is_drawn, next_question
-from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
-from linkselect.pairs._conflicts import Pair
+from linkselect.pairs import PairConflictError, Pairs
+from linkselect.pairs._conflicts import Pair, describe_conflicts
 from linkselect.scores import constraint_ratio
 
 Snapshot = tuple[dict[Rows, Answer], dict[Rows, Answer], dict[Rows, Answer]]

@@ -22,7 +22,7 @@ from linkselect.report._words import comparison_sentence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from linkselect.evaluation._measure import Measure
+    from linkselect.evaluation import Measure
     from linkselect.evaluation._result import Comparison
 
 # The largest number of features over the smallest one.

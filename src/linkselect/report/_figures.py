@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-    from linkselect.evaluation._measure import Measure
+    from linkselect.evaluation import Measure
     from linkselect.evaluation._result import Comparison
 
 MOST_FEATURES = 20

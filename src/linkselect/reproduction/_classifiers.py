@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect.evaluation._accuracy import Counts, check_counts
+from linkselect.evaluation._curves import Counts, check_counts
 from linkselect.reproduction._scaling import fill_missing
 
 CurveFunction = Callable[..., FloatArray]

@@ -146,7 +146,7 @@ def marked(method: str, marks: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A published table: the units that a number of runs needs, and the cells they give."""
 
     number: int
@@ -191,7 +191,7 @@ class Paper:
     name: str
     title: str
     compute: Callable[[Unit, Path | None], dict[str, Any]]
-    tables: Mapping[int, Table]
+    tables: Mapping[int, PaperTable]
     figures: Mapping[int, Figure]
     default_runs: int = 100
     protocol: Mapping[str, Any] = field(default_factory=dict)

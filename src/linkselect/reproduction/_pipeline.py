@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from linkselect._messages import GuidedValueError
 from linkselect.reproduction._datasets import folders
-from linkselect.reproduction._paper import Cell, Figure, Paper, Results, Table
+from linkselect.reproduction._paper import Cell, Figure, Paper, PaperTable, Results
 from linkselect.reproduction._papers import PAPERS, load_paper
 from linkselect.reproduction._results_folder import (
     STORE_FILE,
@@ -27,7 +27,7 @@ from linkselect.reproduction._results_folder import (
 from linkselect.reproduction._runs import Progress, run_units
 from linkselect.reproduction._store import Store
 
-Part = TypeVar("Part", Table, Figure)
+Part = TypeVar("Part", PaperTable, Figure)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class _Request:
     """What is asked for, checked."""
 
     paper: Paper
-    tables: Sequence[Table]
+    tables: Sequence[PaperTable]
     figures: Sequence[Figure]
     runs: int
     jobs: int
@@ -208,9 +208,9 @@ def _check_packages(*, with_figures: bool) -> None:
 
 def _compute(
     request: _Request, progress: Callable[[Progress], None] | None
-) -> Callable[[Table | Figure], Results]:
+) -> Callable[[PaperTable | Figure], Results]:
     """Compute all units, and return a function that picks the results of one table or figure."""
-    parts: list[Table | Figure] = [*request.tables, *request.figures]
+    parts: list[PaperTable | Figure] = [*request.tables, *request.figures]
     units = [unit for part in parts for unit in part.units(request.runs)]
     # Tables look results up by their own units, whose seed is the default one.
     seeded = {unit: replace(unit, seed=request.seed) for unit in units}
@@ -228,7 +228,7 @@ def _compute(
     return lambda part: {unit: found[seeded[unit]] for unit in part.units(request.runs)}
 
 
-def _make(request: _Request, results_of: Callable[[Table | Figure], Results]) -> Made:
+def _make(request: _Request, results_of: Callable[[PaperTable | Figure], Results]) -> Made:
     """Turn results into files, and return what is in them."""
     records: dict[str, Record] = {}
     cells: dict[int, Sequence[Cell]] = {}
@@ -247,7 +247,7 @@ def _make(request: _Request, results_of: Callable[[Table | Figure], Results]) ->
     return Made(request.paper.name, request.folder, page, records, cells, pictures)
 
 
-def _record(part: Table | Figure, results: Results, seed: int) -> Record:
+def _record(part: PaperTable | Figure, results: Results, seed: int) -> Record:
     return made_of(part.name, results, seed, part.claims(results))
 
 

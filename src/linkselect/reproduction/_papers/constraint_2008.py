@@ -26,19 +26,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect.evaluation._accuracy import nearest_neighbor_curve
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation._curves import Curve, nearest_neighbor_curve
 from linkselect.reproduction._datasets import Dataset, load_dataset
 from linkselect.reproduction._paper import (
     Cell,
     Figure,
     Panel,
     Paper,
+    PaperTable,
     Parameters,
     Results,
     Series,
     Setup,
-    Table,
     Unit,
     mean_line,
 )
@@ -379,7 +378,7 @@ PAPER = Paper(
     "Constraint Score: a new filter method for feature selection with pairwise constraints",
     compute,
     tables={
-        number: Table(number, title, partial(_units, setups), partial(_cells, number))
+        number: PaperTable(number, title, partial(_units, setups), partial(_cells, number))
         for number, (title, setups) in _TABLES.items()
     },
     figures=dict(sorted(_FIGURES.items())),

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.evaluation._accuracy import nearest_neighbor_curve
+from linkselect.evaluation._curves import nearest_neighbor_curve
 from linkselect.reproduction._classifiers import cross_validated_curve, linear_svm_curve
 from linkselect.reproduction._datasets import load_dataset
 from linkselect.reproduction._paper import Claim, Figure, Panel, Paper, Results, Series, Unit

@@ -32,8 +32,8 @@ from linkselect.reproduction._paper import (
     Figure,
     Panel,
     Paper,
+    PaperTable,
     Results,
-    Table,
     Unit,
     mean_line,
 )
@@ -255,7 +255,7 @@ PAPER = Paper(
     title="Sparsity Score: a new filter feature selection method based on l1 graph (2012)",
     compute=compute,
     tables={
-        2: Table(
+        2: PaperTable(
             2, "Highest accuracies over the number of features", units, cells, claims=table_claims
         )
     },

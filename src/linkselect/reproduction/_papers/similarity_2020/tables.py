@@ -8,30 +8,15 @@ from functools import partial
 
 import numpy as np
 
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve
 from linkselect.reproduction._agreement import (
     FEATURES,
     RANK_SUM,
     SECONDS,
-    measures_of,
     same_winners,
+    tolerances_of,
 )
-from linkselect.reproduction._paper import Cell, Claim, Results, Setup, Table, Unit
-from linkselect.reproduction._papers.similarity_2020.curves import (
-    curves_of,
-    grouped,
-    mean_over_kept,
-    paths_of,
-    setup_of,
-    setups_of,
-    units_of,
-    values_at,
-)
-from linkselect.reproduction._papers.similarity_2020.measures import (
-    average_ranks,
-    n_kept,
-    rank_sums,
-)
+from linkselect.reproduction._paper import Cell, Claim, PaperTable, Results, Setup, Unit
 from linkselect.reproduction._papers.similarity_2020.methods import (
     COMPARED,
     CONSTRAINT_SCORES,
@@ -39,8 +24,24 @@ from linkselect.reproduction._papers.similarity_2020.methods import (
     SEES_MORE,
     WORST_FIRST,
 )
-from linkselect.reproduction._papers.similarity_2020.problems import SETS, SMALL_AND_ORL
-from linkselect.reproduction._papers.similarity_2020.protocol import semi_supervised_runs
+from linkselect.reproduction._papers.similarity_2020.problems import (
+    SETS,
+    SMALL_AND_ORL,
+    average_ranks,
+    n_kept,
+    rank_sums,
+)
+from linkselect.reproduction._papers.similarity_2020.protocol import (
+    curves_of,
+    grouped,
+    mean_over_kept,
+    paths_of,
+    semi_supervised_runs,
+    setup_of,
+    setups_of,
+    units_of,
+    values_at,
+)
 from linkselect.reproduction._published import Published, published
 
 NAME = "similarity-constraint-score-2020"
@@ -233,7 +234,7 @@ def _chosen_cells(results: Results) -> list[Cell]:
 
 def _chosen_claims(results: Results) -> list[Claim]:
     cells = [cell for cell in _chosen_cells(results) if cell.setting.startswith("chosen m:")]
-    [near] = measures_of(FEATURES)
+    [near] = tolerances_of(FEATURES)
     close: dict[str, list[bool]] = defaultdict(list)
     for cell in cells:
         close[cell.dataset].append(near.agrees(cell))
@@ -259,7 +260,7 @@ def _units(
 
 
 TABLES = {
-    2: Table(
+    2: PaperTable(
         2,
         "Rank sums of supervised constraint scores",
         _units(setups_of("prototypes", SMALL_AND_ORL, CONSTRAINT_SCORES["prototypes"], PS)),
@@ -267,7 +268,7 @@ TABLES = {
         SCALED_SUM,
         partial(_winner_claims, 2, "prototypes"),
     ),
-    3: Table(
+    3: PaperTable(
         3,
         "Mean accuracy over the r % selected features, supervised",
         _units(setups_of("prototypes", SETS, COMPARED["prototypes"])),
@@ -275,14 +276,14 @@ TABLES = {
         claims=partial(_first_place_claims, 3, "prototypes"),
         marks=SEES_MORE,
     ),
-    4: Table(
+    4: PaperTable(
         4,
         "New must-links, and the share of them that is correct",
         _units(setups_of("new must-links", SMALL_AND_ORL, [""], PS)),
         _must_link_cells,
         "count, ratio or share",
     ),
-    5: Table(
+    5: PaperTable(
         5,
         "Rank sums of semi-supervised constraint scores",
         _units(
@@ -293,7 +294,7 @@ TABLES = {
         SCALED_SUM,
         partial(_winner_claims, 5, "clustering"),
     ),
-    6: Table(
+    6: PaperTable(
         6,
         "Mean accuracy over the r % selected features, semi-supervised",
         _units(
@@ -304,7 +305,7 @@ TABLES = {
         claims=partial(_first_place_claims, 6, "clustering"),
         marks=WORST_FIRST,
     ),
-    7: Table(
+    7: PaperTable(
         7,
         "Run times: published on the paper's machine, ours on this one",
         _time_units,
@@ -313,7 +314,7 @@ TABLES = {
         _time_claims,
         SEES_MORE,
     ),
-    8: Table(
+    8: PaperTable(
         8,
         "Best and chosen numbers of features",
         _chosen_units,
