@@ -111,7 +111,7 @@ def test_tuple_ids_survive_json_and_are_refused_by_csv(tmp_path):
 def test_a_file_is_not_begun_that_cannot_be_finished(tmp_path):
     pairs = Pairs(must=[(pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-02"))])
     for write in (pairs.to_json, pairs.to_csv):
-        with pytest.raises(TypeError, match=r"The id Timestamp\(.* (cannot be written|would come back)"):
+        with pytest.raises(TypeError, match=r"The id Timestamp\(.* (cannot|would)"):
             write(tmp_path / "pairs")
     assert not (tmp_path / "pairs").exists()
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.utils.validation import _get_feature_names
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
@@ -19,7 +20,7 @@ from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
 from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, rank_each
 from linkselect.evaluation._held_out import Estimate
 from linkselect.evaluation._held_out_labels import LabelFolds
-from linkselect.evaluation._inputs import Track, check_selector, order_of, values_of
+from linkselect.evaluation._inputs import Track, check_selector, order_of
 from linkselect.evaluation._permutation import LEVEL, Arrangements, against_chance, against_random
 from linkselect.pairs import Pairs
 from linkselect.selectors import StableSelector
@@ -361,7 +362,8 @@ def correlated_twins(X: Matrix, features: IntArray) -> list[tuple[Twin, ...]]:
     if n_samples > ROWS_FOR_TWINS:
         rows = np.linspace(0, n_samples - 1, ROWS_FOR_TWINS).astype(np.intp)
         X = X[rows]
-    wanted = _standardized(values_of(X, np.arange(X.shape[0]), features))
+    columns = X.tocsc()[:, features].toarray() if issparse(X) else X[:, features]
+    wanted = _standardized(np.array(columns, dtype=np.float64))
     found: list[list[Twin]] = [[] for _ in features]
     # One BLAS thread, since the order of its sums depends on how many it has.
     with one_blas_thread():

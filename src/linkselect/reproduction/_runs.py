@@ -108,7 +108,7 @@ def run_units(
     in_order = list(dict.fromkeys(units))
     done = store.find(in_order)
     clock = _Clock(in_order, done, jobs)
-    report = progress or _say_nothing
+    report = progress or (lambda _: None)
     report(clock.progress())
     todo = _shuffled(unit for unit in in_order if unit not in done)
     plain = [unit for unit in todo if unit.experiment not in timed]
@@ -230,10 +230,6 @@ def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> S
             raise
         name = f"{unit.experiment}, {unit.dataset}, {unit.method}, run {unit.run}"
         raise UnitError(f"{name}: {error}") from error
-
-
-def _say_nothing(progress: Progress) -> None:
-    pass
 
 
 class _Clock:

@@ -20,6 +20,7 @@ from linkselect.reproduction._paper import (
     Unit,
     marked,
     mean_line,
+    units_of,
 )
 from linkselect.reproduction._papers.similarity_2020.clustering import label_by_prototypes
 from linkselect.reproduction._papers.similarity_2020.methods import (
@@ -35,7 +36,6 @@ from linkselect.reproduction._papers.similarity_2020.protocol import (
     semi_supervised_runs,
     setup_of,
     setups_of,
-    units_of,
 )
 
 HIGH_DIMENSIONAL = tuple(name for name, data in SETS.items() if data.n_features >= 300)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect.evaluation import Curve, nearest_neighbor_curve
-from linkselect.reproduction._paper import Parameters, Results, Setup, Unit
+from linkselect.reproduction._paper import Parameters, Results, Setup, Unit, grouped
 from linkselect.reproduction._papers.similarity_2020.clustering import (
     N_NEIGHBORS,
     clustering_curve,
@@ -72,7 +71,7 @@ def semi_supervised_runs(n_runs: int) -> int:
     return min(n_runs, 20)
 
 
-def n_selected(unit: Unit) -> int:
+def n_selected(unit: Unit | Setup) -> int:
     """Return how many features a unit's curve reaches: the r %, or a table's number beyond."""
     data = SETS[unit.dataset]
     special = data.semi_supervised if unit.experiment == "clustering" else data.supervised
@@ -82,7 +81,7 @@ def n_selected(unit: Unit) -> int:
     return n_kept(data.n_features) if compared else max(n_kept(data.n_features), special or 0)
 
 
-def counts_of(unit: Unit) -> IntArray:
+def counts_of(unit: Unit | Setup) -> IntArray:
     """Return the numbers of features at which a unit's accuracy is measured."""
     if unit.experiment != "clustering":
         return np.arange(1, n_selected(unit) + 1)
@@ -195,25 +194,12 @@ def setups_of(
     ]
 
 
-def units_of(setups: Iterable[Setup], n_runs: int) -> list[Unit]:
-    """Return the units of all runs of some setups."""
-    return [setup.unit(run) for setup in setups for run in range(n_runs)]
-
-
-def grouped(results: Results) -> dict[Setup, list[tuple[Unit, Any]]]:
-    """Collect the results of each setup, by run."""
-    found: dict[Setup, list[tuple[Unit, Any]]] = defaultdict(list)
-    for unit in sorted(results, key=lambda unit: unit.run):
-        found[unit.setup].append((unit, results[unit]))
-    return found
-
-
 def curves_of(results: Results) -> dict[Setup, Curve]:
     """Return the accuracies of each setup, one row for each run."""
     return {
-        setup: Curve(counts_of(runs[0][0]), np.array([result["accuracy"] for _, result in runs]))
+        setup: Curve(counts_of(setup), np.array([result["accuracy"] for result in runs]))
         for setup, runs in grouped(results).items()
-        if "accuracy" in runs[0][1]
+        if "accuracy" in runs[0]
     }
 
 
@@ -225,7 +211,7 @@ def paths_of(results: Results) -> dict[Setup, FloatArray]:
     """
     found = {}
     for setup, runs in grouped(results).items():
-        paths = [result["path"] for _, result in runs if "path" in result]
+        paths = [result["path"] for result in runs if "path" in result]
         if paths:
             shortest = min(map(len, paths))
             found[setup] = np.mean([path[:shortest] for path in paths], axis=0)

@@ -16,7 +16,16 @@ from linkselect.reproduction._agreement import (
     same_winners,
     tolerances_of,
 )
-from linkselect.reproduction._paper import Cell, Claim, PaperTable, Results, Setup, Unit
+from linkselect.reproduction._paper import (
+    Cell,
+    Claim,
+    PaperTable,
+    Results,
+    Setup,
+    Unit,
+    grouped,
+    units_of,
+)
 from linkselect.reproduction._papers.similarity_2020.methods import (
     COMPARED,
     CONSTRAINT_SCORES,
@@ -33,13 +42,11 @@ from linkselect.reproduction._papers.similarity_2020.problems import (
 )
 from linkselect.reproduction._papers.similarity_2020.protocol import (
     curves_of,
-    grouped,
     mean_over_kept,
     paths_of,
     semi_supervised_runs,
     setup_of,
     setups_of,
-    units_of,
     values_at,
 )
 from linkselect.reproduction._published import Published, published
@@ -67,7 +74,7 @@ def _rank_sum_cells(number: int, experiment: str, results: Results) -> list[Cell
         found = sums.get((row.dataset, p_of(row.setting)))
         if found is not None:
             comparable = (row.dataset, p_of(row.setting)) != NOT_COMPARABLE
-            cells.append(_cell(row, found[row.method], comparable=comparable))
+            cells.append(row.beside(found[row.method], comparable=comparable))
     return cells
 
 
@@ -110,7 +117,7 @@ def _mean_cells(number: int, experiment: str, results: Results) -> list[Cell]:
     ranks = _average_ranks(means, COMPARED[experiment])
     means |= {("Average rank", method): rank for method, rank in ranks.items()}
     cells = [
-        _cell(row, means[row.dataset, row.method])
+        row.beside(means[row.dataset, row.method])
         for row in published(NAME, number)
         if (row.dataset, row.method) in means
     ]
@@ -158,8 +165,8 @@ def _must_link_cells(results: Results) -> list[Cell]:
     for row in published(NAME, 4):
         setup = setup_of("new must-links", row.dataset, "", p_of(row.setting))
         if setup in runs:
-            mean = np.mean([result[row.method] for _, result in runs[setup]])
-            cells.append(_cell(row, float(mean)))
+            mean = np.mean([result[row.method] for result in runs[setup]])
+            cells.append(row.beside(float(mean)))
     return cells
 
 
@@ -181,7 +188,7 @@ def _time_cells(results: Results) -> list[Cell]:
     for row in published(NAME, 7):
         setup = _timed(row)
         if setup in runs:
-            cells.append(_cell(row, min(result["seconds"] for _, result in runs[setup])))
+            cells.append(row.beside(min(result["seconds"] for result in runs[setup])))
     return cells
 
 
@@ -224,7 +231,7 @@ def _chosen_cells(results: Results) -> list[Cell]:
         mean = np.interp(np.arange(1, kept + 1), curves[setup].n_features, curves[setup].mean)
         best = mean if row.setting == "best m" else -paths[setup][:kept]
         number = int(best.argmax()) + 1
-        cells.append(_cell(row, float(mean[number - 1])))
+        cells.append(row.beside(float(mean[number - 1])))
         setting = f"{row.setting}: {FEATURES}"
         cells.append(
             Cell(row.dataset, row.method, setting, "", float(row.n_features), float(number))
@@ -246,11 +253,6 @@ def _chosen_claims(results: Results) -> list[Claim]:
 
 
 # -- all of them ------------------------------------------------------------------------------
-
-
-def _cell(row: Published, ours: float, *, comparable: bool = True) -> Cell:
-    value = row.value if comparable else None
-    return Cell(row.dataset, row.method, row.setting, row.n_features, value, ours)
 
 
 def _units(
