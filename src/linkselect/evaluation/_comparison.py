@@ -154,10 +154,7 @@ def compare(
     n_samples, n_all = samples.shape
     top = min(10, max(1, n_all // 2)) if top is None else top
     check_comparison(selectors, y is not None, pairs, cv)
-    check_whole("top", top, 1)
-    check_whole("n_splits", n_splits, 2)
-    if not 0 < test_size < 1:
-        raise GuidedValueError(f"test_size={test_size}, but it is a share between 0 and 1.")
+    _check_numbers(top, n_splits, test_size)
     counts = check_counts(numbers_of_features(n_all) if n_features is None else n_features, n_all)
     given = Given.read(X, y, pairs, sample_ids)
     ids = None if given.sample_ids is None else tuple(given.sample_ids)
@@ -185,6 +182,13 @@ def compare(
     top = min(top, n_all)
     held_out = None if folds is None or by_pairs is None else _held_out(folds, by_pairs, top)
     return _put_together(task, sized, by_labels, by_pairs, held_out, top, test_size)
+
+
+def _check_numbers(top: int, n_splits: int, test_size: float) -> None:
+    check_whole("top", top, 1)
+    check_whole("n_splits", n_splits, 2)
+    if not 0 < test_size < 1:
+        raise GuidedValueError(f"test_size={test_size}, but it is a share between 0 and 1.")
 
 
 def _uses_labels(selector: Any) -> bool:
