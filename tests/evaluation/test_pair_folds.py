@@ -51,9 +51,7 @@ def test_folds_hold_as_many_pairs_each(seed):
     """Groups of 6, 3, 3, 1 and 1 must-links make two folds of 7; the largest has to come first."""
     starts, sizes = (0, 10, 20, 30, 40), (6, 3, 3, 1, 1)
     must = [
-        (first + i, first + i + 1)
-        for first, n in zip(starts, sizes, strict=True)
-        for i in range(n)
+        (first + i, first + i + 1) for first, n in zip(starts, sizes, strict=True) for i in range(n)
     ]
     folds = PairKFold(2, random_state=seed).split(Pairs(must))
     assert [test.n_must for _, test in folds] == [7, 7]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linkselect as ls
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve
 from linkselect.reproduction._datasets import load_dataset
 from linkselect.reproduction._paper import Unit
 from linkselect.reproduction._papers import load_paper

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect.evaluation._curves import Curve, nearest_neighbor_curve
+from linkselect.evaluation import Curve, nearest_neighbor_curve
 from linkselect.reproduction._datasets import Dataset, load_dataset
 from linkselect.reproduction._paper import (
     Cell,

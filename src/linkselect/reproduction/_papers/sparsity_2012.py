@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve
 from linkselect.reproduction._classifiers import cross_validated_curve, rbf_svm_curve
 from linkselect.reproduction._datasets import load_dataset
 from linkselect.reproduction._paper import (
