@@ -9,12 +9,12 @@ from typing import NamedTuple
 import pytest
 
 from linkselect import cli
-from tests.helpers.papers_helpers import TOY_PAPER, add_toy_paper
+from tests.helpers.toy_paper import TOY_PAPER, add_toy_paper
 
 RUN = """
 import sys
 import toy_paper
-from linkselect.reproduction import papers
+from linkselect.reproduction import _papers as papers
 papers.PAPERS["toy"] = "toy"
 sys.modules["linkselect.reproduction._papers.toy"] = toy_paper
 from linkselect.cli import main
