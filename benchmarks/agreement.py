@@ -15,10 +15,10 @@ from linkselect.reproduction._agreement import (
     AVERAGE_RANK,
     FEATURES,
     RANK_SUM,
-    Measure,
+    Tolerance,
     compared,
-    measures_of,
     same_winners,
+    tolerances_of,
     unit_of,
 )
 from linkselect.reproduction._paper_page import shown, shown_difference
@@ -30,10 +30,10 @@ REASONS = Path(__file__).with_name("reasons.csv")
 
 # What a table is asked for, where it is not the first step of its unit.
 ASKED = {
-    (YEAR_2020, 3): Measure(3.0),
-    (YEAR_2020, 4): Measure(0.1, relative=True),
-    (YEAR_2020, 6): Measure(4.0),
-    (YEAR_2020, 8): Measure(3.0),
+    (YEAR_2020, 3): Tolerance(3.0),
+    (YEAR_2020, 4): Tolerance(0.1, relative=True),
+    (YEAR_2020, 6): Tolerance(4.0),
+    (YEAR_2020, 8): Tolerance(3.0),
 }
 
 
@@ -41,8 +41,8 @@ def measure_of(paper, table, cell):
     """Return what counts as agreement, or None where single numbers are not compared."""
     unit = unit_of(cell, table.unit_name)
     if unit in (AVERAGE_RANK, FEATURES):
-        return measures_of(unit)[0]
-    return ASKED.get((paper.name, table.number), next(iter(measures_of(unit)), None))
+        return tolerances_of(unit)[0]
+    return ASKED.get((paper.name, table.number), next(iter(tolerances_of(unit)), None))
 
 
 def reason_for(reasons, paper, table, cell):
@@ -68,7 +68,7 @@ def summary(paper, table, cells, record):
         what = "" if len(same) == len(cells) else f"{unit_of(same[0], table.unit_name)}: "
         held, found = sum(map(measure.agrees, same)), ""
         if not measure.relative:
-            steps = measures_of(unit_of(same[0], table.unit_name))
+            steps = tolerances_of(unit_of(same[0], table.unit_name))
             counts = [f"{sum(map(step.agrees, same))} within {step}" for step in steps]
             found = f" ({', '.join(counts)})"
         lines.append(f"{start} | {len(same)} | {what}within {measure} | {held}{found} |")

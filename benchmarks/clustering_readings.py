@@ -17,10 +17,9 @@ from sklearn.cluster import KMeans
 
 from linkselect.reproduction._paper import Unit
 from linkselect.reproduction._papers.similarity_2020.clustering import label_by_prototypes, without
-from linkselect.reproduction._papers.similarity_2020.measures import n_kept
 from linkselect.reproduction._papers.similarity_2020.methods import ranking_of
 from linkselect.reproduction._papers.similarity_2020.problems import SETS as SIZES
-from linkselect.reproduction._papers.similarity_2020.problems import problem_of
+from linkselect.reproduction._papers.similarity_2020.problems import n_kept, problem_of
 from linkselect.reproduction._published import published
 
 # The sets whose eigenproblems are small.

@@ -14,8 +14,8 @@ from scipy.stats import rankdata
 
 from linkselect.reproduction._papers import load_paper
 from linkselect.reproduction._papers.similarity_2020 import tables
-from linkselect.reproduction._papers.similarity_2020.curves import curves_of, setups_of, values_at
 from linkselect.reproduction._papers.similarity_2020.methods import CONSTRAINT_SCORES
+from linkselect.reproduction._papers.similarity_2020.protocol import curves_of, setups_of, values_at
 from linkselect.reproduction._published import published
 from linkselect.reproduction._store import Store
 

@@ -26,7 +26,7 @@ from linkselect import (
     SimilarityConstraintScore,
     plot,
 )
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve
 
 X, y = load_breast_cancer(return_X_y=True)
 X = MinMaxScaler().fit_transform(X)

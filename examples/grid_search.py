@@ -28,7 +28,7 @@ from linkselect import (
     SimilarityConstraintScore,
     plot,
 )
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve
 
 sklearn.set_config(enable_metadata_routing=True)
 X, y = load_breast_cancer(return_X_y=True)

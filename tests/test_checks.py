@@ -15,7 +15,7 @@ import linkselect as ls
 from linkselect import Pairs, evaluation
 from linkselect._checks import check_labels, check_samples, check_spread, index_of
 from linkselect.cli._tables.table import MISSING
-from linkselect.pairs import NO_LABEL, encode_labels
+from linkselect.pairs._labels import NO_LABEL, encode_labels
 
 
 def test_sparse_with_repeated_entries_is_summed_and_left_alone():

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
 from linkselect import FisherScore, LaplacianScore, Pairs, SimilarityConstraintScore, plot
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve
 
 SIZES = np.array([1, 2, 3, 5, 7, 10, 15, 20, 30, 40])
 RANDOM = "random order"

@@ -29,7 +29,7 @@ from linkselect._messages import (
 from linkselect._samples.degenerate import FAINT, faint_columns, is_rounded, rounded_columns
 from linkselect._samples.devices import device_of
 from linkselect._samples.sources import Stored, find_stored
-from linkselect.pairs import is_missing, label_array, warn_of_text
+from linkselect.pairs._labels import is_missing, label_array, warn_of_text
 
 # How many columns an error names.
 NAMES_SHOWN = 5

@@ -14,7 +14,8 @@ from sklearn.utils.validation import _check_feature_names_in
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._checks import index_of
 from linkselect._messages import GuidedValueError
-from linkselect.pairs import Pairs, check_ids
+from linkselect.pairs import Pairs
+from linkselect.pairs._ids import check_ids
 
 
 def n_rows(X: Any) -> int:

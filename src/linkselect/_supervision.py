@@ -13,15 +13,11 @@ from sklearn import get_config
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import GuidedTypeError, GuidedValueError, warn_user
-from linkselect.pairs import (
-    LoneClass,
-    PairConflictError,
-    Pairs,
-    check_ids,
-    describe_conflicts,
-    encode_labels,
-    must_components,
-)
+from linkselect.pairs import LoneClass, PairConflictError, Pairs
+from linkselect.pairs._conflicts import describe_conflicts
+from linkselect.pairs._ids import check_ids
+from linkselect.pairs._labels import encode_labels
+from linkselect.pairs._links import must_components
 
 OnConflict = Literal["raise", "warn", "drop"]
 

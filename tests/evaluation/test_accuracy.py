@@ -3,8 +3,8 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.neighbors import KNeighborsClassifier
 
-from linkselect.evaluation import _accuracy as accuracy
-from linkselect.evaluation._accuracy import count_hits, nearest_neighbor_curve
+from linkselect.evaluation import _curves as accuracy
+from linkselect.evaluation._curves import count_hits, nearest_neighbor_curve
 
 
 @pytest.fixture

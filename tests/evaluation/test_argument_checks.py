@@ -12,7 +12,7 @@ from tests.helpers.compared import Worst, two_classes
     [
         ({"n_features": [0, 1]}, "ascend from 1 to at most 12"),
         ({"n_features": [13]}, "ascend from 1 to at most 12"),
-        ({"n_splits": 1}, "two splits"),
+        ({"n_splits": 1}, "n_splits=1, .* from 2 on"),
         ({"y": np.zeros(120, dtype=int)}, "two classes"),
         ({"y": np.r_[1, np.zeros(119, dtype=int)]}, "smallest with 1"),
         ({"selectors": {}}, "no method"),
@@ -22,7 +22,7 @@ from tests.helpers.compared import Worst, two_classes
         ({"y": ["one", None] * 60}, r"1 class, .*two samples or more\.$"),
         ({"n_features": []}, "ascend from 1 to at most 12"),
         ({"n_features": [1.5]}, "are whole"),
-        ({"top": 0}, "at least one feature"),
+        ({"top": 0}, "top=0, .* from 1 on"),
         ({"test_size": 30}, "between 0 and 1"),
         ({"y": np.arange(119) % 2}, "inconsistent"),
     ],

@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import linkselect
 from linkselect import MRMR, FisherScore, LaplacianScore, compare, evaluation
-from linkselect.evaluation._comparison import numbers_of_features
+from linkselect.evaluation import numbers_of_features
 from tests.helpers.compared import two_classes
 
 

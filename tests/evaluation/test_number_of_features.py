@@ -17,6 +17,7 @@ from linkselect import (
 )
 from linkselect.evaluation import choose_number, nearest_neighbor_curve, validate
 from linkselect.evaluation._curves import Curve
+from linkselect.evaluation._fold_rankings import rank_each
 from linkselect.evaluation._held_out_labels import LabelFolds
 from linkselect.evaluation._number_of_features import (
     _counts,
@@ -204,13 +205,9 @@ def test_each_fold_chooses_its_number_without_the_rows_it_holds_out():
     other[fold.test] = 1 - other[fold.test]
     rows = np.setdiff1d(np.arange(80), fold.test)
     inside = LabelFolds(X[rows], other[rows], 3, 0)
-    orders = [FisherScore(30).fit(X[rows][one], other[rows][one]).order_ for one in left(inside)]
-    assert _smallest_near_best(inside.curves(orders, _counts(60))) == rankings.numbers[0]
+    curve = rank_each(inside, FisherScore(30)).curve(_counts(60))
+    assert _smallest_near_best(curve) == rankings.numbers[0]
     assert "from 5 features on" in found.reason
-
-
-def left(folds):
-    return [np.setdiff1d(np.arange(folds._X.shape[0]), fold.test) for fold in folds.folds]
 
 
 def test_accuracy_at_a_chosen_number_is_that_of_noise_on_noise():

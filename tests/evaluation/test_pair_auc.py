@@ -62,6 +62,18 @@ def test_the_standard_error_is_that_of_repeated_draws():
     assert np.mean(errors) == pytest.approx(np.std(values), rel=0.15)
 
 
+def test_the_standard_error_by_hand():
+    """Hanley & McNeil (1982), with one more win and one more loss than there are."""
+    distances = [1.0, 3.0, 2.0, 4.0, 5.0]  # of two must-links and three cannot-links
+    X = np.zeros((10, 1))
+    X[5:, 0] = distances
+    pairs = ls.Pairs([(0, 5), (1, 6)], [(2, 7), (3, 8), (4, 9)])
+    auc = (5 + 1) / (2 * 3 + 2)  # five of six comparisons are won
+    q1, q2 = auc / (2 - auc), 2 * auc**2 / (1 + auc)
+    variance = auc * (1 - auc) + (3 - 1) * (q1 - auc**2) + (2 - 1) * (q2 - auc**2)
+    assert pair_auc(X, pairs).standard_error == pytest.approx(np.sqrt(variance / (2 * 3)))
+
+
 def test_ids_and_frames():
     X = pd.DataFrame({"f": [0.0, 0.2, 1.0, 1.1]}, index=list("abcd"))
     pairs = ls.Pairs(must=[("a", "b")], cannot=[("a", "c")])

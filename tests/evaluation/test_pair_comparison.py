@@ -23,7 +23,7 @@ from linkselect import (
 from linkselect.evaluation import PairKFold, pair_auc, pair_auc_curve
 from linkselect.evaluation._curves import RANDOM
 from linkselect.evaluation._inputs import in_order_of_rows
-from linkselect.evaluation._pair_comparison import PairTask
+from linkselect.evaluation._pair_auc import PairRuns
 from linkselect.pairs import PairConflictError
 from tests.helpers.compared import Worst, two_classes
 
@@ -102,10 +102,11 @@ def test_values_are_those_of_the_curve_of_one_method(problem):
 
 def test_all_features_are_summed_in_parts(problem, shrink):
     X, _, pairs = problem
-    task = PairTask.deal(X, in_order_of_rows(pairs, len(X)), np.array([2]), None, 0)
-    expected = pair_auc(X, task.folds[0][1]).auc
+    cv = PairKFold(2, random_state=0)
+    task = PairRuns.deal(X, np.array([2]), in_order_of_rows(pairs, len(X)), cv)
+    expected = pair_auc(X, task.runs[0][1]).auc
     shrink(14)  # two pairs at a time
-    assert task.auc_with_all_features(0) == expected
+    assert task.with_all_features(0) == expected
 
 
 def test_nothing_held_out_follows_from_what_was_fitted(problem):

@@ -46,6 +46,17 @@ def test_no_sample_is_on_both_sides(seed, names):
     assert len(held_out) == len(set(held_out)) == pairs.n_must
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_folds_hold_as_many_pairs_each(seed):
+    """Groups of 6, 3, 3, 1 and 1 must-links make two folds of 7; the largest has to come first."""
+    starts, sizes = (0, 10, 20, 30, 40), (6, 3, 3, 1, 1)
+    must = [
+        (first + i, first + i + 1) for first, n in zip(starts, sizes, strict=True) for i in range(n)
+    ]
+    folds = PairKFold(2, random_state=seed).split(Pairs(must))
+    assert [test.n_must for _, test in folds] == [7, 7]
+
+
 def test_a_rare_class_does_not_leak():
     """The smallest case: three samples of a rare class are in every cannot-link."""
     y = (np.arange(60) < 3).astype(int)

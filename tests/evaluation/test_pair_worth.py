@@ -170,8 +170,17 @@ def test_draws_do_not_move_features():
 
 @pytest.mark.parametrize("n_moved", [2.5, -1, "2", None])
 def test_the_number_of_named_features_is_a_count(n_moved):
-    with pytest.raises(ValueError, match="n_moved=.* it counts features"):
+    with pytest.raises(ValueError, match="n_moved=.* it is a whole number"):
         pair_worth(ConstraintScore(), X, PAIRS, n_moved=n_moved)
+
+
+def test_a_score_that_stays_infinite_does_not_change():
+    # No cannot-link differs in the second feature, so that its ratio is infinite.
+    X = np.array([[0.0, 0.0], [0.3, 1.0], [1.0, 0.0], [1.2, 1.0], [2.0, 0.0], [2.5, 1.0]])
+    pairs = Pairs(must=[(0, 1), (2, 3), (4, 5)], cannot=[(0, 2), (1, 3), (2, 4)])
+    assert np.isinf(ConstraintScore().fit(X, pairs=pairs).scores_[1])
+    for one in pair_worth(ConstraintScore(), X, pairs):
+        assert one.score_change[1] == 0
 
 
 def test_one_pair_and_one_kind():

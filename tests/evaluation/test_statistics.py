@@ -4,8 +4,11 @@ from scipy import stats
 
 from linkselect import FisherScore, compare
 from linkselect.evaluation._curves import RANDOM, Curve
-from linkselect.evaluation._significance import corrected_t_test
-from linkselect.evaluation._statistics import paired_differences, stability_of_best
+from linkselect.evaluation._significance import (
+    corrected_t_test,
+    paired_differences,
+    stability_of_best,
+)
 from tests.helpers.compared import Worst, two_classes
 
 

@@ -100,7 +100,7 @@ def test_contradicting_pairs_are_taken():
         (Pairs(must=[(0, 1)]), "no cannot-link"),
         (Pairs(must=[(0, 1), (1, 2), (2, 3)]), "no cannot-link"),
         (Pairs(cannot=[(0, 70), (1, 71)]), "no must-link"),
-        (Pairs(), "no pairs"),
+        (Pairs(), "no must-link"),
     ],
 )
 def test_one_kind_is_too_little(pairs, missing):

@@ -32,10 +32,11 @@ from linkselect import (
 from linkselect.evaluation import PairKFold, choose_number, pair_auc, pair_auc_curve, validate
 from linkselect.evaluation._effort import plan_fits
 from linkselect.evaluation._held_out_labels import LabelFolds
+from linkselect.evaluation._held_out_pairs import PairFolds
 from linkselect.evaluation._inputs import check_matrix, in_order_of_rows
 from linkselect.evaluation._pair_folds import read_units
 from linkselect.evaluation._permutation import Arrangements
-from linkselect.evaluation._twins import correlated_twins
+from linkselect.evaluation._validation import correlated_twins
 from linkselect.selectors._foreign import ranked_with
 from tests.helpers.spectra import draw_spectra, n_inside
 
@@ -365,6 +366,25 @@ def test_some_labels_hold_out_labelled_rows_only():
     y = np.where(np.arange(len(y)) % 3 == 0, y, -1)
     found = validate(CompensatedLaplacianScore(4), X, y).estimate
     assert found.n_held_out == np.count_nonzero(y >= 0)
+
+
+def test_rows_without_a_label_are_not_for_methods_that_need_one(estimate_alone):
+    X, y = wine()
+    labelled = np.arange(len(y)) % 3 > 0
+    some = np.where(labelled, y.astype(object), None)
+    fitted = FisherScore(4).fit(X[labelled], y[labelled])
+    expected = validate(fitted, X[labelled], y[labelled]).estimate.value
+    assert validate(fitted, X, some).estimate.value == expected
+
+
+def test_of_many_rows_or_pairs_some_are_drawn_each_once():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2300, 2)), np.arange(2300) % 2
+    held_out = LabelFolds(X, y, 3, seed=0)
+    assert held_out.n_held_out == len(np.unique(held_out.named())) == 2000
+    must = [(2 * i, 2 * i + 1) for i in range(1150)]
+    held_out = PairFolds(X, Pairs(must), tuple(range(2300)), 1, seed=0)
+    assert [len(np.unique(fold.test.must, axis=0)) for fold in held_out.folds] == [500, 500]
 
 
 def test_shuffled_labels_are_chance():

@@ -35,8 +35,8 @@ def claims(results):
     return [Claim("Variance [leads]", True, "by 1 point"), Claim("It rains", False, "it shines")]
 
 PAPER = Paper("toy", "A toy paper", compute,
-    {2: Table(2, "Accuracies", units, cells, claims=claims),
-     5: Table(5, "Of a set that is not there", missing, cells)},
+    {2: PaperTable(2, "Accuracies", units, cells, claims=claims),
+     5: PaperTable(5, "Of a set that is not there", missing, cells)},
     {1: Figure(1, "A curve", units, panels)}, default_runs=2)
 """
 

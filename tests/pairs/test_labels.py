@@ -11,8 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from linkselect import Pairs
-from linkselect.pairs import LoneClass, encode_labels, is_missing
-from linkselect.pairs import _random_pairs as drawing
+from linkselect.pairs import LoneClass
+from linkselect.pairs import _labels as drawing
+from linkselect.pairs._labels import encode_labels, is_missing
 
 
 @given(st.lists(st.integers(-1, 3), max_size=12))

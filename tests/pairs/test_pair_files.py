@@ -103,7 +103,7 @@ def test_tuple_ids_survive_json_and_are_refused_by_csv(tmp_path):
     pairs = Pairs(must=[((0, "a"), (1, "b"))])
     pairs.to_json(tmp_path / "pairs.json")
     assert Pairs.from_json(tmp_path / "pairs.json") == pairs
-    with pytest.raises(TypeError, match=r"The id \(0, 'a'\) is a tuple, which CSV cannot hold"):
+    with pytest.raises(TypeError, match=r"The id \(0, 'a'\) would come back from CSV as"):
         pairs.to_csv(tmp_path / "pairs.csv")
     assert not (tmp_path / "pairs.csv").exists()
 
@@ -111,7 +111,7 @@ def test_tuple_ids_survive_json_and_are_refused_by_csv(tmp_path):
 def test_a_file_is_not_begun_that_cannot_be_finished(tmp_path):
     pairs = Pairs(must=[(pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-02"))])
     for write in (pairs.to_json, pairs.to_csv):
-        with pytest.raises(TypeError, match="is a Timestamp, which"):
+        with pytest.raises(TypeError, match=r"The id Timestamp\(.* (cannot|would)"):
             write(tmp_path / "pairs")
     assert not (tmp_path / "pairs").exists()
 
@@ -248,7 +248,7 @@ def test_csv_holds_what_id_type_makes_of_its_own_text(tmp_path):
         (" b", r"The id ' b' would come back from CSV as 'b'\. .*to_json"),
         (1, r"The id 1 would come back from CSV as '1'\. .*to_json"),
         ("", "The id '' cannot be written as CSV: .*is not a pair.*to_json"),
-        (True, "The id True is a bool, which CSV cannot hold.*to_json"),
+        (True, "The id True would come back from CSV as 'True'.*to_json"),
         ("\ud800", r"The id '\\ud800' cannot be written as CSV: .*surrogates.*to_json"),
         ("b" * 10**6, r"The id 'b{20,60}\.\.\. cannot be written as CSV: .*to_json"),
     ],
@@ -278,8 +278,8 @@ def test_a_number_too_long_for_python_to_write_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("end", "message"),
     [
-        (b"x", "The id b'x' is a bytes, which JSON cannot hold.*by text"),
-        (Place(1), r"The id Place\(row=1\) is a Place, which JSON cannot hold"),
+        (b"x", "The id b'x' cannot be written as JSON: .*bytes.*by text"),
+        (Place(1), r"The id Place\(row=1\) would come back from JSON as \(1,\)"),
         ((1, b"x"), r"The id \(1, b'x'\) cannot be written as JSON: .*bytes.*by text"),
         ((Place(1),), r"The id \(Place\(row=1\),\) would come back from JSON as \(\(1,\),\)\. "),
         (float("inf"), "The id inf cannot be written as JSON: .*by text"),

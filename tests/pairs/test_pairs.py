@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkselect import Pairs
-from linkselect.pairs import PairConflictError, describe_conflicts
+from linkselect.pairs import PairConflictError
+from linkselect.pairs._conflicts import describe_conflicts
 
 small_pairs = st.lists(
     st.tuples(st.integers(0, 8), st.integers(0, 8)).filter(lambda pair: pair[0] != pair[1]),

@@ -6,7 +6,7 @@ from html import unescape
 import numpy as np
 
 from linkselect import Pairs
-from linkselect.pairs._pairs_html import WIDTH
+from linkselect.pairs._overview import WIDTH
 
 
 def cells(html):

@@ -30,8 +30,7 @@ from linkselect import (
     VarianceScore,
     plot,
 )
-from linkselect.evaluation import pair_worth
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve, pair_worth
 
 pytest.importorskip("matplotlib")
 

@@ -1,7 +1,7 @@
 import pytest
 
 from linkselect.reproduction._agreement import (
-    Measure,
+    Tolerance,
     agreement_text,
     compared,
     difference,
@@ -21,7 +21,7 @@ NUMBER = Cell("Wine", "eps^S", "chosen m: number of features", "", 100.0, 102.0)
 
 
 def n_within(distance, **options):
-    return sum(Measure(distance, **options).agrees(cell) for cell in CELLS)
+    return sum(Tolerance(distance, **options).agrees(cell) for cell in CELLS)
 
 
 def test_differences():
@@ -40,7 +40,7 @@ def test_relative_differences():
 
 
 def test_equal_but_for_rounding():
-    assert Measure(2.0).agrees(Cell("", "", "", "", 0.1, 2.1))
+    assert Tolerance(2.0).agrees(Cell("", "", "", "", 0.1, 2.1))
 
 
 def test_only_published_numbers_are_compared():

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from linkselect.reproduction._paper import Cell, Claim, Figure, Paper, Table
+from linkselect.reproduction._paper import Cell, Claim, Figure, Paper, PaperTable
 from linkselect.reproduction._paper_page import page_of, paper_page, shown, shown_difference
 from linkselect.reproduction._results_folder import Record, write_cells, write_records
 
@@ -23,7 +23,7 @@ def nothing(*arguments):
 
 def made_page(folder, cells, records, unit="accuracy, %"):
     """Return the page of a paper with one table and one figure."""
-    table = Table(2, "Accuracies", nothing, nothing, unit, marks={"Variance": "sees [more]"})
+    table = PaperTable(2, "Accuracies", nothing, nothing, unit, marks={"Variance": "sees [more]"})
     figure = Figure(1, "Curves", nothing, nothing)
     write_cells(folder / "table-2.csv", cells)
     (folder / "figure-1.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")

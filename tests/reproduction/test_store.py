@@ -112,16 +112,6 @@ def test_a_row_that_was_changed_does_not_count_and_is_stored_anew(store, change)
     assert store.find([UNIT, other])[UNIT].result == {"value": 3}
 
 
-def test_a_store_of_the_shape_before_checksums_is_brought_up_to_date(store):
-    store.keep(UNIT, {"value": 1}, 0.1)
-    with closing(sqlite3.connect(store.path)) as connection, connection:
-        connection.execute("ALTER TABLE results DROP COLUMN checksum")
-        connection.execute("DROP TABLE claims")
-        connection.execute("PRAGMA user_version = 2")
-    assert store.find([UNIT])[UNIT].result == {"value": 1}
-    assert store.claim(Unit("curve", "Wine", "Variance", 99))
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files as on Unix")
 def test_a_full_disk_keeps_what_was_finished_and_says_so(store):
     import resource

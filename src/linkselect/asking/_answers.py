@@ -11,8 +11,9 @@ import numpy as np
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import GuidedValueError
-from linkselect.pairs import Pairs, must_components
+from linkselect.pairs import Pairs
 from linkselect.pairs._conflicts import Conflict, Pair
+from linkselect.pairs._links import must_components
 
 Said = Literal["alike", "different", "unsure"]
 ANSWERS: tuple[Said, ...] = get_args(Said)

@@ -16,9 +16,8 @@ from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples.degenerate import constant_columns
 from linkselect._samples.moments import moments
 from linkselect.asking._answers import Rows, in_order
-from linkselect.pairs import check_ids
 from linkselect.pairs._conflicts import Pair
-from linkselect.pairs._ids import plain_id
+from linkselect.pairs._ids import check_ids, plain_id
 
 Progress = Callable[[int, int], None]
 

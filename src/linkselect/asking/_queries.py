@@ -29,8 +29,8 @@ from linkselect.asking._answers import (
 from linkselect.asking._asked_samples import Progress, SampleNames, SampleValues
 from linkselect.asking._state import VERSION, check_seed, check_state, plain, read_answers
 from linkselect.asking._strategies import Situation, check_strategy, is_drawn, next_question
-from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
-from linkselect.pairs._conflicts import Pair
+from linkselect.pairs import PairConflictError, Pairs
+from linkselect.pairs._conflicts import Pair, describe_conflicts
 from linkselect.scores import constraint_ratio
 
 Snapshot = tuple[dict[Rows, Answer], dict[Rows, Answer], dict[Rows, Answer]]

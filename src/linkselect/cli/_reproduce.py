@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from linkselect.reproduction import Made
-    from linkselect.reproduction._paper import Cell, Claim, Paper, Table
+    from linkselect.reproduction._paper import Cell, Claim, Paper, PaperTable
     from linkselect.reproduction._results_folder import Record
     from linkselect.reproduction._runs import Progress
 
@@ -159,7 +159,7 @@ def _show(made: Made, paper: Paper) -> None:
     console.print(ending, markup=False, highlight=False, soft_wrap=True)
 
 
-def _as_rich(table: Table, cells: Sequence[Cell], record: Record) -> Any:
+def _as_rich(table: PaperTable, cells: Sequence[Cell], record: Record) -> Any:
     """Lay a table out for the terminal, with each data set's name in its first line only."""
     import rich.box
     import rich.table
@@ -188,7 +188,7 @@ def _as_rich(table: Table, cells: Sequence[Cell], record: Record) -> Any:
     return shape
 
 
-def _texts(table: Table, cell: Cell, columns: Sequence[str], before: str) -> list[str]:
+def _texts(table: PaperTable, cell: Cell, columns: Sequence[str], before: str) -> list[str]:
     """Return a cell's line; `before` is the data set of the line above."""
     from rich.markup import escape
 

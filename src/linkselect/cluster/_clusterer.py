@@ -18,7 +18,8 @@ from linkselect._checks import check_samples, check_spread, explained_overflow
 from linkselect._fit_inputs import Given
 from linkselect._messages import GuidedValueError
 from linkselect._supervision import OnConflict, Supervision
-from linkselect.pairs import Pairs, encode_labels
+from linkselect.pairs import Pairs
+from linkselect.pairs._labels import encode_labels
 from linkselect.selectors._parameters import AT_LEAST_1, ON_CONFLICT
 
 # The default of scikit-learn's KMeans.

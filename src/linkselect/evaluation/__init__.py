@@ -1,11 +1,9 @@
 """Compare methods on one table: accuracy, agreement, stability, significance."""
 
-from linkselect.evaluation._accuracy import nearest_neighbor_curve
 from linkselect.evaluation._comparison import compare
-from linkselect.evaluation._curves import Curve, numbers_of_features
+from linkselect.evaluation._curves import Curve, nearest_neighbor_curve, numbers_of_features
 from linkselect.evaluation._fold_rankings import FoldRankings
 from linkselect.evaluation._held_out import Estimate
-from linkselect.evaluation._measure import Difference, Measure
 from linkselect.evaluation._number_of_features import NumberOfFeatures, choose_number
 from linkselect.evaluation._pair_auc import (
     PairAUC,
@@ -15,18 +13,16 @@ from linkselect.evaluation._pair_auc import (
     pair_scorer,
 )
 from linkselect.evaluation._pair_folds import PairKFold
-from linkselect.evaluation._pair_result import HeldOutPairs
-from linkselect.evaluation._pair_worth import PairWorth, pair_worth
-from linkselect.evaluation._result import Comparison
+from linkselect.evaluation._pair_worth import PairWorth, SuspectPair, pair_worth, suspect_pairs
+from linkselect.evaluation._result import Comparison, HeldOutPairs, Measure
 from linkselect.evaluation._significance import (
+    Difference,
     corrected_t_test,
     holm,
     rank_correlation,
     top_overlap,
 )
-from linkselect.evaluation._suspects import SuspectPair, suspect_pairs
-from linkselect.evaluation._twins import Twin
-from linkselect.evaluation._validation import Validation, validate
+from linkselect.evaluation._validation import Twin, Validation, validate
 from linkselect.selectors._stability import kuncheva_index, nogueira_index
 
 __all__ = [

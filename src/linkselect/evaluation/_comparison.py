@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
-from sklearn.utils import check_array
-from sklearn.utils.validation import _get_feature_names, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
-from linkselect._arrays import IntArray, Matrix
-from linkselect._checks import check_spread, each_entry_once, refuse_stored, without_mask
+from linkselect._arrays import IntArray
 from linkselect._fit_inputs import Given
 from linkselect._messages import GuidedValueError, warn_user
-from linkselect.evaluation._accuracy import check_counts
-from linkselect.evaluation._argument_checks import (
+from linkselect.evaluation._curves import check_counts, numbers_of_features
+from linkselect.evaluation._inputs import (
+    Track,
+    as_matrix,
     check_classes,
-    check_measurable,
-    check_methods,
-    check_numbers,
+    check_comparison,
+    check_matrix,
+    in_order_of_rows,
+    reproducible,
 )
-from linkselect.evaluation._curves import numbers_of_features
-from linkselect.evaluation._inputs import in_order_of_rows, reproducible
-from linkselect.evaluation._measuring import Measurements, Split, Task, Track, as_matrix, measure
-from linkselect.evaluation._pair_comparison import (
-    PairMeasurements,
-    PairTask,
-    measure_pairs,
+from linkselect.evaluation._measuring import LabelRuns, Measurements, measure_runs
+from linkselect.evaluation._pair_auc import PairRuns
+from linkselect.evaluation._pair_folds import PairKFold, check_enough, check_whole, read_units
+from linkselect.evaluation._result import Comparison, HeldOutPairs
+from linkselect.evaluation._significance import (
+    paired_differences,
+    rank_correlation,
+    stability_of_best,
+    top_overlap,
 )
-from linkselect.evaluation._pair_folds import PairKFold
-from linkselect.evaluation._result import Comparison
-from linkselect.evaluation._significance import rank_correlation, top_overlap
-from linkselect.evaluation._statistics import paired_differences, stability_of_best
-from linkselect.pairs import Pairs, encode_labels, warn_of_text
+from linkselect.pairs import Pairs
+from linkselect.pairs._labels import encode_labels, warn_of_text
 from linkselect.selectors._foreign import ranked_with
 from linkselect.selectors._method import describe
+
+# As many fits as there are splits by default.
+FOLDS, REPEATS = 5, 4
 
 
 def compare(
@@ -143,16 +148,17 @@ def compare(
     >>> found.held_out_pairs.mean_auc["constraint"] > 0.9
     True
     """
-    refuse_stored("compare", X)
-    samples = _samples(X, prepare, classifier)
+    # Here, where features still have their names: every method has them in another order.
+    plain = prepare is None and classifier is None
+    samples = check_matrix(X, "compare", finite=prepare is None, spread=plain)
     n_samples, n_all = samples.shape
     top = min(10, max(1, n_all // 2)) if top is None else top
-    check_methods(selectors)
+    check_comparison(selectors, y is not None, pairs, cv)
+    _check_numbers(top, n_splits, test_size)
     counts = check_counts(numbers_of_features(n_all) if n_features is None else n_features, n_all)
-    check_numbers(top, n_splits, test_size)
-    check_measurable(selectors, y is not None, pairs, cv)
     given = Given.read(X, y, pairs, sample_ids)
     ids = None if given.sample_ids is None else tuple(given.sample_ids)
+    given = Given(y, pairs, ids, given.ids_are_index)
     warn_of_text(y)
     codes = np.full(n_samples, -1) if y is None else encode_labels(y)[0]
     check_consistent_length(samples, codes)
@@ -160,61 +166,59 @@ def compare(
         name: ranked_with(reproducible(one, random_state), int(counts[-1]))
         for name, one in selectors.items()
     }
-    task = Task(samples, codes, pairs, ids, counts, prepare, classifier)
-    folds = _pair_task(task, sized, cv, random_state, given.ids_are_index)
-    top, measured, splits = min(top, n_all), None, []
+    splits: list[tuple[IntArray, IntArray]] = []
     if y is not None:
         check_classes(codes, y)
         splits = list(_splits(codes, n_splits, test_size, random_state))
-        measured = measure(task, sized, splits, np.random.default_rng(random_state), track)
-    by_pairs = None
+    task = LabelRuns(samples, counts, splits, codes, pairs, ids, prepare, classifier)
+    folds = _pair_runs(task, given, sized, cv, random_state)
+    by_labels = by_pairs = None
+    if y is not None:
+        by_labels = measure_runs(task, sized, np.random.default_rng(random_state), track)
     if folds is not None:
-        orders = None if measured is None else measured.orders
         seen = {name: one for name, one in sized.items() if y is None or not _uses_labels(one)}
-        random = np.random.default_rng(random_state)
-        by_pairs = measure_pairs(folds, seen, top, random, track, orders)
-    return _put_together(task, sized, splits, measured, by_pairs, top, test_size)
+        known = None if by_labels is None else by_labels.orders
+        by_pairs = measure_runs(folds, seen, np.random.default_rng(random_state), track, known)
+    top = min(top, n_all)
+    held_out = None if folds is None or by_pairs is None else _held_out(folds, by_pairs, top)
+    return _put_together(task, sized, by_labels, by_pairs, held_out, top, test_size)
 
 
-def _samples(X: Any, prepare: Any, classifier: Any) -> Matrix:
-    """Check the samples; return them as an array or in CSR."""
-    samples = check_array(
-        without_mask(X),
-        accept_sparse="csr",
-        dtype="numeric",
-        ensure_all_finite=prepare is None,
-        input_name="X",
-    )
-    samples = each_entry_once(samples)
-    if prepare is None and classifier is None:
-        # Here, where features still have their names: every method has them in another order.
-        check_spread(samples, _get_feature_names(X))
-    return samples
+def _check_numbers(top: int, n_splits: int, test_size: float) -> None:
+    check_whole("top", top, 1)
+    check_whole("n_splits", n_splits, 2)
+    if not 0 < test_size < 1:
+        raise GuidedValueError(f"test_size={test_size}, but it is a share between 0 and 1.")
 
 
 def _uses_labels(selector: Any) -> bool:
     return describe(selector).sees not in ("pairs", "nothing")
 
 
-def _pair_task(
-    task: Task,
+def _pair_runs(
+    task: LabelRuns,
+    given: Given,
     selectors: Mapping[str, Any],
     cv: PairKFold | None,
     random_state: int,
-    ids_are_index: bool,
-) -> PairTask | None:
+) -> PairRuns | None:
     """Deal the pairs out into folds; with labels, do without if there are too few of them."""
     has_labels = bool((task.codes >= 0).any())
     if task.pairs is None or (has_labels and all(map(_uses_labels, selectors.values()))):
         return None
-    ids, n_samples = task.sample_ids, task.X.shape[0]
+    n_samples = task.X.shape[0]
     try:
-        pairs = task.pairs.restrict(ids or range(n_samples)) if has_labels else task.pairs
-        by_row = in_order_of_rows(
-            pairs, n_samples, ids, ids_are_index=ids_are_index, selectors=selectors.values()
-        )
+        pairs = task.pairs
+        if has_labels:
+            pairs = pairs.restrict(task.sample_ids or range(n_samples))
+        by_row = in_order_of_rows(pairs, n_samples, given, selectors.values())
         X = task.X if task.prepare is None else as_matrix(clone(task.prepare).fit_transform(task.X))
-        return PairTask.deal(X, by_row, task.counts, cv, random_state)
+        check_enough(*read_units(by_row).independent, must_only=False)
+        with warnings.catch_warnings():
+            if cv is None:  # the result says how many folds there were
+                warnings.simplefilter("ignore")
+                cv = PairKFold(FOLDS, n_repeats=REPEATS, random_state=random_state)
+            return PairRuns.deal(X, task.counts, by_row, cv)
     except GuidedValueError as error:
         if not has_labels:
             raise
@@ -222,7 +226,9 @@ def _pair_task(
         return None
 
 
-def _splits(codes: IntArray, n_splits: int, test_size: float, random_state: int) -> Iterator[Split]:
+def _splits(
+    codes: IntArray, n_splits: int, test_size: float, random_state: int
+) -> Iterator[tuple[IntArray, IntArray]]:
     """Split the labelled rows into training and test rows, classes in proportion."""
     labelled = np.flatnonzero(codes >= 0)
     draw = StratifiedShuffleSplit(n_splits, test_size=test_size, random_state=random_state)
@@ -230,53 +236,61 @@ def _splits(codes: IntArray, n_splits: int, test_size: float, random_state: int)
         yield labelled[train], labelled[test]
 
 
+def _stability(measured: Measurements, top: int) -> dict[str, float]:
+    return {name: stability_of_best(orders, top) for name, orders in measured.run_orders.items()}
+
+
+def _held_out(folds: PairRuns, measured: Measurements, top: int) -> HeldOutPairs:
+    return HeldOutPairs(
+        methods=tuple(measured.run_orders),
+        n_must=folds.pairs.n_must,
+        n_cannot=folds.pairs.n_cannot,
+        n_folds=folds.n_folds,
+        n_repeats=folds.n_repeats,
+        auc=measured.curves,
+        standard_error=dict.fromkeys(measured.curves, folds.standard_error),
+        all_features=measured.all_features,
+        differences=paired_differences(measured.curves, *folds.sizes, folds.n_folds),
+        stability=_stability(measured, top),
+        seconds=measured.seconds,
+    )
+
+
 def _put_together(
-    task: Task,
+    task: LabelRuns,
     selectors: Mapping[str, Any],
-    splits: Sequence[Split],
-    measured: Measurements | None,
-    by_pairs: PairMeasurements | None,
+    by_labels: Measurements | None,
+    by_pairs: Measurements | None,
+    held_out: HeldOutPairs | None,
     top: int,
     test_size: float,
 ) -> Comparison:
     """Derive agreement from the rankings, and take the rest from what was measured."""
-    rankings = (measured or by_pairs).orders  # type: ignore[union-attr]
-    ranks = np.array([np.argsort(order) + 1 for order in rankings.values()])
+    measured = by_labels or by_pairs
+    assert measured is not None  # there are labels or pairs
+    ranks = np.array([np.argsort(order) + 1 for order in measured.orders.values()])
     n_samples, n_features = task.X.shape
-    held_out = None if by_pairs is None else by_pairs.held_out
-    return Comparison(
+    found = Comparison(
         methods=tuple(selectors),
         n_samples=n_samples,
         n_features=n_features,
-        **_by_labels(task, splits, measured, test_size),
         top=top,
         spearman=tuple(map(tuple, rank_correlation(ranks).tolist())),
         overlap=tuple(map(tuple, top_overlap(ranks, top).tolist())),
-        stability=_stability(measured, top) or held_out.stability,  # type: ignore[union-attr]
-        seconds=(measured or held_out).seconds,  # type: ignore[union-attr]
-        rankings={name: tuple(order.tolist()) for name, order in rankings.items()},
+        stability=_stability(measured, top),
+        seconds=measured.seconds,
+        rankings={name: tuple(order.tolist()) for name, order in measured.orders.items()},
         saw={name: task.supervision_text(selector) for name, selector in selectors.items()},
         held_out_pairs=held_out,
     )
-
-
-def _stability(measured: Measurements | None, top: int) -> dict[str, float]:
-    by_method = {} if measured is None else measured.split_orders
-    return {name: stability_of_best(orders, top) for name, orders in by_method.items()}
-
-
-def _by_labels(
-    task: Task, splits: Sequence[Split], measured: Measurements | None, test_size: float
-) -> dict[str, Any]:
-    """Return what labels told; nothing if there are none."""
-    if measured is None:
-        names = ("n_splits", "test_size", "classifier", "accuracy", "all_features", "differences")
-        return dict.fromkeys(names)
-    return {
-        "n_splits": len(splits),
-        "test_size": test_size,
-        "classifier": "1-NN" if task.classifier is None else type(task.classifier).__name__,
-        "accuracy": measured.accuracy,
-        "all_features": measured.all_features,
-        "differences": paired_differences(measured.accuracy, *map(len, splits[0])),
-    }
+    if by_labels is None:
+        return found
+    return replace(
+        found,
+        n_splits=len(task.runs),
+        test_size=test_size,
+        classifier="1-NN" if task.classifier is None else type(task.classifier).__name__,
+        accuracy=by_labels.curves,
+        all_features=by_labels.all_features,
+        differences=paired_differences(by_labels.curves, *map(len, task.runs[0])),
+    )

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from linkselect._arrays import IntArray
+from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._blocks import map_threads, slices
 from linkselect._fit_inputs import Given
 from linkselect._messages import GuidedError
 from linkselect.evaluation._curves import Curve
-from linkselect.evaluation._effort import Effort
-from linkselect.evaluation._held_out import Fold, Track
+from linkselect.evaluation._effort import Effort, plan_fits
+from linkselect.evaluation._held_out import Fold
 from linkselect.evaluation._held_out_labels import LabelFolds
 from linkselect.evaluation._held_out_pairs import PairFolds
-from linkselect.evaluation._inputs import order_of
+from linkselect.evaluation._inputs import Track, check_matrix, order_of, read_given, reproducible
+from linkselect.evaluation._permutation import row_codes
+from linkselect.pairs import Pairs
 from linkselect.selectors._method import classes_seen, describe
 
+# Progress is reported after this many folds; the number must not depend on the threads.
+FOLDS_PER_STEP = 2
+
+Folds = PairFolds | LabelFolds
+# Takes the order of the features, or of the best of them, from a fitted selector.
+Read = Callable[[Any], IntArray]
 # Chooses a number of features from what a fold leaves.
 Choose = Callable[[Any, LabelFolds, Fold], int]
 
@@ -41,100 +53,206 @@ class FoldRankings:
         Ranks other folds in the same way.
     """
 
-    held_out: PairFolds | LabelFolds
+    held_out: Folds
     orders: tuple[IntArray, ...]
     n_features: int
     numbers: tuple[int, ...] | None
-    rank: Callable[[PairFolds | LabelFolds], FoldRankings]
+    rank: Callable[[Folds], FoldRankings]
 
     def curve(self, counts: IntArray) -> Curve:
-        """Measure every fold at several numbers of features."""
-        return self.held_out.curves(self.orders, counts)
+        """Measure every fold at several numbers of features.
+
+        If an order has fewer features than a number, all of them are measured.
+        """
+
+        def work(place: int) -> FloatArray:
+            order, fold = self.orders[place], self.held_out.folds[place]
+            some, places = np.unique(np.minimum(counts, len(order)), return_inverse=True)
+            return self.held_out.curve(order, fold, some)[places]
+
+        return Curve(counts, np.array(map_threads(work, range(len(self.orders)))))
 
     def kept(self, n_selected: int) -> tuple[int, ...]:
         """Return how many features each fold keeps: as many as selected, or what it chose."""
         return self.numbers or (n_selected,) * len(self.orders)
 
+    def best(self, n_selected: int) -> list[tuple[IntArray, Fold]]:
+        """Return the features that each fold keeps, and the fold."""
+        kept = zip(self.orders, self.kept(n_selected), strict=True)
+        features = [order[:number] for order, number in kept]
+        return list(zip(features, self.held_out.folds, strict=True))
+
     def mean(self, n_selected: int) -> float:
         """Measure the features that each fold keeps."""
-        return self.held_out.mean(self.orders, self.kept(n_selected))
+        return float(np.mean([self.held_out.value(*one) for one in self.best(n_selected)]))
 
     def first(self, n_repeats: int) -> FoldRankings:
         """Keep the first repeats of the folds."""
-        held_out = self.held_out.first(n_repeats)
-        count = len(held_out.folds)
+        count = n_repeats * self.held_out.n_folds
+        folds = self.held_out.with_folds(self.held_out.folds[:count])
         numbers = None if self.numbers is None else self.numbers[:count]
-        return replace(self, held_out=held_out, orders=self.orders[:count], numbers=numbers)
+        return replace(self, held_out=folds, orders=self.orders[:count], numbers=numbers)
 
 
-def held_out_kind(selector: Any, given: Given) -> str | None:
-    """Tell what can be held out: "pairs", "labels", or None."""
-    if given.pairs is not None and describe(selector).sees in ("pairs", "nothing"):
-        return "pairs"
-    return None if given.y is None else "labels"
-
-
-def deal_out(
-    selector: Any, X: Any, given: Given, effort: Effort, seed: int, groups: IntArray | None = None
-) -> tuple[PairFolds | LabelFolds | None, str | None]:
-    """Deal out pairs or labels; or say why there are too few. Neither if nothing is known."""
-    kind = held_out_kind(selector, given)
-    try:
-        if kind == "pairs":
-            pairs, ids = given.pairs, tuple(given.sample_ids or ())
-            assert pairs is not None
-            return PairFolds(X, pairs, ids, effort.n_repeats, seed, groups), None
-        if kind == "labels":
-            codes, _ = classes_seen(selector, given.y)
-            return LabelFolds(X, codes, effort.n_folds, seed, effort.n_repeats, groups), None
-    except ValueError as error:
-        return None, _problem(error)
-    return None, None
-
-
-def rank_by(
-    held_out: PairFolds | LabelFolds,
+def rank_each(
+    folds: Folds,
     selector: Any,
-    n_features: int,
     track: Track = iter,
-    read: Callable[[Any], IntArray] = order_of,
+    read: Read = order_of,
     choose: Choose | None = None,
     *,
     own_number: bool = False,
-) -> tuple[FoldRankings | None, str | None]:
-    """Rank the features by what each fold leaves; or say what the method lacks in one of them.
+) -> FoldRankings:
+    """Rank the features by what each fold leaves.
 
-    `read` takes the order of the features, or of the best of them, from a fitted selector;
-    `choose` chooses how many of them each fold keeps. With `own_number` it keeps all that `read`
-    returns.
+    Parameters
+    ----------
+    folds : PairFolds or LabelFolds
+        The folds.
+    selector : selector
+        It is cloned.
+    track : callable, default=iter
+        Wraps the list of steps, to show progress.
+    read : callable
+        Takes the order of the features, or of the best of them, from a fitted selector.
+    choose : callable, optional
+        Chooses how many features each fold of labels keeps.
+    own_number : bool, default=False
+        Whether each fold keeps all features that `read` returns.
     """
-    known: list[IntArray] = []
+    n_features = folds.n_features
+    known: tuple[IntArray, ...] = ()
 
-    def rank(folds: PairFolds | LabelFolds, track: Track = iter) -> FoldRankings:
-        orders = tuple(known or folds.orders(selector, track, read))
+    def rank(folds: Folds, track: Track = iter) -> FoldRankings:
+        def work(fold: Fold) -> IntArray:
+            return read(folds.fit(clone(selector), fold))
+
+        orders = list(known)
+        for part in () if known else track(slices(len(folds.folds), FOLDS_PER_STEP)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the fit on everything has warned already
+                orders += map_threads(work, folds.folds[part])
         numbers = tuple(map(len, orders)) if own_number else None
         if choose is not None and isinstance(folds, LabelFolds):
             numbers = tuple(choose(selector, folds, fold) for fold in folds.folds)
-        return FoldRankings(folds, orders, n_features, numbers, rank)
+        return FoldRankings(folds, tuple(orders), n_features, numbers, rank)
 
-    try:
-        found = rank(held_out, track)
-        if isinstance(held_out, PairFolds) and describe(selector).sees == "nothing":
-            known += found.orders  # the same for all pairs
-    except ValueError as error:
-        return None, f"Cannot rank by what a fold leaves. {_problem(error)}"
-    return found, None
+    found = rank(folds, track)
+    if isinstance(folds, PairFolds) and describe(selector).sees == "nothing":
+        known = found.orders  # the same for all pairs
+    return found
+
+
+@dataclass(frozen=True)
+class FoldRanker:
+    """A selector, and what there is to hold out; nothing is fitted before it is asked for.
+
+    Attributes
+    ----------
+    selector : selector
+        A copy with seeds.
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    given : Given
+        Labels, and pairs in the order of their rows.
+    groups : array of int or None
+        The group of each row, which is held out as a whole.
+    seed : int
+        Determines the folds.
+    """
+
+    selector: Any
+    X: Matrix
+    given: Given
+    groups: IntArray | None
+    seed: int
+
+    @classmethod
+    def read(
+        cls,
+        selector: Any,
+        X: Any,
+        y: Any,
+        pairs: Pairs | None,
+        sample_ids: Iterable[Hashable] | None,
+        groups: ArrayLike | None,
+        seed: int,
+    ) -> FoldRanker:
+        """Check what `validate` and `choose_number` take."""
+        samples = check_matrix(X)
+        with warnings.catch_warnings():
+            if hasattr(selector, "order_"):
+                warnings.simplefilter("ignore")  # the fit has warned already
+            given = read_given(selector, X, y, pairs, sample_ids)
+        codes = None if groups is None else row_codes(groups, samples.shape[0], "groups")
+        return cls(reproducible(selector, seed), samples, given, codes, seed)
+
+    @property
+    def kind(self) -> Literal["pairs", "labels"] | None:
+        """What can be held out."""
+        if self.given.pairs is not None and describe(self.selector).sees in ("pairs", "nothing"):
+            return "pairs"
+        return None if self.given.y is None else "labels"
+
+    def codes(self) -> IntArray:
+        """Return the class of each row as the selector reads it; -1 for unlabelled rows."""
+        if self.given.y is None:
+            return np.full(self.X.shape[0], -1)
+        return classes_seen(self.selector, self.given.y)[0]
+
+    def effort(self, fits_per_fold: int = 1) -> Effort:
+        """Plan how often to fit."""
+        pairs = self.given.pairs
+        n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
+        n_samples, n_features = self.X.shape
+        return plan_fits(
+            self.selector,
+            n_samples,
+            n_features,
+            n_pairs,
+            by_pairs=self.kind == "pairs",
+            fits_per_fold=fits_per_fold,
+        )
+
+    def with_number(self, n_selected: int) -> Any:
+        """Copy the selector, to select that many features without showing progress of its own."""
+        copy = clone(self.selector)
+        if hasattr(copy, "set_callbacks"):
+            copy.set_callbacks()
+        if "n_features_to_select" in copy.get_params(deep=False):
+            copy.set_params(n_features_to_select=n_selected)
+        return copy
+
+    def rank(
+        self, effort: Effort, how: Callable[[Folds], FoldRankings]
+    ) -> tuple[FoldRankings | None, str | None]:
+        """Deal out pairs or labels and rank the folds, or say why that cannot be done.
+
+        Neither if nothing is known.
+        """
+        try:
+            folds = self._deal(effort)
+            if folds is None:
+                return None, None
+        except ValueError as error:
+            return None, _problem(error)
+        try:
+            return how(folds), None
+        except ValueError as error:
+            return None, f"Cannot rank by what a fold leaves. {_problem(error)}"
+
+    def _deal(self, effort: Effort) -> Folds | None:
+        if self.kind == "pairs":
+            assert self.given.pairs is not None
+            ids = tuple(self.given.sample_ids or ())
+            return PairFolds(
+                self.X, self.given.pairs, ids, effort.n_repeats, self.seed, self.groups
+            )
+        if self.kind == "labels":
+            n_folds, n_repeats = effort.n_folds, effort.n_repeats
+            return LabelFolds(self.X, self.codes(), n_folds, self.seed, n_repeats, self.groups)
+        return None
 
 
 def _problem(error: ValueError) -> str:
     return error.problem if isinstance(error, GuidedError) else str(error)
-
-
-def with_number(selector: Any, n_selected: int) -> Any:
-    """Copy a selector, to select that many features without showing progress of its own."""
-    copy = clone(selector)
-    if hasattr(copy, "set_callbacks"):
-        copy.set_callbacks()
-    if "n_features_to_select" in copy.get_params(deep=False):
-        copy.set_params(n_features_to_select=n_selected)
-    return copy

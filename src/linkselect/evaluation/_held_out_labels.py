@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from linkselect._arrays import FloatArray, IntArray
+from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._messages import GuidedValueError, many
-from linkselect.evaluation._accuracy import nearest_classes, nearest_neighbor_curve
-from linkselect.evaluation._held_out import Estimate, Fold, HeldOut
+from linkselect.evaluation._curves import nearest_classes, nearest_neighbor_curve
+from linkselect.evaluation._held_out import Fold, HeldOut
+from linkselect.evaluation._inputs import values_of
 from linkselect.evaluation._permutation import Arrangements, log_ways
 from linkselect.selectors._method import describe
 
@@ -32,14 +31,14 @@ class LabelFolds(HeldOut):
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         codes: IntArray,
         n_folds: int,
         seed: int,
         n_repeats: int = 1,
         groups: IntArray | None = None,
     ) -> None:
-        self._X, self._codes = (X.tocsr() if issparse(X) else X), codes
+        self._X, self._codes = X, codes
         self.groups, self._seed = groups, seed
         labelled = np.flatnonzero(codes >= 0)
         sizes = np.bincount(codes[labelled]) if len(labelled) else np.zeros(1, dtype=np.intp)
@@ -52,7 +51,7 @@ class LabelFolds(HeldOut):
         rng = np.random.RandomState(seed)
         if len(labelled) > MOST_ROWS:
             labelled = np.sort(rng.choice(labelled, MOST_ROWS, replace=False))
-        self._labelled = labelled
+        self._labelled, self.n_held_out = labelled, len(labelled)
         known = codes[labelled]
         self.chance = float(np.bincount(known).max() / len(known))
         self.n_folds = min(n_folds, int(np.bincount(known).max()))
@@ -86,11 +85,6 @@ class LabelFolds(HeldOut):
             rows = rows[self._codes[rows] >= 0]
         return selector.fit(self._X[rows], self._codes[rows])
 
-    @property
-    def n_features(self) -> int:
-        """How many features there are."""
-        return int(self._X.shape[1])
-
     def _left(self, fold: Fold) -> IntArray:
         return np.setdiff1d(np.arange(len(self._codes)), fold.test)
 
@@ -116,21 +110,17 @@ class LabelFolds(HeldOut):
     def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
         """Classify the held-out rows by their nearest labelled row, for each count."""
         kept = order[: counts[-1]]
-        train, test = (self._X[rows][:, kept] for rows in (fold.train, fold.test))
-        if issparse(train):
-            train, test = train.toarray(), test.toarray()
+        train, test = (values_of(self._X, rows, kept) for rows in (fold.train, fold.test))
         y_train, y_test = (self._codes[rows] for rows in (fold.train, fold.test))
         first = np.arange(len(kept))
         return nearest_neighbor_curve(train, y_train, test, y_test, first, counts)
 
     def moved(self, to: IntArray) -> Self:
         """Give every label, with its place in the folds, to another row."""
-        other = copy.copy(self)
+        moved = [fold._replace(train=to[fold.train], test=to[fold.test]) for fold in self.folds]
+        other = self.with_folds(moved)
         other._codes = np.empty_like(self._codes)
         other._codes[to] = self._codes
-        other.folds = [
-            fold._replace(train=to[fold.train], test=to[fold.test]) for fold in self.folds
-        ]
         return other
 
     def named(self, fold: Fold | None = None) -> IntArray:
@@ -159,18 +149,9 @@ class LabelFolds(HeldOut):
         """Count the ways to give the held-out rows their labels."""
         return log_ways(np.bincount(self._codes[fold.test]))
 
-    def summary(self, chance: float | None, value: float, **measured: Any) -> Estimate:
-        """Name what was measured."""
+    def standard_error(self, value: float) -> float:
+        """Return that of a share of independent rows."""
         n_independent = sum(fold.independent[0] for fold in self.folds) / self.n_repeats
         # One more hit and one more miss: no finite number of rows is certain.
         shrunk = (value * n_independent + 1) / (n_independent + 2)
-        return Estimate(
-            self.measure,
-            value=value,
-            standard_error=float(np.sqrt(REFITTING * shrunk * (1 - shrunk) / n_independent)),
-            chance=self.chance if chance is None else chance,
-            n_folds=self.n_folds,
-            n_repeats=self.n_repeats,
-            n_held_out=len(self._labelled),
-            **measured,
-        )
+        return float(np.sqrt(REFITTING * shrunk * (1 - shrunk) / n_independent))

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Hashable
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
-from scipy.stats import rankdata
 
-from linkselect._arrays import FloatArray, IntArray
+from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._fit_inputs import Given
 from linkselect._messages import GuidedValueError, pairs_text
-from linkselect.evaluation._held_out import Estimate, Fold, HeldOut
+from linkselect.evaluation._held_out import Fold, HeldOut
+from linkselect.evaluation._inputs import values_of
 from linkselect.evaluation._pair_auc import (
     CHANCE,
     auc_of_distances,
+    auc_over_counts,
     held_out_error,
+    share_of_wins,
     total_distances,
-    values_of,
 )
 from linkselect.evaluation._pair_folds import Groups, PairKFold, check_enough, read_units
 from linkselect.evaluation._permutation import Arrangements, log_ways
-from linkselect.pairs import Pairs, must_components
+from linkselect.pairs import Pairs
+from linkselect.pairs._links import must_components
 from linkselect.selectors._wrapper import arguments_of
 
 # Distances of more pairs of a kind cost more than they tell.
@@ -48,10 +48,11 @@ class PairFolds(HeldOut):
     """
 
     measure = "pair AUC"
+    chance = CHANCE
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         pairs: Pairs,
         ids: tuple[Hashable, ...],
         n_repeats: int,
@@ -60,7 +61,7 @@ class PairFolds(HeldOut):
     ) -> None:
         # Cannot-links that contradict must-links did not count in the fit either.
         held = pairs.without_conflicts()
-        self._X, self._rows = (X.tocsr() if issparse(X) else X), tuple(range(len(ids)))
+        self._X, self._rows = X, tuple(range(len(ids)))
         self.groups = groups
         self.is_adaptive = held.n_adaptive > 0
         links = held.rows(dict(zip(ids, self._rows, strict=True)))
@@ -86,9 +87,7 @@ class PairFolds(HeldOut):
         self.folds = [self._fold(train, test, group_of, rng) for train, test in sides]
         self.n_folds = 1 if at_once else 2
         self.n_repeats = len(self.folds) // self.n_folds
-        self.contrast: Literal["cannot-links", "random pairs"] = (
-            "random pairs" if must_only else "cannot-links"
-        )
+        self.contrast = "random pairs" if must_only else "cannot-links"
         self._count(must_only, what)
 
     def _count(self, must_only: bool, what: str) -> None:
@@ -99,7 +98,7 @@ class PairFolds(HeldOut):
         counts = np.sum([one.independent for one in self.folds], axis=0) // self.n_repeats
         n_must, n_cannot = counts.tolist()
         check_enough(n_must, n_cannot, must_only, what)
-        self.standard_error = held_out_error(n_must, n_cannot)
+        self._error = held_out_error(n_must, n_cannot)
         self.too_few = (
             "Cannot test against chance: only "
             f"{pairs_text(n_must, 0 if must_only else n_cannot)} share no sample, too "
@@ -150,26 +149,17 @@ class PairFolds(HeldOut):
 
     def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
         """Compare the distances of held-out pairs, which grow with every feature."""
-        must, cannot = (np.zeros(len(links)) for links in fold.test)
-        found, done = [], 0
-        for count in counts.tolist():
-            for distances, links in zip((must, cannot), fold.test, strict=True):
-                distances += total_distances(self._X, links, order[done:count])
-            found.append(auc_of_distances(must, cannot).auc)
-            done = count
-        return np.array(found)
+        return auc_over_counts(self._X, fold.test, order, counts)
 
     def moved(self, to: IntArray) -> Self:
         """Let the pairs name other rows."""
-        other = copy.copy(self)
-        other.folds = [
-            fold._replace(
-                train=Links(*(to[links] for links in fold.train)),
-                test=Links(*(to[links] for links in fold.test)),
-            )
-            for fold in self.folds
-        ]
-        return other
+
+        def there(links: Links) -> Links:
+            return Links(to[links.must], to[links.cannot])
+
+        return self.with_folds(
+            [fold._replace(train=there(fold.train), test=there(fold.test)) for fold in self.folds]
+        )
 
     def named(self, fold: Fold | None = None) -> IntArray:
         """Return the rows that held-out pairs name, in one fold or in any."""
@@ -195,31 +185,17 @@ class PairFolds(HeldOut):
         for place in range(n + 1):
             to = np.arange(ways.n_samples) if place == 0 else ways.draw(rng)
             ends = (np.searchsorted(rows, to[links]) for links in fold.test)
-            found[place] = _auc(*(apart[link[:, 0], link[:, 1]] for link in ends))
+            between = np.concatenate([apart[link[:, 0], link[:, 1]] for link in ends])
+            found[place] = share_of_wins(between, len(fold.test.must))
         return float(found[0]), found[1:]
 
     def log_outcomes(self, fold: Fold) -> float:
         """Count the ways in which links that share no sample can be must- or cannot-links."""
         return log_ways(np.array(fold.independent))
 
-    def summary(self, chance: float | None, **measured: Any) -> Estimate:
-        """Name what was measured."""
-        return Estimate(
-            self.measure,
-            standard_error=self.standard_error,
-            chance=CHANCE if chance is None else chance,
-            n_folds=self.n_folds,
-            n_repeats=self.n_repeats,
-            n_held_out=self.n_held_out,
-            contrast=self.contrast,
-            **measured,
-        )
-
-
-def _auc(together: FloatArray, apart: FloatArray) -> float:
-    m, n = len(together), len(apart)
-    ranks = rankdata(np.concatenate([together, apart]))
-    return float((ranks[m:].sum() - n * (n + 1) / 2) / (m * n))
+    def standard_error(self, value: float) -> float:
+        """Return that of as many links as share no sample, whatever the value."""
+        return self._error
 
 
 def _check_between(pairs: Pairs, groups: IntArray) -> None:

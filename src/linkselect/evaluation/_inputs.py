@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,30 +10,66 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
-from linkselect._arrays import IntArray, Matrix
+from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._blocks import row_block
 from linkselect._checks import check_spread, each_entry_once, refuse_stored, without_mask
 from linkselect._fit_inputs import Given
-from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._messages import GuidedTypeError, GuidedValueError, many
 from linkselect._resampling import seeded
 from linkselect._supervision import by_rows, present_pairs
+from linkselect.evaluation._curves import RANDOM
 from linkselect.evaluation._pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
-from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
+from linkselect.pairs import PairConflictError, Pairs
+from linkselect.pairs._conflicts import describe_conflicts
+from linkselect.pairs._labels import is_missing, label_array
 from linkselect.selectors._method import describe
 
+# Wraps a list of steps, to show progress.
+Track = Callable[[Iterable[Any]], Iterable[Any]]
 
-def check_matrix(X: Any) -> Matrix:
-    """Check samples as the selectors do; return them as an array or in CSR."""
-    refuse_stored("This measure", X)
-    names = _get_feature_names(X)
+
+def check_matrix(
+    X: Any, who: str = "This measure", *, finite: bool = True, spread: bool = True
+) -> Matrix:
+    """Check samples as the selectors do; return them as an array or in CSR.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+        The samples.
+    who : str
+        What needs them in memory, for an error.
+    finite : bool, default=True
+        Whether missing values are refused.
+    spread : bool, default=True
+        Whether features are refused that vary so little that their squares underflow.
+    """
+    refuse_stored(who, X)
     found = check_array(
         without_mask(X),
         accept_sparse=("csr", "csc"),
         dtype="numeric",  # integers stay integers until distances are computed
+        ensure_all_finite=finite,
         ensure_min_samples=2,
         input_name="X",
     )
-    check_spread(found, names)
-    return each_entry_once(found.tocsr()) if issparse(found) else found
+    found = as_matrix(found)
+    if spread:
+        check_spread(found, _get_feature_names(X))
+    return found
+
+
+def as_matrix(samples: Any) -> Matrix:
+    """Return samples as an array or in CSR, also what a transformer made of them."""
+    return each_entry_once(samples.tocsr()) if issparse(samples) else np.asarray(samples)
+
+
+def values_of(samples: Matrix, rows: IntArray, features: IntArray) -> FloatArray:
+    """Copy some features of some rows as float64; differences of narrow integers overflow."""
+    if issparse(samples):
+        values: FloatArray = samples[rows][:, features].toarray().astype(np.float64)
+        return values
+    return row_block(samples, np.ix_(rows, features))
 
 
 def check_selector(selector: Any) -> None:
@@ -73,55 +109,78 @@ def order_of(fitted: Any) -> IntArray:
 def reproducible(selector: Any, seed: int = 0) -> Any:
     """Copy a selector with a seed wherever `random_state` is None, also inside it.
 
-    Otherwise two fits differ by their draws, too, and not only by what they are told.
+    Otherwise two fits would also differ by their draws, and not only by their input.
     """
     return seeded(selector, np.random.RandomState(seed), only_unset=True)
 
 
 def read_given(selector: Any, X: Any, y: Any, pairs: Any, sample_ids: Any) -> Given:
-    """Read what is told beside X, as `fit` would; pairs in the order of their rows."""
+    """Read labels and pairs as `fit` would; pairs in the order of their rows."""
     n_samples = _num_samples(X)
     if y is not None:
         check_consistent_length(X, y)
     if pairs is None or describe(selector).sees not in ("pairs", "nothing"):
         return Given(y)
-    given = Given.read(X, y, pairs, sample_ids)
-    held, ids = ordered_pairs(pairs, n_samples, given.sample_ids, ids_are_index=given.ids_are_index)
-    return Given(y, held, ids)
+    return Given(y, *_ordered_pairs(pairs, n_samples, Given.read(X, y, pairs, sample_ids)))
 
 
-def ordered_pairs(
-    pairs: Pairs,
-    n_samples: int,
-    sample_ids: Iterable[Hashable] | None = None,
-    *,
-    ids_are_index: bool = False,
+def pairs_among(
+    X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None
+) -> tuple[Pairs, Mapping[Hashable, int]]:
+    """Return the pairs among the samples, and the row of each id."""
+    refuse_stored("This measure", X)
+    given = Given.read(X, sample_ids=sample_ids)
+    return present_pairs(
+        pairs, _num_samples(X), given.sample_ids, ids_are_index=given.ids_are_index
+    )
+
+
+def check_both_kinds(pairs: Pairs) -> None:
+    """Refuse pairs without a must-link or without a cannot-link."""
+    for count, kind in ((pairs.n_must, "must-link"), (pairs.n_cannot, "cannot-link")):
+        if not count:
+            raise GuidedValueError(
+                f"There is no {kind} among the samples, and the measure compares the two kinds.",
+                "Add one, better several; in a fold, give more pairs or use fewer, larger folds.",
+            )
+
+
+def _ordered_pairs(
+    pairs: Pairs, n_samples: int, given: Given
 ) -> tuple[Pairs, tuple[Hashable, ...]]:
     """Return the pairs among the samples in the order of their rows, and the id of each row.
 
     What is measured does not depend on the order in which pairs are listed, or their ends named.
     """
-    held, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
+    held, row_of = present_pairs(
+        pairs, n_samples, given.sample_ids, ids_are_index=given.ids_are_index
+    )
     ids = tuple(row_of)
     return by_rows(held, row_of, ids), ids
 
 
 def in_order_of_rows(
-    pairs: Pairs,
-    n_samples: int,
-    sample_ids: Iterable[Hashable] | None = None,
-    *,
-    ids_are_index: bool = False,
-    selectors: Iterable[Any] = (),
+    pairs: Pairs, n_samples: int, given: Given | None = None, selectors: Iterable[Any] = ()
 ) -> Pairs:
-    """Return the pairs among the samples by row number, in an order that says nothing.
+    """Return the pairs among the samples by row number, in an order that carries no information.
 
     Contradicted cannot-links are left out if that is what every selector that sees pairs does.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        By the ids of the samples, or by row number.
+    n_samples : int
+        How many rows there are.
+    given : Given, optional
+        Has the ids of the rows. Default: row numbers.
+    selectors : iterable of selectors
+        Those that will be fitted on the pairs.
     """
-    held, ids = ordered_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
+    held, ids = _ordered_pairs(pairs, n_samples, given or Given())
     if held.n_conflicts:
         ways = {way for one in selectors for way in _ways_with_conflicts(one)}
-        if not ways or "raise" in ways:  # said here, where samples still have their ids
+        if not ways or "raise" in ways:  # raised here, where samples still have their ids
             raise PairConflictError(describe_conflicts(held), LEAVE_CONFLICTS_OUT)
         held = held.without_conflicts()
     row_of = {sample: row for row, sample in enumerate(ids)}
@@ -138,3 +197,83 @@ def _ways_with_conflicts(selector: Any) -> list[str]:
     if hasattr(selector, "estimator"):
         return _ways_with_conflicts(selector.estimator)
     return [getattr(selector, "on_conflict", "raise")]
+
+
+# -- the arguments of compare ----------------------------------------------------------------------
+
+
+def check_comparison(
+    selectors: Mapping[str, Any], has_labels: bool, pairs: Any, cv: PairKFold | None
+) -> None:
+    """Refuse what does not rank, and a comparison with nothing to measure on.
+
+    Parameters
+    ----------
+    selectors : dict of str to selector
+        The methods by name.
+    has_labels : bool
+        Whether there are labels; methods that need them are refused if not.
+    pairs : Pairs or None
+        The pairs.
+    cv : PairKFold or None
+        How pairs are held out.
+    """
+    if not isinstance(selectors, Mapping):
+        raise GuidedTypeError(
+            f"The methods to compare have names, but a {type(selectors).__name__} has none.",
+            'Write {"fisher": FisherScore(), "laplacian": LaplacianScore()}.',
+            "selectors",
+        )
+    if not selectors:
+        raise GuidedValueError("There is no method to compare.", "Name one or more.")
+    for name, one in selectors.items():
+        if isinstance(one, type) or not (hasattr(one, "fit") and hasattr(one, "get_support")):
+            raise GuidedTypeError(
+                f"The method {name!r} is {one!r}, which is not a selector: it has no fit and "
+                "get_support.",
+                "Pass an object such as FisherScore() or SelectKBest().",
+            )
+    if RANDOM in selectors:
+        raise GuidedValueError(
+            f"A method is called {RANDOM!r}, but that is what features in random order are called "
+            "in the result.",
+            "Choose another name.",
+        )
+    check_cv(cv)
+    if has_labels:
+        return
+    if pairs is None:
+        raise GuidedValueError(
+            "Methods are compared on labels or on held-out pairs, but there are neither.",
+            "Pass y, or pairs=.",
+        )
+    lacking = [name for name, one in selectors.items() if "labels" in describe(one).needs]
+    if lacking:
+        need = "needs" if len(lacking) == 1 else "need"
+        raise GuidedValueError(
+            f"{', '.join(lacking)} {need} labels, but there are only pairs.",
+            "Leave out what needs labels, or pass y.",
+        )
+
+
+def check_classes(codes: IntArray, y: Any) -> None:
+    """Refuse labels that cannot be split into training and test rows of every class.
+
+    Parameters
+    ----------
+    codes : array of int
+        Classes from 0; -1 for unlabelled rows.
+    y : array-like
+        The labels as they were passed; -1 among them may have been meant as a class.
+    """
+    sizes = np.bincount(codes[codes >= 0])
+    if len(sizes) >= 2 and sizes.min() >= 2:
+        return
+    unlabelled = label_array(y)[codes < 0]
+    has_minus_one = not all(is_missing(label, minus_one=False) for label in unlabelled)
+    smallest = sizes.min() if len(sizes) else 0
+    raise GuidedValueError(
+        f"y has {many(len(sizes), 'class')}, the smallest with {many(smallest, 'sample')}; "
+        "a comparison needs two classes or more, each with two samples or more.",
+        "-1 means unlabelled here; if it is a class, pass y.astype(str)." if has_minus_one else "",
+    )

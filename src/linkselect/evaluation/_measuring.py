@@ -1,10 +1,10 @@
-"""Rank on training rows, and measure on test rows what a classifier makes of the best features."""
+"""Rank on a part of what is known, and measure the best features on the rest, run by run."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +15,60 @@ from sklearn.utils import get_tags
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._messages import many
-from linkselect.evaluation._accuracy import count_hits, nearest_neighbor_curve
-from linkselect.evaluation._curves import RANDOM, Curve
+from linkselect.evaluation._curves import RANDOM, Curve, count_hits, nearest_neighbor_curve
+from linkselect.evaluation._inputs import Track, as_matrix, order_of
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
 
-# How many random orders of the features are averaged in each split.
+# How many random orders of the features are averaged in each run.
 RANDOM_ORDERS = 5
 
-Split = tuple[IntArray, IntArray]
-Step = tuple[str, int]
-Track = Callable[[Iterable[Step]], Iterable[Step]]
+
+class Runs:
+    """What each run ranks by, and how a ranking is measured on what the run holds out.
+
+    Attributes
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    counts : array of int
+        The numbers of features.
+    runs : sequence of tuples
+        What trains and what is held out: rows, or pairs.
+    """
+
+    X: Matrix
+    counts: IntArray
+    runs: Sequence[tuple[Any, Any]]
+
+    def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
+        """Return the samples and the other arguments to fit a selector in a run; -1 for all."""
+        raise NotImplementedError
+
+    def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
+        """Measure the first features of an order on what a run holds out, for each count."""
+        raise NotImplementedError
+
+    def is_refitted(self, selector: Any) -> bool:
+        """Tell whether what a selector looks at differs between runs."""
+        return True
+
+    def rank(self, selector: Any, run: int) -> tuple[IntArray, float]:
+        """Fit a selector; return the order of the features and the time."""
+        samples, given = self.given(selector, run)
+        start = time.perf_counter()
+        selector.fit(samples, **given)
+        return order_of(selector), time.perf_counter() - start
+
+    def with_all_features(self, run: int) -> float:
+        """Measure all features."""
+        n_all = self.X.shape[1]
+        return float(self.measure(run, np.arange(n_all), np.array([n_all]))[0])
+
+    def by_chance(self, run: int, random: np.random.Generator) -> FloatArray:
+        """Measure features in random order, the mean of several orders."""
+        orders = [random.permutation(self.X.shape[1]) for _ in range(RANDOM_ORDERS)]
+        return np.mean([self.measure(run, order, self.counts) for order in orders], axis=0)
 
 
 @dataclass(frozen=True)
@@ -35,97 +78,117 @@ class Measurements:
     Parameters
     ----------
     orders : dict of str to array of int
-        The features, best first, of each method fitted on all rows.
-    split_orders : dict of str to list of arrays
-        The same for each method fitted on the training rows of each split.
+        The features, best first, of each method fitted on everything.
+    run_orders : dict of str to list of arrays
+        The same for each method fitted in each run.
     seconds : dict of str to float
-        The median time of a fit in a split.
-    accuracy : dict of str to Curve
-        Test accuracy of each method, and of features in random order.
+        The median time of a fit in a run.
+    curves : dict of str to Curve
+        The measure of each method, and of features in random order.
     all_features : tuple of float
-        Test accuracy with all features, in each split.
+        The measure with all features, in each run.
     """
 
     orders: dict[str, IntArray]
-    split_orders: dict[str, list[IntArray]]
+    run_orders: dict[str, list[IntArray]]
     seconds: dict[str, float]
-    accuracy: dict[str, Curve]
+    curves: dict[str, Curve]
     all_features: tuple[float, ...]
 
 
-def measure(
-    task: Task,
+def measure_runs(
+    task: Runs,
     selectors: Mapping[str, Any],
-    splits: Sequence[Split],
     random: np.random.Generator,
     track: Track,
+    known: Mapping[str, IntArray] | None = None,
 ) -> Measurements:
-    """Rank with every selector on all rows and in every split, and measure accuracy."""
-    all_rows = np.arange(len(task.codes))
-    orders: dict[str, IntArray] = {}
+    """Rank with every selector on everything and in every run, and measure the rankings.
+
+    A selector to which all runs look the same is fitted once.
+
+    Parameters
+    ----------
+    task : Runs
+        What to rank by and to measure on.
+    selectors : dict of str to selector
+        The methods by name.
+    random : Generator
+        Draws the random orders of the features.
+    track : callable
+        Wraps the list of steps (method, run).
+    known : dict of str to array of int, optional
+        Rankings on everything that need no fit any more.
+    """
+    orders = {name: known[name] for name in selectors if known and name in known}
     fits: dict[str, list[tuple[IntArray, float]]] = {name: [] for name in selectors}
-    for name, split in track([(name, i) for i in range(-1, len(splits)) for name in selectors]):
-        if split < 0:
-            # Not timed: the very first fit also loads and compiles what all later ones use.
-            orders[name] = task.rank(selectors[name], all_rows)[0]
+    runs = range(len(task.runs))
+    refitted = [name for name, selector in selectors.items() if task.is_refitted(selector)]
+    steps = [(name, -1) for name in selectors if name not in orders or name not in refitted]
+    steps += [(name, run) for run in runs for name in refitted]
+    for name, run in track(steps):
+        if run < 0:
+            # Not timed if others follow: the very first fit loads and compiles what all use.
+            orders[name], seconds = task.rank(selectors[name], run)
+            if name not in refitted:
+                fits[name] = [(orders[name], seconds)] * len(runs)
             continue
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on all rows has warned already
-            fits[name].append(task.rank(selectors[name], splits[split][0]))
-    split_orders = {name: [order for order, _ in done] for name, done in fits.items()}
-    accuracy = {
-        name: Curve(task.counts, np.array(list(map(task.curve, splits, ordered))))
-        for name, ordered in split_orders.items()
+            warnings.simplefilter("ignore")  # the fit on everything has warned already
+            fits[name].append(task.rank(selectors[name], run))
+    run_orders = {name: [order for order, _ in done] for name, done in fits.items()}
+    values = {
+        name: [task.measure(run, order, task.counts) for run, order in enumerate(ordered)]
+        for name, ordered in run_orders.items()
     }
-    by_chance = [task.curve_by_chance(split, random) for split in splits]
+    values[RANDOM] = [task.by_chance(run, random) for run in runs]
     return Measurements(
         orders,
-        split_orders,
+        run_orders,
         {name: float(np.median([seconds for _, seconds in done])) for name, done in fits.items()},
-        {**accuracy, RANDOM: Curve(task.counts, np.array(by_chance))},
-        tuple(map(task.accuracy_with_all_features, splits)),
+        {name: Curve(task.counts, np.array(found)) for name, found in values.items()},
+        tuple(map(task.with_all_features, runs)),
     )
 
 
 @dataclass(frozen=True)
-class Task:
-    """The data, and how a ranking of training rows is measured on test rows."""
+class LabelRuns(Runs):
+    """Splits of the labelled rows: a classifier learns from training rows, and names test rows."""
 
-    X: Any
+    X: Matrix
+    counts: IntArray
+    runs: Sequence[tuple[IntArray, IntArray]]
     codes: IntArray
     pairs: Pairs | None
     sample_ids: Sequence[Hashable] | None
-    counts: IntArray
     prepare: Any
     classifier: Any
 
-    def rank(self, selector: Any, train: IntArray) -> tuple[IntArray, float]:
-        """Fit a selector on training rows and unlabelled ones; return the order and the time."""
-        rows = np.union1d(train, np.flatnonzero(self.codes < 0))
+    def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
+        """Take training rows and unlabelled ones, and the pairs among them."""
+        rows = np.arange(len(self.codes))
+        if run >= 0:
+            rows = np.union1d(self.runs[run][0], np.flatnonzero(self.codes < 0))
         # Selectors of other libraries would take -1 for a class, whatever their tags say.
         if get_tags(selector).target_tags.required or describe(selector).sees == "labels":
             rows = rows[self.codes[rows] >= 0]
-        values = self.X[rows]
+        samples = self.X[rows]
         if self.prepare is not None:
-            values = as_matrix(clone(self.prepare).fit_transform(values))
-        given: dict[str, Any] = {}
+            samples = as_matrix(clone(self.prepare).fit_transform(samples))
+        given: dict[str, Any] = {"y": self.codes[rows]}
         if self.pairs is not None and describe(selector).sees == "pairs":
             ids = self._ids(rows)
-            given = {"pairs": self.pairs.restrict(ids), "sample_ids": ids}
-        start = time.perf_counter()
-        selector.fit(values, self.codes[rows], **given)
-        return selector.order_, time.perf_counter() - start
+            given |= {"pairs": self.pairs.restrict(ids), "sample_ids": ids}
+        return samples, given
 
     def supervision_text(self, selector: Any) -> str:
         """Say how many labels or pairs a selector uses if it is fitted on all rows."""
         sees = describe(selector).sees
-        if sees == "nothing":
-            return "neither labels nor pairs"
         if sees == "pairs" and self.pairs is not None:
             present = self.pairs.restrict(self._ids(np.arange(len(self.codes))))
             return many(present.n_must + present.n_cannot, "pair")
         n_labelled = int((self.codes >= 0).sum())
-        if n_labelled == 0:  # it would have looked at labels
+        if sees == "nothing" or n_labelled == 0:
             return "neither labels nor pairs"
         return f"the labels of {many(n_labelled, 'sample')}"
 
@@ -133,41 +196,21 @@ class Task:
         numbers = rows.tolist()
         return numbers if self.sample_ids is None else [self.sample_ids[row] for row in numbers]
 
-    def curve(self, split: Split, order: IntArray) -> FloatArray:
-        """Measure accuracy with the first features of an order, for each number of features."""
-        return self._accuracies(split, order[: self.counts[-1]], self.counts)
-
-    def curve_by_chance(self, split: Split, random: np.random.Generator) -> FloatArray:
-        """Measure accuracy with features in random order, the mean of several orders."""
-        orders = [random.permutation(self.X.shape[1]) for _ in range(RANDOM_ORDERS)]
-        return np.mean([self.curve(split, order) for order in orders], axis=0)
-
-    def accuracy_with_all_features(self, split: Split) -> float:
-        """Measure accuracy with all features."""
-        n_all = self.X.shape[1]
-        return float(self._accuracies(split, np.arange(n_all), np.array([n_all]))[0])
-
-    def _accuracies(self, split: Split, features: IntArray, counts: IntArray) -> FloatArray:
-        a, b = self._prepared(split, features)
+    def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
+        """Measure the accuracy on test rows with the first features, for each count."""
+        features = order[: counts[-1]]
+        a, b = (self.X[rows][:, features] for rows in self.runs[run])
+        if self.prepare is not None:
+            prepare = clone(self.prepare).fit(a)
+            a, b = (as_matrix(prepare.transform(values)) for values in (a, b))
+        train, test = (self.codes[rows] for rows in self.runs[run])
         if self.classifier is None and not issparse(a):
-            train, test = (self.codes[rows] for rows in split)
             return nearest_neighbor_curve(a, train, b, test, np.arange(a.shape[1]), counts)
-        return np.array([self._accuracy(a[:, :k], b[:, :k], split) for k in counts])
 
-    def _prepared(self, split: Split, features: IntArray) -> tuple[Any, Any]:
-        a, b = (self.X[rows][:, features] for rows in split)
-        if self.prepare is None:
-            return a, b
-        prepare = clone(self.prepare).fit(a)
-        return as_matrix(prepare.transform(a)), as_matrix(prepare.transform(b))
+        def accuracy(count: int) -> float:
+            if self.classifier is None:
+                return count_hits(a[:, :count], train, b[:, :count], test) / len(test)
+            model = clone(self.classifier).fit(a[:, :count], train)
+            return float(model.score(b[:, :count], test))
 
-    def _accuracy(self, a: Any, b: Any, split: Split) -> float:
-        train, test = (self.codes[rows] for rows in split)
-        if self.classifier is None:
-            return count_hits(a, train, b, test) / len(test)
-        return float(clone(self.classifier).fit(a, train).score(b, test))
-
-
-def as_matrix(prepared: Any) -> Matrix:
-    """Return what a transformer made as an array or a sparse matrix, also if it makes frames."""
-    return prepared if issparse(prepared) else np.asarray(prepared)
+        return np.array([accuracy(count) for count in counts])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,30 +10,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from linkselect._arrays import FloatArray, IntArray
-from linkselect._fit_inputs import Given
+from linkselect._arrays import IntArray
 from linkselect._messages import many
-from linkselect.evaluation._curves import Curve
-from linkselect.evaluation._effort import FOLDS_INSIDE, MOST_FOLDS, MOST_RESAMPLES, plan_fits
-from linkselect.evaluation._fold_rankings import (
-    FoldRankings,
-    deal_out,
-    held_out_kind,
-    rank_by,
-    with_number,
-)
-from linkselect.evaluation._held_out import Fold, Track
+from linkselect.evaluation._curves import STEPS, Curve, numbers_of_features
+from linkselect.evaluation._effort import FOLDS_INSIDE, MOST_FOLDS, MOST_RESAMPLES
+from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, Folds, Read, rank_each
+from linkselect.evaluation._held_out import Fold
 from linkselect.evaluation._held_out_labels import LabelFolds
-from linkselect.evaluation._inputs import check_matrix, order_of, read_given, reproducible
-from linkselect.evaluation._permutation import row_codes
+from linkselect.evaluation._inputs import Track, order_of
 from linkselect.pairs import Pairs
-from linkselect.selectors._method import classes_seen, describe
+from linkselect.selectors._method import describe
 
 Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300"]
 
 # All numbers below were chosen on 12 data sets and looked at on 6 others afterwards; see
 # benchmarks/number_of_features.py and docs/number_of_features.md.
-STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500)
 FEWEST, MOST = 5, STEPS[-1]
 TOLERANCE = 0.01
 # Added to it: in floating point 0.95 - 0.94 is a little more than 0.01.
@@ -168,18 +158,13 @@ def choose_number(
     (7, 'held-out accuracy')
     """
     check_is_fitted(selector)
-    values = check_matrix(X)
-    n_features = values.shape[1]
-    n_labelled = 0 if y is None else int(np.count_nonzero(classes_seen(selector, y)[0] >= 0))
+    ranker = FoldRanker.read(selector, X, y, pairs, sample_ids, groups, random_state)
+    n_features = ranker.X.shape[1]
+    n_labelled = int(np.count_nonzero(ranker.codes() >= 0))
     number, what = _own_number(selector, n_labelled)
     if number is not None and 2 <= number <= min(n_features - 1, MOST):
         return NumberOfFeatures(number, "own optimum", f"{what[0].upper()}{what[1:]}.")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit has warned already
-        given = read_given(selector, X, y, pairs, sample_ids)
-    codes = None if groups is None else row_codes(groups, values.shape[0], "groups")
-    folds = _Folds(reproducible(selector, random_state), values, given, random_state, track, codes)
-    found = _without_own(folds, selector, n_features, n_labelled)
+    found = _without_worthless(selector, _without_own(ranker, selector, n_labelled, track))
     if number is None:
         return found
     doubt = f" The method's own optimum, {number:,} of {n_features:,}, tells too little."
@@ -187,20 +172,24 @@ def choose_number(
 
 
 def _without_own(
-    folds: _Folds, selector: Any, n_features: int, n_labelled: int
+    ranker: FoldRanker, selector: Any, n_labelled: int, track: Track
 ) -> NumberOfFeatures:
-    """Choose by held-out accuracy, or else take the plain number."""
-    kind = held_out_kind(folds.selector, folds.given)
-    if kind == "labels" and n_labelled >= FEWEST_LABELLED:
-        found = _by_accuracy(folds, n_features, len(scored_order(selector)))
-    elif kind == "labels":
-        why = f"{many(n_labelled, 'label')} are too few to choose by accuracy"
-        found = _plain(n_features, why)
-    elif kind == "pairs":
-        found = _by_pairs(folds, n_features)
-    else:
-        found = _plain(n_features, "without labels no number can be shown to be better")
-    return _without_worthless(selector, found)
+    """Choose by held-out accuracy, or else take half of the features, at most 300."""
+    n_features = ranker.X.shape[1]
+    if ranker.kind is None:
+        return _plain(n_features, "without labels no number can be shown to be better")
+    if ranker.kind == "labels" and n_labelled < FEWEST_LABELLED:
+        return _plain(n_features, f"{many(n_labelled, 'label')} are too few to choose by accuracy")
+    rankings, reason = _rank(ranker, track)
+    if ranker.kind == "labels":
+        if rankings is None:
+            return _plain(n_features, f"there is no held-out accuracy, since {reason}")
+        return _by_accuracy(rankings, len(scored_order(selector)))
+    plain = _plain(n_features, "held-out pairs do not tell how many features to keep")
+    if rankings is None:
+        return plain
+    curve = rankings.curve(_counts(n_features))
+    return replace(plain, measure="pair AUC", curve=curve, rankings=rankings)
 
 
 def scored_order(fitted: Any) -> IntArray:
@@ -255,36 +244,23 @@ def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
     return None, ""
 
 
-@dataclass(frozen=True)
-class _Folds:
-    """What to rank on folds; nothing is fitted before it is asked for."""
+def _rank(
+    ranker: FoldRanker, track: Track, read: Read | None = None
+) -> tuple[FoldRankings | None, str | None]:
+    """Rank on folds, each of which chooses a number of features, or keeps what `read` returns."""
+    copy = ranker.with_number(largest_number(ranker.X.shape[1]))
+    effort = ranker.effort()
+    if ranker.kind == "labels":
+        cheap = effort.n_folds == MOST_FOLDS and effort.n_resamples == MOST_RESAMPLES
+        n_repeats = REPEATS if cheap and not describe(copy).searches else 1
+        effort = effort._replace(n_repeats=n_repeats)
 
-    selector: Any
-    X: Any
-    given: Given
-    seed: int
-    track: Track
-    groups: IntArray | None = None
-
-    def rank(
-        self, read: Callable[[Any], IntArray] | None = None
-    ) -> tuple[FoldRankings | None, str | None]:
-        n_samples, n_features = self.X.shape
-        copy = with_number(self.selector, largest_number(n_features))
-        pairs = self.given.pairs
-        n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
-        by_pairs = held_out_kind(copy, self.given) == "pairs"
-        effort = plan_fits(copy, n_samples, n_features, n_pairs, by_pairs=by_pairs)
-        cheap = effort[0] == MOST_FOLDS and effort.n_resamples == MOST_RESAMPLES
-        if not by_pairs:
-            n_repeats = REPEATS if cheap and not describe(copy).searches else 1
-            effort = effort._replace(n_repeats=n_repeats)
-        held_out, reason = deal_out(copy, self.X, self.given, effort, self.seed, self.groups)
-        if held_out is None:
-            return None, reason
+    def how(folds: Folds) -> FoldRankings:
         if read is not None:
-            return rank_by(held_out, copy, n_features, self.track, read, own_number=True)
-        return rank_by(held_out, copy, n_features, self.track, scored_order, _choose_inside)
+            return rank_each(folds, copy, track, read, own_number=True)
+        return rank_each(folds, copy, track, scored_order, _choose_inside)
+
+    return ranker.rank(effort, how)
 
 
 def rank_by_own_path(
@@ -302,14 +278,12 @@ def rank_by_own_path(
     For `validate`, after `choose_number` has chosen the best point of the path on all of X, with
     the same arguments. None if nothing can be held out.
     """
-    given = read_given(selector, X, y, pairs, sample_ids)
-    values = check_matrix(X)
-    folds = _Folds(reproducible(selector, random_state), values, given, random_state, track)
+    ranker = FoldRanker.read(selector, X, y, pairs, sample_ids, None, random_state)
 
     def read(fitted: Any) -> IntArray:
-        return order_of(fitted)[: _best_point(fitted, values.shape[0])]
+        return order_of(fitted)[: _best_point(fitted, ranker.X.shape[0])]
 
-    return folds.rank(read)[0]
+    return _rank(ranker, track, read)[0]
 
 
 def _choose_inside(selector: Any, held_out: LabelFolds, fold: Fold) -> int:
@@ -319,21 +293,18 @@ def _choose_inside(selector: Any, held_out: LabelFolds, fold: Fold) -> int:
         inside = held_out.inside(fold, FOLDS_INSIDE)
     except ValueError:  # classes so small that none of them can be held out
         return largest_number(n_features)
-    orders = inside.orders(selector, iter, scored_order)
-    return _smallest_near_best(inside.curves(orders, _counts(n_features, max(map(len, orders)))))
+    rankings = rank_each(inside, selector, read=scored_order)
+    most = max(map(len, rankings.orders))
+    return _smallest_near_best(rankings.curve(_counts(n_features, most)))
 
 
 def _counts(n_features: int, most: int = MOST) -> IntArray:
-    last = min(largest_number(n_features), most)
-    return np.array([*(step for step in STEPS if step < last), last])
+    return np.array(numbers_of_features(largest_number(n_features), most))
 
 
-def _by_accuracy(folds: _Folds, n_features: int, n_scored: int) -> NumberOfFeatures:
+def _by_accuracy(rankings: FoldRankings, n_scored: int) -> NumberOfFeatures:
     """Choose among numbers up to that of the features that a score tells apart."""
-    rankings, reason = folds.rank()
-    if rankings is None:
-        return _plain(n_features, f"there is no held-out accuracy, since {reason}")
-    curve = rankings.curve(_counts(n_features, n_scored))
+    curve = rankings.curve(_counts(rankings.n_features, n_scored))
     number = _smallest_near_best(curve)
     text = (
         f"The smallest number, from {many(_fewest(curve), 'feature')} on, within 1 point of the "
@@ -343,30 +314,16 @@ def _by_accuracy(folds: _Folds, n_features: int, n_scored: int) -> NumberOfFeatu
     return NumberOfFeatures(number, "held-out accuracy", text, "1-NN accuracy", curve, rankings)
 
 
-def _by_pairs(folds: _Folds, n_features: int) -> NumberOfFeatures:
-    rankings, _ = folds.rank()
-    plain = _plain(n_features, "held-out pairs do not tell how many features to keep")
-    if rankings is None:
-        return plain
-    curve = rankings.curve(_counts(n_features))
-    return NumberOfFeatures(plain.n_features, plain.rule, plain.reason, "pair AUC", curve, rankings)
-
-
 def _fewest(curve: Curve) -> int:
     return min(FEWEST, int(curve.n_features[-1]))
 
 
 def _smallest_near_best(curve: Curve) -> int:
     """Return the smallest number of at least five whose mean is within a point of the best."""
-    counts, mean = curve.n_features, _rounded(curve.mean)
+    counts, mean = curve.n_features, np.round(curve.mean, 9)  # the order of sums must not decide
     allowed = counts >= _fewest(curve)
     near = allowed & (mean >= mean[allowed].max() - TOLERANCE - ROUNDING)
     return int(counts[near][0])
-
-
-def _rounded(values: FloatArray) -> FloatArray:
-    # The order of sums must not decide between equal means.
-    return np.round(values, 9)
 
 
 def _plain(n_features: int, why: str) -> NumberOfFeatures:

@@ -7,29 +7,31 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.stats import rankdata
 
-from linkselect._arrays import FloatArray, IntArray
+from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._bibliography import cites
-from linkselect._blocks import BLOCK_SIZE, row_block, slices
+from linkselect._blocks import BLOCK_SIZE, slices
 from linkselect._checks import explained_overflow, index_of
 from linkselect._fit_inputs import Given
 from linkselect._messages import GuidedValueError
 from linkselect._samples.degenerate import with_equal_ties
-from linkselect._supervision import check_index, check_is_pairs, present_pairs
-from linkselect.evaluation._accuracy import check_counts
-from linkselect.evaluation._curves import numbers_of_features
+from linkselect._supervision import check_index, check_is_pairs
+from linkselect.evaluation._curves import Curve, check_counts, numbers_of_features
 from linkselect.evaluation._inputs import (
+    check_both_kinds,
     check_cv,
     check_matrix,
     check_selector,
     in_order_of_rows,
-    order_of,
+    pairs_among,
     reproducible,
+    values_of,
 )
+from linkselect.evaluation._measuring import Runs
 from linkselect.evaluation._pair_folds import PairKFold, check_enough, read_units
 from linkselect.pairs import Pairs
+from linkselect.selectors._method import describe
 from linkselect.selectors._wrapper import arguments_of
 
 CHANCE = 0.5
@@ -85,20 +87,15 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
     1.0
     """
     samples = check_matrix(X)
-    given = Given.read(X, sample_ids=sample_ids)
-    held, row_of = present_pairs(
-        pairs, samples.shape[0], given.sample_ids, ids_are_index=given.ids_are_index
-    )
-    must, cannot = held.rows(row_of)
-    _check_both(must, cannot)
-    n_independent = read_units(held).independent
+    held, row_of = pairs_among(X, pairs, sample_ids)
+    check_both_kinds(held)
     with explained_overflow():
-        together, apart = (total_distances(samples, links) for links in (must, cannot))
-        return auc_of_distances(together, apart, n_independent)
+        together, apart = (total_distances(samples, links) for links in held.rows(row_of))
+        return auc_of_distances(together, apart, read_units(held).independent)
 
 
 @dataclass(frozen=True)
-class PairCurve:
+class PairCurve(Curve):
     """Held-out AUC over numbers of features.
 
     Attributes
@@ -115,16 +112,9 @@ class PairCurve:
         What a choice that knows nothing reaches on average.
     """
 
-    n_features: IntArray
-    values: FloatArray
     standard_error: FloatArray
     all_features: float
     chance: float = CHANCE
-
-    @property
-    def mean(self) -> FloatArray:
-        """The mean over folds, at each number of features."""
-        return self.values.mean(axis=0)
 
     @property
     def average(self) -> PairAUC:
@@ -177,30 +167,18 @@ def pair_auc_curve(
     samples = check_matrix(X)
     n_samples, n_all = samples.shape
     counts = check_counts(numbers_of_features(n_all) if n_features is None else n_features, n_all)
-    given = Given.read(X, sample_ids=sample_ids)
-    by_row = in_order_of_rows(
-        pairs,
-        n_samples,
-        given.sample_ids,
-        ids_are_index=given.ids_are_index,
-        selectors=[selector],
-    )
-    cv = cv or PairKFold(2, n_repeats=4, random_state=0)
-    folds = list(cv.split(by_row))
-    n_independent = count_independent([test for _, test in folds], cv.n_repeats)
+    by_row = in_order_of_rows(pairs, n_samples, Given.read(X, sample_ids=sample_ids), [selector])
+    task = PairRuns.deal(samples, counts, by_row, cv or PairKFold(2, n_repeats=4, random_state=0))
     fitted = reproducible(selector)
     if "n_features_to_select" in fitted.get_params(deep=False):
         fitted.set_params(n_features_to_select=int(counts[-1]))
-    values, every = [], []
-    for train, test in folds:
-        order = order_of(fitted.fit(samples, **arguments_of(Given(pairs=train), fitted)))
-        links = test.rows({row: row for row in range(n_samples)})
-        with explained_overflow():
-            values.append(auc_over_counts(samples, links, order, counts))
-            together, apart = (total_distances(samples, one) for one in links)
-            every.append(auc_of_distances(together, apart).auc)
-    error = np.full(len(counts), held_out_error(*n_independent))
-    return PairCurve(counts, np.array(values), error, float(np.mean(every)))
+    runs = range(len(task.runs))
+    orders = [task.rank(fitted, run)[0] for run in runs]
+    with explained_overflow():
+        values = [task.measure(run, orders[run], counts) for run in runs]
+        every = float(np.mean([task.with_all_features(run) for run in runs]))
+    error = np.full(len(counts), task.standard_error)
+    return PairCurve(counts, np.array(values), error, every)
 
 
 class PairScorer:
@@ -274,22 +252,9 @@ def pair_scorer(pairs: Pairs) -> PairScorer:
     return PairScorer(pairs)
 
 
-def _check_both(must: IntArray, cannot: IntArray) -> None:
-    for links, kind in ((must, "must-link"), (cannot, "cannot-link")):
-        if not len(links):
-            raise GuidedValueError(
-                f"There is no {kind} among the samples, and the measure compares the two kinds.",
-                "Add one; in a fold, give more pairs or use fewer, larger folds.",
-            )
-
-
-def _squared_distances(samples: Any, links: IntArray, order: IntArray) -> FloatArray:
-    """Return the squared distances of links in the first 1, 2, ... features of an order."""
-    ends = [values_of(samples, links[:, end], order) for end in (0, 1)]
-    return np.cumsum((ends[0] - ends[1]) ** 2, axis=1)
-
-
-def total_distances(samples: Any, links: IntArray, features: IntArray | None = None) -> FloatArray:
+def total_distances(
+    samples: Matrix, links: IntArray, features: IntArray | None = None
+) -> FloatArray:
     """Return the squared distance of every link in some or all features, a few links at a time."""
     chosen = np.arange(samples.shape[1]) if features is None else features
     found = np.empty(len(links))
@@ -299,21 +264,19 @@ def total_distances(samples: Any, links: IntArray, features: IntArray | None = N
     return found
 
 
-def values_of(samples: Any, rows: IntArray, features: IntArray) -> FloatArray:
-    """Copy some features of some rows as float64; differences of narrow integers overflow."""
-    if issparse(samples):
-        values: FloatArray = samples[rows][:, features].toarray().astype(np.float64)
-        return values
-    return row_block(samples, np.ix_(rows, features))
-
-
 def auc_over_counts(
-    samples: Any, links: tuple[IntArray, IntArray], order: IntArray, counts: IntArray
-) -> list[float]:
+    samples: Matrix, links: tuple[IntArray, IntArray], order: IntArray, counts: IntArray
+) -> FloatArray:
     """Compare must-links and cannot-links in the first features of an order, for each count."""
-    best = order[: counts[-1]]
-    together, apart = (_squared_distances(samples, one, best) for one in links)
-    return [auc_of_distances(together[:, count - 1], apart[:, count - 1]).auc for count in counts]
+    must, cannot = links
+    together, apart = np.zeros(len(must)), np.zeros(len(cannot))
+    found, done = [], 0
+    for count in counts.tolist():
+        together += total_distances(samples, must, order[done:count])
+        apart += total_distances(samples, cannot, order[done:count])
+        found.append(auc_of_distances(together, apart).auc)
+        done = count
+    return np.array(found)
 
 
 def auc_of_distances(
@@ -321,13 +284,19 @@ def auc_of_distances(
 ) -> PairAUC:
     """Compare the distances of must-links with those of cannot-links.
 
-    The standard error is that of so many independent ones of each kind; default: of all.
+    The standard error is that of as many independent links of each kind as `n_independent` says;
+    default: of all.
     """
     m, n = len(together), len(apart)
     # The order of the features, and their units, change the last digit of equal distances.
-    ranks = rankdata(with_equal_ties(np.concatenate([together, apart])))
-    auc = (ranks[m:].sum() - n * (n + 1) / 2) / (m * n)
-    return PairAUC(float(auc), _hanley_mcneil(auc, *(n_independent or (m, n))), CHANCE)
+    auc = share_of_wins(with_equal_ties(np.concatenate([together, apart])), m)
+    return PairAUC(auc, _hanley_mcneil(auc, *(n_independent or (m, n))), CHANCE)
+
+
+def share_of_wins(distances: FloatArray, m: int) -> float:
+    """Return how often one of the distances from the m-th on is larger than one before it."""
+    n = len(distances) - m
+    return float((rankdata(distances)[m:].sum() - n * (n + 1) / 2) / (m * n))
 
 
 def _hanley_mcneil(auc: float, m: int, n: int) -> float:
@@ -357,3 +326,60 @@ def count_independent(tests: Sequence[Pairs], n_repeats: int) -> tuple[int, int]
     n_must, n_cannot = counts.tolist()
     check_enough(n_must, n_cannot, must_only=False)
     return n_must, n_cannot
+
+
+@dataclass(frozen=True)
+class PairRuns(Runs):
+    """Folds of the pairs: fitted on all samples and training pairs, measured by held-out pairs.
+
+    Parameters
+    ----------
+    X, counts, runs
+        As in `Runs`; each run is the training pairs and the held-out pairs.
+    pairs : Pairs
+        All pairs, by row number.
+    n_repeats : int
+        How often all pairs were dealt out.
+    standard_error : float
+        Of the mean AUC over folds.
+    """
+
+    X: Matrix
+    counts: IntArray
+    runs: Sequence[tuple[Pairs, Pairs]]
+    pairs: Pairs
+    n_repeats: int
+    standard_error: float
+
+    @classmethod
+    def deal(cls, X: Matrix, counts: IntArray, pairs: Pairs, cv: PairKFold) -> PairRuns:
+        """Deal pairs by row number out into folds."""
+        folds = list(cv.split(pairs))
+        error = held_out_error(*count_independent([test for _, test in folds], cv.n_repeats))
+        return cls(X, counts, folds, pairs, cv.n_repeats, error)
+
+    @property
+    def n_folds(self) -> int:
+        """How many folds hold out all pairs once."""
+        return len(self.runs) // self.n_repeats
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many pairs train and how many are held out, on average over folds."""
+        counts = [[side.n_must + side.n_cannot for side in sides] for sides in self.runs]
+        n_train, n_test = np.mean(counts, axis=0).tolist()
+        return max(1, round(n_train)), max(1, round(n_test))
+
+    def is_refitted(self, selector: Any) -> bool:
+        """Tell whether a selector looks at pairs."""
+        return describe(selector).sees == "pairs"
+
+    def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
+        """Take all samples, and the training pairs if the selector looks at pairs."""
+        pairs = self.pairs if run < 0 else self.runs[run][0]
+        return self.X, arguments_of(Given(pairs=pairs), selector)
+
+    def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
+        """Measure the AUC of held-out pairs with the first features, for each count."""
+        links = self.runs[run][1].rows({row: row for row in range(self.X.shape[0])})
+        return auc_over_counts(self.X, links, order, counts)

@@ -13,7 +13,9 @@ from sklearn.utils import check_random_state
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._messages import GuidedValueError, pairs_text, warn_user
 from linkselect._supervision import check_is_pairs
-from linkselect.pairs import PairConflictError, Pairs, describe_conflicts, must_components
+from linkselect.pairs import PairConflictError, Pairs
+from linkselect.pairs._conflicts import describe_conflicts
+from linkselect.pairs._links import must_components
 
 # The group of each sample, by its id.
 Groups = Mapping[Hashable, Hashable]
@@ -155,8 +157,8 @@ class PairKFold:
     """
 
     def __init__(self, n_splits: int = 5, n_repeats: int = 1, random_state: Any = None) -> None:
-        _check_number("n_splits", n_splits, 2)
-        _check_number("n_repeats", n_repeats, 1)
+        check_whole("n_splits", n_splits, 2)
+        check_whole("n_repeats", n_repeats, 1)
         self.n_splits = n_splits
         self.n_repeats = n_repeats
         self.random_state = random_state
@@ -182,7 +184,8 @@ class PairKFold:
         if pairs.n_conflicts:
             raise PairConflictError(describe_conflicts(pairs), LEAVE_CONFLICTS_OUT)
         units = read_units(pairs, groups)
-        may_test = _not_adaptive(pairs)
+        must, cannot = pairs._adaptive
+        may_test = ~must, ~cannot
         rng = check_random_state(self.random_state)
         sides = _deal_often(units, may_test, self.n_splits, self.n_repeats, rng)
         n_folds = len(sides) // self.n_repeats
@@ -198,16 +201,14 @@ class PairKFold:
 Kept = tuple[BoolArray, BoolArray]
 
 
-def _check_number(name: str, value: Any, least: int) -> None:
+def check_whole(name: str, value: Any, least: int) -> None:
+    """Refuse what is not a whole number from some least one on."""
     if not isinstance(value, int | np.integer) or value < least:
         raise GuidedValueError(
-            f"{name}={value!r}, but it is a whole number.", f"Choose {least} or more.", name
+            f"{name}={value!r}, but it is a whole number from {least} on.",
+            f"Choose {least} or more.",
+            name,
         )
-
-
-def _not_adaptive(pairs: Pairs) -> Kept:
-    must, cannot = pairs._adaptive
-    return ~must, ~cannot
 
 
 def _deal_often(

@@ -1,30 +1,39 @@
-"""What each pair did to a ranking: what would change if it were left out."""
+"""What each pair does to a ranking, and which pairs the others speak against."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
-from functools import partial
+from collections.abc import Hashable, Iterable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.utils.validation import _num_samples
 
-from linkselect._arrays import BoolArray, FloatArray, IntArray
-from linkselect._blocks import map_threads
-from linkselect._checks import check_samples, refuse_stored
-from linkselect._fit_inputs import Given
+from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect._blocks import BLOCK_SIZE, block_width, column_block, map_threads, slices
+from linkselect._checks import check_samples, explained_overflow
 from linkselect._messages import GuidedValueError
-from linkselect._samples.degenerate import with_equal_ties
-from linkselect._supervision import from_pairs, present_pairs
-from linkselect.evaluation._inputs import check_selector, reproducible
+from linkselect._samples.degenerate import constant_columns, with_equal_ties
+from linkselect._supervision import from_pairs
+from linkselect.evaluation._inputs import (
+    check_both_kinds,
+    check_matrix,
+    check_selector,
+    pairs_among,
+    reproducible,
+)
+from linkselect.evaluation._pair_folds import check_whole
 from linkselect.pairs import Pairs
+from linkselect.scores._left_out import squared_differences, sums_without_each
 from linkselect.selectors._method import describe
 from linkselect.selectors._ranking import best_first
 
 Link = Literal["must", "cannot"]
 Linked = tuple[Hashable, Hashable, Link]
+
+# Takes the place of a distance of 0, so that identical samples have a logarithm.
+LEAST_DISTANCE = 1e-300
 
 
 class PairWorth(NamedTuple):
@@ -108,57 +117,36 @@ def pair_worth(
     51 120 cannot 0.0 ()
     """
     check_selector(selector)
-    _check_count("n_moved", n_moved)
+    check_whole("n_moved", n_moved, 0)
     if describe(selector).sees != "pairs":
         raise GuidedValueError(
             f"{type(selector).__name__} does not look at pairs, so none changes its ranking.",
             "Pass a selector that does, such as ConstraintScore().",
         )
-    held, ids, _ = pairs_among(X, pairs, sample_ids)
-    selector = reproducible(selector)
-    fitted = clone(selector).fit(X, pairs=held, sample_ids=ids)
-    found = _scores_at_once(fitted, X, held, ids)
-    names = getattr(fitted, "feature_names_in_", np.arange(len(fitted.scores_)))
-    links = linked_pairs(held)
-    compared = partial(_compared, fitted, names=names, n_moved=n_moved)
-    if len(links) == 1:
-        return [compared(links[0], None)]
-    if found is not None:
-        ranked = partial(_ranked, fitted)
-        return map_threads(
-            lambda place: compared(links[place], ranked(found[place])), range(len(links)), n_jobs
-        )
-    one_job = {name: 1 for name in selector.get_params() if name.split("__")[-1] == "n_jobs"}
-    again = clone(selector).set_params(**one_job)
-    with warnings.catch_warnings():
-        # What there is to say about the samples has been said once.
-        warnings.simplefilter("ignore")
-        return map_threads(
-            lambda place: compared(links[place], _refitted(again, X, _without(held, place), ids)),
-            range(len(links)),
-            n_jobs,
-        )
-
-
-def _check_count(name: str, value: Any) -> None:
-    if not isinstance(value, int | np.integer) or value < 0:
-        raise GuidedValueError(
-            f"{name}={value!r}, but it counts features.", "Choose a whole number, 0 or more.", name
-        )
-
-
-def pairs_among(
-    X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None
-) -> tuple[Pairs, tuple[Hashable, ...], Mapping[Hashable, int]]:
-    """Return the pairs among the samples, the id of each row, and the row of each id."""
-    refuse_stored("This measure", X)
-    given = Given.read(X, sample_ids=sample_ids)
-    held, row_of = present_pairs(
-        pairs, _num_samples(X), given.sample_ids, ids_are_index=given.ids_are_index
-    )
+    held, row_of = pairs_among(X, pairs, sample_ids)
     if not held.n_must + held.n_cannot:
         raise GuidedValueError("There are no pairs.", "Pass Pairs(must=[...], cannot=[...]).")
-    return held, tuple(row_of), row_of
+    ids = tuple(row_of)
+    selector = reproducible(selector)
+    fitted = clone(selector).fit(X, pairs=held, sample_ids=ids)
+    names = getattr(fitted, "feature_names_in_", np.arange(len(fitted.scores_)))
+    links = linked_pairs(held)
+    if len(links) == 1:
+        return [_compared(fitted, links[0], None, names, n_moved)]
+    at_once = _scores_at_once(fitted, X, held, ids)
+    one_job = {name: 1 for name in selector.get_params() if name.split("__")[-1] == "n_jobs"}
+    again = clone(selector).set_params(**one_job)
+
+    def work(place: int) -> PairWorth:
+        if at_once is not None:
+            found: _Found | None = _ranked(fitted, at_once[place])
+        else:
+            found = _refitted(again, X, _without(held, place), ids)
+        return _compared(fitted, links[place], found, names, n_moved)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit to all pairs has warned already
+        return map_threads(work, range(len(links)), n_jobs)
 
 
 def linked_pairs(pairs: Pairs) -> list[Linked]:
@@ -208,15 +196,12 @@ def _refitted(selector: Any, X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) ->
 
 
 def _without(pairs: Pairs, place: int) -> Pairs:
-    kept = [link for i, link in enumerate(linked_pairs(pairs)) if i != place]
-    return Pairs(
-        must=[(a, b) for a, b, link in kept if link == "must"],
-        cannot=[(a, b) for a, b, link in kept if link == "cannot"],
-    )
+    kept = np.arange(pairs.n_must + pairs.n_cannot) != place
+    return pairs._some(kept[: pairs.n_must], kept[pairs.n_must :])
 
 
 def _compared(
-    fitted: Any, linked: Linked, found: _Found | None, *, names: Any, n_moved: int
+    fitted: Any, linked: Linked, found: _Found | None, names: Any, n_moved: int
 ) -> PairWorth:
     """Compare the ranking without a pair with the one from all pairs."""
     # No score at all, though there are some with the pair: the selector needs it, too.
@@ -243,3 +228,145 @@ def _farthest(distance: IntArray, ranking: IntArray, n_moved: int) -> IntArray:
     moved = np.flatnonzero(distance >= least)
     best = np.lexsort((ranking[moved], -distance[moved]))[:n_moved]
     return moved[best]
+
+
+class SuspectPair(NamedTuple):
+    """How far a pair is from what the other pairs make one expect."""
+
+    a: Hashable
+    """One sample of the pair."""
+    b: Hashable
+    """The other one."""
+    link: Link
+    """Whether the two must or cannot be together."""
+    suspicion: float
+    """Larger is more suspicious; above 0 the pair looks more like one of the other kind."""
+    rank: int
+    """1 is the most suspicious."""
+
+
+def suspect_pairs(
+    X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None
+) -> list[SuspectPair]:
+    """Order pairs by how much the other pairs speak against them.
+
+    Features, scaled to [0, 1], are weighted by how much the other pairs tell must-links from
+    cannot-links in them: with `a` and `b` the mean squared differences of must-links and of
+    cannot-links, both drawn to twice the variance as if by one more pair, the weight is
+    `max(b - a, 0) / (a + b)`. With `d` the weighted squared distance of a pair, and `d_must` and
+    `d_cannot` the means of the others, the pair lies at `log d - (log d_must + log d_cannot) / 2`;
+    that is the suspicion of a must-link, and minus that of a cannot-link.
+
+    **Ask again about the first pairs of the list; do not drop them.** A pair between unusual
+    samples looks like a wrong one, but teaches most. With 10 % of the pairs flipped, wrong pairs
+    were told from right ones with an AUC of .75, .76 and .76 from 20, 40 and 100 pairs (mean over
+    29 data sets), but dropping the top 10 % or 20 % of 100 pairs changed the accuracy that follows
+    from the Constraint Score by -0.9 +- 0.8 or -2.5 +- 0.9 points in earlier trials. Nothing is
+    dropped here.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame of shape (n_samples, n_features)
+        The samples; the scale of features does not matter.
+    pairs : Pairs
+        Must-links and cannot-links, at least one of each. They may contradict each other. Pairs
+        with an end that is not among the samples are left out.
+    sample_ids : iterable of hashable, optional
+        The id of each row. Default: the index of a pandas X, else row numbers.
+
+    Returns
+    -------
+    list of SuspectPair
+        The most suspicious first.
+
+    See Also
+    --------
+    pair_worth : Tell what each pair changes in a ranking.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import Pairs
+    >>> X, y = load_iris(return_X_y=True)
+    >>> must = [(0, 3), (51, 60), (102, 140), (7, 110)]  # the last one is wrong
+    >>> found = suspect_pairs(X, Pairs(must, cannot=[(0, 60), (51, 120), (9, 101)]))
+    >>> found[0].a, found[0].b, found[0].link
+    (7, 110, 'must')
+    """
+    held, row_of = pairs_among(X, pairs, sample_ids)
+    check_both_kinds(held)
+    X = check_matrix(X, spread=False)
+    must, cannot = held.rows(row_of)
+    at = _positions(X, must, cannot)
+    suspicion = np.concatenate([at[: len(must)], -at[len(must) :]])
+    links = linked_pairs(held)
+    order: list[int] = np.argsort(-suspicion, kind="stable").tolist()
+    return [
+        SuspectPair(*links[place], float(suspicion[place]), rank)
+        for rank, place in enumerate(order, start=1)
+    ]
+
+
+def _positions(X: Matrix, must: IntArray, cannot: IntArray) -> FloatArray:
+    """Return where each pair lies between the others: below 0 like a must-link, else above."""
+    varying = np.flatnonzero(~constant_columns(X))
+    if not len(varying):
+        raise GuidedValueError("All features of X are constant.", "Pass features that vary.")
+    stored = X.tocsc() if issparse(X) else X
+    n_rows = max(X.shape[0], len(must) + len(cannot))
+
+    def work(part: slice) -> FloatArray:
+        block = column_block(stored[:, varying[part]], slice(None))
+        with np.errstate(over="raise"):  # threads do not inherit it
+            return _distances(block.toarray() if issparse(block) else block, must, cannot)
+
+    with explained_overflow():
+        parts = map_threads(work, slices(len(varying), block_width(BLOCK_SIZE, n_rows)))
+    weighted, plain = np.sum(parts, axis=0)
+    # Where no feature tells the kinds apart, all count the same.
+    distances = np.where(weighted[0] > 0, weighted[1:], plain[1:])
+    own, together, apart = np.log(np.maximum(distances, LEAST_DISTANCE))
+    return own - (together + apart) / 2
+
+
+def _distances(block: FloatArray, must: IntArray, cannot: IntArray) -> FloatArray:
+    """Add up weights, and the distances of each pair and of the others, over the features.
+
+    Returns
+    -------
+    ndarray of shape (2, 4, n_pairs)
+        Weighted and plain sums of: the weights, the squared differences of the pair, and their
+        means over the other must-links and over the other cannot-links.
+    """
+    block -= block.min(axis=0)
+    block /= block.max(axis=0)
+    expected = 2.0 * block.var(axis=0)
+    of_must, of_cannot = squared_differences(block, must), squared_differences(block, cannot)
+    other_must, all_must = sums_without_each(of_must)
+    other_cannot, all_cannot = sums_without_each(of_cannot)
+    n_must, n_cannot = len(must), len(cannot)
+    parts = [
+        _summed(of_must, expected, other_must, n_must - 1, all_cannot, n_cannot),
+        _summed(of_cannot, expected, all_must, n_must, other_cannot, n_cannot - 1),
+    ]
+    return np.concatenate(parts, axis=-1)
+
+
+def _summed(
+    own: FloatArray,
+    expected: FloatArray,
+    must: FloatArray,
+    n_must: int,
+    cannot: FloatArray,
+    n_cannot: int,
+) -> FloatArray:
+    together = (must + expected) / (n_must + 1)
+    apart = (cannot + expected) / (n_cannot + 1)
+    weights = np.maximum(apart - together, 0.0) / (together + apart)
+    # Without any other pair of a kind, what is expected of two samples must do.
+    must_mean = must / n_must if n_must else expected
+    cannot_mean = cannot / n_cannot if n_cannot else expected
+    values = (np.ones_like(own), own, must_mean, cannot_mean)
+    weighted = [(weights * value).sum(axis=1) for value in values]
+    plain = [np.broadcast_to(value, own.shape).sum(axis=1) for value in values]
+    return np.array([weighted, plain])

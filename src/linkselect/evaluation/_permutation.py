@@ -1,22 +1,43 @@
-"""Which row could as well be which sample, if what is known had nothing to do with X."""
+"""Tests of a ranking against permuted samples, and against random features."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammaln
+from scipy.stats import t
 from sklearn.utils.validation import check_consistent_length
 
 from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import map_threads, slices
 from linkselect._messages import GuidedValueError
+from linkselect.evaluation._pair_auc import REFITTING
+
+if TYPE_CHECKING:
+    from linkselect.evaluation._fold_rankings import FoldRankings
+    from linkselect.evaluation._inputs import Track
 
 # How often a ranking that knows nothing is called better than chance, at most; one-sided.
 LEVEL = 0.025
 # Equal values may differ in the last digits.
 ROUNDING = 1e-9
+# Without fitting again, permutations cost next to nothing.
+MANY_PERMUTATIONS = 999
+# Progress is reported after this many permutations; the number must not depend on the threads.
+PERMUTATIONS_PER_STEP = 4
+# The fewest random choices with which the p-value can reach the level, 1 / 40.
+RANDOM_CHOICES = 39
+
+INSIDE_GROUPS = (
+    "Cannot test against chance: all pairs lie inside groups, and these are exchanged as a whole."
+)
+TOO_FEW_WAYS = (
+    "Cannot test against chance: there are fewer than 40 ways to exchange samples (within batches, "
+    "among groups of equal size)."
+)
 
 
 def p_value(observed: float, null: FloatArray) -> float:
@@ -100,9 +121,7 @@ class Arrangements:
 
     def among(self, rows: IntArray) -> Arrangements:
         """Move only groups that have one of these rows."""
-        wanted = np.zeros(self.n_samples, dtype=bool)
-        wanted[rows] = True
-        kept = (block[wanted[block].any(axis=1)] for block in self.blocks)
+        kept = (block[np.isin(block, rows).any(axis=1)] for block in self.blocks)
         return Arrangements(self.n_samples, tuple(block for block in kept if len(block)))
 
     @property
@@ -120,11 +139,9 @@ class Arrangements:
 
     def count(self, rows: IntArray) -> float:
         """Return how many ways there are to place the groups of some rows."""
-        wanted = np.zeros(self.n_samples, dtype=bool)
-        wanted[rows] = True
         found = 0.0
         for block in self.blocks:
-            n_all, n_named = len(block), int(wanted[block].any(axis=1).sum())
+            n_all, n_named = len(block), int(np.isin(block, rows).any(axis=1).sum())
             found += gammaln(n_all + 1) - gammaln(n_all - n_named + 1)
         return float(np.exp(min(found, 700.0)))
 
@@ -149,3 +166,151 @@ def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
         )
     place: dict[Hashable, int] = {}
     return np.array([place.setdefault(value, len(place)) for value in found], dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class ChanceTest:
+    """Whether features agree with held-out supervision by chance; or why that cannot be told.
+
+    Attributes
+    ----------
+    p_value : float or None
+        How often permuted samples do as well, at most; one-sided.
+    chance : float or None
+        What permuted samples reach on average.
+    reason : str or None
+        Why there is no p-value.
+    """
+
+    p_value: float | None = None
+    chance: float | None = None
+    reason: str | None = None
+
+
+def against_chance(
+    rankings: FoldRankings,
+    n_selected: int,
+    ways: Arrangements,
+    n_permutations: int,
+    seed: int,
+    track: Track,
+) -> ChanceTest:
+    """Compare the held-out estimate with those of permuted samples.
+
+    If what is known has nothing to do with X, any row could as well be any sample. So the estimate
+    is computed again, features ranked anew, with the rows permuted and pairs or labels kept, which
+    is valid if these were not chosen by looking at X. Where that takes too long, or some pairs were
+    chosen so, the held-out samples of each fold are permuted among themselves: the features, ranked
+    by other samples, stay. Each fold then has a p-value, and twice their mean is one again.
+
+    Parameters
+    ----------
+    rankings : FoldRankings
+        The ranking of each fold.
+    n_selected : int
+        How many features are measured, unless the folds choose the number.
+    ways : Arrangements
+        Which rows may change places.
+    n_permutations : int
+        How often to rank again; 0 for never.
+    seed : int
+        Determines the permutations.
+    track : callable
+        Wraps the steps, to show progress.
+    """
+    held_out = rankings.held_out
+    if held_out.is_inside(ways):
+        return ChanceTest(reason=INSIDE_GROUPS)
+    if held_out.count_ways(ways) < 1 / LEVEL:
+        return ChanceTest(reason=TOO_FEW_WAYS)
+    if not n_permutations or held_out.is_adaptive:
+        return _within_folds(rankings, n_selected, ways, seed)
+    rng = np.random.RandomState(seed)
+    draws = [ways.draw(rng) for _ in range(n_permutations)]
+
+    def work(to: IntArray) -> float:
+        try:
+            return rankings.rank(held_out.moved(to)).mean(n_selected)
+        except ValueError:  # what cannot be ranked counts against the claim
+            return np.inf
+
+    null: list[float] = []
+    for part in track(slices(len(draws), PERMUTATIONS_PER_STEP)):
+        null += map_threads(work, draws[part])
+    values = np.array(null)
+    finite = values[np.isfinite(values)]
+    chance = float(finite.mean()) if len(finite) else None
+    return ChanceTest(p_value(rankings.mean(n_selected), values), chance)
+
+
+def _within_folds(
+    rankings: FoldRankings, n_selected: int, ways: Arrangements, seed: int
+) -> ChanceTest:
+    """Permute the held-out samples of each fold among themselves, without ranking again."""
+    held_out, best = rankings.held_out, rankings.best(n_selected)
+    inside = [ways.among(held_out.named(fold)) for _, fold in best]
+    smallest = [
+        max(
+            1 / (1 + MANY_PERMUTATIONS),
+            np.exp(-held_out.log_outcomes(fold)),
+            1 / some.count(held_out.named(fold)),
+        )
+        for (_, fold), some in zip(best, inside, strict=True)
+    ]
+    if twice_the_mean(smallest) > LEVEL:
+        return ChanceTest(reason=held_out.too_few)
+
+    def work(place: int) -> tuple[float, float]:
+        observed, null = held_out.shuffled(
+            *best[place], inside[place], MANY_PERMUTATIONS, seed + place
+        )
+        return p_value(observed, null), float(null.mean())
+
+    p_values, means = zip(*map_threads(work, range(len(best))), strict=True)
+    return ChanceTest(twice_the_mean(p_values), float(np.mean(means)))
+
+
+def against_random(rankings: FoldRankings, n_selected: int, seed: int) -> tuple[float, float]:
+    """Measure as many random features; return their mean, and a p-value of being better.
+
+    The larger of two p-values: of a one-sided t-test of the difference, over held-out rows or
+    links that share no sample; and of being the best of random choices, which differ from each
+    other where features do.
+
+    Parameters
+    ----------
+    rankings : FoldRankings
+        The ranking of each fold.
+    n_selected : int
+        How many features are measured, unless the folds choose the number.
+    seed : int
+        Determines the random choices.
+    """
+    rng = np.random.RandomState(seed)
+    shuffles = [rng.permutation(rankings.n_features) for _ in range(RANDOM_CHOICES)]
+    held_out, numbers = rankings.held_out, rankings.kept(n_selected)
+
+    def work(place: int) -> tuple[float, ...]:
+        fold, number = held_out.folds[place], numbers[place]
+        ours = held_out.parts(rankings.orders[place][:number], fold)
+        some = [held_out.parts(features[:number], fold) for features in shuffles]
+        others = [np.mean(kind, axis=0) for kind in zip(*some, strict=True)]
+        variance = sum(
+            _variance(one - other) / count
+            for one, other, count in zip(ours, others, fold.independent, strict=True)
+        )
+        values = [float(one[0].mean()) for one in (ours, *some)]
+        return float(variance), *values
+
+    found = np.mean(map_threads(work, range(len(numbers))), axis=0)
+    variance, value, random = found[0], found[1], found[2:]
+    gap = value - random.mean()
+    least = min(min(fold.independent) for fold in held_out.folds)
+    error = np.sqrt(REFITTING * variance / held_out.n_folds)
+    freedom = max(1, held_out.n_folds * (least - 1))
+    p = float(t.sf(gap / error, freedom)) if error > 0 else 1.0
+    return float(random.mean()), max(p, p_value(value, random))
+
+
+def _variance(values: FloatArray) -> float:
+    return float(values.var(ddof=1)) if len(values) > 1 else 0.25

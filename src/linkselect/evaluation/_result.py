@@ -4,13 +4,163 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from linkselect.evaluation import _sentences as sentences
-from linkselect.evaluation._curves import Curve
-from linkselect.evaluation._measure import Difference, Measure
-from linkselect.evaluation._pair_result import HeldOutPairs
-from linkselect.evaluation._results_html import comparison_view
+from linkselect.evaluation._curves import RANDOM, Curve
+from linkselect.evaluation._pair_auc import CHANCE
+from linkselect.evaluation._significance import Difference
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What one measure says of several methods, and how its numbers are written.
+
+    Parameters
+    ----------
+    name : {"accuracy", "AUC"}
+        Accuracy on test rows, or the AUC of held-out pairs.
+    methods : tuple of str
+        The methods that were measured.
+    curves : dict of str to Curve
+        Of every method, and of features in random order.
+    all_features : tuple of float
+        The same with all features, in each split or fold.
+    differences : tuple of Difference
+        Of every two methods, and of each method and a random choice.
+    """
+
+    name: Literal["accuracy", "AUC"]
+    methods: tuple[str, ...]
+    curves: Mapping[str, Curve]
+    all_features: tuple[float, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of each method over runs and numbers of features, best first."""
+        means = {name: float(self.curves[name].values.mean()) for name in self.methods}
+        return dict(sorted(means.items(), key=lambda item: -item[1]))
+
+    @property
+    def leader(self) -> str:
+        """The method with the largest mean, whether or not its lead can be shown."""
+        return next(iter(self.means))
+
+    @property
+    def by_chance(self) -> float:
+        """The mean of features in random order."""
+        return float(self.curves[RANDOM].values.mean())
+
+    @property
+    def with_all(self) -> float:
+        """The mean with all features."""
+        return float(np.mean(self.all_features))
+
+    def difference(self, one: str, other: str) -> Difference:
+        """Return the difference of two methods."""
+        return next(d for d in self.differences if {d.better, d.worse} == {one, other})
+
+    def mean_text(self, method: str) -> str:
+        """Write the mean of a method; a dash if it was not measured."""
+        return self.value_text(self.means[method]) if method in self.means else "-"
+
+    def value_text(self, value: float) -> str:
+        """Write a value: a share in percent, an AUC as it is."""
+        return f"{100 * value:.1f} %" if self.name == "accuracy" else f"{value:.2f}"
+
+    def gap_text(self, gap: float) -> str:
+        """Write a difference: of shares in points, of AUCs as it is."""
+        return f"{100 * gap:.1f} points" if self.name == "accuracy" else f"{gap:.3f}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data that JSON can hold."""
+        return {
+            "mean": self.means,
+            "all_features": self.with_all,
+            "differences": [vars(difference) for difference in self.differences],
+            "curves": {name: curve.to_dict() for name, curve in self.curves.items()},
+        }
+
+
+@dataclass(frozen=True)
+class HeldOutPairs:
+    """How well distances in the first features of each method tell held-out pairs apart.
+
+    Parameters
+    ----------
+    methods : tuple of str
+        The methods that were measured, in the order given: those that saw pairs or nothing.
+    n_must, n_cannot : int
+        How many pairs there were.
+    n_folds, n_repeats : int
+        Into how many folds the pairs were dealt out, and how often.
+    auc : dict of str to Curve
+        How often a held-out cannot-link was farther apart than a held-out must-link, over the
+        number of features, one row for each fold; of every method, and of features in random order
+        under the name "random choice".
+    standard_error : dict of str to float
+        Of the mean over folds and numbers of features; the same for every method.
+    all_features : tuple of float
+        The same with all features, in each fold.
+    differences : tuple of Difference
+        Every two methods, and each method and a random choice: largest difference first.
+    stability : dict of str to float
+        How alike the best features of each method were over the training pairs (Nogueira's index).
+    seconds : dict of str to float
+        The time to fit on the training pairs, the median over folds.
+    """
+
+    methods: tuple[str, ...]
+    n_must: int
+    n_cannot: int
+    n_folds: int
+    n_repeats: int
+    auc: Mapping[str, Curve]
+    standard_error: Mapping[str, float]
+    all_features: tuple[float, ...]
+    differences: tuple[Difference, ...]
+    stability: Mapping[str, float]
+    seconds: Mapping[str, float]
+
+    @property
+    def measure(self) -> Measure:
+        """The AUC of every method, with what follows from it."""
+        return Measure("AUC", self.methods, self.auc, self.all_features, self.differences)
+
+    @property
+    def mean_auc(self) -> dict[str, float]:
+        """The mean of each method over folds and numbers of features, best first."""
+        return self.measure.means
+
+    @property
+    def leader(self) -> str:
+        """The method with the largest mean, whether or not its lead can be shown."""
+        return self.measure.leader
+
+    def difference(self, one: str, other: str) -> Difference:
+        """Return the difference of two methods."""
+        return self.measure.difference(one, other)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data that JSON can hold."""
+        plain = self.measure.to_dict()
+        return {
+            "n_must": self.n_must,
+            "n_cannot": self.n_cannot,
+            "n_folds": self.n_folds,
+            "n_repeats": self.n_repeats,
+            "chance": CHANCE,
+            "mean_auc": plain["mean"],
+            "standard_error": dict(self.standard_error),
+            "all_features": plain["all_features"],
+            "differences": plain["differences"],
+            "auc": plain["curves"],
+            "stability": dict(self.stability),
+            "seconds": dict(self.seconds),
+        }
 
 
 @dataclass(frozen=True)
@@ -66,11 +216,6 @@ class Comparison:
     methods: tuple[str, ...]
     n_samples: int
     n_features: int
-    n_splits: int | None
-    test_size: float | None
-    classifier: str | None
-    accuracy: Mapping[str, Curve] | None
-    all_features: tuple[float, ...] | None
     top: int
     spearman: tuple[tuple[float, ...], ...]
     overlap: tuple[tuple[float, ...], ...]
@@ -78,7 +223,12 @@ class Comparison:
     seconds: Mapping[str, float]
     rankings: Mapping[str, tuple[int, ...]]
     saw: Mapping[str, str]
-    differences: tuple[Difference, ...] | None
+    n_splits: int | None = None
+    test_size: float | None = None
+    classifier: str | None = None
+    accuracy: Mapping[str, Curve] | None = None
+    all_features: tuple[float, ...] | None = None
+    differences: tuple[Difference, ...] | None = None
     level: float = 0.05
     held_out_pairs: HeldOutPairs | None = None
 
@@ -127,7 +277,7 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        return comparison_view(self)
+        return sentences.comparison_view(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data that JSON can hold."""

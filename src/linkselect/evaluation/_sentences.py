@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linkselect._messages import many, pairs_text
+from linkselect._notebook import panel, table
 from linkselect.evaluation._curves import RANDOM
 from linkselect.evaluation._significance import p_text
 
 if TYPE_CHECKING:
-    from linkselect.evaluation._measure import Measure
-    from linkselect.evaluation._pair_result import HeldOutPairs
-    from linkselect.evaluation._result import Comparison
+    from linkselect.evaluation._result import Comparison, HeldOutPairs, Measure
 
 # As benchmarks/pairs_alone.py prints it; docs/pairs_alone.md has the tables.
 WORTH = (
@@ -142,3 +142,35 @@ def _supervision_used(found: Comparison) -> str:
         return f"Fitted on all rows, {who} used {next(iter(methods_by_use))}."
     parts = (f"{used} ({', '.join(names)})" for used, names in methods_by_use.items())
     return f"Fitted on all rows, methods used different things: {'; '.join(parts)}."
+
+
+def comparison_view(found: Comparison) -> str:
+    """Write a comparison as HTML."""
+    rows = [
+        [
+            name,
+            *(measure.mean_text(name) for measure in found.measures),
+            _number(found.stability[name]),
+            f"{found.seconds[name]:.3f} s",
+            found.saw[name],
+        ]
+        for name in found.ranked
+    ]
+    beside = (("a random choice", "by_chance"), ("all features", "with_all"))
+    rows += [
+        [what, *(each.value_text(getattr(each, value)) for each in found.measures), "", "", ""]
+        for what, value in beside
+    ]
+    names = [f"mean {measure.name}" for measure in found.measures]
+    header = ["method", *names, "stability", "time", "used"]
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.summary)
+    return panel(
+        f"{many(len(found.methods), 'method')} on {many(found.n_samples, 'sample')} with "
+        f"{many(found.n_features, 'feature')}",
+        table(header, rows, {0, len(header) - 1}),
+        said,
+    )
+
+
+def _number(value: float) -> str:
+    return "-" if value != value else f"{value:.2f}"

@@ -1,15 +1,43 @@
-"""How far rankings agree, and whether a difference in accuracy can be shown."""
+"""How far rankings agree, how stable they are, and which differences can be shown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t
 
-from linkselect._arrays import FloatArray
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._bibliography import cites
+from linkselect.evaluation._curves import Curve
+from linkselect.selectors._stability import nogueira_index
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The paired difference of two methods' means, and whether it can be shown.
+
+    Parameters
+    ----------
+    better, worse : str
+        The methods; `better` has the larger mean.
+    mean : float
+        By how much: of accuracy a share of the test rows, of held-out pairs an AUC.
+    p : float
+        The two-sided p-value of the corrected resampled t-test.
+    p_adjusted : float
+        The same after Holm's correction over all pairs of methods, a random choice counting as
+        one of them.
+    """
+
+    better: str
+    worse: str
+    mean: float
+    p: float
+    p_adjusted: float
 
 
 def rank_correlation(ranks: ArrayLike) -> FloatArray:
@@ -111,3 +139,35 @@ def p_text(p: float) -> str:
     ('= 0.031', '< 0.001')
     """
     return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+
+
+def paired_differences(
+    curves: Mapping[str, Curve], n_train: int, n_test: int, n_folds: int | None = None
+) -> tuple[Difference, ...]:
+    """Test every two methods, split by split; return the largest difference first.
+
+    Parameters
+    ----------
+    curves : dict of str to Curve
+        What was measured of each method, one row for each split.
+    n_train, n_test : int
+        The numbers of training and of test rows, or pairs, in each split.
+    n_folds : int, optional
+        How many splits hold out everything once, if the others repeat that.
+    """
+    means = {name: curve.values.mean(axis=1) for name, curve in curves.items()}
+    tested = []
+    for one, other in combinations(means, 2):
+        gap = means[one] - means[other]
+        better, worse = (one, other) if gap.mean() >= 0 else (other, one)
+        p = corrected_t_test(gap, n_train, n_test, n_folds)
+        tested.append((better, worse, abs(float(gap.mean())), p))
+    adjusted = holm([p for *_, p in tested])
+    differences = [Difference(*test, p) for test, p in zip(tested, adjusted, strict=True)]
+    return tuple(sorted(differences, key=lambda difference: -difference.mean))
+
+
+def stability_of_best(orders: Sequence[IntArray], top: int) -> float:
+    """Compute Nogueira's index of the `top` first features of several orders."""
+    features = np.arange(len(orders[0]))
+    return nogueira_index(np.array([np.isin(features, order[:top]) for order in orders]))

@@ -12,41 +12,36 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils.validation import _get_feature_names
 
-from linkselect._arrays import BoolArray, IntArray
-from linkselect._blocks import map_threads, slices
-from linkselect._fit_inputs import Given
+from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect._blocks import dense_blocks, map_threads, one_blas_thread, slices
 from linkselect._messages import GuidedValueError
 from linkselect._resampling import seeded
-from linkselect.evaluation._by_chance import against_chance
-from linkselect.evaluation._effort import FOLDS_INSIDE, Effort, plan_fits
-from linkselect.evaluation._fold_rankings import (
-    FoldRankings,
-    deal_out,
-    held_out_kind,
-    rank_by,
-    with_number,
-)
-from linkselect.evaluation._held_out import Estimate, Track
+from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
+from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, rank_each
+from linkselect.evaluation._held_out import Estimate
 from linkselect.evaluation._held_out_labels import LabelFolds
-from linkselect.evaluation._held_out_pairs import PairFolds
-from linkselect.evaluation._inputs import (
-    check_matrix,
-    check_selector,
-    order_of,
-    read_given,
-    reproducible,
-)
-from linkselect.evaluation._permutation import LEVEL, Arrangements, row_codes
-from linkselect.evaluation._twins import Twin, correlated_twins
+from linkselect.evaluation._inputs import Track, check_selector, order_of
+from linkselect.evaluation._permutation import LEVEL, Arrangements, against_chance, against_random
 from linkselect.pairs import Pairs
 from linkselect.selectors import StableSelector
-from linkselect.selectors._method import classes_seen, describe
+from linkselect.selectors._method import describe
 from linkselect.selectors._wrapper import arguments_of
 
 # Twins are looked for of the best selected features only.
 MOST_WITH_TWINS = 200
+LEAST_CORRELATION = 0.9
+MOST_TWINS = 3
+# More rows would not change what is called a twin.
+ROWS_FOR_TWINS = 2000
 # Progress is reported after this many resamples; the number must not depend on the threads.
 RESAMPLES_PER_STEP = 4
+
+
+class Twin(NamedTuple):
+    """Another feature with nearly the same values, up to shift, scale and sign."""
+
+    feature: int
+    correlation: float
 
 
 @dataclass(frozen=True)
@@ -203,47 +198,30 @@ def validate(
     ((2, 3), True)
     """
     check_selector(selector)
-    values = check_matrix(X)
+    ranker = FoldRanker.read(selector, X, y, pairs, sample_ids, groups, random_state)
+    own, (n_samples, n_features) = ranker.selector, ranker.X.shape
     is_fitted = hasattr(selector, "order_")
-    with warnings.catch_warnings():
-        if is_fitted:
-            warnings.simplefilter("ignore")  # the fit has warned already
-        given = read_given(selector, X, y, pairs, sample_ids)
-    own = reproducible(selector, random_state)
-    whole = selector if is_fitted else own.fit(values, **arguments_of(given, own))
-    selected = _selected(whole, X, values.shape[1])
-    again = with_number(own, len(selected))
-    effort = _effort(again, values.shape, given, rankings)
+    whole = selector if is_fitted else own.fit(ranker.X, **arguments_of(ranker.given, own))
+    selected = _selected(whole, X, n_features)
+    again = ranker.with_number(len(selected))
+    chooses = rankings is not None and rankings.numbers is not None
+    effort = ranker.effort(1 + FOLDS_INSIDE if chooses else 1)
     reason = None
-    codes = None if groups is None else row_codes(groups, values.shape[0], "groups")
-    if rankings is not None:
-        _check_groups(codes, rankings.held_out.groups)
+    if rankings is None:
+        rankings, reason = _rank_folds(ranker, again, effort, track)
     else:
-        held_out, reason = deal_out(again, values, given, effort, random_state, codes)
-        if held_out is not None:
-            rankings, reason = _rank_folds(held_out, own, again, values.shape[1], track)
+        _check_groups(ranker.groups, rankings.held_out.groups)
     measured = _Measured(reason=reason)
     if rankings is not None:
         rows = rankings.held_out.named() if isinstance(rankings.held_out, LabelFolds) else None
-        ways = Arrangements.of(values.shape[0], groups, batches, rows)
+        ways = Arrangements.of(n_samples, groups, batches, rows)
         measured = _measure(rankings, len(selected), ways, effort, random_state, track)
-    n_resamples = effort.n_resamples if _can_resample(again, given) else 0
-    chosen = _selected_again(again, values, given, n_resamples, random_state, track)
+    n_resamples = effort.n_resamples if _can_resample(ranker) else 0
+    chosen = _selected_again(ranker, again, n_resamples, track)
     shares = chosen[:, selected].mean(axis=0).tolist() if len(chosen) else []
-    twins = correlated_twins(values, selected[:MOST_WITH_TWINS])
+    twins = correlated_twins(ranker.X, selected[:MOST_WITH_TWINS])
     found = tuple(selected.tolist())
     return Validation(*measured, found, tuple(shares), len(chosen), tuple(twins))
-
-
-def _effort(
-    selector: Any, shape: tuple[int, int], given: Given, rankings: FoldRankings | None
-) -> Effort:
-    pairs = given.pairs
-    n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
-    by_pairs = held_out_kind(selector, given) == "pairs"
-    chooses = rankings is not None and rankings.numbers is not None
-    n_fits = 1 + FOLDS_INSIDE if chooses else 1
-    return plan_fits(selector, *shape, n_pairs, by_pairs=by_pairs, fits_per_fold=n_fits)
 
 
 def _check_groups(given: IntArray | None, dealt: IntArray | None) -> None:
@@ -258,16 +236,17 @@ def _check_groups(given: IntArray | None, dealt: IntArray | None) -> None:
 
 
 def _rank_folds(
-    held_out: PairFolds | LabelFolds, own: Any, again: Any, n_features: int, track: Track
+    ranker: FoldRanker, again: Any, effort: Effort, track: Track
 ) -> tuple[FoldRankings | None, str | None]:
     """Rank by what each fold leaves; keep as many features as the method's own rule says there."""
+    own = ranker.selector
     if not getattr(own, "own_number", "") or own.n_features_to_select != "auto":
-        return rank_by(held_out, again, n_features, track)
+        return ranker.rank(effort, lambda folds: rank_each(folds, again, track))
 
     def read(fitted: Any) -> IntArray:
         return order_of(fitted)[: fitted.n_features_]
 
-    return rank_by(held_out, own, n_features, track, read, own_number=True)
+    return ranker.rank(effort, lambda folds: rank_each(folds, own, track, read, own_number=True))
 
 
 class _Measured(NamedTuple):
@@ -286,15 +265,13 @@ def _measure(
     track: Track,
 ) -> _Measured:
     """Measure what the folds hold out: beside permuted samples, random and all features."""
-    held_out, numbers = rankings.held_out, rankings.kept(n_selected)
-    tested = rankings.first(effort.n_repeats)
+    held_out, tested = rankings.held_out, rankings.first(effort.n_repeats)
     found = against_chance(tested, n_selected, ways, effort.n_permutations, seed, track)
-    rng = np.random.RandomState(seed)
-    random, p_random = held_out.beside_random(rankings.orders, numbers, rankings.n_features, rng)
+    random, p_random = against_random(rankings, n_selected, seed)
     everything = np.arange(rankings.n_features)
     estimate = held_out.summary(
+        rankings.mean(n_selected),
         found.chance,
-        value=rankings.mean(n_selected),
         all_features=float(np.mean([held_out.value(everything, one) for one in held_out.folds])),
         random_features=random,
     )
@@ -304,13 +281,14 @@ def _measure(
     return _Measured(estimate, found.p_value, both, found.reason)
 
 
-def _can_resample(selector: Any, given: Given) -> bool:
+def _can_resample(ranker: FoldRanker) -> bool:
     """Tell whether half of what is known can differ from another half."""
-    if describe(selector).sees == "nothing":
+    if describe(ranker.selector).sees == "nothing":
         return True
-    if held_out_kind(selector, given) == "pairs":
-        return given.pairs is not None and max(given.pairs.n_must, given.pairs.n_cannot) > 1
-    codes = classes_seen(selector, given.y)[0] if given.y is not None else np.empty(0, dtype=int)
+    if ranker.kind == "pairs":
+        pairs = ranker.given.pairs
+        return pairs is not None and max(pairs.n_must, pairs.n_cannot) > 1
+    codes = ranker.codes()
     # Two labels of a class are always drawn.
     return bool((np.bincount(codes[codes >= 0]) > 2).any())
 
@@ -331,21 +309,19 @@ def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
     return order[np.asarray(fitted.get_support())[order]]
 
 
-def _selected_again(
-    selector: Any, X: Any, given: Given, n_resamples: int, seed: int, track: Track
-) -> BoolArray:
+def _selected_again(ranker: FoldRanker, selector: Any, n_resamples: int, track: Track) -> BoolArray:
     """Return which features are selected in every resample that could be ranked."""
-    rng = np.random.RandomState(seed)
+    rng = np.random.RandomState(ranker.seed)
     stable = StableSelector(selector)
-    rows_first = X.tocsr() if issparse(X) else X
     draws = [
-        (seeded(selector, rng), *stable._draw(given, X.shape[0], rng)) for _ in range(n_resamples)
+        (seeded(selector, rng), *stable._draw(ranker.given, ranker.X.shape[0], rng))
+        for _ in range(n_resamples)
     ]
 
     def work(draw: tuple[Any, IntArray, dict[str, Any]]) -> Any:
         copy, rows, arguments = draw
         try:
-            return copy.fit(rows_first[rows], **arguments).get_support()
+            return copy.fit(ranker.X[rows], **arguments).get_support()
         except ValueError:  # too little supervision was drawn
             return None
 
@@ -355,3 +331,65 @@ def _selected_again(
             warnings.simplefilter("ignore")  # the fit on everything has warned already
             chosen += map_threads(work, draws[part])
     return np.array([support for support in chosen if support is not None])
+
+
+def correlated_twins(X: Matrix, features: IntArray) -> list[tuple[Twin, ...]]:
+    """Find the features most correlated with each of some: at least 0.9 or at most -0.9.
+
+    Of more than 2,000 rows, 2,000 in even steps are looked at.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    features : array of int
+        The features whose twins are wanted.
+
+    Returns
+    -------
+    list of tuple of Twin
+        Up to three for each feature, the most correlated first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(5.0)
+    >>> X = np.column_stack([x, x**2, -2 * x, [3, 1, 4, 1, 5]])
+    >>> [twin.feature for twin in correlated_twins(X, np.array([0]))[0]]
+    [2, 1]
+    """
+    n_samples = X.shape[0]
+    if n_samples > ROWS_FOR_TWINS:
+        rows = np.linspace(0, n_samples - 1, ROWS_FOR_TWINS).astype(np.intp)
+        X = X[rows]
+    columns = X.tocsc()[:, features].toarray() if issparse(X) else X[:, features]
+    wanted = _standardized(np.array(columns, dtype=np.float64))
+    found: list[list[Twin]] = [[] for _ in features]
+    # One BLAS thread, since the order of its sums depends on how many it has.
+    with one_blas_thread():
+        for block, values in dense_blocks(X):
+            correlations = wanted.T @ _standardized(values)
+            for i, j in zip(*np.nonzero(np.abs(correlations) >= LEAST_CORRELATION), strict=True):
+                if (other := block.start + int(j)) != features[i]:
+                    found[i].append(Twin(other, float(np.clip(correlations[i, j], -1, 1))))
+            found = [_best(twins) for twins in found]
+    return [tuple(twins) for twins in found]
+
+
+def _best(twins: list[Twin]) -> list[Twin]:
+    # Rounded, so that equally good ones come in the order of the columns.
+    return sorted(twins, key=lambda twin: (-round(abs(twin.correlation), 9), twin.feature))[
+        :MOST_TWINS
+    ]
+
+
+def _standardized(columns: FloatArray) -> FloatArray:
+    """Centre columns and scale them to length 1; constant ones, or such with gaps, become 0."""
+    with np.errstate(all="ignore"):
+        # By the largest value first: the square of a large one is infinite.
+        columns = columns / np.abs(columns).max(axis=0, initial=0)
+        centred = columns - columns.mean(axis=0)
+        scaled = centred / np.linalg.norm(centred, axis=0)
+        # What rounding leaves of a constant is no feature.
+        scaled[:, np.abs(centred).max(axis=0, initial=0) < 1e-12] = 0
+    return np.nan_to_num(scaled, nan=0.0, posinf=0.0, neginf=0.0)

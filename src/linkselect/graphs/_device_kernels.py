@@ -12,7 +12,7 @@ from linkselect._blocks import slices
 from linkselect._samples.devices import BLOCK_SIZE, Device, set_by_index, to_numpy
 from linkselect.graphs._device_distances import pair_distances, tile
 from linkselect.graphs._graph_types import EXPONENT_ERROR, VANISHED, VANISHED_BEYOND, Kernel
-from linkselect.pairs import members_of
+from linkselect.pairs._links import members_of
 
 
 def kernel_tiles(codes: IntArray) -> Iterator[tuple[IntArray, IntArray]]:

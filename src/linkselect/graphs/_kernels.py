@@ -23,7 +23,7 @@ from linkselect.graphs import _wide_distances as wide_distances
 from linkselect.graphs._distances import pair_distances, products, row_tiles
 from linkselect.graphs._graph_types import EXPONENT_ERROR, VANISHED, VANISHED_BEYOND, Edges, Kernel
 from linkselect.graphs._neighbors import nearest
-from linkselect.pairs import links_within, members_of
+from linkselect.pairs._links import links_within, members_of
 
 # The median distance is taken over all pairs of at most this many rows.
 SIGMA_ROWS = 2000

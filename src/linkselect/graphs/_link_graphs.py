@@ -11,7 +11,7 @@ from linkselect.graphs._distances import pair_distances, products
 from linkselect.graphs._graph_types import Edges, Graph, Groups, Kernel, edge_numbers
 from linkselect.graphs._kernels import gaussian, gaussian_edges, kernel_graph, listed_kernel
 from linkselect.graphs._neighbors import join_edges, nearest
-from linkselect.pairs import links_within
+from linkselect.pairs._links import links_within
 
 
 def must_graph(known: Supervision, weight: float = 1.0) -> Edges | Groups:

@@ -20,7 +20,8 @@ from linkselect.labelling._labelling import Labelling, is_large
 from linkselect.labelling._sample_pictures import pictures_in_folder
 from linkselect.labelling._session import Ask, begin, check_installed
 from linkselect.labelling._shown_samples import ShownSamples
-from linkselect.pairs import Pairs, check_ids
+from linkselect.pairs import Pairs
+from linkselect.pairs._ids import check_ids
 
 if TYPE_CHECKING:
     from linkselect.labelling._serving import Server

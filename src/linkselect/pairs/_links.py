@@ -181,3 +181,46 @@ def _all_between(left: IntArray, right: IntArray) -> IntArray:
 
 def _stack(links: list[IntArray]) -> IntArray:
     return np.concatenate([np.empty((0, 2), dtype=np.intp), *links])
+
+
+# -- which links are adaptive: chosen by looking at the samples, so that they cannot validate ------
+
+# One mark for each must-link, and one for each cannot-link.
+Adaptive = tuple[BoolArray, BoolArray]
+
+
+def mark_none(must: IntArray, cannot: IntArray) -> Adaptive:
+    """Mark no link."""
+    return np.zeros(len(must), dtype=bool), np.zeros(len(cannot), dtype=bool)
+
+
+def mark_adaptive(
+    chosen: IntArray, must: IntArray, cannot: IntArray, ids: tuple[Hashable, ...]
+) -> Adaptive:
+    """Mark the links that were chosen by looking at the samples; all of these must be there."""
+    unknown = chosen[~is_among(chosen, np.concatenate([must, cannot]), len(ids))]
+    if len(unknown):
+        a, b = unknown[0].tolist()
+        raise GuidedValueError(
+            f"adaptive has the pair ({ids[a]!r}, {ids[b]!r}), which is neither a must-link nor a "
+            "cannot-link.",
+            "Name pairs of must and cannot only.",
+            "adaptive",
+        )
+    return is_among(must, chosen, len(ids)), is_among(cannot, chosen, len(ids))
+
+
+def mark_implied(
+    closed: tuple[IntArray, IntArray],
+    links: tuple[IntArray, IntArray],
+    adaptive: Adaptive,
+    n_samples: int,
+) -> Adaptive:
+    """Mark what may follow from adaptive links: all that is not listed as drawn without looking."""
+    if not any(marks.any() for marks in adaptive):
+        return mark_none(*closed)
+    must, cannot = (
+        ~is_among(implied, listed[~marks], n_samples)
+        for implied, listed, marks in zip(closed, links, adaptive, strict=True)
+    )
+    return must, cannot

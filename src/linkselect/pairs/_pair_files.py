@@ -10,11 +10,14 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkselect._files import written_whole
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect.pairs._conflicts import Pair
+
+if TYPE_CHECKING:
+    from linkselect.pairs._pairs import Pairs
 
 IdType = Callable[[str], Hashable]
 Links = Sequence[Pair]
@@ -102,19 +105,12 @@ def read_csv(path: str | PathLike[str], id_type: IdType | None) -> Found:
     return {kind: [(make(a), make(b)) for a, b in some] for kind, some in links.items()}
 
 
-def write_csv(
-    path: str | PathLike[str],
-    ids: Sequence[Hashable],
-    must: Links,
-    cannot: Links,
-    adaptive: Links,
-    id_type: IdType | None,
-) -> None:
-    """Write links between `ids` as a CSV file; see `Pairs.to_csv`."""
-    if id_type is None:
-        _check_types(ids, (int, str), "CSV", NAME_OTHERWISE_IN_CSV)
-    _check_given_back(ids, lambda ids: _through_csv(ids, id_type), "CSV", NAME_OTHERWISE_IN_CSV)
-    content = _csv_text(must, cannot, adaptive).encode("utf-8")
+def write_csv(path: str | PathLike[str], pairs: Pairs, id_type: IdType | None) -> None:
+    """Write a CSV file; see `Pairs.to_csv`."""
+    _check_given_back(
+        pairs.ids, lambda ids: _through_csv(ids, id_type), "CSV", NAME_OTHERWISE_IN_CSV
+    )
+    content = _csv_text(pairs.must, pairs.cannot, pairs.adaptive).encode("utf-8")
     with written_whole(path) as part:
         part.write_bytes(content)
 
@@ -132,18 +128,11 @@ def read_json(path: str | PathLike[str]) -> Found:
     return {kind: [tuple(map(_tuples, pair)) for pair in some] for kind, some in content.items()}
 
 
-def write_json(
-    path: str | PathLike[str],
-    ids: Sequence[Hashable],
-    must: Links,
-    cannot: Links,
-    adaptive: Links,
-) -> None:
-    """Write links between `ids` as a JSON file; see `Pairs.to_json`."""
-    _check_types(ids, (int, float, bool, str, tuple), "JSON", NAME_OTHERWISE_IN_JSON)
-    _check_given_back(ids, _through_json, "JSON", NAME_OTHERWISE_IN_JSON)
-    links = {"must": must, "cannot": cannot, **({"adaptive": adaptive} if adaptive else {})}
-    content = json.dumps(links)
+def write_json(path: str | PathLike[str], pairs: Pairs) -> None:
+    """Write a JSON file; see `Pairs.to_json`."""
+    _check_given_back(pairs.ids, _through_json, "JSON", NAME_OTHERWISE_IN_JSON)
+    links = {"must": pairs.must, "cannot": pairs.cannot}
+    content = json.dumps(links | ({"adaptive": pairs.adaptive} if pairs.n_adaptive else {}))
     with written_whole(path) as part:
         part.write_text(content, encoding="utf-8")
 
@@ -238,19 +227,6 @@ def _tuples(value: Any) -> Any:
 
 
 # -- ids that a format cannot hold ---------------------------------------------------------------
-
-
-def _check_types(
-    ids: Iterable[Hashable], types: tuple[type, ...], format_name: str, way_out: str
-) -> None:
-    # A subclass of int, such as bool, would come back as something else; so the very type counts.
-    for sample in ids:
-        if type(sample) not in types:
-            raise GuidedTypeError(
-                f"The id {_shown(sample)} is a {type(sample).__name__}, which {format_name} "
-                f"cannot hold; it holds {', '.join(kind.__name__ for kind in types)}.",
-                way_out,
-            )
 
 
 def _check_given_back(

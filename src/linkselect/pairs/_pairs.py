@@ -11,21 +11,23 @@ from numpy.typing import ArrayLike
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect.pairs import _pair_files as storage
-from linkselect.pairs import _provenance as provenance
 from linkselect.pairs._conflicts import Conflict, Pair, PairConflictError, describe_conflicts
-from linkselect.pairs._counts import count_pairs
 from linkselect.pairs._ids import check_row_numbers, same_rows
+from linkselect.pairs._labels import links_of_labels
 from linkselect.pairs._links import (
+    Adaptive,
     chains,
     closure_of,
     contradicted,
     encode_links,
+    mark_adaptive,
+    mark_implied,
+    mark_none,
     members_of,
     must_components,
     once,
 )
-from linkselect.pairs._pairs_html import pairs_view
-from linkselect.pairs._random_pairs import links_of_labels
+from linkselect.pairs._overview import count_pairs, pairs_view
 
 
 class Pairs:
@@ -94,7 +96,7 @@ class Pairs:
     _ids: tuple[Hashable, ...]
     _must: IntArray
     _cannot: IntArray
-    _adaptive: provenance.Adaptive
+    _adaptive: Adaptive
     n_samples: int | None
 
     def __init__(
@@ -109,7 +111,7 @@ class Pairs:
         must_codes = encode_links(must, "must", codes)
         cannot_codes = encode_links(cannot, "cannot", codes)
         chosen = encode_links(adaptive, "adaptive", codes)
-        marks = provenance.marked(chosen, must_codes, cannot_codes, tuple(codes))
+        marks = mark_adaptive(chosen, must_codes, cannot_codes, tuple(codes))
         check_row_numbers(codes, n_samples)
         self._set(tuple(codes), must_codes, cannot_codes, n_samples, marks)
 
@@ -126,9 +128,9 @@ class Pairs:
         must: IntArray,
         cannot: IntArray,
         n_samples: int | None = None,
-        adaptive: provenance.Adaptive | None = None,  # missing in what older versions pickled
+        adaptive: Adaptive | None = None,  # missing in what older versions pickled
     ) -> None:
-        marks = adaptive or provenance.unmarked(must, cannot)
+        marks = adaptive or mark_none(must, cannot)
         must, adaptive_must = once(must, marks[0], len(ids))
         cannot, adaptive_cannot = once(cannot, marks[1], len(ids))
         values: dict[str, Any] = {"_ids": ids, "_must": must, "_cannot": cannot}
@@ -221,7 +223,7 @@ class Pairs:
             np.concatenate([self._must, moved[other._must]]),
             np.concatenate([self._cannot, moved[other._cannot]]),
             same_rows(self.n_samples, other.n_samples),
-            provenance.joined(self._adaptive, other._adaptive),
+            tuple(map(np.concatenate, zip(self._adaptive, other._adaptive, strict=True))),
         )
 
     # -- what follows from the pairs -------------------------------------------------------
@@ -287,15 +289,14 @@ class Pairs:
     def closure(self) -> Pairs:
         """Add every pair that follows from the others.
 
-        Samples that a chain of must-links joins all belong together, and a cannot-link
-        between two such groups holds for all their members. If some pairs are adaptive, all that
-        are added are: they may follow from those.
+        Samples that a chain of must-links joins all belong together, and a cannot-link between two
+        such groups holds for all their members. If some pairs are adaptive, all added ones are.
         """
         if self.n_conflicts:
             raise PairConflictError(describe_conflicts(self))
         links = self._must, self._cannot
         closed = closure_of(*links, len(self._ids))
-        adaptive = provenance.of_closure(closed, links, self._adaptive, len(self._ids))
+        adaptive = mark_implied(closed, links, self._adaptive, len(self._ids))
         return Pairs._from_codes(self._ids, *closed, self.n_samples, adaptive)
 
     def summary(
@@ -377,7 +378,7 @@ class Pairs:
     def from_frame(cls, frame: Any) -> Pairs:
         """Take the columns `a`, `b` and `link`, must or cannot, of a pandas or polars frame.
 
-        If there is a column `drawn`, it says which pairs are adaptive and which random.
+        A column `drawn`, if there is one, says which pairs are adaptive and which random.
 
         Examples
         --------
@@ -425,7 +426,7 @@ class Pairs:
         TypeError
             If an id would come back as another one. Nothing is written then.
         """
-        storage.write_csv(path, self.ids, self.must, self.cannot, self.adaptive, id_type)
+        storage.write_csv(path, self, id_type)
 
     @classmethod
     def from_json(cls, path: str | PathLike[str]) -> Pairs:
@@ -446,4 +447,4 @@ class Pairs:
         TypeError
             If an id would come back as another one. Nothing is written then.
         """
-        storage.write_json(path, self.ids, self.must, self.cannot, self.adaptive)
+        storage.write_json(path, self)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linkselect._arrays import FloatArray
 from linkselect._messages import GuidedValueError
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve
 from linkselect.evaluation._significance import rank_correlation, top_overlap
 from linkselect.plot._style import (
     INK,
@@ -59,7 +59,7 @@ def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
     --------
     >>> import numpy as np
     >>> from linkselect import plot
-    >>> from linkselect.evaluation._curves import Curve
+    >>> from linkselect.evaluation import Curve
     >>> curve = Curve(np.array([1, 2, 3]), np.array([[0.7, 0.8, 0.9], [0.6, 0.8, 0.9]]))
     >>> ax = plot.curves({"Constraint Score": curve})
     >>> ax.get_ylabel()

@@ -21,7 +21,7 @@ from linkselect.report._schema import plain_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from linkselect.evaluation._measure import Measure
+    from linkselect.evaluation import Measure
     from linkselect.evaluation._result import Comparison
 
 # The largest number of features over the smallest one.

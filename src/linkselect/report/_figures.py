@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.gridspec import GridSpec
 
-    from linkselect.evaluation._measure import Measure
+    from linkselect.evaluation import Measure
     from linkselect.evaluation._result import Comparison
 
 INCHES_PER_FEATURE = 0.155

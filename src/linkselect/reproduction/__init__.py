@@ -6,28 +6,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linkselect.reproduction._classifiers import (
-        cross_validated_curve,
-        linear_svm_curve,
-        rbf_svm_curve,
-    )
-    from linkselect.reproduction._datasets import (
-        DataNotFoundError,
-        Dataset,
-        dataset_names,
-        load_dataset,
-    )
-    from linkselect.reproduction._pipeline import Made, make
-    from linkselect.reproduction._scaling import fill_missing, scale_by_maximum, scale_to_unit
-    from linkselect.reproduction._splits import (
-        every_second,
-        first_half,
-        first_part,
-        fixed_size,
-        prototypes,
-        random_pairs,
-        stratified_half,
-    )
+    from linkselect.reproduction._classifiers import cross_validated_curve as cross_validated_curve
+    from linkselect.reproduction._classifiers import linear_svm_curve as linear_svm_curve
+    from linkselect.reproduction._classifiers import rbf_svm_curve as rbf_svm_curve
+    from linkselect.reproduction._datasets import DataNotFoundError as DataNotFoundError
+    from linkselect.reproduction._datasets import Dataset as Dataset
+    from linkselect.reproduction._datasets import dataset_names as dataset_names
+    from linkselect.reproduction._datasets import load_dataset as load_dataset
+    from linkselect.reproduction._pipeline import Made as Made
+    from linkselect.reproduction._pipeline import make as make
+    from linkselect.reproduction._scaling import fill_missing as fill_missing
+    from linkselect.reproduction._scaling import scale_by_maximum as scale_by_maximum
+    from linkselect.reproduction._scaling import scale_to_unit as scale_to_unit
+    from linkselect.reproduction._splits import every_second as every_second
+    from linkselect.reproduction._splits import first_half as first_half
+    from linkselect.reproduction._splits import first_part as first_part
+    from linkselect.reproduction._splits import fixed_size as fixed_size
+    from linkselect.reproduction._splits import prototypes as prototypes
+    from linkselect.reproduction._splits import random_pairs as random_pairs
+    from linkselect.reproduction._splits import stratified_half as stratified_half
 
 # Names load their module at first use: data sets can be read without scikit-learn's classifiers,
 # and splits without any of the papers.
@@ -53,27 +50,7 @@ _HOMES = {
     "stratified_half": "_splits",
 }
 
-__all__ = [
-    "DataNotFoundError",
-    "Dataset",
-    "Made",
-    "cross_validated_curve",
-    "dataset_names",
-    "every_second",
-    "fill_missing",
-    "first_half",
-    "first_part",
-    "fixed_size",
-    "linear_svm_curve",
-    "load_dataset",
-    "make",
-    "prototypes",
-    "random_pairs",
-    "rbf_svm_curve",
-    "scale_by_maximum",
-    "scale_to_unit",
-    "stratified_half",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

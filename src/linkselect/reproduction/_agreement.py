@@ -19,7 +19,7 @@ TINY = 1e-9
 
 
 @dataclass(frozen=True)
-class Measure:
+class Tolerance:
     """What counts as agreement: a distance in points, or as a share of the published number."""
 
     distance: float
@@ -37,9 +37,9 @@ class Measure:
         return f"{100 * self.distance:.0f} %" if self.relative else f"{self.distance:g} points"
 
 
-POINTS = (Measure(2.0), Measure(4.0))
-SHARES = (Measure(0.05, relative=True), Measure(0.1, relative=True))
-NEAR_NUMBERS = (Measure(0.15, relative=True),)
+POINTS = (Tolerance(2.0), Tolerance(4.0))
+SHARES = (Tolerance(0.05, relative=True), Tolerance(0.1, relative=True))
+NEAR_NUMBERS = (Tolerance(0.15, relative=True),)
 
 
 def unit_of(cell: Cell, table_unit: str) -> str:
@@ -58,7 +58,7 @@ def unit_of(cell: Cell, table_unit: str) -> str:
     return UNITS_OF_MEASURES.get(cell.method, table_unit)
 
 
-def measures_of(unit: str) -> tuple[Measure, ...]:
+def tolerances_of(unit: str) -> tuple[Tolerance, ...]:
     """Return the steps of agreement in a unit, none if single numbers are not compared.
 
     Times were taken on two machines, and rank sums show which method wins.
@@ -121,7 +121,7 @@ def _of_one_unit(cells: Sequence[Cell], unit: str) -> str:
         return f"the published winner wins in {sum(rows.values())} of {len(rows)} rows"
     if unit.startswith(SECONDS):
         return "not compared number by number, since the machines differ"
-    first, *others = measures_of(unit)
+    first, *others = tolerances_of(unit)
     n_near = sum(map(first.agrees, cells))
     more = [f", {sum(map(step.agrees, cells))} within {step}" for step in others]
     return f"{n_near} of {len(cells)} within {first}{''.join(more)}"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect.evaluation._accuracy import Counts, check_counts
+from linkselect.evaluation._curves import Counts, check_counts
 from linkselect.reproduction._scaling import fill_missing
 
 CurveFunction = Callable[..., FloatArray]
@@ -28,9 +28,25 @@ def rbf_svm_curve(
 ) -> FloatArray:
     """Measure an SVM with Gaussian kernel with the first m features, for each wanted m.
 
-    Parameters and result are those of `nearest_neighbor_curve`; `C` is the cost, and `gamma` the
-    kernel's, as in scikit-learn's `SVC`. Liu, Sun & Zhang (2012) use this classifier, and state
-    neither.
+    Liu, Sun & Zhang (2012) use this classifier, and state neither its cost nor its width.
+
+    Parameters
+    ----------
+    train, y_train : arrays of shape (n_train, d), (n_train,)
+        The training rows and their classes.
+    test, y_test : arrays of shape (n_test, d), (n_test,)
+        The rows to classify.
+    order : array of int
+        Features, best first.
+    n_features : ascending ints, optional
+        The numbers of features. Default: 1, 2, ... len(order).
+    C, gamma : float
+        The cost, and the parameter of the kernel, as in scikit-learn's `SVC`.
+
+    Returns
+    -------
+    array of float, one for each number of features
+        The share of test rows with the right class.
     """
     from sklearn.svm import SVC
 
@@ -56,15 +72,21 @@ def linear_svm_curve(
     """Measure a linear SVM with the first m features; its cost is tuned on training rows.
 
     The cost is the one with the best accuracy in cross-validation over the training rows alone;
-    of equally good ones the smallest. Other parameters and the result are those of
-    `nearest_neighbor_curve`. Pan et al. (2013) use this classifier.
+    of equally good ones the smallest. Pan et al. (2013) use this classifier.
 
     Parameters
     ----------
+    train, y_train, test, y_test, order, n_features
+        As in `rbf_svm_curve`.
     costs : ascending floats
         The costs to choose from.
     n_folds : int
         Folds of the cross-validation; fewer if a class has fewer rows.
+
+    Returns
+    -------
+    array of float, one for each number of features
+        The share of test rows with the right class.
     """
     counts = check_counts(n_features, len(order))
     smallest = int(np.unique(y_train, return_counts=True)[1].min())

@@ -9,9 +9,11 @@ import threading
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -187,82 +189,76 @@ def download(
         How long the whole download may take.
     """
     _check_address(url, url)
+    stopped = threading.Event()
+    received: Future[bytes] = Future()
     with _bar(url, progress) as tell:
-        work = _Download(url, tell, timeout, max_bytes)
+
+        def work() -> None:
+            try:
+                received.set_result(_read(url, timeout, max_bytes, tell, stopped))
+            except BaseException as error:
+                received.set_exception(error)
+
         # In a thread, since a server that sends one byte now and then passes every timeout.
-        thread = threading.Thread(target=work.run, daemon=True)
-        thread.start()
-        thread.join(max_seconds)
-        if thread.is_alive():
-            work.stopped = True
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            return received.result(max_seconds)
+        except TimeoutError:
+            stopped.set()
             raise FetchError(
                 f"The download of {url} took longer than {max_seconds:g} seconds and was stopped. "
                 "Try again later, or name a mirror by LINKSELECT_UCI."
-            )
-    if work.error is not None:
-        raise work.error
-    return bytes(work.received)
+            ) from None
 
 
-class _Download:
-    """One download; what it received or why it failed stays on it."""
+def _read(
+    url: str, timeout: float, max_bytes: int, tell: ProgressFunction, stopped: threading.Event
+) -> bytes:
+    """Read all that an address holds; every error says what to do."""
+    received = bytearray()
+    try:
+        with _opener().open(url, timeout=timeout) as response:
+            total = _promised(response.headers.get("Content-Length"))
+            while True:
+                if max(len(received), total or 0) > max_bytes:
+                    raise FetchError(
+                        f"{url} holds more than {max_bytes:,} bytes, so it is not the data set. "
+                        "Is LINKSELECT_UCI the right address?"
+                    )
+                tell(len(received), total)
+                if stopped.is_set() or not (part := response.read1(1 << 16)):
+                    break
+                received += part
+    except FetchError:
+        raise
+    except urllib.error.HTTPError as error:
+        error.close()
+        answer = f"{error.code} {error.reason}"
+        raise FetchError(f"{url} cannot be fetched: the server answers {answer}.") from error
+    except OSError as error:
+        reason = getattr(error, "reason", error)
+        raise FetchError(
+            f"{url} cannot be reached ({reason}). Is there a network connection?"
+        ) from error
+    except (http.client.HTTPException, ValueError) as error:
+        raise FetchError(
+            f"The answer of {url} cannot be understood ({error!r}). "
+            "Try again later, or name a mirror by LINKSELECT_UCI."
+        ) from error
+    if total is not None and len(received) != total:
+        raise FetchError(
+            f"The download of {url} broke off after {len(received)} of {total} bytes. Try again."
+        )
+    return bytes(received)
 
-    def __init__(self, url: str, tell: ProgressFunction, timeout: float, max_bytes: int) -> None:
-        self.url, self.tell, self.timeout, self.max_bytes = url, tell, timeout, max_bytes
-        self.received = bytearray()
-        self.error: Exception | None = None
-        self.stopped = False
 
-    def run(self) -> None:
-        try:
-            with _opener().open(self.url, timeout=self.timeout) as response:
-                self._read_all(response)
-        except urllib.error.HTTPError as error:
-            error.close()
-            answer = f"{error.code} {error.reason}"
-            self.error = FetchError(f"{self.url} cannot be fetched: the server answers {answer}.")
-        except FetchError as error:
-            self.error = error
-        except OSError as error:
-            reason = getattr(error, "reason", error)
-            self.error = FetchError(
-                f"{self.url} cannot be reached ({reason}). Is there a network connection?"
-            )
-        except (http.client.HTTPException, ValueError) as error:
-            self.error = FetchError(
-                f"The answer of {self.url} cannot be understood ({error!r}). "
-                "Try again later, or name a mirror by LINKSELECT_UCI."
-            )
-
-    def _read_all(self, response: Any) -> None:
-        total = self._promised(response.headers.get("Content-Length"))
-        self.tell(0, total)
-        while not self.stopped and (part := response.read1(1 << 16)):
-            self.received += part
-            self._check_size(len(self.received))
-            self.tell(len(self.received), total)
-        if total is not None and len(self.received) != total:
-            raise FetchError(
-                f"The download of {self.url} broke off after {len(self.received)} of {total} "
-                "bytes. Try again."
-            )
-
-    def _promised(self, length: str | None) -> int | None:
-        if not length:
-            return None
-        if not (length.isascii() and length.isdecimal()):
-            raise ValueError(f"Content-Length: {length[:40]}")
-        # Python refuses to read numbers of thousands of digits.
-        size = int(length[:20])
-        self._check_size(size)
-        return size
-
-    def _check_size(self, size: int) -> None:
-        if size > self.max_bytes:
-            raise FetchError(
-                f"{self.url} holds more than {self.max_bytes:,} bytes, so it is not the data set. "
-                "Is LINKSELECT_UCI the right address?"
-            )
+def _promised(length: str | None) -> int | None:
+    if not length:
+        return None
+    if not (length.isascii() and length.isdecimal()):
+        raise ValueError(f"Content-Length: {length[:40]}")
+    # Python refuses to read numbers of thousands of digits.
+    return int(length[:20])
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
@@ -297,27 +293,17 @@ def _check_address(url: str, asked: str) -> None:
     raise FetchError(f"{asked} leads to {url}, which is not followed: only https addresses are.")
 
 
-def _bar(url: str, progress: ProgressFunction | None) -> Any:
-    """Return a context that gives the function to tell the progress to."""
-    if progress is not None:
-        return nullcontext(progress)
-    if sys.stderr is not None and sys.stderr.isatty():
-        try:
-            return _rich_bar(url)
-        except ImportError:
-            pass
-    return nullcontext(lambda done, total: None)
-
-
-def _rich_bar(url: str) -> Any:
+@contextmanager
+def _bar(url: str, progress: ProgressFunction | None) -> Iterator[ProgressFunction]:
+    """Give the function to report progress to: a bar on a terminal, if rich is installed."""
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if progress is not None or not on_terminal or find_spec("rich") is None:
+        yield progress or (lambda done, total: None)
+        return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-    class Bar(Progress):
-        def __enter__(self) -> Any:
-            super().__enter__()
-            task = self.add_task(url.rsplit("/", 1)[-1], total=None)
-            return lambda done, total: self.update(task, completed=done, total=total)
-
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    return Bar(*columns, console=Console(stderr=True))
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(url.rsplit("/", 1)[-1], total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from linkselect.evaluation._curves import Curve
+    from linkselect.evaluation import Curve
 
 Parameters = tuple[tuple[str, Any], ...]
 
@@ -73,8 +73,29 @@ class Unit:
         return np.random.default_rng([self.seed, zlib.crc32(self.dataset.encode()), self.run])
 
 
+def units_of(setups: Iterable[Setup], n_runs: int) -> list[Unit]:
+    """Return the units of all runs of some setups."""
+    return [setup.unit(run) for setup in setups for run in range(n_runs)]
+
+
 # A result is plain JSON data, so that a store can keep it.
 Results = Mapping[Unit, Mapping[str, Any]]
+
+
+def grouped(results: Results) -> dict[Setup, list[Mapping[str, Any]]]:
+    """Collect the results of each setup, by run."""
+    found: dict[Setup, list[Mapping[str, Any]]] = {}
+    for unit in sorted(results, key=lambda unit: unit.run):
+        found.setdefault(unit.setup, []).append(results[unit])
+    return found
+
+
+def curve_of(runs: Sequence[Mapping[str, Any]]) -> Curve:
+    """Return the accuracies of the runs of a setup, which name their numbers of features."""
+    from linkselect.evaluation import Curve
+
+    values = np.array([run["accuracy"] for run in runs])
+    return Curve(np.array(runs[0]["n_features"]), values)
 
 
 @dataclass(frozen=True)
@@ -146,7 +167,7 @@ def marked(method: str, marks: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A published table: the units that a number of runs needs, and the cells they give."""
 
     number: int
@@ -191,7 +212,7 @@ class Paper:
     name: str
     title: str
     compute: Callable[[Unit, Path | None], dict[str, Any]]
-    tables: Mapping[int, Table]
+    tables: Mapping[int, PaperTable]
     figures: Mapping[int, Figure]
     default_runs: int = 100
     protocol: Mapping[str, Any] = field(default_factory=dict)

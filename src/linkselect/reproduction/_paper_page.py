@@ -16,10 +16,10 @@ from linkselect.reproduction._agreement import (
     SHARE,
     agreement_text,
     difference,
-    measures_of,
+    tolerances_of,
     unit_of,
 )
-from linkselect.reproduction._paper import Cell, Figure, Paper, Table
+from linkselect.reproduction._paper import Cell, Figure, Paper, PaperTable
 from linkselect.reproduction._results_folder import (
     Record,
     figure_name,
@@ -35,7 +35,7 @@ FORMATS = {AVERAGE_RANK: ".2f", RATIO: ".1f", SHARE: ".4f"}
 class TableContent:
     """A table with our numbers."""
 
-    table: Table
+    table: PaperTable
     cells: Sequence[Cell]
     record: Record
 
@@ -130,11 +130,11 @@ def shown_difference(cell: Cell, unit: str) -> str:
 
 def _closeness(cell: Cell, unit: str) -> str:
     """Name the style of a difference: near, fair or far; unknown if it means nothing."""
-    measures = measures_of(unit)
-    if cell.published is None or not measures:
+    tolerances = tolerances_of(unit)
+    if cell.published is None or not tolerances:
         return "unknown"
-    steps = zip(("near", "fair"), measures, strict=False)
-    return next((name for name, measure in steps if measure.agrees(cell)), "far")
+    steps = zip(("near", "fair"), tolerances, strict=False)
+    return next((name for name, tolerance in steps if tolerance.agrees(cell)), "far")
 
 
 def _methods(content: TableContent) -> list[str]:

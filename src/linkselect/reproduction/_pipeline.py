@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from linkselect._messages import GuidedValueError
 from linkselect.reproduction._datasets import folders
-from linkselect.reproduction._paper import Cell, Figure, Paper, Results, Table
+from linkselect.reproduction._paper import Cell, Figure, Paper, PaperTable, Results
 from linkselect.reproduction._papers import PAPERS, load_paper
 from linkselect.reproduction._results_folder import (
     STORE_FILE,
@@ -27,7 +27,7 @@ from linkselect.reproduction._results_folder import (
 from linkselect.reproduction._runs import Progress, run_units
 from linkselect.reproduction._store import Store
 
-Part = TypeVar("Part", Table, Figure)
+Part = TypeVar("Part", PaperTable, Figure)
 
 
 @dataclass(frozen=True)
@@ -125,34 +125,34 @@ def make(
     >>> folder.cleanup()
     """
     chosen = _paper(paper)
-    request = _Request(
-        chosen,
-        _parts("table", tables, chosen.tables, paper),
-        _parts("figure", figures, chosen.figures, paper),
-        chosen.default_runs if runs is None else _at_least(1, "runs", runs),
-        _at_least(1, "jobs", jobs),
-        None if data_dir is None else Path(data_dir),
-        Path("reproduction") / paper if out is None else Path(out),
-        _at_least(0, "seed", seed),
-    )
-    _check_packages(with_figures=bool(request.figures))
+    made_tables = _parts("table", tables, chosen.tables, paper)
+    made_figures = _parts("figure", figures, chosen.figures, paper)
+    runs = chosen.default_runs if runs is None else _at_least(1, "runs", runs)
+    jobs, seed = _at_least(1, "jobs", jobs), _at_least(0, "seed", seed)
+    folder = Path("reproduction") / paper if out is None else Path(out)
+    _check_packages(with_figures=bool(made_figures))
     folders(data_dir)
-    make_folder(request.folder)
-    return _make(request, _compute(request, progress))
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What is asked for, checked."""
-
-    paper: Paper
-    tables: Sequence[Table]
-    figures: Sequence[Figure]
-    runs: int
-    jobs: int
-    data_dir: Path | None
-    folder: Path
-    seed: int
+    make_folder(folder)
+    parts: list[PaperTable | Figure] = [*made_tables, *made_figures]
+    # Tables look results up by their own units, whose seed is the default one.
+    seeded = {unit: replace(unit, seed=seed) for part in parts for unit in part.units(runs)}
+    store = Store(folder / STORE_FILE, paper, protocol=chosen.protocol_text)
+    data = None if data_dir is None else Path(data_dir)
+    units = seeded.values()
+    found = run_units(units, chosen.compute, store, jobs, data, progress, chosen.timed)
+    results: dict[str, Results] = {
+        part.name: {unit: found[seeded[unit]] for unit in part.units(runs)} for part in parts
+    }
+    cells = {table.number: tuple(table.cells(results[table.name])) for table in made_tables}
+    for number, numbers in cells.items():
+        write_cells(table_file(folder, number), numbers)
+    pictures = {one.number: _draw(one, results[one.name], folder) for one in made_figures}
+    records = {
+        part.name: made_of(part.name, results[part.name], seed, part.claims(results[part.name]))
+        for part in parts
+    }
+    write_records(folder, records.values())
+    return Made(paper, folder, _write_page(chosen, folder), records, cells, pictures)
 
 
 # -- checks ---------------------------------------------------------------------------------------
@@ -203,52 +203,7 @@ def _check_packages(*, with_figures: bool) -> None:
             )
 
 
-# -- the work -------------------------------------------------------------------------------------
-
-
-def _compute(
-    request: _Request, progress: Callable[[Progress], None] | None
-) -> Callable[[Table | Figure], Results]:
-    """Compute all units, and return a function that picks the results of one table or figure."""
-    parts: list[Table | Figure] = [*request.tables, *request.figures]
-    units = [unit for part in parts for unit in part.units(request.runs)]
-    # Tables look results up by their own units, whose seed is the default one.
-    seeded = {unit: replace(unit, seed=request.seed) for unit in units}
-    paper = request.paper
-    store = Store(request.folder / STORE_FILE, paper.name, protocol=paper.protocol_text)
-    found = run_units(
-        seeded.values(),
-        paper.compute,
-        store,
-        request.jobs,
-        request.data_dir,
-        progress,
-        paper.timed,
-    )
-    return lambda part: {unit: found[seeded[unit]] for unit in part.units(request.runs)}
-
-
-def _make(request: _Request, results_of: Callable[[Table | Figure], Results]) -> Made:
-    """Turn results into files, and return what is in them."""
-    records: dict[str, Record] = {}
-    cells: dict[int, Sequence[Cell]] = {}
-    pictures: dict[int, tuple[Path, Path]] = {}
-    for table in request.tables:
-        results = results_of(table)
-        cells[table.number] = tuple(table.cells(results))
-        write_cells(table_file(request.folder, table.number), cells[table.number])
-        records[table.name] = _record(table, results, request.seed)
-    for figure in request.figures:
-        results = results_of(figure)
-        pictures[figure.number] = _draw(figure, results, request.folder)
-        records[figure.name] = _record(figure, results, request.seed)
-    write_records(request.folder, records.values())
-    page = _write_page(request.paper, request.folder)
-    return Made(request.paper.name, request.folder, page, records, cells, pictures)
-
-
-def _record(part: Table | Figure, results: Results, seed: int) -> Record:
-    return made_of(part.name, results, seed, part.claims(results))
+# -- files ----------------------------------------------------------------------------------------
 
 
 def _draw(figure: Figure, results: Results, folder: Path) -> tuple[Path, Path]:

@@ -7,6 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from linkselect.reproduction._paper import Cell
+
 
 class Published(NamedTuple):
     """A printed number, with the names that the paper's table gives it."""
@@ -19,6 +21,11 @@ class Published(NamedTuple):
     value: float
     std: float | None
     n_features: str
+
+    def beside(self, ours: float, *, comparable: bool = True) -> Cell:
+        """Return our number beside the printed one, or beside none if that says nothing."""
+        value = self.value if comparable else None
+        return Cell(self.dataset, self.method, self.setting, self.n_features, value, ours)
 
 
 def published(paper: str, table: int) -> list[Published]:

@@ -23,12 +23,10 @@ import scipy.linalg  # noqa: F401
 from joblib.externals.loky.process_executor import BrokenProcessPool
 from threadpoolctl import threadpool_limits
 
-from linkselect.reproduction._paper import Unit
-from linkselect.reproduction._store import Store, Stored, StoreError
+from linkselect.reproduction._paper import Setup, Unit
+from linkselect.reproduction._store import Store, StoredResult, StoreError
 
 Compute = Callable[[Unit, Path | None], dict[str, Any]]
-# Experiment, data set and method: units of the same task take about as long.
-Task = tuple[str, str, str]
 # A worker that is killed is most often one too many for the memory; the next may have more room.
 TRIES_AFTER_A_KILL = 3
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -110,7 +108,7 @@ def run_units(
     in_order = list(dict.fromkeys(units))
     done = store.find(in_order)
     clock = _Clock(in_order, done, jobs)
-    report = progress or _say_nothing
+    report = progress or (lambda _: None)
     report(clock.progress())
     todo = _shuffled(unit for unit in in_order if unit not in done)
     plain = [unit for unit in todo if unit.experiment not in timed]
@@ -137,7 +135,7 @@ def _shuffled(units: Iterable[Unit]) -> list[Unit]:
 
 def _spread(
     todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
-) -> Iterator[tuple[Unit, Stored]]:
+) -> Iterator[tuple[Unit, StoredResult]]:
     """Yield each unit with its result as it is finished, here or by another process."""
     left = list(todo)
     while left:
@@ -153,7 +151,7 @@ def _spread(
 
 def _round(
     todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
-) -> Iterator[tuple[Unit, Stored | None]]:
+) -> Iterator[tuple[Unit, StoredResult | None]]:
     """Go once over the units, and yield None for those that another process has claimed."""
     if jobs == 1 or len(todo) < 2:
         for unit in todo:
@@ -180,7 +178,7 @@ def _round(
 
 def _in_processes(
     todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
-) -> Iterator[tuple[Unit, Stored | None]]:
+) -> Iterator[tuple[Unit, StoredResult | None]]:
     with joblib.parallel_config("loky", inner_max_num_threads=1):
         # Even a single job has a process of its own: what kills it must not kill this one.
         pool = joblib.Parallel(
@@ -195,7 +193,7 @@ def _in_processes(
 
 def _in_worker(
     parent: int, unit: Unit, compute: Compute, store: Store, data_dir: Path | None
-) -> tuple[Unit, Stored | None]:
+) -> tuple[Unit, StoredResult | None]:
     _end_with(parent)
     return unit, _one(unit, compute, store, data_dir)
 
@@ -214,7 +212,7 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> Stored | None:
+def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> StoredResult | None:
     """Compute a unit and store it; return None if another process is at it."""
     if not store.claim(unit):
         return store.find([unit]).get(unit)
@@ -234,40 +232,32 @@ def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> S
         raise UnitError(f"{name}: {error}") from error
 
 
-def _say_nothing(progress: Progress) -> None:
-    pass
-
-
 class _Clock:
-    """Counts units, and estimates the time left from the mean times of each task."""
+    """Counts units, and estimates the time left from the mean times of each setup."""
 
-    def __init__(self, units: Sequence[Unit], done: Mapping[Unit, Stored], jobs: int) -> None:
+    def __init__(self, units: Sequence[Unit], done: Mapping[Unit, StoredResult], jobs: int) -> None:
         self.jobs = jobs
         self.total = len(units)
         self.found = len(done)
-        self.waiting = Counter(_task(unit) for unit in units)
-        self.finished: Counter[Task] = Counter()
-        self.spent: dict[Task, float] = defaultdict(float)
+        self.waiting = Counter(unit.setup for unit in units)
+        self.finished: Counter[Setup] = Counter()
+        self.spent: dict[Setup, float] = defaultdict(float)
         for unit, stored in done.items():
             self.count(unit, stored.seconds)
 
     def count(self, unit: Unit, seconds: float) -> None:
-        self.waiting[_task(unit)] -= 1
-        self.finished[_task(unit)] += 1
-        self.spent[_task(unit)] += seconds
+        self.waiting[unit.setup] -= 1
+        self.finished[unit.setup] += 1
+        self.spent[unit.setup] += seconds
 
     def progress(self) -> Progress:
         done = self.finished.total()
         return Progress(done, self.total, self.found, self._seconds_left())
 
     def _seconds_left(self) -> float | None:
-        means = {task: self.spent[task] / count for task, count in self.finished.items()}
+        means = {setup: self.spent[setup] / count for setup, count in self.finished.items()}
         if not means:
             return None
         typical = sum(means.values()) / len(means)
-        work = sum(means.get(task, typical) * count for task, count in self.waiting.items())
+        work = sum(means.get(setup, typical) * count for setup, count in self.waiting.items())
         return work / self.jobs
-
-
-def _task(unit: Unit) -> Task:
-    return unit.experiment, unit.dataset, unit.method

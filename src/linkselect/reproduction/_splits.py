@@ -65,13 +65,41 @@ def stratified_half(y: NDArray[Any], random: np.random.Generator) -> Split:
 
 
 def fixed_size(y: NDArray[Any], n_per_class: int, random: np.random.Generator) -> Split:
-    """Train on `n_per_class` random rows of each class."""
+    """Train on `n_per_class` random rows of each class.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples,)
+        The class of each row.
+    n_per_class : int
+        How many rows of each class.
+    random : numpy Generator
+        Draws the rows.
+
+    Returns
+    -------
+    train, test : arrays of row numbers, ascending
+    """
     train = prototypes(y, n_per_class, random)
     return _split(y, [train])
 
 
 def prototypes(y: NDArray[Any], p: int, random: np.random.Generator) -> Rows:
-    """Draw `p` rows of each class: those whose labels are known. Ascending row numbers."""
+    """Draw `p` rows of each class: those whose labels are known.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples,)
+        The class of each row.
+    p : int
+        How many rows of each class.
+    random : numpy Generator
+        Draws the rows.
+
+    Returns
+    -------
+    array of row numbers, ascending
+    """
     members = _members(y)
     smallest = min(map(len, members))
     if p > smallest:
@@ -83,6 +111,21 @@ def prototypes(y: NDArray[Any], p: int, random: np.random.Generator) -> Rows:
 
 
 def random_pairs(y: NDArray[Any], n_must: int, n_cannot: int, random: np.random.Generator) -> Pairs:
-    """Draw pairs of rows of one class and of two, each pair as likely as any other."""
+    """Draw pairs of rows of one class and of two, each pair as likely as any other.
+
+    Parameters
+    ----------
+    y : array of shape (n_samples,)
+        The class of each row.
+    n_must, n_cannot : int
+        How many pairs of each kind.
+    random : numpy Generator
+        Draws the pairs.
+
+    Returns
+    -------
+    Pairs
+        By row number.
+    """
     seed = int(random.integers(2**32))
     return Pairs.from_labels(y, n_must=n_must, n_cannot=n_cannot, random_state=seed)

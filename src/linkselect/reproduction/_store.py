@@ -45,7 +45,7 @@ class StoreError(ValueError):
     """A store that cannot be used: damaged, locked, or another program's file."""
 
 
-class Stored(NamedTuple):
+class StoredResult(NamedTuple):
     """A unit's result, and how long it took."""
 
     result: dict[str, Any]
@@ -76,7 +76,7 @@ class Store:
     version: str = linkselect.__version__
     protocol: str = "{}"
 
-    def find(self, units: Iterable[Unit]) -> dict[Unit, Stored]:
+    def find(self, units: Iterable[Unit]) -> dict[Unit, StoredResult]:
         """Return what is stored of these units.
 
         A row that another program changed is as good as none, and a warning counts such rows.
@@ -100,7 +100,7 @@ class Store:
             )
         return found
 
-    def keep(self, unit: Unit, result: Mapping[str, Any], seconds: float) -> Stored:
+    def keep(self, unit: Unit, result: Mapping[str, Any], seconds: float) -> StoredResult:
         """Store a unit's result, and return what is stored: the first result stays."""
         text = json.dumps(result, default=_plain)
         row = {
@@ -127,7 +127,7 @@ class Store:
                     f"INSERT OR REPLACE INTO results ({names}) VALUES ({marks})", row
                 )
             connection.execute(f"DELETE FROM claims WHERE {THIS_UNIT}", (*self._owner, unit.key))
-        return stored or Stored(json.loads(text), float(seconds))
+        return stored or StoredResult(json.loads(text), float(seconds))
 
     def claim(self, unit: Unit) -> bool:
         """Take a unit, so that no other process computes it at the same time.
@@ -156,7 +156,7 @@ class Store:
                 (*self._owner, unit.key, socket.gethostname(), os.getpid()),
             )
 
-    def _look_up(self, connection: sqlite3.Connection, unit: Unit) -> Stored | None:
+    def _look_up(self, connection: sqlite3.Connection, unit: Unit) -> StoredResult | None:
         query = f"SELECT key, seconds, result, checksum FROM results WHERE {THIS_UNIT}"
         row = connection.execute(query, (*self._owner, unit.key)).fetchone()
         return None if row is None else _read(*row)
@@ -213,9 +213,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 def _check_shape(connection: sqlite3.Connection, path: Path) -> None:
     shape = _number(connection, "user_version")
-    if shape == 2:
-        _add_checksums(connection)
-    elif shape != SHAPE:
+    if shape != SHAPE:
         raise StoreError(
             f"{path} was written by another version of linkselect (shape {shape} of the table, "
             f"this one has {SHAPE}), so that it is not known by which protocol its results were "
@@ -223,26 +221,11 @@ def _check_shape(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _add_checksums(connection: sqlite3.Connection) -> None:
-    """Bring a store of the second shape to the third; its rows are taken as they are."""
-    with _transaction(connection):
-        if _number(connection, "user_version") == SHAPE:  # another process was faster
-            return
-        connection.execute("ALTER TABLE results ADD COLUMN checksum TEXT")
-        connection.execute(f"CREATE TABLE claims ({CLAIMS})")
-        rows = connection.execute("SELECT rowid, key, seconds, result FROM results").fetchall()
-        connection.executemany(
-            "UPDATE results SET checksum = ? WHERE rowid = ?",
-            [(_checksum(*row[1:]), row[0]) for row in rows],
-        )
-        connection.execute(f"PRAGMA user_version = {SHAPE}")
-
-
 def _checksum(key: object, seconds: object, result: object) -> str:
     return hashlib.sha256(repr((key, seconds, result)).encode()).hexdigest()
 
 
-def _read(key: object, seconds: object, result: object, checksum: object) -> Stored | None:
+def _read(key: object, seconds: object, result: object, checksum: object) -> StoredResult | None:
     """Return a row's result; None if the row is not as it was stored."""
     if checksum != _checksum(key, seconds, result) or not isinstance(seconds, float):
         return None
@@ -250,7 +233,7 @@ def _read(key: object, seconds: object, result: object, checksum: object) -> Sto
         content = json.loads(str(result))
     except json.JSONDecodeError:
         return None
-    return Stored(content, seconds) if isinstance(content, dict) else None
+    return StoredResult(content, seconds) if isinstance(content, dict) else None
 
 
 def _is_at_work(machine: object, process: object, since: object) -> bool:

@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 
 from linkselect._arrays import IntArray
 from linkselect._supervision import Supervision
-from linkselect.pairs import encode_labels, label_array
+from linkselect.pairs._labels import encode_labels, label_array
 
 Sees = Literal["nothing", "labels", "some labels", "pairs"]
 Need = Literal["labels", "a must-link", "a cannot-link", "two groups", "a pair or a label"]

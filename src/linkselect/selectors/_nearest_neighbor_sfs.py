@@ -18,7 +18,7 @@ from linkselect._checks import check_labels
 from linkselect._fit_inputs import Given
 from linkselect._messages import GuidedValueError
 from linkselect._supervision import Supervision, from_labels
-from linkselect.pairs import encode_labels
+from linkselect.pairs._labels import encode_labels
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import LabelSelector, Track
 

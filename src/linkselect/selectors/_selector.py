@@ -39,7 +39,8 @@ from linkselect._samples.degenerate import constant_columns, with_equal_twins
 from linkselect._samples.devices import device_of, is_out_of_memory, namespace_of, to_numpy
 from linkselect._samples.sources import Stored, find_stored
 from linkselect._supervision import OnConflict, Supervision
-from linkselect.pairs import Pairs, encode_labels, label_array
+from linkselect.pairs import Pairs
+from linkselect.pairs._labels import encode_labels, label_array
 from linkselect.selectors._method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
 from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES, ON_CONFLICT
 from linkselect.selectors._placement import check_placement, out_of_memory, with_zeros

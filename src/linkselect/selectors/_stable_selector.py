@@ -14,7 +14,8 @@ from linkselect._blocks import map_threads, slices
 from linkselect._fit_inputs import Given
 from linkselect._resampling import DRAWS_PER_STEP, draw_bag, seeded
 from linkselect._supervision import Supervision, by_rows, nothing
-from linkselect.pairs import Pairs, encode_labels, label_array
+from linkselect.pairs import Pairs
+from linkselect.pairs._labels import encode_labels, label_array
 from linkselect.selectors._method import describe
 from linkselect.selectors._parameters import AT_LEAST_1, N_JOBS, SHARE
 from linkselect.selectors._ranking import Ranking, count_features

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import linkselect as ls
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve
 from linkselect.reproduction._datasets import load_dataset
 from linkselect.reproduction._paper import Unit
 from linkselect.reproduction._papers import load_paper
 from linkselect.reproduction._papers.similarity_2020 import methods, problems, protocol, tables
-from linkselect.reproduction._papers.similarity_2020.curves import mean_over_kept, setup_of
+from linkselect.reproduction._papers.similarity_2020.protocol import mean_over_kept, setup_of
 from linkselect.reproduction._published import published
 from tests.conftest import DATA
 from tests.helpers import literal
@@ -34,7 +34,7 @@ def make_problem(seed=0):
     X = rng.random((24, 5)) + y[:, None] * np.array([0.6, 0.0, 0.3, 0.0, 0.0])
     labels = np.full(24, -1)
     labels[[0, 1, 2, 12, 13, 14]] = y[[0, 1, 2, 12, 13, 14]]
-    return problems.Problem(X, y, X + 0.01, y, labels, 0)
+    return problems.LabelledSplit(X, y, X + 0.01, y, labels, 0)
 
 
 def order_of(method, problem):
@@ -43,7 +43,7 @@ def order_of(method, problem):
 
 
 def changed(problem, **parts):
-    return problems.Problem(**{**problem.__dict__, **parts})
+    return problems.LabelledSplit(**{**problem.__dict__, **parts})
 
 
 @pytest.mark.parametrize("method", sorted(methods.METHODS))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linkselect.reproduction._papers.similarity_2020.measures import (
+from linkselect.reproduction._papers.similarity_2020.problems import (
     average_ranks,
     correct_new_must_links,
     kept_fraction,

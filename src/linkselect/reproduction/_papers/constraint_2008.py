@@ -17,29 +17,30 @@ average 100 draws of pairs, half of them must-links. What it leaves open, and ho
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect.evaluation._accuracy import nearest_neighbor_curve
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve, nearest_neighbor_curve
 from linkselect.reproduction._datasets import Dataset, load_dataset
 from linkselect.reproduction._paper import (
     Cell,
     Figure,
     Panel,
     Paper,
+    PaperTable,
     Parameters,
     Results,
     Series,
     Setup,
-    Table,
     Unit,
+    curve_of,
+    grouped,
     mean_line,
 )
 from linkselect.reproduction._published import published
@@ -150,12 +151,8 @@ def _units(setups: Iterable[Setup], runs: int) -> list[Unit]:
     return [
         setup.unit(run)
         for setup in dict.fromkeys(setups)
-        for run in range(runs if _draws(setup.parameters) else 1)
+        for run in range(runs if {"must", "labels"} & dict(setup.parameters).keys() else 1)
     ]
-
-
-def _draws(parameters: Parameters) -> bool:
-    return bool({"must", "labels"} & dict(parameters).keys())
 
 
 def _all_methods(datasets: Sequence[str], **other: Any) -> list[Setup]:
@@ -185,14 +182,7 @@ def _all_pairs(datasets: Sequence[str]) -> list[Setup]:
 
 
 def _curves(results: Results) -> dict[Setup, Curve]:
-    """Gather the runs of each setup."""
-    found: dict[Setup, list[Any]] = {}
-    points: dict[Setup, list[int]] = {}
-    for unit, result in results.items():
-        if unit.experiment == EXPERIMENT:
-            found.setdefault(unit.setup, []).append(result["accuracy"])
-            points[unit.setup] = result["n_features"]
-    return {setup: Curve(np.array(points[setup]), np.array(found[setup])) for setup in found}
+    return {setup: curve_of(runs) for setup, runs in grouped(results).items()}
 
 
 def _mean(curve: Curve) -> float:
@@ -234,101 +224,83 @@ def _label(setup: Setup, setups: Sequence[Setup]) -> str:
     return f"{setup.method}, {links['must'] + links['cannot']} constraints"
 
 
-def _levels(dataset: str, method: str) -> list[tuple[int, Setup]]:
-    """Return what figure 3 shows of a method: the amounts of supervision and their units."""
-    # The training half of Soybean has 24 rows.
+# -- figures 3, 7 and 8: accuracy against something else than the number of features ---------------
+
+# The points of a line: what varies, and the setup that measures it.
+Points = Sequence[tuple[float, Setup]]
+
+
+class _Lines(NamedTuple):
+    """One panel, before there are results."""
+
+    title: str
+    xlabel: str
+    points: Mapping[str, Points]
+    logx: bool = False
+
+
+def _figure(
+    number: int, title: str, wanted: Sequence[_Lines], value: Callable[[Curve], float]
+) -> Figure:
+    """Draw one value of each curve against what varies."""
+
+    def panels(results: Results) -> list[Panel]:
+        curves = _curves(results)
+        return [
+            Panel(
+                one.title,
+                one.xlabel,
+                "accuracy, %",
+                {
+                    name: Series([x for x, _ in points], [value(curves[s]) for _, s in points])
+                    for name, points in one.points.items()
+                },
+                logx=one.logx,
+            )
+            for one in wanted
+        ]
+
+    setups = [setup for one in wanted for points in one.points.values() for _, setup in points]
+    return Figure(number, title, partial(_units, setups), panels)
+
+
+def _at_half(curve: Curve) -> float:
+    return float(curve.mean[len(curve.n_features) // 2 - 1])
+
+
+def _by_supervision(dataset: str) -> _Lines:
+    """Vary the number of labels or pairs; the training half of Soybean has 24 rows."""
     levels = [level for level in LEVELS if dataset != "Soybean" or level <= 24]
-    return [
-        (level, _setup(dataset, method, (("labels", level),)))
-        if method == "Fisher Score"
-        else (level, _setup(dataset, method, _balanced(level)))
-        for level in levels
-    ]
-
-
-def _supervision_setups() -> list[Setup]:
-    return [
-        setup
-        for dataset in SMALL_SETS
-        for method in ("Fisher Score", *PAIR_METHODS)
-        for _, setup in _levels(dataset, method)
-    ]
-
-
-def _supervision_panels(results: Results) -> list[Panel]:
-    """Draw the accuracy at half the features over the number of labels or pairs."""
-    curves = _curves(results)
-    panels = []
-    for dataset in SMALL_SETS:
-        series = {}
-        for method in ("Fisher Score", *PAIR_METHODS):
-            x, setups = zip(*_levels(dataset, method), strict=True)
-            half = [curves[setup].mean[len(curves[setup].n_features) // 2 - 1] for setup in setups]
-            series[method] = Series(list(x), [float(value) for value in half])
-        panels.append(Panel(dataset, "number of labels or pairs", "accuracy, %", series))
-    return panels
-
-
-def _links(method: str, varied: str, n_links: int) -> Setup:
-    """Return a setup of figure 7: `n_links` of one sort and 5 of the other, or as many of both."""
-    numbers = {"cannot": (5, n_links), "must": (n_links, 5), "both": (n_links, n_links)}[varied]
-    return _setup("Ionosphere", method, _pairs(*numbers))
-
-
-def _unbalanced_setups() -> list[Setup]:
-    varied = [
-        _links(method, sort, n)
-        for sort in ("cannot", "must")
-        for method in PAIR_METHODS
-        for n in LINKS
-    ]
-    return varied + [_links(method, "both", 50) for method in PAIR_METHODS]
-
-
-def _unbalanced_panels(results: Results) -> list[Panel]:
-    curves = _curves(results)
-    both = {
-        f"{method}, 50 of both": Series([50], [_mean(curves[_links(method, "both", 50)])])
+    labels = [(level, _setup(dataset, "Fisher Score", (("labels", level),))) for level in levels]
+    pairs = {
+        method: [(level, _setup(dataset, method, _balanced(level))) for level in levels]
         for method in PAIR_METHODS
     }
-    panels = []
-    for sort, other in (("cannot", "must"), ("must", "cannot")):
-        series = {
-            method: Series(list(LINKS), [_mean(curves[_links(method, sort, n)]) for n in LINKS])
-            for method in PAIR_METHODS
-        }
-        title = f"Ionosphere, 5 {other}-links"
-        panels.append(Panel(title, f"number of {sort}-links", "accuracy, %", series | both))
-    return panels
+    return _Lines(dataset, "number of labels or pairs", {"Fisher Score": labels, **pairs})
 
 
-def _lambda(dataset: str, n_pairs: int, value: float) -> Setup:
-    # So that the tables' units serve here as well.
-    other = {} if value == LAMBDA else {"lambda": value}
-    return _setup(dataset, "Constraint Score-2", _balanced(n_pairs, **other))
+def _by_links(varied: str, other: str) -> _Lines:
+    """Vary one sort of links with 5 of the other, beside 50 of both."""
+
+    def setup(method: str, n_links: int, n_others: int) -> Setup:
+        numbers = {varied: n_links, other: n_others}
+        return _setup("Ionosphere", method, _pairs(numbers["must"], numbers["cannot"]))
+
+    points: dict[str, Points] = {
+        method: [(n, setup(method, n, 5)) for n in LINKS] for method in PAIR_METHODS
+    }
+    points |= {f"{one}, 50 of both": [(50, setup(one, 50, 50))] for one in PAIR_METHODS}
+    return _Lines(f"Ionosphere, 5 {other}-links", f"number of {varied}-links", points)
 
 
-def _lambda_setups() -> list[Setup]:
-    return [
-        _lambda(dataset, n_pairs, value)
-        for dataset in ("Ionosphere", "ORL")
-        for n_pairs in N_PAIRS
-        for value in LAMBDAS
-    ]
+def _by_lambda(dataset: str) -> _Lines:
+    def setup(n_pairs: int, value: float) -> Setup:
+        # The tables' units, which do not name their lambda, serve here as well.
+        other = {} if value == LAMBDA else {"lambda": value}
+        return _setup(dataset, "Constraint Score-2", _balanced(n_pairs, **other))
 
-
-def _lambda_panels(results: Results) -> list[Panel]:
-    curves = _curves(results)
-    panels = []
-    for dataset in ("Ionosphere", "ORL"):
-        series = {
-            f"{n_pairs} constraints": Series(
-                list(LAMBDAS), [_mean(curves[_lambda(dataset, n_pairs, v)]) for v in LAMBDAS]
-            )
-            for n_pairs in N_PAIRS
-        }
-        panels.append(Panel(dataset, "lambda", "accuracy, %", series, logx=True))
-    return panels
+    points = {f"{n} constraints": [(value, setup(n, value)) for value in LAMBDAS] for n in N_PAIRS}
+    return _Lines(dataset, "lambda", points, logx=True)
 
 
 # -- the paper --------------------------------------------------------------------------------
@@ -349,23 +321,23 @@ _CURVES = {
 }
 
 _OTHER_FIGURES = (
-    Figure(
+    _figure(
         3,
         "Accuracy with half the features over the amount of supervision",
-        partial(_units, _supervision_setups()),
-        _supervision_panels,
+        [_by_supervision(dataset) for dataset in SMALL_SETS],
+        _at_half,
     ),
-    Figure(
+    _figure(
         7,
         "Unequal numbers of must-links and cannot-links",
-        partial(_units, _unbalanced_setups()),
-        _unbalanced_panels,
+        [_by_links("cannot", "must"), _by_links("must", "cannot")],
+        _mean,
     ),
-    Figure(
+    _figure(
         8,
         "Accuracy over lambda of Constraint Score-2",
-        partial(_units, _lambda_setups()),
-        _lambda_panels,
+        [_by_lambda(dataset) for dataset in ("Ionosphere", "ORL")],
+        _mean,
     ),
 )
 
@@ -379,7 +351,7 @@ PAPER = Paper(
     "Constraint Score: a new filter method for feature selection with pairwise constraints",
     compute,
     tables={
-        number: Table(number, title, partial(_units, setups), partial(_cells, number))
+        number: PaperTable(number, title, partial(_units, setups), partial(_cells, number))
         for number, (title, setups) in _TABLES.items()
     },
     figures=dict(sorted(_FIGURES.items())),

@@ -22,10 +22,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.evaluation._accuracy import nearest_neighbor_curve
+from linkselect.evaluation._curves import nearest_neighbor_curve
 from linkselect.reproduction._classifiers import cross_validated_curve, linear_svm_curve
 from linkselect.reproduction._datasets import load_dataset
-from linkselect.reproduction._paper import Claim, Figure, Panel, Paper, Results, Series, Unit
+from linkselect.reproduction._paper import (
+    Claim,
+    Figure,
+    Panel,
+    Paper,
+    Results,
+    Series,
+    Setup,
+    Unit,
+    grouped,
+    units_of,
+)
 from linkselect.reproduction._splits import prototypes
 from linkselect.selectors import FCBF, FRLL, MRMR, ReliefF, TraceRatio
 
@@ -65,23 +76,20 @@ Classifier = Literal["nearest", "svm"]
 
 def curve_units(runs: int) -> list[Unit]:
     """Return a unit for each set, method and repeat of the five folds."""
-    return [
-        Unit("curves", dataset, method, run)
-        for dataset in DATASETS
-        for method in METHODS
-        for run in range(runs)
-    ]
+    return units_of(
+        [Setup("curves", dataset, method) for dataset in DATASETS for method in METHODS], runs
+    )
 
 
 def time_units(runs: int) -> list[Unit]:
     """Return a unit for each number of classes, images of each, method and run."""
-    return [
-        Unit("time", "Yale", method, run, (("n_classes", n_classes), ("n_per_class", size)))
+    setups = [
+        Setup("time", "Yale", method, (("n_classes", n_classes), ("n_per_class", size)))
         for n_classes in TIMED_CLASSES
         for size in TIMED_SIZES
         for method in TIMED
-        for run in range(runs)
     ]
+    return units_of(setups, runs)
 
 
 def compute(unit: Unit, data_dir: Path | None) -> dict[str, Any]:
@@ -173,12 +181,10 @@ def _time(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
 
 def _curves(results: Results, classifier: Classifier) -> dict[str, dict[str, NDArray[Any]]]:
     """Return the mean curve in per cent of each set and method."""
-    runs: dict[tuple[str, str], list[Any]] = {}
-    for unit, result in results.items():
-        runs.setdefault((unit.dataset, unit.method), []).append(result[classifier])
     found: dict[str, dict[str, NDArray[Any]]] = {}
-    for (dataset, method), values in runs.items():
-        found.setdefault(dataset, {})[method] = 100 * np.mean(values, axis=0)
+    for setup, runs in grouped(results).items():
+        mean = 100 * np.mean([run[classifier] for run in runs], axis=0)
+        found.setdefault(setup.dataset, {})[setup.method] = mean
     return found
 
 
@@ -219,13 +225,13 @@ def time_panels(results: Results) -> list[Panel]:
 
 
 def _seconds(results: Results) -> dict[tuple[int, int, str], float]:
-    found: dict[tuple[int, int, str], list[float]] = {}
-    for unit, result in results.items():
-        wanted = dict(unit.parameters)
-        name = (wanted["n_classes"], wanted["n_per_class"], unit.method)
-        found.setdefault(name, []).append(result["seconds"])
-    # What else the machine does only adds to a time.
-    return {name: min(values) for name, values in found.items()}
+    found = {}
+    for setup, runs in grouped(results).items():
+        wanted = dict(setup.parameters)
+        # What else the machine does only adds to a time.
+        shortest = min(run["seconds"] for run in runs)
+        found[wanted["n_classes"], wanted["n_per_class"], setup.method] = shortest
+    return found
 
 
 def curve_claims(results: Results) -> list[Claim]:

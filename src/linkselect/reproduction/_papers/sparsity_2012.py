@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve
 from linkselect.reproduction._classifiers import cross_validated_curve, rbf_svm_curve
 from linkselect.reproduction._datasets import load_dataset
 from linkselect.reproduction._paper import (
@@ -32,10 +32,14 @@ from linkselect.reproduction._paper import (
     Figure,
     Panel,
     Paper,
+    PaperTable,
     Results,
-    Table,
+    Setup,
     Unit,
+    curve_of,
+    grouped,
     mean_line,
+    units_of,
 )
 from linkselect.reproduction._published import published
 from linkselect.reproduction._scaling import fill_missing, scale_to_unit
@@ -87,12 +91,8 @@ PROTOCOL = {
 
 def units(runs: int) -> list[Unit]:
     """Return a unit for each data set, method and repeat of the ten folds."""
-    return [
-        Unit("svm", dataset, method, run)
-        for dataset in DATASETS
-        for method in (*METHODS, ALL_FEATURES)
-        for run in range(runs)
-    ]
+    methods = (*METHODS, ALL_FEATURES)
+    return units_of([Setup("svm", name, method) for name in DATASETS for method in methods], runs)
 
 
 def compute(unit: Unit, data_dir: Path | None) -> dict[str, Any]:
@@ -135,14 +135,10 @@ def _order_of_all_rows(dataset: str, method: str, data_dir: Path | None) -> NDAr
 
 def _curves(results: Results) -> dict[tuple[str, str], Curve]:
     """Gather the runs of each data set and method, in per cent."""
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for unit, result in results.items():
-        found.setdefault((unit.dataset, unit.method), []).append(result)
+    found = {setup: curve_of(runs) for setup, runs in grouped(results).items()}
     return {
-        name: Curve(
-            np.array(runs[0]["n_features"]), 100 * np.array([run["accuracy"] for run in runs])
-        )
-        for name, runs in found.items()
+        (setup.dataset, setup.method): Curve(shares.n_features, 100 * shares.values)
+        for setup, shares in found.items()
     }
 
 
@@ -150,14 +146,7 @@ def cells(results: Results) -> list[Cell]:
     """Return the highest mean accuracy of each data set and method."""
     curves = _curves(results)
     return [
-        Cell(
-            row.dataset,
-            row.method,
-            row.setting,
-            row.n_features,
-            row.value,
-            float(curves[row.dataset, row.method].mean.max()),
-        )
+        row.beside(float(curves[row.dataset, row.method].mean.max()))
         for row in published(NAME, 2)
         if (row.dataset, row.method) in curves
     ]
@@ -255,7 +244,7 @@ PAPER = Paper(
     title="Sparsity Score: a new filter feature selection method based on l1 graph (2012)",
     compute=compute,
     tables={
-        2: Table(
+        2: PaperTable(
             2, "Highest accuracies over the number of features", units, cells, claims=table_claims
         )
     },

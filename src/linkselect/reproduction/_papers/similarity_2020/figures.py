@@ -20,15 +20,9 @@ from linkselect.reproduction._paper import (
     Unit,
     marked,
     mean_line,
-)
-from linkselect.reproduction._papers.similarity_2020.clustering import label_by_prototypes
-from linkselect.reproduction._papers.similarity_2020.curves import (
-    curves_of,
-    paths_of,
-    setup_of,
-    setups_of,
     units_of,
 )
+from linkselect.reproduction._papers.similarity_2020.clustering import label_by_prototypes
 from linkselect.reproduction._papers.similarity_2020.methods import (
     COMPARED,
     CONSTRAINT_SCORES,
@@ -36,7 +30,13 @@ from linkselect.reproduction._papers.similarity_2020.methods import (
     WORST_FIRST,
 )
 from linkselect.reproduction._papers.similarity_2020.problems import SETS, SMALL_AND_ORL
-from linkselect.reproduction._papers.similarity_2020.protocol import semi_supervised_runs
+from linkselect.reproduction._papers.similarity_2020.protocol import (
+    curves_of,
+    paths_of,
+    semi_supervised_runs,
+    setup_of,
+    setups_of,
+)
 
 HIGH_DIMENSIONAL = tuple(name for name, data in SETS.items() if data.n_features >= 300)
 SINGLE_SCORES = ("C1", "C2", "C3", "C4", "C5", "C6", "C7")

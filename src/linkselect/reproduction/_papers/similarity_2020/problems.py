@@ -1,7 +1,8 @@
-"""The data sets as Salmi, Hammouche & Macaire (2020) use them, split and partly labelled."""
+"""The data sets and measures of Salmi, Hammouche & Macaire (2020)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
-from linkselect._arrays import FloatArray
+from linkselect._arrays import FloatArray, IntArray
 from linkselect.reproduction._datasets import load_dataset
 from linkselect.reproduction._paper import Unit
 from linkselect.reproduction._scaling import fill_missing, scale_to_unit
@@ -44,7 +46,7 @@ SMALL_AND_ORL = tuple(name for name, data in SETS.items() if data.supervised is 
 
 
 @dataclass(frozen=True)
-class Problem:
+class LabelledSplit:
     """A data set split as the paper does, with the classes of a few training rows known."""
 
     X: FloatArray
@@ -57,14 +59,14 @@ class Problem:
     """For what a method draws itself."""
 
 
-def problem_of(unit: Unit, data_dir: Path | None) -> Problem:
+def problem_of(unit: Unit, data_dir: Path | None) -> LabelledSplit:
     """Split a unit's data, and draw its prototypes."""
     X, y, X_test, y_test = _split_data(unit.dataset, data_dir)
     random = unit.random()
     known = prototypes(y, dict(unit.parameters)["p"], random)
     labels = np.full(len(y), -1)
     labels[known] = y[known]
-    return Problem(X, y, X_test, y_test, labels, int(random.integers(2**31)))
+    return LabelledSplit(X, y, X_test, y_test, labels, int(random.integers(2**31)))
 
 
 @lru_cache(maxsize=len(SETS))
@@ -95,3 +97,134 @@ def _classes_by_file(y: NDArray[np.int64]) -> NDArray[np.int64]:
 def _by_appearance(y: NDArray[np.int64]) -> NDArray[np.int64]:
     _, first, codes = np.unique(y, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[codes]
+
+
+# -- measures: kept features, ranks, new must-links ------------------------------------------------
+
+
+def kept_fraction(n_features: int) -> float:
+    """Return the share of features over which the paper averages (r % in its tables 3 and 6).
+
+    5 % above 3,000 features, 10 % from 2,000 on, 20 % from 300 on, else all.
+
+    Examples
+    --------
+    >>> from linkselect.reproduction._papers.similarity_2020.problems import kept_fraction
+    >>> [kept_fraction(n) for n in (34, 649, 2420, 7129)]
+    [1.0, 0.2, 0.1, 0.05]
+    """
+    if n_features > 3000:
+        return 0.05
+    if n_features >= 2000:
+        return 0.1
+    return 0.2 if n_features >= 300 else 1.0
+
+
+def n_kept(n_features: int) -> int:
+    """Return how many features the r % are, rounded up.
+
+    Table 8 shows the rounding: its curve on CNAE-9 (171.2 features) goes on to 172.
+    """
+    # 0.1 * 2,420 is a little more than 242 in floating point.
+    return int(np.ceil(round(kept_fraction(n_features) * n_features, 6)))
+
+
+def spread_counts(n_features: int, n_points: int) -> IntArray:
+    """Return at most `n_points` numbers of features from 1 to all, denser among small numbers.
+
+    A curve rises over the first features and is flat later, so points are spread evenly in the
+    square root.
+
+    Examples
+    --------
+    >>> from linkselect.reproduction._papers.similarity_2020.problems import spread_counts
+    >>> spread_counts(100, 6)
+    array([  1,   8,  21,  41,  67, 100])
+    """
+    if n_features <= n_points:
+        return np.arange(1, n_features + 1)
+    roots = np.linspace(1.0, np.sqrt(n_features), n_points)
+    return np.unique(np.round(roots**2).astype(np.intp))
+
+
+def rank_sums(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Sum the ranks of methods over runs (equation 40): 1 for the most accurate in a run.
+
+    Equal accuracies share the better rank, as the paper's sums show: with three methods they
+    add up to less than 6 in a run.
+
+    Parameters
+    ----------
+    accuracies : mapping from method to one accuracy for each run
+        Run i is the same split and the same labels for all methods.
+
+    Returns
+    -------
+    dict from method to sum
+
+    Examples
+    --------
+    >>> from linkselect.reproduction._papers.similarity_2020.problems import rank_sums
+    >>> rank_sums({"a": [0.9, 0.8], "b": [0.9, 0.7], "c": [0.5, 0.6]})
+    {'a': 2.0, 'b': 3.0, 'c': 6.0}
+    """
+    ranks = _ranks(list(accuracies.values()))
+    return {name: float(row.sum()) for name, row in zip(accuracies, ranks, strict=True)}
+
+
+def average_ranks(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Average the ranks of methods over data sets: 1 for the most accurate on a data set.
+
+    Examples
+    --------
+    >>> from linkselect.reproduction._papers.similarity_2020.problems import average_ranks
+    >>> average_ranks({"a": [95.0, 80.0], "b": [90.0, 85.0]})
+    {'a': 1.5, 'b': 1.5}
+    """
+    ranks = _ranks(list(accuracies.values()))
+    return {name: float(row.mean()) for name, row in zip(accuracies, ranks, strict=True)}
+
+
+def _ranks(rows: Sequence[Sequence[float]]) -> NDArray[Any]:
+    # Equal shares of test rows may differ in the last digit when they were computed differently.
+    values = np.round(np.asarray(rows, dtype=np.float64), 9)
+    return rankdata(-values, method="min", axis=0)
+
+
+def new_must_links(groups: NDArray[Any], n_must: int) -> float:
+    """Compare the must-links between rows of one group with those given (NML, equation 41).
+
+    Links are ordered pairs without self pairs, in the groups as in the `n_must` given.
+
+    Parameters
+    ----------
+    groups : array of int
+        The class of each row's nearest prototype.
+    n_must : int
+        The number of given must-links.
+
+    Returns
+    -------
+    float
+        How many times as many there are.
+    """
+    return _n_pairs(groups) / n_must
+
+
+def correct_new_must_links(groups: NDArray[Any], y: NDArray[Any], n_must: int) -> float:
+    """Return the share of the new must-links that join rows of one class (CNML, equation 42).
+
+    Parameters
+    ----------
+    groups, y : arrays of int
+        The class of each row's nearest prototype, and its true class.
+    n_must : int
+        The number of given must-links, which are among those of the groups and all correct.
+    """
+    both = groups.astype(np.intp) * (int(y.max()) + 1) + y
+    return (_n_pairs(both) - n_must) / (_n_pairs(groups) - n_must)
+
+
+def _n_pairs(groups: NDArray[Any]) -> float:
+    sizes = np.unique(groups, return_counts=True)[1].astype(np.float64)
+    return float((sizes * (sizes - 1)).sum())

@@ -1,35 +1,38 @@
-"""One unit of Salmi, Hammouche & Macaire (2020): a ranking, and how well it classifies."""
+"""The units of Salmi, Hammouche & Macaire (2020): rankings, and how well they classify."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from linkselect._arrays import IntArray
-from linkselect.evaluation._accuracy import nearest_neighbor_curve
-from linkselect.reproduction._paper import Unit
+from linkselect._arrays import FloatArray, IntArray
+from linkselect.evaluation import Curve, nearest_neighbor_curve
+from linkselect.reproduction._paper import Parameters, Results, Setup, Unit, grouped
 from linkselect.reproduction._papers.similarity_2020.clustering import (
     N_NEIGHBORS,
     clustering_curve,
     label_by_prototypes,
 )
-from linkselect.reproduction._papers.similarity_2020.measures import (
-    correct_new_must_links,
-    n_kept,
-    new_must_links,
-    spread_counts,
-)
 from linkselect.reproduction._papers.similarity_2020.methods import (
+    N_NEAREST,
     N_RELIEF_NEIGHBORS,
+    SIGMA,
     WEIGHT_OF_C2,
     ranking_of,
 )
-from linkselect.reproduction._papers.similarity_2020.problems import SETS, Problem, problem_of
-from linkselect.reproduction._papers.similarity_2020.readings import N_NEAREST, SIGMA
+from linkselect.reproduction._papers.similarity_2020.problems import (
+    SETS,
+    LabelledSplit,
+    correct_new_must_links,
+    n_kept,
+    new_must_links,
+    problem_of,
+    spread_counts,
+)
 from linkselect.selectors._ranking import Ranking
 
 # Each point of a clustering curve is an eigenproblem, so a curve has this many.
@@ -68,7 +71,7 @@ def semi_supervised_runs(n_runs: int) -> int:
     return min(n_runs, 20)
 
 
-def n_selected(unit: Unit) -> int:
+def n_selected(unit: Unit | Setup) -> int:
     """Return how many features a unit's curve reaches: the r %, or a table's number beyond."""
     data = SETS[unit.dataset]
     special = data.semi_supervised if unit.experiment == "clustering" else data.supervised
@@ -78,7 +81,7 @@ def n_selected(unit: Unit) -> int:
     return n_kept(data.n_features) if compared else max(n_kept(data.n_features), special or 0)
 
 
-def counts_of(unit: Unit) -> IntArray:
+def counts_of(unit: Unit | Setup) -> IntArray:
     """Return the numbers of features at which a unit's accuracy is measured."""
     if unit.experiment != "clustering":
         return np.arange(1, n_selected(unit) + 1)
@@ -92,7 +95,7 @@ def counts_of(unit: Unit) -> IntArray:
 # -- the experiments --------------------------------------------------------------------------
 
 
-def _prototype_curve(unit: Unit, problem: Problem) -> dict[str, Any]:
+def _prototype_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
     """Measure 1-NN on the prototypes alone (sec. 5.2)."""
     n_features = n_selected(unit)
     found = ranking_of(unit, problem, n_features)
@@ -107,7 +110,7 @@ def _prototype_curve(unit: Unit, problem: Problem) -> dict[str, Any]:
     return {"accuracy": np.round(100 * curve, 6), **_path(unit, found)}
 
 
-def _clustering_curve(unit: Unit, problem: Problem) -> dict[str, Any]:
+def _clustering_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
     """Measure 1-NN on the training rows that clustering labelled (sec. 5.3)."""
     counts = counts_of(unit)
     found = ranking_of(unit, problem, int(counts[-1]))
@@ -122,7 +125,7 @@ def _path(unit: Unit, found: Ranking) -> dict[str, Any]:
     return {"path": found.fitted["path_"]} if unit.method.startswith("eps") else {}
 
 
-def _new_must_links(unit: Unit, problem: Problem) -> dict[str, Any]:
+def _new_must_links(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
     groups = label_by_prototypes(problem.X, problem.labels)
     p = dict(unit.parameters)["p"]
     n_must = len(np.unique(problem.y)) * p * (p - 1)
@@ -133,13 +136,13 @@ def _new_must_links(unit: Unit, problem: Problem) -> dict[str, Any]:
     }
 
 
-def _run_time(unit: Unit, problem: Problem) -> dict[str, Any]:
+def _run_time(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
     start = time.perf_counter()
     ranking_of(unit, problem, dict(unit.parameters)["m"])
     return {"seconds": time.perf_counter() - start}
 
 
-def _score_path(unit: Unit, problem: Problem) -> dict[str, Any]:
+def _score_path(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
     """Return the score of the best 1, 2, ... features: the mean of single scores, or eps."""
     n_features = SETS[unit.dataset].n_features
     found = ranking_of(unit, problem, n_features)
@@ -151,7 +154,7 @@ def _score_path(unit: Unit, problem: Problem) -> dict[str, Any]:
     return {"path": np.cumsum(ordered) / np.arange(1, len(ordered) + 1)}
 
 
-EXPERIMENTS: dict[str, Callable[[Unit, Problem], dict[str, Any]]] = {
+EXPERIMENTS: dict[str, Callable[[Unit, LabelledSplit], dict[str, Any]]] = {
     "prototypes": _prototype_curve,
     "clustering": _clustering_curve,
     "new must-links": _new_must_links,
@@ -167,3 +170,63 @@ def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
         name: value.tolist() if isinstance(value, np.ndarray) else value
         for name, value in found.items()
     }
+
+
+# -- results of many units as curves ---------------------------------------------------------------
+
+
+def setup_of(
+    experiment: str, dataset: str, method: str, p: int = 3, others: Parameters = ()
+) -> Setup:
+    """Return a setup with p prototypes of each class, and further parameters."""
+    return Setup(experiment, dataset, method, (("p", p), *others))
+
+
+def setups_of(
+    experiment: str, datasets: Iterable[str], methods: Sequence[str], ps: Sequence[int] = (3,)
+) -> list[Setup]:
+    """Combine data sets, methods and numbers of prototypes."""
+    return [
+        setup_of(experiment, dataset, method, p)
+        for dataset in datasets
+        for p in ps
+        for method in methods
+    ]
+
+
+def curves_of(results: Results) -> dict[Setup, Curve]:
+    """Return the accuracies of each setup, one row for each run."""
+    return {
+        setup: Curve(counts_of(setup), np.array([result["accuracy"] for result in runs]))
+        for setup, runs in grouped(results).items()
+        if "accuracy" in runs[0]
+    }
+
+
+def paths_of(results: Results) -> dict[Setup, FloatArray]:
+    """Return the score after each chosen feature, averaged over runs, of each setup that has it.
+
+    Runs end at different numbers if features without a score are left out; the mean ends with
+    the shortest.
+    """
+    found = {}
+    for setup, runs in grouped(results).items():
+        paths = [result["path"] for result in runs if "path" in result]
+        if paths:
+            shortest = min(map(len, paths))
+            found[setup] = np.mean([path[:shortest] for path in paths], axis=0)
+    return found
+
+
+def mean_over_kept(curve: Curve, dataset: str) -> FloatArray:
+    """Average each run over 1, 2, ... features up to the r %.
+
+    A curve is interpolated between the numbers at which it was measured.
+    """
+    wanted = np.arange(1, n_kept(SETS[dataset].n_features) + 1)
+    return np.array([np.interp(wanted, curve.n_features, row).mean() for row in curve.values])
+
+
+def values_at(curve: Curve, n_features: int) -> FloatArray:
+    """Return each run's value with `n_features`, interpolated if it was not measured there."""
+    return np.array([np.interp(n_features, curve.n_features, row) for row in curve.values])

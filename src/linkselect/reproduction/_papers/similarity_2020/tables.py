@@ -8,29 +8,23 @@ from functools import partial
 
 import numpy as np
 
-from linkselect.evaluation._curves import Curve
+from linkselect.evaluation import Curve
 from linkselect.reproduction._agreement import (
     FEATURES,
     RANK_SUM,
     SECONDS,
-    measures_of,
     same_winners,
+    tolerances_of,
 )
-from linkselect.reproduction._paper import Cell, Claim, Results, Setup, Table, Unit
-from linkselect.reproduction._papers.similarity_2020.curves import (
-    curves_of,
+from linkselect.reproduction._paper import (
+    Cell,
+    Claim,
+    PaperTable,
+    Results,
+    Setup,
+    Unit,
     grouped,
-    mean_over_kept,
-    paths_of,
-    setup_of,
-    setups_of,
     units_of,
-    values_at,
-)
-from linkselect.reproduction._papers.similarity_2020.measures import (
-    average_ranks,
-    n_kept,
-    rank_sums,
 )
 from linkselect.reproduction._papers.similarity_2020.methods import (
     COMPARED,
@@ -39,8 +33,22 @@ from linkselect.reproduction._papers.similarity_2020.methods import (
     SEES_MORE,
     WORST_FIRST,
 )
-from linkselect.reproduction._papers.similarity_2020.problems import SETS, SMALL_AND_ORL
-from linkselect.reproduction._papers.similarity_2020.protocol import semi_supervised_runs
+from linkselect.reproduction._papers.similarity_2020.problems import (
+    SETS,
+    SMALL_AND_ORL,
+    average_ranks,
+    n_kept,
+    rank_sums,
+)
+from linkselect.reproduction._papers.similarity_2020.protocol import (
+    curves_of,
+    mean_over_kept,
+    paths_of,
+    semi_supervised_runs,
+    setup_of,
+    setups_of,
+    values_at,
+)
 from linkselect.reproduction._published import Published, published
 
 NAME = "similarity-constraint-score-2020"
@@ -66,7 +74,7 @@ def _rank_sum_cells(number: int, experiment: str, results: Results) -> list[Cell
         found = sums.get((row.dataset, p_of(row.setting)))
         if found is not None:
             comparable = (row.dataset, p_of(row.setting)) != NOT_COMPARABLE
-            cells.append(_cell(row, found[row.method], comparable=comparable))
+            cells.append(row.beside(found[row.method], comparable=comparable))
     return cells
 
 
@@ -109,7 +117,7 @@ def _mean_cells(number: int, experiment: str, results: Results) -> list[Cell]:
     ranks = _average_ranks(means, COMPARED[experiment])
     means |= {("Average rank", method): rank for method, rank in ranks.items()}
     cells = [
-        _cell(row, means[row.dataset, row.method])
+        row.beside(means[row.dataset, row.method])
         for row in published(NAME, number)
         if (row.dataset, row.method) in means
     ]
@@ -157,8 +165,8 @@ def _must_link_cells(results: Results) -> list[Cell]:
     for row in published(NAME, 4):
         setup = setup_of("new must-links", row.dataset, "", p_of(row.setting))
         if setup in runs:
-            mean = np.mean([result[row.method] for _, result in runs[setup]])
-            cells.append(_cell(row, float(mean)))
+            mean = np.mean([result[row.method] for result in runs[setup]])
+            cells.append(row.beside(float(mean)))
     return cells
 
 
@@ -180,7 +188,7 @@ def _time_cells(results: Results) -> list[Cell]:
     for row in published(NAME, 7):
         setup = _timed(row)
         if setup in runs:
-            cells.append(_cell(row, min(result["seconds"] for _, result in runs[setup])))
+            cells.append(row.beside(min(result["seconds"] for result in runs[setup])))
     return cells
 
 
@@ -223,7 +231,7 @@ def _chosen_cells(results: Results) -> list[Cell]:
         mean = np.interp(np.arange(1, kept + 1), curves[setup].n_features, curves[setup].mean)
         best = mean if row.setting == "best m" else -paths[setup][:kept]
         number = int(best.argmax()) + 1
-        cells.append(_cell(row, float(mean[number - 1])))
+        cells.append(row.beside(float(mean[number - 1])))
         setting = f"{row.setting}: {FEATURES}"
         cells.append(
             Cell(row.dataset, row.method, setting, "", float(row.n_features), float(number))
@@ -233,7 +241,7 @@ def _chosen_cells(results: Results) -> list[Cell]:
 
 def _chosen_claims(results: Results) -> list[Claim]:
     cells = [cell for cell in _chosen_cells(results) if cell.setting.startswith("chosen m:")]
-    [near] = measures_of(FEATURES)
+    [near] = tolerances_of(FEATURES)
     close: dict[str, list[bool]] = defaultdict(list)
     for cell in cells:
         close[cell.dataset].append(near.agrees(cell))
@@ -247,11 +255,6 @@ def _chosen_claims(results: Results) -> list[Claim]:
 # -- all of them ------------------------------------------------------------------------------
 
 
-def _cell(row: Published, ours: float, *, comparable: bool = True) -> Cell:
-    value = row.value if comparable else None
-    return Cell(row.dataset, row.method, row.setting, row.n_features, value, ours)
-
-
 def _units(
     setups: Sequence[Setup], limit: Callable[[int], int] = int
 ) -> Callable[[int], Sequence[Unit]]:
@@ -259,7 +262,7 @@ def _units(
 
 
 TABLES = {
-    2: Table(
+    2: PaperTable(
         2,
         "Rank sums of supervised constraint scores",
         _units(setups_of("prototypes", SMALL_AND_ORL, CONSTRAINT_SCORES["prototypes"], PS)),
@@ -267,7 +270,7 @@ TABLES = {
         SCALED_SUM,
         partial(_winner_claims, 2, "prototypes"),
     ),
-    3: Table(
+    3: PaperTable(
         3,
         "Mean accuracy over the r % selected features, supervised",
         _units(setups_of("prototypes", SETS, COMPARED["prototypes"])),
@@ -275,14 +278,14 @@ TABLES = {
         claims=partial(_first_place_claims, 3, "prototypes"),
         marks=SEES_MORE,
     ),
-    4: Table(
+    4: PaperTable(
         4,
         "New must-links, and the share of them that is correct",
         _units(setups_of("new must-links", SMALL_AND_ORL, [""], PS)),
         _must_link_cells,
         "count, ratio or share",
     ),
-    5: Table(
+    5: PaperTable(
         5,
         "Rank sums of semi-supervised constraint scores",
         _units(
@@ -293,7 +296,7 @@ TABLES = {
         SCALED_SUM,
         partial(_winner_claims, 5, "clustering"),
     ),
-    6: Table(
+    6: PaperTable(
         6,
         "Mean accuracy over the r % selected features, semi-supervised",
         _units(
@@ -304,7 +307,7 @@ TABLES = {
         claims=partial(_first_place_claims, 6, "clustering"),
         marks=WORST_FIRST,
     ),
-    7: Table(
+    7: PaperTable(
         7,
         "Run times: published on the paper's machine, ours on this one",
         _time_units,
@@ -313,7 +316,7 @@ TABLES = {
         _time_claims,
         SEES_MORE,
     ),
-    8: Table(
+    8: PaperTable(
         8,
         "Best and chosen numbers of features",
         _chosen_units,

@@ -1,10 +1,10 @@
-"""Pairs as a notebook shows them: how many, which groups they form, what contradicts itself."""
+"""Pairs in numbers, and as a notebook shows them: groups, conflicts, the first of each kind."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from linkselect._messages import many
 from linkselect._notebook import panel, table
@@ -50,3 +50,26 @@ def _explained(pairs: Pairs) -> str:
     found = pairs.conflicts(limit=SHOWN)
     items = "".join(f"<li>{escape(str(conflict))}</li>" for conflict in found)
     return f"<ul>{items}</ul>" if items else ""
+
+
+def count_pairs(
+    pairs: Pairs, sample_ids: Iterable[Hashable] | None, n_samples: int | None
+) -> dict[str, Any]:
+    """Count pairs, over all samples or those of one fold; see `Pairs.summary`."""
+    held = pairs
+    if sample_ids is not None:
+        present = set(sample_ids)
+        n_samples = len(present)
+        held = pairs.restrict(present)
+    total = n_samples or pairs.n_samples
+    n_named = len(held.ids)
+    return {
+        "must": held.n_must,
+        "cannot": held.n_cannot,
+        "conflicts": held.n_conflicts,
+        "components": sum(len(group) > 1 for group in held.components()),
+        "samples": n_named,
+        "coverage": n_named / total if total else None,
+        "lost_must": pairs.n_must - held.n_must,
+        "lost_cannot": pairs.n_cannot - held.n_cannot,
+    }
