@@ -7,12 +7,11 @@ lost for good, while the result of a task is computed again.
 from __future__ import annotations
 
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from linkselect._blocks import one_blas_thread
@@ -22,6 +21,7 @@ from linkselect._samples.sources.merging import FAN_IN, merge_group
 if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Stored
 
+Report = Callable[[int, int, str], None]
 # Seconds without any worker until we give up: a cluster may be starting again.
 WORKERS_GONE = 60.0
 POLL_SECONDS = 0.5
@@ -82,7 +82,7 @@ def active_client() -> Any | None:
     return client if client.status == "running" and not client.asynchronous else None
 
 
-def run_job(client: Any, job: Job, report: Callable[[int, int, str], None] | None) -> Any:
+def run_job(client: Any, job: Job, report: Report | None) -> Any:
     """Let the workers of a client do a job, and wait for it."""
     leaves, top = task_tree(job)
     *open_leaves, last = client.compute([*leaves, top])
@@ -166,11 +166,15 @@ def task_tree(job: Job) -> tuple[list[Any], Any]:
     name = f"linkselect-{job.what.replace(' ', '-')}"
     shared = () if job.shared is None else (task_tree(job.shared)[1],)
     # One task for what all tasks need, so that each of them stays small.
-    common = delayed(
-        Common(job.samples.without_blocks(), job.function, job.merge),
-        name=f"{name}-common-{token}",
-        traverse=False,
+    light = replace(
+        job,
+        samples=job.samples.without_blocks(),
+        numbers=[],
+        inputs=[],
+        finish=_as_it_is,
+        shared=None,
     )
+    common = delayed(light, name=f"{name}-common-{token}", traverse=False)
     parts = job.samples.parts
     leaf, merging = delayed(run_part, pure=False), delayed(run_merge, pure=False)
     leaves = []
@@ -195,53 +199,15 @@ def task_tree(job: Job) -> tuple[list[Any], Any]:
     return leaves, finish(results[0], dask_key_name=f"{name}-result-{token}")
 
 
-class BlasLimit:
-    """Keep BLAS to one thread as long as any task of this process runs.
-
-    The limit of `one_blas_thread` ends with whoever set it, while other tasks still run: with more
-    threads BLAS adds in another order, and their bits would differ.
-    """
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.n_tasks = 0
-        self.limit = ExitStack()
-
-    def __enter__(self) -> None:
-        with self.lock:
-            if not self.n_tasks:
-                self.limit.enter_context(one_blas_thread())
-            self.n_tasks += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self.lock:
-            self.n_tasks -= 1
-            if not self.n_tasks:
-                self.limit.close()
-
-
-_limit = BlasLimit()
-
-
-@dataclass(frozen=True, eq=False)
-class Common:
-    """What all tasks of a job need."""
-
-    samples: Stored
-    function: Callable[..., Any]
-    merge: Callable[[list[Any]], Any]
-
-
-def run_part(common: Common, number: int, inputs: Any, shared: Any, blocks: Any) -> Any:
+def run_part(job: Job, number: int, inputs: Any, shared: Any, blocks: Any) -> Any:
     """Do one part, in a worker."""
-    part = common.samples.part_given(number, blocks)
-    with _limit:
-        return common.function(part, *inputs, *shared)
+    with one_blas_thread():
+        return job.function(job.samples.part_given(number, blocks), *inputs, *shared)
 
 
-def run_merge(common: Common, results: list[Any]) -> Any:
+def run_merge(job: Job, results: list[Any]) -> Any:
     """Merge some results, in a worker."""
-    return merge_group(common.merge, results)
+    return merge_group(job.merge, results)
 
 
 def no_workers(client: Any) -> GuidedError:

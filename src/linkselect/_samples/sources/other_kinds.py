@@ -43,12 +43,6 @@ _REFUSED = (
         "A ParquetDataset is not read part by part.",
         "Pass the path, or pyarrow.dataset.dataset(path).",
     ),
-    (
-        "h5py",
-        "Group",
-        "An HDF5 file or group holds datasets.",
-        "Pass one of them: X[name].",
-    ),
 )
 
 
@@ -72,14 +66,3 @@ def refuse_other_kind(X: Any) -> None:
             "Of several Parquet files pass their folder, or pyarrow.dataset.dataset(paths).",
             "X",
         )
-
-
-def refusal_of_hdf5(X: Any) -> GuidedTypeError | None:
-    """Return the error for an HDF5 dataset that is to be read by parts; None for other things."""
-    if not is_a(X, "h5py", "Dataset"):
-        return None
-    return GuidedTypeError(
-        "An HDF5 dataset is not read part by part as it is.",
-        "Pass dask.array.from_array(X), or X[:] if it fits in memory.",
-        "X",
-    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,9 +30,8 @@ from linkselect._samples.sources.parquet_folders import (
     warn_of_folder_columns,
     warn_of_order,
 )
-from linkselect._samples.sources.scratch import ColumnsOnDisk
-from linkselect._samples.sources.states import FileState, missing, needs
-from linkselect._samples.sources.stored import Columns, Source
+from linkselect._samples.sources.states import FileState, missing, package_for
+from linkselect._samples.sources.stored import Columns, Slabs, Source
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -95,13 +96,12 @@ class ParquetSource(Source):
         said: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self.label = label
-        states = [FileState.of(str(path), path.name) for path in files]
-        with ThreadPoolExecutor(min(8, len(states))) as threads:
-            found: list[FileColumns] = list(threads.map(_look_into, states))
-        self.files = states
-        # A file without rows may have other types: nobody wrote a value that would tell.
+        self.files = [FileState.of(path, path.name) for path in files]
+        with ThreadPoolExecutor(min(8, len(files))) as threads:
+            found = list(threads.map(_look_into, self.files))
+        # The types of a file without rows say nothing: no value was written.
         filled = [file for file in found if any(file.group_rows)] or found
-        known = filled[0].schema.names
+        known = set(filled[0].names)
         self.said = {name: value for name, value in (said or {}).items() if name not in known}
         self._refuse_folder_columns(columns or ())
         self.n_rows = [sum(file.group_rows) for file in found]
@@ -124,9 +124,7 @@ class ParquetSource(Source):
         for number in sorted({group.file for group in self._groups(rows)}):
             self.files[number].check_unchanged()
 
-    def read(
-        self, rows: slice, columns: Columns, height: int
-    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
         """Yield some columns of whole row groups, piece by piece."""
         places = np.arange(len(self.names or ()))[columns]
         used, inverse = np.unique(places, return_inverse=True)
@@ -201,61 +199,90 @@ class ParquetSource(Source):
 
     def _values(self, group: RowGroup, used: IntArray, height: int) -> Iterator[NDArray[Any]]:
         """Yield the columns of a row group, at most `height` rows at a time."""
-        state, n_rows = self.files[group.file], group.rows.stop - group.rows.start
+        n_rows = group.rows.stop - group.rows.start
         try:
-            with _opened(state) as file:
+            with _opened(self.files[group.file]) as file:
                 if n_rows * len(used) * self.dtype.itemsize <= MATRIX_BYTES * self.share:
-                    matrix = self._matrix(file, group.number, used, n_rows)
+                    matrix = self._matrix(file, group, used)
                     yield from (matrix[rows] for rows in slices(n_rows, height))
                     return
                 cuts = column_groups(file, group.number, self._names(used), self.share)
                 if len(cuts) == 1:
-                    batches = self._batches(file, group.number, used)
-                    yield from gathered(batches, n_rows, height, len(used), self.dtype)
-                    return
-                with ColumnsOnDisk(
-                    n_rows, [cut.stop - cut.start for cut in cuts], self.dtype
-                ) as scratch:
-                    for place, cut in enumerate(cuts):
-                        for batch in self._batches(file, group.number, used[cut]):
-                            scratch.append(place, batch)
-                    _free_memory()
-                    yield from scratch.read(height)
+                    batches = self._batches(file, group.number, used, height)
+                    yield from map(np.ascontiguousarray, batches)
+                else:
+                    yield from self._through_disk(file, group, used, cuts, height)
         except GuidedError:
             raise
         except ERRORS_OF_READING as error:
             raise self._damaged(group, used, str(error)) from error
 
-    def _matrix(
-        self, file: pq.ParquetFile, number: int, used: IntArray, n_rows: int
-    ) -> NDArray[Any]:
+    def _matrix(self, file: pq.ParquetFile, group: RowGroup, used: IntArray) -> NDArray[Any]:
         """Read all rows of a row group, few columns at a time: a reader takes twice their size."""
+        n_rows = group.rows.stop - group.rows.start
         matrix = np.empty((n_rows, len(used)), self.dtype)
-        width = max(int(BATCH_BYTES * self.share) // (n_rows * self.dtype.itemsize), 1)
-        for cut in slices(len(used), width):
+        for cut in slices(len(used), self._fitting(n_rows)):
             start = 0
-            for batch in self._batches(file, number, used[cut]):
-                matrix[start : start + batch.shape[1], cut] = batch.T
-                start += batch.shape[1]
+            for batch in self._batches(file, group.number, used[cut]):
+                matrix[start : start + len(batch), cut] = batch
+                start += len(batch)
             if start != n_rows:
                 raise ValueError("rows are missing")
         return matrix
 
-    def _batches(self, file: pq.ParquetFile, number: int, used: IntArray) -> Iterator[NDArray[Any]]:
-        """Yield some rows of a row group, one column in each line."""
+    def _through_disk(
+        self,
+        file: pq.ParquetFile,
+        group: RowGroup,
+        used: IntArray,
+        cuts: list[slice],
+        height: int,
+    ) -> Iterator[NDArray[Any]]:
+        """Put groups of columns down on the disk, one after the other, and yield rows of all."""
+        n_rows, itemsize = group.rows.stop - group.rows.start, self.dtype.itemsize
+        check_room_on_disk(n_rows, len(used), itemsize)
+        # The file has no name: it goes with the process, however that ends.
+        with tempfile.TemporaryFile() as scratch:
+            for cut in cuts:
+                scratch.seek(cut.start * n_rows * itemsize)
+                for batch in self._batches(file, group.number, used[cut]):
+                    np.ascontiguousarray(batch).tofile(scratch)
+            _free_memory()
+            for rows in slices(n_rows, height):
+                count = rows.stop - rows.start
+                values = np.empty((count, len(used)), self.dtype)
+                for cut in cuts:
+                    width = cut.stop - cut.start
+                    scratch.seek((cut.start * n_rows + rows.start * width) * itemsize)
+                    found = np.fromfile(scratch, self.dtype, count * width)
+                    values[:, cut] = found.reshape(count, width)
+                yield values
+
+    def _batches(
+        self, file: pq.ParquetFile, number: int, used: IntArray, height: int | None = None
+    ) -> Iterator[NDArray[Any]]:
+        """Yield some rows of a row group, which are stored one column after the other."""
         names = self._names(used)
-        height = max(int(BATCH_BYTES * self.share) // (len(names) * self.dtype.itemsize), 1)
         # One column after the other: threads would decode many at once.
-        batches = file.iter_batches(height, row_groups=[number], columns=names, use_threads=False)
+        batches = file.iter_batches(
+            height or self._fitting(len(names)),
+            row_groups=[number],
+            columns=names,
+            use_threads=False,
+        )
         places: dict[str, int] = {}
         for batch in batches:
             places = places or {name: place for place, name in enumerate(batch.schema.names)}
             values = np.empty((len(names), batch.num_rows), self.dtype)
             for target, name in zip(values, names, strict=True):
                 to_numbers(batch.column(places[name]), target, name)
-            yield values
+            yield values.T
 
-    def _names(self, used: IntArray) -> list[str]:
+    def _fitting(self, length: int) -> int:
+        """Return how many lines of so many values make a batch."""
+        return max(int(BATCH_BYTES * self.share) // (length * self.dtype.itemsize), 1)
+
+    def _names(self, used: Iterable[int]) -> list[str]:
         names = self.names or []
         return [names[place] for place in used]
 
@@ -264,20 +291,33 @@ class ParquetSource(Source):
         state = self.files[group.file]
         state.check_unchanged()
         reason = (why.splitlines() or ["it ends too early"])[0].rstrip(".")
-        for place in used:
-            name = self._names(np.array([place]))[0]
-            try:
-                with _opened(state) as file:
-                    for _ in self._batches(file, group.number, np.array([place])):
-                        pass
-            except ERRORS_OF_READING:
-                break
-        else:
-            name = ""
-        where = f", column '{name}'," if name else ""
+        damaged = next((place for place in used if not self._is_readable(group, place)), None)
+        where = "" if damaged is None else f", column '{self._names([damaged])[0]}',"
         return GuidedValueError(
             f"{state.label}{where} cannot be read in row group {group.number}: {reason}.",
             "Write the file again.",
+            "X",
+        )
+
+    def _is_readable(self, group: RowGroup, place: int) -> bool:
+        try:
+            with _opened(self.files[group.file]) as file:
+                for _ in self._batches(file, group.number, np.array([place])):
+                    pass
+        except ERRORS_OF_READING:
+            return False
+        return True
+
+
+def check_room_on_disk(n_rows: int, n_columns: int, itemsize: int) -> None:
+    """Raise an error if a row group does not fit into the folder of temporary files."""
+    size, folder = n_rows * n_columns * itemsize, tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < size:
+        raise GuidedError(
+            f"A row group of {n_rows:,} rows and {n_columns:,} columns needs "
+            f"{size / 2**30:.1f} GiB on the disk to be read by rows, and {folder} has less.",
+            "Write the file with smaller row groups (row_group_size= of pyarrow), or set "
+            "TMPDIR to a folder with more space.",
             "X",
         )
 
@@ -298,25 +338,6 @@ def _numbers_rows(index: str | range, n_rows: int, end: int) -> bool:
     if isinstance(index, str):
         return False
     return len(index) != n_rows or index in (range(n_rows), range(end - n_rows, end))
-
-
-def gathered(
-    batches: Iterator[NDArray[Any]], n_rows: int, height: int, width: int, dtype: np.dtype[Any]
-) -> Iterator[NDArray[Any]]:
-    """Turn batches with one column in each line into matrices of `height` rows."""
-    matrix, filled, left = np.empty((min(height, n_rows), width), dtype), 0, n_rows
-    for batch in batches:
-        done = 0
-        while done < batch.shape[1]:
-            count = min(len(matrix) - filled, batch.shape[1] - done)
-            matrix[filled : filled + count] = batch[:, done : done + count].T
-            done, filled = done + count, filled + count
-            if filled == len(matrix):
-                yield matrix
-                left -= filled
-                matrix, filled = np.empty((min(height, max(left, 1)), width), dtype), 0
-    if filled:
-        yield matrix[:filled]
 
 
 def column_groups(file: pq.ParquetFile, number: int, names: list[str], share: float) -> list[slice]:
@@ -361,12 +382,6 @@ def _metadata(state: FileState) -> Any:
         ) from error
 
 
-def column_names(path: Path) -> list[str]:
-    """Return the names of all columns in a file."""
-    state = FileState.of(str(path), path.name)
-    return list(_metadata(state).schema.to_arrow_schema().names)
-
-
 def _opened(state: FileState) -> pq.ParquetFile:
     """Open a file so that reading takes little memory."""
     import pyarrow.parquet as pq
@@ -405,17 +420,12 @@ def open_parquet(
     path: Path, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
 ) -> ParquetSource:
     """Open a Parquet file, or all of a folder."""
-    if not path.exists():
-        raise missing(path.name, str(path))
-    files = parquet_files(path) if path.is_dir() else [path]
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise needs("pyarrow", path.name) from None
+    package_for(path, "pyarrow")
+    if path.is_file():
+        return ParquetSource([path], path.name, columns, without)
+    files = parquet_files(path)
     if not files:
         raise GuidedValueError(f"The folder {path.name} holds no Parquet file.", parameter="X")
-    if path.is_file():
-        return ParquetSource(files, path.name, columns, without)
     warn_of_order(files, path)
     source = ParquetSource(files, path.name, columns, without, folder_columns(files, path))
     if columns is None:

@@ -45,6 +45,11 @@ def numeric_type(dtype: np.dtype[Any], label: str) -> np.dtype[Any]:
     )
 
 
+def as_numbers(chosen: Columns) -> IntArray:
+    """Return the numbers of rows or columns, also of those that are a slice."""
+    return np.arange(chosen.start, chosen.stop) if isinstance(chosen, slice) else chosen
+
+
 class Source(ABC):
     """What holds the samples and can read them: a file, a folder, an array of blocks.
 
@@ -395,6 +400,30 @@ def _numbers(chosen: ArrayLike, total: int, what: str) -> IntArray:
     if len(outside):
         raise IndexError(f"The {what} are {total:,}; there is no number {outside[0]:,}.")
     return numbers % total
+
+
+def chosen_columns(
+    label: str,
+    total: int,
+    names: Sequence[str] | None,
+    columns: Sequence[str | int] | None,
+    without: Sequence[str | int],
+) -> list[int]:
+    """Return the places of the columns to use, which are chosen and left out by name or number."""
+    places: dict[str | int, int] = {place: place for place in range(total)}
+    places |= {name: place for place, name in enumerate(names or ())}
+    for column in (*(columns or ()), *without):
+        if column not in places:
+            ends = f", from {names[0]!r} to {names[-1]!r}" if names else ""
+            raise GuidedValueError(
+                f"{label} has no column {column!r}; it has {total:,}{ends}.",
+                "Give numbers from 0, or names of its columns if it has any.",
+                "columns",
+            )
+    known = names or range(total)
+    left_out = {known[places[column]] for column in without}
+    wanted = range(total) if columns is None else [places[column] for column in columns]
+    return [place for place in wanted if known[place] not in left_out]
 
 
 def cut(total: int, size: int, edges: IntArray | None) -> list[slice]:
