@@ -91,7 +91,7 @@ def test_a_part_looks_at_its_own_chunks_only(columns, values, tmp_path):
 def test_a_chunk_that_goes_away_is_an_error(path):
     X = find_stored(path)
     (path / "c" / "3" / "1").unlink()
-    with pytest.raises(GuidedValueError, match=r"X\.zarr, file 1, is not there, at .*c.3.1"):
+    with pytest.raises(GuidedValueError, match=r"X\.zarr, file c/3/1, is not there, at .*c.3.1"):
         X.take([100])
 
 

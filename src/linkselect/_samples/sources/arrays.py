@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linkselect._arrays import IntArray
 from linkselect._blocks import slices
 from linkselect._messages import GuidedTypeError, GuidedValueError, warn_user
-from linkselect._samples.sources.states import changed, missing, state_of, two_dimensional
+from linkselect._samples.sources.states import FileState, state_of, two_dimensional
 from linkselect._samples.sources.stored import Columns, Slabs, Source, numeric_type
 
 # Chunks are decoded whole. Up to this size a line of them is held, and handed on piece by piece.
@@ -87,11 +87,8 @@ class ArraySource(Source):
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
         """Raise an error if a file with some of these values is not what it was."""
         for name, path in self.array.files(rows, columns):
-            state = state_of(path)
-            if state != self.states[name]:
-                if state is None:
-                    raise missing(self.label, path)
-                raise changed(self.label if name in self.label else f"{self.label}, file {name},")
+            label = self.label if name in self.label else f"{self.label}, file {name},"
+            FileState(path, label, self.states[name]).check_unchanged()
 
     def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
         """Yield the values of some columns; whole chunks are decoded once if they are not large."""

@@ -13,7 +13,7 @@ from linkselect._arrays import IntArray
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples.sources.arrays import ArraySource, StoredArray, refuse_group
 from linkselect._samples.sources.states import package_for
-from linkselect._samples.sources.stored import Columns, as_numbers
+from linkselect._samples.sources.stored import Columns, as_numbers, equal_stretches
 
 HDF5_ENDINGS = (".h5", ".hdf5", ".h5ad")
 # What is read at once to take some rows or columns from, of a dataset without chunks.
@@ -60,18 +60,12 @@ class Hdf5Dataset(StoredArray):
         height, width = self.chunks or (max(STRETCH_BYTES // line_bytes, 1), self.shape[1])
         used, order = np.unique(columns, return_inverse=True)
         values = np.empty((len(rows), len(used)), self.dtype)
-        for down in _by_chunk(rows, height):
-            for across in _by_chunk(used, width):
+        for down in equal_stretches(rows // height):
+            for across in equal_stretches(used // width):
                 high, wide = rows[down], used[across]
                 found = dataset[high[0] : high[-1] + 1, wide[0] : wide[-1] + 1]
                 values[down, across] = found[np.ix_(high - high[0], wide - wide[0])]
         return values[:, order]
-
-
-def _by_chunk(numbers: IntArray, size: int) -> list[slice]:
-    """Cut sorted numbers of rows or columns where another chunk of `size` begins."""
-    cuts = np.flatnonzero(np.diff(numbers // size)) + 1
-    return [slice(*ends) for ends in zip([0, *cuts], [*cuts, len(numbers)], strict=True)]
 
 
 def source_of_dataset(dataset: Any, label: str = "") -> ArraySource:

@@ -105,24 +105,18 @@ def open_stored(
 
 def _listed(columns: Any, parameter: str) -> list[str | int]:
     """Return names and numbers of columns as a list; a single one may stand alone."""
-    if isinstance(columns, str | Integral):
-        columns = [columns]
-    listed = [int(one) if _is_number(one) else one for one in columns]
-    odd = [one for one in listed if not isinstance(one, str) and not _is_number(one)]
-    if odd:
-        raise GuidedTypeError(
-            f"{parameter} has {odd[0]!r}, which is neither the name of a column nor a number.",
-            "Turn a mask of True and False into numbers by np.flatnonzero(mask).",
-            parameter,
-        )
+    listed = [columns] if isinstance(columns, str | Integral) else list(columns)
+    for one in listed:
+        if isinstance(one, bool) or not isinstance(one, str | Integral):
+            raise GuidedTypeError(
+                f"{parameter} has {one!r}, which is neither the name of a column nor a number.",
+                "Turn a mask of True and False into numbers by np.flatnonzero(mask).",
+                parameter,
+            )
     twice = next((one for one, n in Counter(listed).items() if n > 1), None)
     if twice is not None:
         raise GuidedValueError(f"{parameter} names {twice!r} twice.", "Name it once.", parameter)
-    return listed
-
-
-def _is_number(column: Any) -> bool:
-    return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
+    return [one if isinstance(one, str) else int(one) for one in listed]
 
 
 def select_columns(X: Any, columns: ArrayLike) -> Any:

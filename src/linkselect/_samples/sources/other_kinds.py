@@ -11,39 +11,19 @@ from typing import Any
 
 from linkselect._messages import GuidedTypeError
 
-_DASK_FRAME = (
-    "A dask DataFrame does not know how many rows it has.",
-    "Pass frame.to_dask_array(lengths=True), or open its Parquet files by open_stored(path).",
-)
-# The library and the type, what is wrong with it, and the way out.
-_REFUSED = (
-    ("dask.dataframe", "DataFrame", *_DASK_FRAME),
-    ("dask.dataframe", "Series", "A dask Series is one column.", "Pass samples x features."),
-    (
-        "dask.delayed",
-        "Delayed",
-        "A delayed value does not say how many samples it holds.",
-        "Pass dask.array.from_delayed(value, shape=..., dtype=...).",
-    ),
+# The type, and what to pass instead.
+_REFUSED = {
+    ("dask.dataframe", "DataFrame"): "Pass frame.to_dask_array(lengths=True), or open its Parquet "
+    "files by open_stored(path).",
+    ("dask.dataframe", "Series"): "It is one column. Pass samples x features.",
+    ("dask.delayed", "Delayed"): "Pass dask.array.from_delayed(value, shape=..., dtype=...).",
     (
         "polars",
         "LazyFrame",
-        "A LazyFrame of polars has no rows yet.",
-        "Pass frame.collect() if it fits in memory, or the path of its Parquet files.",
-    ),
-    (
-        "pyarrow.parquet",
-        "ParquetFile",
-        "An open ParquetFile does not say where its file is.",
-        "Pass the path.",
-    ),
-    (
-        "pyarrow.parquet",
-        "ParquetDataset",
-        "A ParquetDataset is not read part by part.",
-        "Pass the path, or pyarrow.dataset.dataset(path).",
-    ),
-)
+    ): "Pass frame.collect() if it fits in memory, or the path of its Parquet files.",
+    ("pyarrow.parquet", "ParquetFile"): "Pass the path.",
+    ("pyarrow.parquet", "ParquetDataset"): "Pass the path, or pyarrow.dataset.dataset(path).",
+}
 
 
 def is_a(X: Any, module: str, name: str) -> bool:
@@ -54,9 +34,11 @@ def is_a(X: Any, module: str, name: str) -> bool:
 
 def refuse_other_kind(X: Any) -> None:
     """Raise an error for what is not read as it is, but is often meant to be."""
-    for module, name, problem, way_out in _REFUSED:
+    for (module, name), way_out in _REFUSED.items():
         if is_a(X, module, name):
-            raise GuidedTypeError(problem, way_out, "X")
+            raise GuidedTypeError(
+                f"X is a {name} of {module}, which is not read by parts.", way_out, "X"
+            )
     if hasattr(X, "read") and hasattr(X, "seek"):
         raise GuidedTypeError("X is an open file.", "Pass its path.", "X")
     is_list = isinstance(X, list | tuple) and len(X) > 0

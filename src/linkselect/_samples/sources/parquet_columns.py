@@ -87,15 +87,12 @@ def joint_type(names: Sequence[str], files: Sequence[FileColumns], label: str) -
 
     Refuse columns that are no numbers, and files whose columns differ.
     """
-    first = files[0]
-    types = set(_types(names, first, label))
-    for file in files[1:]:
-        if not file.schema.equals(first.schema):
-            _check_same_columns(first, file)
-        types |= set(_types(names, file, label))
-    if not types:
-        return np.dtype(np.float64)
-    return np.result_type(*types)
+    types: set[np.dtype[Any]] = set()
+    for file in files:
+        if not file.schema.equals(files[0].schema):
+            _check_same_columns(files[0], file)
+        types.update(_types(names, file, label))
+    return np.result_type(*types) if types else np.dtype(np.float64)
 
 
 def _types(names: Sequence[str], file: FileColumns, label: str) -> list[np.dtype[Any]]:

@@ -30,8 +30,8 @@ from linkselect._samples.sources.parquet_folders import (
     warn_of_folder_columns,
     warn_of_order,
 )
-from linkselect._samples.sources.states import FileState, missing, package_for
-from linkselect._samples.sources.stored import Columns, Slabs, Source
+from linkselect._samples.sources.states import FileState, package_for
+from linkselect._samples.sources.stored import Columns, Slabs, Source, equal_stretches
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -61,13 +61,16 @@ class RowGroup:
         The number of the file.
     number : int
         The number of the row group in its file.
-    rows : slice
-        Its rows, counted over all files.
+    start : int
+        Its first row, counted over all files.
+    n_rows : int
+        How many rows it has.
     """
 
     file: int
     number: int
-    rows: slice
+    start: int
+    n_rows: int
 
 
 class ParquetSource(Source):
@@ -98,22 +101,33 @@ class ParquetSource(Source):
         self.label = label
         self.files = [FileState.of(path, path.name) for path in files]
         with ThreadPoolExecutor(min(8, len(files))) as threads:
-            found = list(threads.map(_look_into, self.files))
+            found = list(threads.map(_columns, self.files))
         # The types of a file without rows say nothing: no value was written.
         filled = [file for file in found if any(file.group_rows)] or found
         known = set(filled[0].names)
         self.said = {name: value for name, value in (said or {}).items() if name not in known}
-        self._refuse_folder_columns(columns or ())
+        if in_folders := [name for name in columns or () if name in self.said]:
+            raise GuidedValueError(
+                f"The column {in_folders[0]!r} of {label} is in the names of its folders, and no "
+                "feature.",
+                f"Leave it out; column({in_folders[0]!r}) of what open_stored returns reads it.",
+                "columns",
+            )
         self.n_rows = [sum(file.group_rows) for file in found]
         self.names = filled[0].chosen(columns, [one for one in without if one not in self.said])
         self.dtype = joint_type(self.names, filled, label)
         self.indexes = [file.index for file in filled]
         types = {field.name: str(field.type) for field in filled[0].schema}
         self.whole = np.array([types[name] in ("int64", "uint64") for name in self.names], bool)
-        self.groups = list(_row_groups(found))
-        self.starts = np.array([group.rows.start for group in self.groups], np.intp)
-        n_samples = self.groups[-1].rows.stop if self.groups else 0
-        self.shape = (n_samples, len(self.names))
+        groups = [(k, i, n) for k, file in enumerate(found) for i, n in enumerate(file.group_rows)]
+        starts = np.cumsum([0, *(n for _, _, n in groups)]).tolist()
+        self.groups = [
+            RowGroup(file, number, start, n_rows)
+            for (file, number, n_rows), start in zip(groups, starts, strict=False)
+            if n_rows
+        ]
+        self.starts = np.array([group.start for group in self.groups], np.intp)
+        self.shape = (starts[-1], len(self.names))
 
     def row_edges(self) -> IntArray:
         """Return the first row of every row group, and the end."""
@@ -130,13 +144,11 @@ class ParquetSource(Source):
         used, inverse = np.unique(places, return_inverse=True)
         is_in_order = np.array_equal(used, places)
         for group in self._groups(rows):
-            start = group.rows.start
+            start = group.start
             for values in self._values(group, used, height):
                 found = slice(start, start + len(values))
                 yield found, values if is_in_order else values[:, inverse]
                 start = found.stop
-            if start != group.rows.stop:
-                raise self._damaged(group, used, "rows are missing")
         _free_memory()
 
     def column(self, name: str) -> NDArray[Any]:
@@ -145,11 +157,10 @@ class ParquetSource(Source):
             return np.repeat(self.said[name], self.n_rows)
         pieces, filled = [], [file for file, n in zip(self.files, self.n_rows, strict=True) if n]
         for state in filled:
+            state.check_unchanged()
+            if name not in _columns(state).names:
+                raise GuidedValueError(f"{state.label} has no column {name!r}.", "", "columns")
             with _opened(state) as file:
-                if name not in file.schema_arrow.names:
-                    raise GuidedValueError(
-                        f"{state.label} has no column {name!r}.", parameter="columns"
-                    )
                 pieces.append(file.read(columns=[name], use_threads=False).column(0))
             state.check_unchanged()
         return joined(pieces, name, [state.label for state in filled])
@@ -182,16 +193,6 @@ class ParquetSource(Source):
             "sample_ids",
         )
 
-    def _refuse_folder_columns(self, columns: Sequence[str | int]) -> None:
-        for name in columns:
-            if name in self.said:
-                raise GuidedValueError(
-                    f"The column {name!r} of {self.label} is in the names of its folders, and no "
-                    "feature.",
-                    f"Leave it out; column({name!r}) of what open_stored returns reads it.",
-                    "columns",
-                )
-
     def _groups(self, rows: slice) -> list[RowGroup]:
         first = max(int(np.searchsorted(self.starts, rows.start, side="right")) - 1, 0)
         last = int(np.searchsorted(self.starts, rows.stop, side="left"))
@@ -199,17 +200,15 @@ class ParquetSource(Source):
 
     def _values(self, group: RowGroup, used: IntArray, height: int) -> Iterator[NDArray[Any]]:
         """Yield the columns of a row group, at most `height` rows at a time."""
-        n_rows = group.rows.stop - group.rows.start
         try:
             with _opened(self.files[group.file]) as file:
-                if n_rows * len(used) * self.dtype.itemsize <= MATRIX_BYTES * self.share:
+                if group.n_rows * len(used) * self.dtype.itemsize <= MATRIX_BYTES * self.share:
                     matrix = self._matrix(file, group, used)
-                    yield from (matrix[rows] for rows in slices(n_rows, height))
+                    yield from (matrix[rows] for rows in slices(group.n_rows, height))
                     return
                 cuts = column_groups(file, group.number, self._names(used), self.share)
                 if len(cuts) == 1:
-                    batches = self._batches(file, group.number, used, height)
-                    yield from map(np.ascontiguousarray, batches)
+                    yield from map(np.ascontiguousarray, self._batches(file, group, used, height))
                 else:
                     yield from self._through_disk(file, group, used, cuts, height)
         except GuidedError:
@@ -219,33 +218,24 @@ class ParquetSource(Source):
 
     def _matrix(self, file: pq.ParquetFile, group: RowGroup, used: IntArray) -> NDArray[Any]:
         """Read all rows of a row group, few columns at a time: a reader takes twice their size."""
-        n_rows = group.rows.stop - group.rows.start
-        matrix = np.empty((n_rows, len(used)), self.dtype)
-        for cut in slices(len(used), self._fitting(n_rows)):
+        matrix = np.empty((group.n_rows, len(used)), self.dtype)
+        for cut in slices(len(used), self._fitting(group.n_rows)):
             start = 0
-            for batch in self._batches(file, group.number, used[cut]):
+            for batch in self._batches(file, group, used[cut]):
                 matrix[start : start + len(batch), cut] = batch
                 start += len(batch)
-            if start != n_rows:
-                raise ValueError("rows are missing")
         return matrix
 
     def _through_disk(
-        self,
-        file: pq.ParquetFile,
-        group: RowGroup,
-        used: IntArray,
-        cuts: list[slice],
-        height: int,
+        self, file: pq.ParquetFile, group: RowGroup, used: IntArray, cuts: list[slice], height: int
     ) -> Iterator[NDArray[Any]]:
         """Put groups of columns down on the disk, one after the other, and yield rows of all."""
-        n_rows, itemsize = group.rows.stop - group.rows.start, self.dtype.itemsize
+        n_rows, itemsize = group.n_rows, self.dtype.itemsize
         check_room_on_disk(n_rows, len(used), itemsize)
         # The file has no name: it goes with the process, however that ends.
         with tempfile.TemporaryFile() as scratch:
             for cut in cuts:
-                scratch.seek(cut.start * n_rows * itemsize)
-                for batch in self._batches(file, group.number, used[cut]):
+                for batch in self._batches(file, group, used[cut]):
                     np.ascontiguousarray(batch).tofile(scratch)
             _free_memory()
             for rows in slices(n_rows, height):
@@ -259,24 +249,22 @@ class ParquetSource(Source):
                 yield values
 
     def _batches(
-        self, file: pq.ParquetFile, number: int, used: IntArray, height: int | None = None
+        self, file: pq.ParquetFile, group: RowGroup, used: IntArray, height: int | None = None
     ) -> Iterator[NDArray[Any]]:
-        """Yield some rows of a row group, which are stored one column after the other."""
-        names = self._names(used)
+        """Yield all rows of a row group, some at a time, stored one column after the other."""
+        names, n_read = self._names(used), 0
+        height = height or self._fitting(len(names))
         # One column after the other: threads would decode many at once.
-        batches = file.iter_batches(
-            height or self._fitting(len(names)),
-            row_groups=[number],
-            columns=names,
-            use_threads=False,
-        )
-        places: dict[str, int] = {}
-        for batch in batches:
-            places = places or {name: place for place, name in enumerate(batch.schema.names)}
+        options = {"row_groups": [group.number], "columns": names, "use_threads": False}
+        for batch in file.iter_batches(height, **options):
+            places = {name: place for place, name in enumerate(batch.schema.names)}
             values = np.empty((len(names), batch.num_rows), self.dtype)
             for target, name in zip(values, names, strict=True):
                 to_numbers(batch.column(places[name]), target, name)
             yield values.T
+            n_read += batch.num_rows
+        if n_read != group.n_rows:
+            raise ValueError("rows are missing")
 
     def _fitting(self, length: int) -> int:
         """Return how many lines of so many values make a batch."""
@@ -291,22 +279,23 @@ class ParquetSource(Source):
         state = self.files[group.file]
         state.check_unchanged()
         reason = (why.splitlines() or ["it ends too early"])[0].rstrip(".")
-        damaged = next((place for place in used if not self._is_readable(group, place)), None)
-        where = "" if damaged is None else f", column '{self._names([damaged])[0]}',"
+        damaged = [name for name in self._names(used) if not _is_readable(state, group, name)]
+        where = f", column '{damaged[0]}'," if damaged else ""
         return GuidedValueError(
             f"{state.label}{where} cannot be read in row group {group.number}: {reason}.",
             "Write the file again.",
             "X",
         )
 
-    def _is_readable(self, group: RowGroup, place: int) -> bool:
-        try:
-            with _opened(self.files[group.file]) as file:
-                for _ in self._batches(file, group.number, np.array([place])):
-                    pass
-        except ERRORS_OF_READING:
-            return False
-        return True
+
+def _is_readable(state: FileState, group: RowGroup, name: str) -> bool:
+    try:
+        with _opened(state) as file:
+            for batch in file.iter_batches(row_groups=[group.number], columns=[name]):
+                batch.validate(full=True)
+    except ERRORS_OF_READING:
+        return False
+    return True
 
 
 def check_room_on_disk(n_rows: int, n_columns: int, itemsize: int) -> None:
@@ -346,32 +335,21 @@ def column_groups(file: pq.ParquetFile, number: int, names: list[str], share: fl
     Where all of them together take little, there is one cut.
     """
     group = file.metadata.row_group(number)
-    if len(names) * COLUMN_BYTES <= READER_BYTES * share:
-        return [slice(0, len(names))]
     leaves = {group.column(j).path_in_schema: j for j in range(group.num_columns)}
     sizes = [2 * group.column(leaves[name]).total_uncompressed_size for name in names]
-    sizes = [min(size, COLUMN_BYTES) for size in sizes]
-    if sum(sizes) <= READER_BYTES * share:
+    totals = np.cumsum(np.minimum(sizes, COLUMN_BYTES))
+    if totals[-1] <= READER_BYTES * share:
         return [slice(0, len(names))]
-    cuts, start, total = [], 0, 0
-    for place, size in enumerate(sizes):
-        if total and total + size > GROUP_BYTES * share:
-            cuts.append(slice(start, place))
-            start, total = place, 0
-        total += size
-    return [*cuts, slice(start, len(names))]
+    return equal_stretches(totals // int(GROUP_BYTES * share))
 
 
 @lru_cache(maxsize=64)
-def _metadata(state: FileState) -> Any:
+def _columns(state: FileState) -> FileColumns:
     """Return what the end of a file says; with many columns that takes long to decode."""
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(state.path) as file:
-            return file.metadata
-    except FileNotFoundError:
-        raise missing(state.label, state.path) from None
+        return columns_of(state.label, pq.read_metadata(state.path))
     except (OSError, ValueError) as error:
         state.check_unchanged()
         reason = str(error).splitlines()[0].rstrip(".")
@@ -386,27 +364,9 @@ def _opened(state: FileState) -> pq.ParquetFile:
     """Open a file so that reading takes little memory."""
     import pyarrow.parquet as pq
 
-    metadata = _metadata(state)
+    metadata = _columns(state).metadata
     buffer_size = int(np.clip(BUFFER_BYTES // max(metadata.num_columns, 1), 4096, 1 << 16))
-    try:
-        return pq.ParquetFile(
-            state.path, metadata=metadata, buffer_size=buffer_size, pre_buffer=False
-        )
-    except FileNotFoundError:
-        raise missing(state.label, state.path) from None
-
-
-def _look_into(state: FileState) -> FileColumns:
-    return columns_of(state.label, _metadata(state))
-
-
-def _row_groups(found: Sequence[FileColumns]) -> Iterator[RowGroup]:
-    start = 0
-    for number, file in enumerate(found):
-        for place, n_rows in enumerate(file.group_rows):
-            if n_rows:
-                yield RowGroup(number, place, slice(start, start + n_rows))
-            start += n_rows
+    return pq.ParquetFile(state.path, metadata=metadata, buffer_size=buffer_size, pre_buffer=False)
 
 
 def _free_memory() -> None:

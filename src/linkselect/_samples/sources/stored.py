@@ -7,7 +7,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,6 @@ from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import slices
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples.sources.running import take_stored_rows
-from linkselect._samples.sources.steps import Filling, Scaling, Step
 
 # A piece that is held at once, often two of them while the next one is read. Small beside 1 GB
 # also with a float64 copy and several threads.
@@ -43,6 +43,18 @@ def numeric_type(dtype: np.dtype[Any], label: str) -> np.dtype[Any]:
         "Store them as numbers, or leave these columns out.",
         "X",
     )
+
+
+def equal_stretches(values: IntArray) -> list[slice]:
+    """Cut an array where its values change.
+
+    Examples
+    --------
+    >>> equal_stretches(np.array([4, 4, 7]))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    cuts = (np.flatnonzero(np.diff(values)) + 1).tolist()
+    return [slice(*ends) for ends in pairwise([0, *cuts, len(values)])]
 
 
 def as_numbers(chosen: Columns) -> IntArray:
@@ -136,6 +148,54 @@ class Source(ABC):
     def column(self, name: str) -> NDArray[Any]:
         """Read one column by its name, whatever its type."""
         raise GuidedTypeError(f"{self.label} has no names of columns.", parameter="X")
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Subtract a shift from every column and divide it by a scale.
+
+    Attributes
+    ----------
+    shift, scale : ndarray of shape (n_features,)
+        One number for each column.
+    """
+
+    shift: FloatArray
+    scale: FloatArray
+
+    def choose(self, columns: Columns) -> Self:
+        """Return the same for some of the columns."""
+        return type(self)(self.shift[columns], self.scale[columns])
+
+    def apply(self, values: FloatArray) -> None:
+        """Change values in place."""
+        values -= self.shift
+        values /= self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """Put a number in place of every missing value.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_features,)
+        One number for each column.
+    """
+
+    values: FloatArray
+
+    def choose(self, columns: Columns) -> Self:
+        """Return the same for some of the columns."""
+        return type(self)(self.values[columns])
+
+    def apply(self, values: FloatArray) -> None:
+        """Change values in place."""
+        rows, columns = np.nonzero(np.isnan(values))
+        values[rows, columns] = self.values[columns]
+
+
+Step = Scaling | Filling
 
 
 @dataclass(frozen=True, eq=False)
