@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 import linkselect
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples.sources import stored as kinds
-from linkselect._samples.sources.stored import cut, divide
+from linkselect._samples.sources.choosing import cut, divide
 from tests.helpers import stored_samples as given
 
 SHAPES = ((200, 13), (12, 300))

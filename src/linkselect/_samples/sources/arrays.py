@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from linkselect._arrays import IntArray
 from linkselect._blocks import slices
 from linkselect._messages import GuidedTypeError, GuidedValueError, warn_user
+from linkselect._samples.sources.choosing import Columns
 from linkselect._samples.sources.states import FileState, state_of, two_dimensional
-from linkselect._samples.sources.stored import Columns, Slabs, Source, numeric_type
+from linkselect._samples.sources.stored import Slabs, Source, numeric_type
 
 # Chunks are decoded whole. Up to this size a line of them is held, and handed on piece by piece.
 LINE_BYTES = 128 * 2**20

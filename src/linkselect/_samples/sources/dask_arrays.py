@@ -13,15 +13,9 @@ from numpy.typing import NDArray
 from linkselect._arrays import IntArray
 from linkselect._blocks import slices
 from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._samples.sources.choosing import Columns, as_numbers
 from linkselect._samples.sources.states import two_dimensional
-from linkselect._samples.sources.stored import (
-    Columns,
-    Part,
-    Slabs,
-    Source,
-    as_numbers,
-    numeric_type,
-)
+from linkselect._samples.sources.stored import Part, Slabs, Source, numeric_type
 
 Blocks = list[list[NDArray[Any]]]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from linkselect._arrays import IntArray
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples.sources.arrays import ArraySource, StoredArray, refuse_group
+from linkselect._samples.sources.choosing import Columns, as_numbers, equal_stretches
 from linkselect._samples.sources.states import package_for
-from linkselect._samples.sources.stored import Columns, as_numbers, equal_stretches
 
 HDF5_ENDINGS = (".h5", ".hdf5", ".h5ad")
 # What is read at once to take some rows or columns from, of a dataset without chunks.

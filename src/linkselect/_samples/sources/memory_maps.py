@@ -19,8 +19,8 @@ from linkselect._arrays import IntArray
 from linkselect._blocks import slices
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples.sources.arrays import ArraySource, StoredArray
+from linkselect._samples.sources.choosing import Columns, as_numbers
 from linkselect._samples.sources.states import missing, two_dimensional
-from linkselect._samples.sources.stored import Columns, as_numbers
 
 STRETCH_BYTES = 8 * 2**20
 # What NumPy raises for a header that is damaged: it is text in the syntax of Python.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._samples.sources.choosing import chosen_columns
 from linkselect._samples.sources.dask_arrays import DaskSource
 from linkselect._samples.sources.hdf5_datasets import (
     HDF5_ENDINGS,
@@ -21,14 +23,27 @@ from linkselect._samples.sources.hdf5_datasets import (
     source_of_dataset,
 )
 from linkselect._samples.sources.memory_maps import open_npy, source_of_map
-from linkselect._samples.sources.other_kinds import is_a, refuse_other_kind
 from linkselect._samples.sources.parquet_tables import ParquetSource, open_parquet
 from linkselect._samples.sources.states import missing
-from linkselect._samples.sources.stored import Source, Stored, chosen_columns
+from linkselect._samples.sources.stored import Source, Stored
 from linkselect._samples.sources.zarr_arrays import is_zarr_folder, open_zarr, source_of_zarr
 
 # Smaller maps are arrays like any other: joblib hands them to its workers.
 MEMORY_MAP_LIMIT = 10**9
+# Types that hold samples outside memory, and what to pass instead. NumPy would read some of them
+# whole without a word, or fail in a way that does not help.
+_REFUSED = {
+    ("dask.dataframe", "DataFrame"): "Pass frame.to_dask_array(lengths=True), or open its Parquet "
+    "files by open_stored(path).",
+    ("dask.dataframe", "Series"): "It is one column. Pass samples x features.",
+    ("dask.delayed", "Delayed"): "Pass dask.array.from_delayed(value, shape=..., dtype=...).",
+    (
+        "polars",
+        "LazyFrame",
+    ): "Pass frame.collect() if it fits in memory, or the path of its Parquet files.",
+    ("pyarrow.parquet", "ParquetFile"): "Pass the path.",
+    ("pyarrow.parquet", "ParquetDataset"): "Pass the path, or pyarrow.dataset.dataset(path).",
+}
 
 
 def find_stored(X: Any) -> Stored | None:
@@ -124,7 +139,7 @@ def select_columns(X: Any, columns: ArrayLike) -> Any:
 
     A dask array gives a dask array, everything else what `open_stored` gives.
     """
-    if is_a(X, "dask.array", "Array"):
+    if _is_a(X, "dask.array", "Array"):
         return X[:, np.asarray(columns, np.intp)]
     return open_stored(X).choose(columns)
 
@@ -144,19 +159,19 @@ def _source(
     if isinstance(X, np.memmap):
         return source_of_map(X) if X.nbytes > more_than else None
     # A value can only be of a type whose library was imported.
-    if is_a(X, "h5py", "Dataset"):
+    if _is_a(X, "h5py", "Dataset"):
         return source_of_dataset(X) if X.nbytes > more_than else None
-    if is_a(X, "h5py", "Group"):
+    if _is_a(X, "h5py", "Group"):
         raise refuse_hdf5_group(X)
-    if is_a(X, "zarr", "Array") or is_a(X, "zarr", "Group"):
+    if _is_a(X, "zarr", "Array") or _is_a(X, "zarr", "Group"):
         return source_of_zarr(X)
-    if is_a(X, "dask.array", "Array"):
+    if _is_a(X, "dask.array", "Array"):
         return DaskSource(X)
-    if is_a(X, "pyarrow.dataset", "Dataset"):
+    if _is_a(X, "pyarrow.dataset", "Dataset"):
         return _source_of_dataset(X, columns, without)
-    if is_a(X, "xarray", "DataArray") and X.chunks is not None:
+    if _is_a(X, "xarray", "DataArray") and X.chunks is not None:
         return DaskSource(X.data)
-    refuse_other_kind(X)
+    _refuse_other_kind(X)
     return None
 
 
@@ -214,3 +229,27 @@ def _source_of_path(
         "Read other files into an array or a frame first, for example by pandas.read_csv.",
         "X",
     )
+
+
+def _is_a(X: Any, module: str, name: str) -> bool:
+    """Whether X is of a type; it can only be so if the library was imported."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(X, kind)
+
+
+def _refuse_other_kind(X: Any) -> None:
+    """Raise an error for what is not read as it is, but is often meant to be."""
+    for (module, name), way_out in _REFUSED.items():
+        if _is_a(X, module, name):
+            raise GuidedTypeError(
+                f"X is a {name} of {module}, which is not read by parts.", way_out, "X"
+            )
+    if hasattr(X, "read") and hasattr(X, "seek"):
+        raise GuidedTypeError("X is an open file.", "Pass its path.", "X")
+    is_list = isinstance(X, list | tuple) and len(X) > 0
+    if is_list and all(isinstance(one, str | os.PathLike) for one in X):
+        raise GuidedTypeError(
+            "X is a list of text, not of samples.",
+            "Of several Parquet files pass their folder, or pyarrow.dataset.dataset(paths).",
+            "X",
+        )

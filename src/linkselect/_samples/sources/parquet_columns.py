@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._messages import GuidedValueError
-from linkselect._samples.sources.stored import chosen_columns
+from linkselect._samples.sources.choosing import chosen_columns
 
 # A message names so many columns; a table may have thousands of the same kind.
 NAMED = 5

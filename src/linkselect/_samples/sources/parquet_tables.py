@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._blocks import slices
 from linkselect._messages import GuidedError, GuidedValueError
+from linkselect._samples.sources.choosing import Columns, equal_stretches
 from linkselect._samples.sources.parquet_columns import (
     FileColumns,
     columns_of,
@@ -31,7 +32,7 @@ from linkselect._samples.sources.parquet_folders import (
     warn_of_order,
 )
 from linkselect._samples.sources.states import FileState, package_for
-from linkselect._samples.sources.stored import Columns, Slabs, Source, equal_stretches
+from linkselect._samples.sources.stored import Slabs, Source
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

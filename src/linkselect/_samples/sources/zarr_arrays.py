@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from linkselect._arrays import IntArray
 from linkselect._messages import GuidedValueError
 from linkselect._samples.sources.arrays import ArraySource, StoredArray, refuse_group
+from linkselect._samples.sources.choosing import Columns
 from linkselect._samples.sources.states import package_for
-from linkselect._samples.sources.stored import Columns
 
 # Beyond so many files, looking at each of them costs too much.
 MANY_FILES = 100_000
