@@ -33,16 +33,12 @@ MEMORY_MAP_LIMIT = 10**9
 # Types that hold samples outside memory, and what to pass instead. NumPy would read some of them
 # whole without a word, or fail in a way that does not help.
 _REFUSED = {
-    ("dask.dataframe", "DataFrame"): "Pass frame.to_dask_array(lengths=True), or open its Parquet "
-    "files by open_stored(path).",
-    ("dask.dataframe", "Series"): "It is one column. Pass samples x features.",
-    ("dask.delayed", "Delayed"): "Pass dask.array.from_delayed(value, shape=..., dtype=...).",
-    (
-        "polars",
-        "LazyFrame",
-    ): "Pass frame.collect() if it fits in memory, or the path of its Parquet files.",
-    ("pyarrow.parquet", "ParquetFile"): "Pass the path.",
-    ("pyarrow.parquet", "ParquetDataset"): "Pass the path, or pyarrow.dataset.dataset(path).",
+    "dask.dataframe.DataFrame": "Pass frame.to_dask_array(lengths=True), or the path of its files.",
+    "dask.dataframe.Series": "It is one column. Pass samples x features.",
+    "dask.delayed.Delayed": "Pass dask.array.from_delayed(value, shape=..., dtype=...).",
+    "polars.LazyFrame": "Pass frame.collect() if it fits in memory, or the path of its files.",
+    "pyarrow.parquet.ParquetFile": "Pass the path.",
+    "pyarrow.parquet.ParquetDataset": "Pass the path, or pyarrow.dataset.dataset(path).",
 }
 
 
@@ -139,7 +135,7 @@ def select_columns(X: Any, columns: ArrayLike) -> Any:
 
     A dask array gives a dask array, everything else what `open_stored` gives.
     """
-    if _is_a(X, "dask.array", "Array"):
+    if _is_a(X, "dask.array.Array"):
         return X[:, np.asarray(columns, np.intp)]
     return open_stored(X).choose(columns)
 
@@ -159,17 +155,17 @@ def _source(
     if isinstance(X, np.memmap):
         return source_of_map(X) if X.nbytes > more_than else None
     # A value can only be of a type whose library was imported.
-    if _is_a(X, "h5py", "Dataset"):
+    if _is_a(X, "h5py.Dataset"):
         return source_of_dataset(X) if X.nbytes > more_than else None
-    if _is_a(X, "h5py", "Group"):
+    if _is_a(X, "h5py.Group"):
         raise refuse_hdf5_group(X)
-    if _is_a(X, "zarr", "Array") or _is_a(X, "zarr", "Group"):
+    if _is_a(X, "zarr.Array") or _is_a(X, "zarr.Group"):
         return source_of_zarr(X)
-    if _is_a(X, "dask.array", "Array"):
+    if _is_a(X, "dask.array.Array"):
         return DaskSource(X)
-    if _is_a(X, "pyarrow.dataset", "Dataset"):
+    if _is_a(X, "pyarrow.dataset.Dataset"):
         return _source_of_dataset(X, columns, without)
-    if _is_a(X, "xarray", "DataArray") and X.chunks is not None:
+    if _is_a(X, "xarray.DataArray") and X.chunks is not None:
         return DaskSource(X.data)
     _refuse_other_kind(X)
     return None
@@ -231,19 +227,18 @@ def _source_of_path(
     )
 
 
-def _is_a(X: Any, module: str, name: str) -> bool:
+def _is_a(X: Any, name: str) -> bool:
     """Whether X is of a type; it can only be so if the library was imported."""
-    kind = getattr(sys.modules.get(module), name, None)
-    return isinstance(kind, type) and isinstance(X, kind)
+    module, _, kind = name.rpartition(".")
+    known = getattr(sys.modules.get(module), kind, None)
+    return isinstance(known, type) and isinstance(X, known)
 
 
 def _refuse_other_kind(X: Any) -> None:
     """Raise an error for what is not read as it is, but is often meant to be."""
-    for (module, name), way_out in _REFUSED.items():
-        if _is_a(X, module, name):
-            raise GuidedTypeError(
-                f"X is a {name} of {module}, which is not read by parts.", way_out, "X"
-            )
+    for name, way_out in _REFUSED.items():
+        if _is_a(X, name):
+            raise GuidedTypeError(f"X is a {name}, which is not read by parts.", way_out, "X")
     if hasattr(X, "read") and hasattr(X, "seek"):
         raise GuidedTypeError("X is an open file.", "Pass its path.", "X")
     is_list = isinstance(X, list | tuple) and len(X) > 0

@@ -130,17 +130,15 @@ def _number_type(kind: Any) -> Any:
 
 def _with_nulls(names: Sequence[str], file: FileColumns) -> set[str]:
     """Return the columns that have missing values, or do not say that they have none."""
-    if not names:
-        return set()
-    metadata, found = file.metadata, set()
+    metadata = file.metadata
     leaves = {metadata.schema.column(j).path: j for j in range(metadata.num_columns)}
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for name in names:
-            statistics = group.column(leaves[name]).statistics
-            if statistics is None or not statistics.has_null_count or statistics.null_count:
-                found.add(name)
-    return found
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+
+    def may_lack(name: str) -> bool:
+        found = (group.column(leaves[name]).statistics for group in groups)
+        return any(one is None or not one.has_null_count or one.null_count for one in found)
+
+    return {name for name in names if may_lack(name)}
 
 
 def _check_same_columns(first: FileColumns, file: FileColumns) -> None:
