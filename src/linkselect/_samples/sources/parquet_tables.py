@@ -209,7 +209,7 @@ class ParquetSource(Source):
                     return
                 cuts = column_groups(file, group.number, self._names(used), self.share)
                 if len(cuts) == 1:
-                    yield from map(np.ascontiguousarray, self._batches(file, group, used, height))
+                    yield from self._by_rows(file, group, used, height)
                 else:
                     yield from self._through_disk(file, group, used, cuts, height)
         except GuidedError:
@@ -226,6 +226,22 @@ class ParquetSource(Source):
                 matrix[start : start + len(batch), cut] = batch
                 start += len(batch)
         return matrix
+
+    def _by_rows(
+        self, file: pq.ParquetFile, group: RowGroup, used: IntArray, height: int
+    ) -> Iterator[NDArray[Any]]:
+        """Yield rows of all columns, which come in smaller batches."""
+        matrix, filled = np.empty((height, len(used)), self.dtype), 0
+        for batch in self._batches(file, group, used):
+            while len(batch):
+                count = min(height - filled, len(batch))
+                matrix[filled : filled + count] = batch[:count]
+                batch, filled = batch[count:], filled + count
+                if filled == height:
+                    yield matrix
+                    matrix, filled = np.empty_like(matrix), 0
+        if filled:
+            yield matrix[:filled]
 
     def _through_disk(
         self, file: pq.ParquetFile, group: RowGroup, used: IntArray, cuts: list[slice], height: int
@@ -250,20 +266,19 @@ class ParquetSource(Source):
                 yield values
 
     def _batches(
-        self, file: pq.ParquetFile, group: RowGroup, used: IntArray, height: int | None = None
+        self, file: pq.ParquetFile, group: RowGroup, used: IntArray
     ) -> Iterator[NDArray[Any]]:
         """Yield all rows of a row group, some at a time, stored one column after the other."""
         names, n_read = self._names(used), 0
-        height = height or self._fitting(len(names))
         # One column after the other: threads would decode many at once.
         options = {"row_groups": [group.number], "columns": names, "use_threads": False}
-        for batch in file.iter_batches(height, **options):
+        for batch in file.iter_batches(self._fitting(len(names)), **options):
             places = {name: place for place, name in enumerate(batch.schema.names)}
             values = np.empty((len(names), batch.num_rows), self.dtype)
             for target, name in zip(values, names, strict=True):
                 to_numbers(batch.column(places[name]), target, name)
-            yield values.T
             n_read += batch.num_rows
+            yield values.T
         if n_read != group.n_rows:
             raise ValueError("rows are missing")
 
