@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
 from math import prod
@@ -226,36 +226,24 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-class _BlasLimit:
-    """How many fits and tasks of this process keep BLAS to one thread, and what ends that."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.n_users = 0
-        self.ending = ExitStack()
-
-
-_limit = _BlasLimit()
+_limiting = threading.Lock()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread until the last fit or task of this process that asked for it ends.
+    """Keep BLAS to one thread, unless a fit in another thread of this process does so already.
 
-    The limit holds for the whole process. If the first one ended it, the others would go on with
-    more threads, which add in another order: their bits would differ.
+    The limit holds for the whole process: a second fit would take it for what BLAS had before,
+    and restore that in the end.
     """
-    with _limit.lock:
-        if not _limit.n_users:
-            _limit.ending.enter_context(_blas().limit(limits=1))
-        _limit.n_users += 1
-    try:
+    if not _limiting.acquire(blocking=False):
         yield
+        return
+    try:
+        with _blas().limit(limits=1):
+            yield
     finally:
-        with _limit.lock:
-            _limit.n_users -= 1
-            if not _limit.n_users:
-                _limit.ending.close()
+        _limiting.release()
 
 
 def blas_threads() -> int:

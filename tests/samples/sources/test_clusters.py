@@ -13,6 +13,7 @@ import distributed
 import numpy as np
 import pytest
 
+from linkselect import _blocks as blocks
 from linkselect._messages import GuidedError, GuidedValueError
 from linkselect._samples.sources import (
     TakenRows,
@@ -216,6 +217,21 @@ def test_part_that_kills_every_worker_is_an_error(cluster, client, tmp_path, mon
 def test_the_command_line_has_its_own_way_out_of_a_cluster_without_workers(client):
     said = problem_of(clusters.no_workers(client))
     assert said.endswith("Start the cluster or its workers again, or leave --scheduler out.")
+
+
+def test_blas_keeps_to_one_thread_until_the_last_task_ends():
+    def n_threads():
+        return {library["num_threads"] for library in blocks._blas().info()}
+
+    before = n_threads()
+    limit = clusters.BlasLimit()
+    limit.__enter__()
+    limit.__enter__()
+    assert n_threads() == {1}
+    limit.__exit__()
+    assert n_threads() == {1}
+    limit.__exit__()
+    assert n_threads() == before
 
 
 def test_workers_that_start_again_are_waited_for(client, tmp_path, monkeypatch, gate):

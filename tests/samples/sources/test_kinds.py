@@ -72,9 +72,6 @@ def test_rows_are_taken_in_any_order(X, values):
 
 
 def test_columns_are_chosen_and_scaled_lazily(X, values):
-    # From 3 to 9 are as many numbers as there are columns.
-    for columns in ([3, 11, 5, 2, 7, 8, 9], [0], [5, 4, 6]):
-        assert_array_equal(np.asarray(X.choose(columns)), values[:, columns])
     columns = np.array([7, 2, 2, 11])
     shift, scale = np.array([1.0, 2, 3, 4]), np.array([2.0, 4, 8, 16])
     expected = (values[:, columns].astype(np.float64) - shift) / scale

@@ -98,6 +98,17 @@ def test_chosen_columns_are_taken_from_few_rows_at_a_time(shape, monkeypatch, tm
     assert_array_equal(X.take([3, 1]), values[[3, 1]][:, chosen])
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_are_consecutive_only_if_all_of_them_are(order, tmp_path):
+    values = np.asarray(given.random_values((10, 30)), order=order)
+    np.save(tmp_path / "X.npy", values)
+    # The first and the last are as far apart as in 0 to 11.
+    columns = [0, 20, *range(2, 12)]
+    X = open_stored(tmp_path / "X.npy", columns=columns)
+    assert X.by_columns
+    assert_array_equal(np.asarray(X), values[:, columns])
+
+
 def test_only_large_maps_are_stored_samples(path, monkeypatch):
     view = np.load(path, mmap_mode="r")
     assert find_stored(view) is None

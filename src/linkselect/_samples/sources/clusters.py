@@ -7,10 +7,11 @@ lost for good, while the result of a task is computed again.
 from __future__ import annotations
 
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -187,9 +188,37 @@ def task_tree(job: Job) -> tuple[list[Any], Any]:
     return leaves, finish(results[0], dask_key_name=f"{name}-result-{token}")
 
 
+class BlasLimit:
+    """Keep BLAS to one thread as long as any task of this process runs.
+
+    The limit of `one_blas_thread` ends with whoever set it, while other tasks still run: with more
+    threads BLAS adds in another order, and their bits would differ.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_tasks = 0
+        self.limit = ExitStack()
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.n_tasks:
+                self.limit.enter_context(one_blas_thread())
+            self.n_tasks += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.n_tasks -= 1
+            if not self.n_tasks:
+                self.limit.close()
+
+
+_limit = BlasLimit()
+
+
 def run_part(job: Job, number: int, inputs: Any, shared: Any, blocks: Any) -> Any:
     """Do one part, in a worker."""
-    with one_blas_thread():
+    with _limit:
         return job.function(job.samples.part_given(number, blocks), *inputs, *shared)
 
 
