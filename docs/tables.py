@@ -144,7 +144,7 @@ def kinds_table() -> list[str]:
         ]
         for one in methods()
     ]
-    outside = "Parquet, Zarr, `.npy`, large memory map, dask array"
+    outside = "Parquet, Zarr, HDF5, `.npy`, large memory map, dask array"
     return markdown(["selector", "torch, cupy", outside], rows)
 
 

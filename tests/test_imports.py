@@ -133,5 +133,5 @@ def test_importing_the_library_loads_no_more_than_scikit_learn_does():
     own = {name.split(".")[0] for name in output.split()}
     assert "linkselect" in own
     optional = {"pandas", "polars", "numba", "matplotlib", "rich", "cyclopts", "pyarrow"}
-    optional |= {"dask", "distributed", "zarr"}
+    optional |= {"dask", "distributed", "zarr", "h5py"}
     assert own & optional == set()

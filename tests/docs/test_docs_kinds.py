@@ -20,7 +20,7 @@ from tests.helpers.sizes import set_sizes, shrink_parts
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "large_data.md"
 ESTIMATED = "neighbours of `max_queries` rows"
-STORED = ["parquet", "zarr", "npy", "map", "dask"]
+STORED = ["parquet", "zarr", "hdf5", "npy", "map", "dask"]
 
 
 def rows_of_table():
@@ -55,6 +55,10 @@ def put_outside(X, kind, folder, monkeypatch):
         )
         array[:] = X
         return array
+    if kind == "hdf5":
+        with pytest.importorskip("h5py").File(folder / "X.h5", "w") as file:
+            file.create_dataset("X", data=X, chunks=(15, 4))
+        return folder / "X.h5"
     if kind == "dask":
         return pytest.importorskip("dask.array").from_array(X, chunks=(15, 4))
     np.save(folder / "X.npy", X)

@@ -1,6 +1,7 @@
 """Samples of every stored kind, small, and cut into many parts."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -8,6 +9,7 @@ import time
 from pathlib import Path
 
 import dask.array
+import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +18,8 @@ from tests.helpers.sizes import set_sizes
 
 from linkselect._samples.sources import find_stored, map_parts
 
-KINDS = ("npy", "fortran", "zarr", "zarr_2", "sharded", "parquet", "folder", "dask", "dask_line")
+FILES = ("npy", "fortran", "zarr", "zarr_2", "sharded", "hdf5", "hdf5_plain", "parquet", "folder")
+KINDS = (*FILES, "dask", "dask_line")
 
 
 def make_parts_small(monkeypatch, slab_bytes=2000, part_bytes=4000):
@@ -27,6 +30,13 @@ def touch_later(path):
     """Let a file have changed a second later: some systems count in hundredths of a second."""
     state = path.stat()
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns + 10**9))
+
+
+def replace_by_copy(path):
+    """Put a copy with the same size and time in place of a file."""
+    copy = path.with_name(f"{path.name}.copy")
+    shutil.copy2(path, copy)
+    copy.replace(path)
 
 
 def as_table(values):
@@ -65,6 +75,20 @@ def _zarr_2(folder, values):
 def _sharded(folder, values):
     store_zarr(folder, values, chunks=(30, 7), shards=(60, 14))
     return folder / "X.zarr"
+
+
+def store_hdf5(folder, values, **options):
+    with h5py.File(folder / "X.h5", "w") as file:
+        file.create_dataset("group/X", data=values, **options)
+    return folder / "X.h5"
+
+
+def _hdf5(folder, values):
+    return store_hdf5(folder, values, chunks=(min(30, len(values)), 7), compression="gzip")
+
+
+def _hdf5_plain(folder, values):
+    return f"{store_hdf5(folder, values)}::group/X"
 
 
 def _parquet(folder, values):

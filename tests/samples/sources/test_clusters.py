@@ -12,7 +12,6 @@ import dask
 import distributed
 import numpy as np
 import pytest
-import stored_samples as given
 
 from linkselect import _blocks as blocks
 from linkselect._messages import GuidedError, GuidedValueError
@@ -26,8 +25,9 @@ from linkselect._samples.sources import (
 )
 from linkselect._samples.sources.clusters import active_client
 from linkselect.cli._errors import problem_of
+from tests.helpers import stored_samples as given
 
-KINDS = ("npy", "zarr", "parquet", "dask")
+KINDS = ("npy", "zarr", "hdf5", "parquet", "dask")
 
 # A cluster is many processes that a busy machine may hold up at any moment: one failure is tried
 # again, and pytest says so. The two lines after it: what Dask leaves open when workers are killed.

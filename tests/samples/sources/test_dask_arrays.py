@@ -4,11 +4,11 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-import stored_samples as given
 from numpy.testing import assert_array_equal
 
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples.sources import find_stored, map_parts, select_columns
+from tests.helpers import stored_samples as given
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,13 @@ import pickle
 
 import numpy as np
 import pytest
-import stored_samples as given
 from numpy.testing import assert_array_equal
 
 import linkselect
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples.sources import stored as kinds
-from linkselect._samples.sources.stored import cut, divide
+from linkselect._samples.sources.choosing import cut, divide
+from tests.helpers import stored_samples as given
 
 SHAPES = ((200, 13), (12, 300))
 
@@ -90,6 +90,47 @@ def test_parts_can_be_read_by_another_process(X, values):
         assert_array_equal(slab, values[rows, part.columns])
 
 
+@pytest.fixture(params=given.FILES)
+def in_files(request, tmp_path):
+    """Samples in files, and all of the files."""
+    X = given.stored(request.param, tmp_path, given.random_values())
+    return X, [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def read_all(X):
+    return [slab for part in X.parts for _, slab in part.slabs()]
+
+
+def take_first(X):
+    return X.take([0])
+
+
+@pytest.mark.parametrize("read", [read_all, take_first])
+@pytest.mark.parametrize("change", [given.touch_later, given.replace_by_copy])
+def test_files_that_change_are_an_error(in_files, read, change):
+    X, files = in_files
+    for path in files:
+        change(path)
+    with pytest.raises(GuidedValueError, match="changed while it was read. Nothing was fitted"):
+        read(X)
+
+
+@pytest.mark.parametrize("read", [read_all, take_first])
+def test_files_that_change_after_the_first_look_are_an_error(in_files, read):
+    X, files = in_files
+    look = X.source.check_unchanged
+
+    def look_and_change(*where):
+        X.source.check_unchanged = look
+        look(*where)
+        for path in files:
+            given.touch_later(path)
+
+    X.source.check_unchanged = look_and_change
+    with pytest.raises(GuidedValueError, match="changed while it was read"):
+        read(X)
+
+
 def test_slabs_may_be_written_to(X, values):
     for part in X.parts:
         for _, slab in part.slabs():
@@ -109,7 +150,7 @@ def test_columns_are_called_by_their_names(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [">f8", "<i2", ">u4", "?", "f2", "u1"])
-@pytest.mark.parametrize("kind", ["npy", "fortran", "zarr", "dask"])
+@pytest.mark.parametrize("kind", ["npy", "fortran", "zarr", "hdf5_plain", "dask"])
 def test_types_become_those_of_this_machine(kind, dtype, tmp_path):
     values = np.arange(60).reshape(20, 3).astype(dtype)
     X = given.stored(kind, tmp_path, values)
@@ -125,7 +166,7 @@ def test_values_that_are_no_numbers_are_refused(kind, dtype, tmp_path):
         given.stored(kind, tmp_path, np.zeros((4, 2), dtype))
 
 
-@pytest.mark.parametrize("kind", ["npy", "zarr", "dask_line"])
+@pytest.mark.parametrize("kind", ["npy", "zarr", "hdf5_plain", "dask_line"])
 def test_one_and_three_dimensions_are_refused(kind, tmp_path):
     with pytest.raises(GuidedValueError, match=r"has 3 dimensions, .* reshape"):
         given.stored(kind, tmp_path, np.zeros((4, 2, 2)))

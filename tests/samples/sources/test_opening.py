@@ -5,13 +5,13 @@ import sys
 
 import numpy as np
 import pytest
-import stored_samples as given
 import zarr
 from numpy.testing import assert_array_equal
 
 import linkselect
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples.sources import Stored, find_stored, select_columns
+from tests.helpers import stored_samples as given
 
 
 @pytest.mark.parametrize("X", [np.eye(3), [[1, 2]], None, 3, object()])
@@ -24,7 +24,7 @@ def test_other_things_are_not_stored_samples(X):
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "X.csv").write_text("a,b\n1,2\n")
     for name in (str(tmp_path / "X.csv"), ""):  # an empty name is not the current folder
-        with pytest.raises(GuidedTypeError, match=f"'{name}' names no .npy file, Zarr array, Parq"):
+        with pytest.raises(GuidedTypeError, match=f"'{name}' names no .npy file, Zarr array, HDF5"):
             linkselect.VarianceScore().fit(name)
 
 
@@ -35,7 +35,7 @@ def test_a_small_map_is_stored_if_it_is_opened(tmp_path):
     assert np.array_equal(linkselect.open_stored(X), np.eye(3))
 
 
-@pytest.mark.parametrize("name", ["X.npy", "X.parquet", "X.zarr", "X.csv", "X"])
+@pytest.mark.parametrize("name", ["X.npy", "X.parquet", "X.zarr", "X.h5", "X.csv", "X"])
 def test_a_path_that_leads_nowhere_is_an_error(name, tmp_path):
     with pytest.raises(GuidedValueError, match=rf"{name} is not there, at .*{name}"):
         find_stored(str(tmp_path / name))
@@ -51,7 +51,7 @@ def test_paths_are_understood_as_by_other_programs(tmp_path, monkeypatch):
         find_stored("s3://bucket/X.parquet")
 
 
-@pytest.mark.parametrize("kind", ["npy", "zarr", "dask"])
+@pytest.mark.parametrize("kind", ["npy", "zarr", "hdf5", "dask"])
 def test_columns_are_chosen_by_number(kind, tmp_path):
     values = given.random_values()
     given_as = given.store(kind, tmp_path, values)
@@ -88,7 +88,9 @@ def test_what_is_open_stays_as_it_is(tmp_path):
     assert repr(X) == "<X.npy: 200 x 13, float32>"
 
 
-@pytest.mark.parametrize(("package", "name"), [("zarr", "X.zarr"), ("pyarrow", "X.parquet")])
+@pytest.mark.parametrize(
+    ("package", "name"), [("zarr", "X.zarr"), ("pyarrow", "X.parquet"), ("h5py", "X.h5")]
+)
 def test_a_missing_package_is_named(package, name, tmp_path, monkeypatch):
     (tmp_path / name).mkdir()
     monkeypatch.setitem(sys.modules, package, None)
@@ -118,7 +120,7 @@ def test_a_dataset_with_a_filter_is_refused(tmp_path):
         pa.table({"a": np.arange(9.0), "b": np.arange(9.0)}), tmp_path / "X.parquet"
     )
     some = dataset.dataset(tmp_path / "X.parquet").filter(dataset.field("a") > 4)
-    with pytest.raises(GuidedTypeError, match="has a filter: 4 of 9 rows pass it"):
+    with pytest.raises(GuidedTypeError, match="has a filter"):
         linkselect.open_stored(some)
 
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from linkselect import VarianceScore, open_stored
 from linkselect._messages import GuidedTypeError
-from linkselect._samples.sources import find_stored, opening
+from linkselect._samples.sources import find_stored
 
 FRAME = dask.dataframe.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "b": 0.0}), npartitions=1)
 REFUSED = {
@@ -41,21 +41,6 @@ def test_a_parquet_dataset_is_no_dataset(tmp_path):
     pq.write_table(pa.table({"a": [1.0]}), tmp_path / "X.parquet")
     with pytest.raises(GuidedTypeError, match=r"pyarrow\.dataset\.dataset\(path\)"):
         find_stored(pq.ParquetDataset(tmp_path))
-
-
-def test_a_large_hdf5_dataset_is_not_read_whole(tmp_path, monkeypatch):
-    h5py = pytest.importorskip("h5py")
-    with h5py.File(tmp_path / "X.h5", "w") as file:
-        X = file.create_dataset("X", data=np.arange(12.0).reshape(6, 2))
-        assert VarianceScore().fit(X).n_features_in_ == 2
-        monkeypatch.setattr(opening, "MEMORY_MAP_LIMIT", X.nbytes - 1)
-        for use in (VarianceScore().fit, open_stored):
-            with pytest.raises(GuidedTypeError, match=r"dask\.array\.from_array\(X\)"):
-                use(X)
-        with pytest.raises(GuidedTypeError, match=r"X\[name\]"):
-            find_stored(file)
-        by_parts = find_stored(dask.array.from_array(X))
-        np.testing.assert_array_equal(np.asarray(by_parts), X[:])
 
 
 def test_blocks_of_xarray_are_read_by_parts():

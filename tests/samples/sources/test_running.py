@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import stored_samples as given
 from numpy.testing import assert_array_equal
 
 from linkselect._messages import GuidedValueError
 from linkselect._samples.sources import TakenRows, map_parts, reduce_parts, reporting, running
 from linkselect._samples.sources.merging import MergeTree, level_sizes
+from tests.helpers import stored_samples as given
 
 
 @pytest.fixture(autouse=True)

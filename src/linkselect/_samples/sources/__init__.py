@@ -1,30 +1,14 @@
-"""Samples outside memory: memory maps, Zarr arrays, Parquet files and dask arrays."""
+"""Samples outside memory: memory maps, Zarr arrays, HDF5, Parquet files and dask arrays."""
 
-from linkselect._samples.sources.opening import (
-    MEMORY_MAP_LIMIT,
-    find_stored,
-    open_stored,
-    select_columns,
-)
-from linkselect._samples.sources.running import (
-    TakenRows,
-    map_parts,
-    reduce_parts,
-    reporting,
-)
-from linkselect._samples.sources.stored import SLAB_BYTES, WIDE_SAMPLES, Part, Stored
-
-__all__ = [
-    "MEMORY_MAP_LIMIT",
-    "SLAB_BYTES",
-    "WIDE_SAMPLES",
-    "Part",
-    "Stored",
-    "TakenRows",
-    "find_stored",
-    "map_parts",
-    "open_stored",
-    "reduce_parts",
-    "reporting",
-    "select_columns",
-]
+from linkselect._samples.sources.opening import MEMORY_MAP_LIMIT as MEMORY_MAP_LIMIT
+from linkselect._samples.sources.opening import find_stored as find_stored
+from linkselect._samples.sources.opening import open_stored as open_stored
+from linkselect._samples.sources.opening import select_columns as select_columns
+from linkselect._samples.sources.running import TakenRows as TakenRows
+from linkselect._samples.sources.running import map_parts as map_parts
+from linkselect._samples.sources.running import reduce_parts as reduce_parts
+from linkselect._samples.sources.running import reporting as reporting
+from linkselect._samples.sources.stored import SLAB_BYTES as SLAB_BYTES
+from linkselect._samples.sources.stored import WIDE_SAMPLES as WIDE_SAMPLES
+from linkselect._samples.sources.stored import Part as Part
+from linkselect._samples.sources.stored import Stored as Stored

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from linkselect._blocks import one_blas_thread
@@ -22,6 +22,7 @@ from linkselect._samples.sources.merging import FAN_IN, merge_group
 if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Stored
 
+Report = Callable[[int, int, str], None]
 # Seconds without any worker until we give up: a cluster may be starting again.
 WORKERS_GONE = 60.0
 POLL_SECONDS = 0.5
@@ -29,6 +30,10 @@ POLL_SECONDS = 0.5
 
 def _as_it_is(result: Any) -> Any:
     return result
+
+
+def _no_report(done: int, total: int, what: str) -> None:
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,42 +74,36 @@ def active_client() -> Any | None:
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
-    try:
+    with suppress(ValueError):
         distributed.get_worker()
-    except ValueError:
-        pass
-    else:
         return None
-    try:
+    with suppress(ValueError):
         client = distributed.Client.current()
-    except ValueError:
-        return None
-    return client if client.status == "running" and not client.asynchronous else None
+        return client if client.status == "running" and not client.asynchronous else None
+    return None
 
 
-def run_job(client: Any, job: Job, report: Callable[[int, int, str], None] | None) -> Any:
+def run_job(client: Any, job: Job, report: Report | None) -> Any:
     """Let the workers of a client do a job, and wait for it."""
     leaves, top = task_tree(job)
     *open_leaves, last = client.compute([*leaves, top])
-    total = len(open_leaves)
-    if report is not None:
-        report(0, total, job.what)
-    gone_since = None
+    total, gone_since = len(open_leaves), None
+    report = report or _no_report
     try:
+        report(0, total, job.what)
         while not ended(last):
             open_leaves = release_ended(open_leaves)
-            if report is not None:
-                report(total - len(open_leaves), total, job.what)
+            report(total - len(open_leaves), total, job.what)
             # Counted from the first look that finds none. From the last that finds one much time
             # may pass, such as on a machine that sleeps or is busy, while workers start again.
             gone_since = None if client.nthreads() else gone_since or time.monotonic()
             if gone_since is not None and time.monotonic() - gone_since > WORKERS_GONE:
                 raise no_workers(client)
-        if report is not None and last.status == "finished":
+        if last.status == "finished":
             report(total, total, job.what)
         return result_of(last, job, open_leaves)
     finally:
-        # What nobody waits for any more is dropped by the scheduler, running or not.
+        # The scheduler drops tasks whose results no client waits for, running or not.
         for future in (last, *open_leaves):
             future.release()
 
@@ -166,29 +165,23 @@ def task_tree(job: Job) -> tuple[list[Any], Any]:
     name = f"linkselect-{job.what.replace(' ', '-')}"
     shared = () if job.shared is None else (task_tree(job.shared)[1],)
     # One task for what all tasks need, so that each of them stays small.
-    common = delayed(
-        Common(job.samples.without_blocks(), job.function, job.merge),
-        name=f"{name}-common-{token}",
-        traverse=False,
-    )
-    parts = job.samples.parts
+    samples = job.samples.without_blocks()
+    light = replace(job, samples=samples, numbers=[], inputs=[], shared=None)
+    common = delayed(light, name=f"{name}-common-{token}", traverse=False)
     leaf, merging = delayed(run_part, pure=False), delayed(run_merge, pure=False)
     leaves = []
     for place, number in enumerate(job.numbers):
-        columns = job.samples.columns_of(parts[number])
-        blocks = job.samples.source.blocks(parts[number].rows, columns)
-        key = (f"{name}-{token}", place)
+        part = job.samples.parts[number]
+        blocks = job.samples.source.blocks(part.rows, job.samples.columns_of(part))
         inputs = delayed(job.inputs[place], name=f"{name}-input-{token}-{place}", traverse=False)
+        key = (f"{name}-{token}", place)
         leaves.append(leaf(common, number, inputs, shared, blocks, dask_key_name=key))
     level, results = 0, leaves
     while len(results) > 1:
         level += 1
+        merged = f"{name}-merge-{token}"
         results = [
-            merging(
-                common,
-                results[start : start + FAN_IN],
-                dask_key_name=(f"{name}-merge-{token}", level, start),
-            )
+            merging(common, results[start : start + FAN_IN], dask_key_name=(merged, level, start))
             for start in range(0, len(results), FAN_IN)
         ]
     finish = delayed(job.finish, pure=False, name=f"{name}-finish-{token}")
@@ -223,25 +216,15 @@ class BlasLimit:
 _limit = BlasLimit()
 
 
-@dataclass(frozen=True, eq=False)
-class Common:
-    """What all tasks of a job need."""
-
-    samples: Stored
-    function: Callable[..., Any]
-    merge: Callable[[list[Any]], Any]
-
-
-def run_part(common: Common, number: int, inputs: Any, shared: Any, blocks: Any) -> Any:
+def run_part(job: Job, number: int, inputs: Any, shared: Any, blocks: Any) -> Any:
     """Do one part, in a worker."""
-    part = common.samples.part_given(number, blocks)
     with _limit:
-        return common.function(part, *inputs, *shared)
+        return job.function(job.samples.part_given(number, blocks), *inputs, *shared)
 
 
-def run_merge(common: Common, results: list[Any]) -> Any:
+def run_merge(job: Job, results: list[Any]) -> Any:
     """Merge some results, in a worker."""
-    return merge_group(common.merge, results)
+    return merge_group(job.merge, results)
 
 
 def no_workers(client: Any) -> GuidedError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from linkselect._arrays import IntArray
 from linkselect._blocks import slices
 from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._samples.sources.choosing import Columns, as_numbers
 from linkselect._samples.sources.states import two_dimensional
-from linkselect._samples.sources.stored import Columns, Part, Source, numeric_type
+from linkselect._samples.sources.stored import Part, Slabs, Source, numeric_type
 
 Blocks = list[list[NDArray[Any]]]
 
@@ -56,35 +57,28 @@ class DaskSource(Source):
         return self.edges[1]
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Find nothing: what the blocks are made of is known to nobody."""
+        """Find nothing: what the blocks are made of is not known here."""
 
-    def read(
-        self, rows: slice, columns: Columns, height: int
-    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
         """Yield the values of some columns of whole lines of blocks."""
         blocks = self._compute(rows, columns) if self.computed is None else self.computed
-        inside = slice(None) if self._must_cut(columns) else self._columns_inside(columns)
-        start = rows.start
+        held = self._columns_held(columns)
+        inside = slice(None) if isinstance(columns, slice) else np.searchsorted(held, columns)
         for number, line in zip(self._lines(rows), blocks, strict=True):
-            self._check_line(number, line, columns)
+            start = int(self.edges[0][number])
+            self._check_line(slice(start, int(self.edges[0][number + 1])), line, len(held))
             for piece in slices(len(line[0]), height):
-                values = line[0] if len(line) == 1 else None
-                if values is None:
-                    values = np.concatenate([block[piece] for block in line], axis=1)
-                else:
-                    values = values[piece]
+                pieces = [block[piece] for block in line]
+                values = pieces[0] if len(line) == 1 else np.concatenate(pieces, axis=1)
                 found = slice(start + piece.start, start + piece.stop)
-                # Blocks belong to the graph of the user: nobody may write to them.
+                # Blocks belong to the graph of the user, who may use them again.
                 yield found, np.array(values[:, inside], dtype=self.dtype, order="C")
-            start += len(line[0])
 
     def blocks(self, rows: slice, columns: Columns) -> Any:
         """Return the blocks of a part as delayed values, for a cluster."""
-        if self._must_cut(columns):
-            cut = self.array[rows, columns]
-            return filled_lines(cut.to_delayed().tolist(), cut)
-        lines, needed = self._lines(rows), self._blocks_needed(columns)
-        return [[self._delayed[i, j] for j in needed] for i in lines]
+        array, lines, needed = self._needed(rows, columns)
+        delayed = self._delayed if array is self.array else array.to_delayed()
+        return [[delayed[i, j] for j in needed] for i in lines]
 
     def without_blocks(self) -> DaskSource:
         """Return the same without the graph."""
@@ -101,10 +95,8 @@ class DaskSource(Source):
 
     def held_bytes(self, part: Part) -> int:
         """Return how much of a part is held at once: all of its blocks."""
-        columns = part.samples.columns_of(part)
-        n_rows = part.rows.stop - part.rows.start
-        lengths = np.diff(self.edges[1])[self._blocks_needed(columns)]
-        return int(n_rows * lengths.sum() * self.dtype.itemsize)
+        width = len(self._columns_held(part.samples.columns_of(part)))
+        return (part.rows.stop - part.rows.start) * width * self.dtype.itemsize
 
     def where_failed(self, rows: slice) -> str:
         """Say which rows the blocks hold that could not be computed."""
@@ -118,72 +110,63 @@ class DaskSource(Source):
         import dask
         from dask.optimization import cull
 
-        if self._must_cut(columns):
-            cut = self.array[rows, columns]
-            graph = dict(dask.optimize(cut)[0].__dask_graph__())
-            grid = filled_lines(cut.__dask_keys__(), cut)
-        else:
-            graph, keys = self._graph
-            needed = self._blocks_needed(columns)
-            grid = [[keys[i][j] for j in needed] for i in self._lines(rows)]
-        wanted = [key for line in grid for key in line]
+        array, lines, needed = self._needed(rows, columns)
+        graph, keys = self._graph if array is self.array else _optimized(array)
+        wanted = [keys[i][j] for i in lines for j in needed]
         try:
             values = iter(dask.get(cull(graph, wanted)[0], wanted))
         except Exception as error:
             error.add_note(self.where_failed(rows))
             raise
-        return [[np.asarray(next(values)) for _ in line] for line in grid]
+        return [[np.asarray(next(values)) for _ in needed] for _ in lines]
 
     @cached_property
     def _graph(self) -> tuple[dict[Any, Any], Any]:
         """The optimized graph and the keys of all blocks: once for all parts."""
-        import dask
-
-        optimized = dask.optimize(self.array)[0]
-        return dict(optimized.__dask_graph__()), optimized.__dask_keys__()
+        return _optimized(self.array)
 
     @cached_property
     def _delayed(self) -> NDArray[np.object_]:
         return np.asarray(self.array.to_delayed(), dtype=object)
 
+    def _needed(self, rows: slice, columns: Columns) -> tuple[Any, Sequence[int], Sequence[int]]:
+        """Return an array, and the lines and columns of its blocks that hold some values.
+
+        A piece of a block is an array of its own: dask may be able to read it alone.
+        """
+        if self._is_piece(columns):
+            cut = self.array[rows, columns]
+            lines = np.flatnonzero(cut.chunks[0])
+            return cut, lines.tolist(), range(cut.numblocks[1])
+        return self.array, self._lines(rows), self._block_numbers(columns).tolist()
+
     def _lines(self, rows: slice) -> list[int]:
         """Return the numbers of the lines of blocks that hold some rows; blocks may be empty."""
         first, last = np.searchsorted(self.edges[0], (rows.start, rows.stop))
-        return [
-            line for line in range(first, last) if self.edges[0][line] < self.edges[0][line + 1]
-        ]
+        filled = np.flatnonzero(np.diff(self.edges[0][first : last + 1]))
+        return (first + filled).tolist()
 
-    def _blocks_needed(self, columns: Columns) -> IntArray:
+    def _block_numbers(self, columns: Columns) -> IntArray:
         """Return the numbers of the blocks in a line that hold some columns."""
-        places = np.arange(self.shape[1])[columns]
-        return np.unique(np.searchsorted(self.edges[1], places, side="right") - 1)
+        return np.unique(np.searchsorted(self.edges[1], as_numbers(columns), side="right") - 1)
 
-    def _must_cut(self, columns: Columns) -> bool:
-        """Whether a part has only a piece of a block, which dask may read on its own."""
+    def _is_piece(self, columns: Columns) -> bool:
+        """Whether some columns begin or end inside a block."""
         if not isinstance(columns, slice):
             return False
         return not np.isin((columns.start, columns.stop), self.edges[1]).all()
 
-    def _columns_inside(self, columns: Columns) -> Columns:
-        """Return where some columns are in the blocks that hold them, joined."""
+    def _columns_held(self, columns: Columns) -> IntArray:
+        """Return the numbers of all columns in the blocks that are computed for some columns."""
         if isinstance(columns, slice):
-            return slice(None)
-        needed = self._blocks_needed(columns)
-        lengths = np.diff(self.edges[1])
-        starts = np.zeros(len(lengths), np.intp)
-        starts[needed] = np.cumsum(lengths[needed]) - lengths[needed]
-        block = np.searchsorted(self.edges[1], columns, side="right") - 1
-        return np.asarray(starts[block] + columns - self.edges[1][block], np.intp)
+            return as_numbers(columns)
+        blocks = self._block_numbers(columns)
+        return np.concatenate([np.arange(*self.edges[1][block : block + 2]) for block in blocks])
 
-    def _check_line(self, number: int, line: list[NDArray[Any]], columns: Columns) -> None:
+    def _check_line(self, rows: slice, line: list[NDArray[Any]], width: int) -> None:
         """Refuse blocks that are not what the array says they are."""
-        start, stop = self.edges[0][number : number + 2]
-        if self._must_cut(columns):
-            width = len(range(*columns.indices(self.shape[1]))) if isinstance(columns, slice) else 0
-        else:
-            width = int(np.diff(self.edges[1])[self._blocks_needed(columns)].sum())
         heights = {len(block) if block.ndim == 2 else -1 for block in line}
-        if heights != {stop - start} or sum(block.shape[1] for block in line) != width:
+        if heights != {rows.stop - rows.start} or sum(block.shape[1] for block in line) != width:
             found = " and ".join(str(block.shape) for block in line)
             what = f"shape {found}, which is not that of its chunks"
         elif not all(np.can_cast(block.dtype, self.dtype, "same_kind") for block in line):
@@ -191,11 +174,19 @@ class DaskSource(Source):
         else:
             return
         raise GuidedValueError(
-            f"Blocks of the dask array for rows {start:,} to {stop:,} have {what}.",
+            f"Blocks of the dask array for rows {rows.start:,} to {rows.stop:,} have {what}.",
             "Pass the chunks= and dtype= that the function really returns to map_blocks or "
             "from_delayed.",
             "X",
         )
+
+
+def _optimized(array: Any) -> tuple[dict[Any, Any], Any]:
+    """Return the graph of an array and the keys of its blocks."""
+    import dask
+
+    optimized = dask.optimize(array)[0]
+    return dict(optimized.__dask_graph__()), optimized.__dask_keys__()
 
 
 def to_numpy_blocks(block: Any) -> str:
@@ -206,8 +197,3 @@ def to_numpy_blocks(block: Any) -> str:
     way = next((f".{way}()" for way in ways if hasattr(block, way)), ".__array__()")
     # Without meta Dask tries the function on an array of NumPy, which lacks the method.
     return f"X.map_blocks(lambda block: block{way}, meta=numpy.empty((0, 0), X.dtype))"
-
-
-def filled_lines(grid: list[Any], array: Any) -> list[Any]:
-    """Return the lines of blocks that hold a row."""
-    return [line for line, length in zip(grid, array.chunks[0], strict=True) if length]

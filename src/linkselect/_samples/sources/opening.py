@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral
@@ -12,23 +13,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkselect._arrays import IntArray
 from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._samples.sources.choosing import chosen_columns
 from linkselect._samples.sources.dask_arrays import DaskSource
+from linkselect._samples.sources.hdf5_datasets import (
+    HDF5_ENDINGS,
+    open_hdf5,
+    refuse_hdf5_group,
+    source_of_dataset,
+)
 from linkselect._samples.sources.memory_maps import open_npy, source_of_map
-from linkselect._samples.sources.other_kinds import is_a, refusal_of_hdf5, refuse_other_kind
-from linkselect._samples.sources.parquet_tables import ParquetSource, column_names, open_parquet
+from linkselect._samples.sources.parquet_tables import ParquetSource, open_parquet
 from linkselect._samples.sources.states import missing
 from linkselect._samples.sources.stored import Source, Stored
-from linkselect._samples.sources.zarr_arrays import (
-    ZarrSource,
-    is_zarr_folder,
-    open_zarr,
-    refuse_group,
-)
+from linkselect._samples.sources.zarr_arrays import is_zarr_folder, open_zarr, source_of_zarr
 
 # Smaller maps are arrays like any other: joblib hands them to its workers.
 MEMORY_MAP_LIMIT = 10**9
+# Types that hold samples outside memory, and what to pass instead. NumPy would read some of them
+# whole without a word, or fail in a way that does not help.
+_REFUSED = {
+    "dask.dataframe.DataFrame": "Pass frame.to_dask_array(lengths=True), or the path of its files.",
+    "dask.dataframe.Series": "It is one column. Pass samples x features.",
+    "dask.delayed.Delayed": "Pass dask.array.from_delayed(value, shape=..., dtype=...).",
+    "polars.LazyFrame": "Pass frame.collect() if it fits in memory, or the path of its files.",
+    "pyarrow.parquet.ParquetFile": "Pass the path.",
+    "pyarrow.parquet.ParquetDataset": "Pass the path, or pyarrow.dataset.dataset(path).",
+}
 
 
 def find_stored(X: Any) -> Stored | None:
@@ -37,13 +48,14 @@ def find_stored(X: Any) -> Stored | None:
     Parameters
     ----------
     X : object
-        Stored are: a memory map of more than 1 GB, a Zarr array, a dask array (also inside an
-        xarray.DataArray), what `open_stored` gave, a pyarrow dataset of Parquet files, and the path
-        of a .npy file, of a Zarr array, or of a Parquet file or a folder of such.
+        Stored are: a memory map or an HDF5 dataset of more than 1 GB, a Zarr array, a dask array
+        (also inside an xarray.DataArray), what `open_stored` gave, a pyarrow dataset of Parquet
+        files, and the path of a .npy file, of an HDF5 file, of a Zarr array, or of a Parquet file
+        or a folder of such.
     """
     if isinstance(X, Stored):
         return X
-    source = _source(X)
+    source = _source(X, MEMORY_MAP_LIMIT)
     return None if source is None else Stored(source)
 
 
@@ -57,9 +69,10 @@ def open_stored(
 
     Parameters
     ----------
-    source : path, memory map, Zarr array, dask array or pyarrow dataset
-        A path may be that of a .npy file, of a Zarr array, of a Parquet file, or of a folder of
-        Parquet files, which are read in the order of their names.
+    source : path, memory map, Zarr array, HDF5 dataset, dask array or pyarrow dataset
+        A path may be that of a .npy file, of a Zarr array, of an HDF5 file with one matrix, of one
+        of its datasets ("X.h5::counts/raw"), of a Parquet file, or of a folder of Parquet files,
+        which are read in the order of their names.
     columns : iterable of str or int, optional
         The columns to use as features, by name (Parquet) or number. Default: all.
     without : iterable of str or int
@@ -85,43 +98,36 @@ def open_stored(
     """
     chosen = None if columns is None else _listed(columns, "columns")
     left_out = _listed(without, "without")
-    opened = source if isinstance(source, Stored) else _source(source, chosen, left_out)
-    if isinstance(source, np.memmap):
-        opened = source_of_map(source)  # of any size, since it was asked for
+    opened = source if isinstance(source, Stored) else _source(source, 0, chosen, left_out)
     if opened is None:
-        raise refusal_of_hdf5(source) or GuidedTypeError(
+        raise GuidedTypeError(
             f"{source!r:.200} is no stored data.",
-            "Pass the path of a .npy file, of a Zarr array, or of a Parquet file or folder; or a "
-            "memory map, a Zarr array, a dask array or a pyarrow dataset.",
+            "Pass the path of a .npy or HDF5 file, a Zarr array, or a Parquet file or folder; or a "
+            "memory map, a Zarr array, an HDF5 dataset, a dask array or a pyarrow dataset.",
             "X",
         )
     found = opened if isinstance(opened, Stored) else Stored(opened)
-    has_chosen = isinstance(opened, ParquetSource)
-    if has_chosen or (chosen is None and not left_out):
+    # Of a Parquet file, only the chosen columns were opened: the others may be no numbers.
+    if isinstance(opened, ParquetSource) or (chosen is None and not left_out):
         return found
-    return found.choose(_chosen(found, chosen, left_out))
+    places = chosen_columns(found.label, found.shape[1], found.names, chosen, left_out)
+    return found.choose(np.array(places, np.intp))
 
 
 def _listed(columns: Any, parameter: str) -> list[str | int]:
     """Return names and numbers of columns as a list; a single one may stand alone."""
-    if isinstance(columns, str | Integral):
-        columns = [columns]
-    listed = [int(one) if _is_number(one) else one for one in columns]
-    odd = [one for one in listed if not isinstance(one, str) and not _is_number(one)]
-    if odd:
-        raise GuidedTypeError(
-            f"{parameter} has {odd[0]!r}, which is neither the name of a column nor a number.",
-            "Turn a mask of True and False into numbers by np.flatnonzero(mask).",
-            parameter,
-        )
+    listed = [columns] if isinstance(columns, str | Integral) else list(columns)
+    for one in listed:
+        if isinstance(one, bool) or not isinstance(one, str | Integral):
+            raise GuidedTypeError(
+                f"{parameter} has {one!r}, which is neither the name of a column nor a number.",
+                "Turn a mask of True and False into numbers by np.flatnonzero(mask).",
+                parameter,
+            )
     twice = next((one for one, n in Counter(listed).items() if n > 1), None)
     if twice is not None:
         raise GuidedValueError(f"{parameter} names {twice!r} twice.", "Name it once.", parameter)
-    return listed
-
-
-def _is_number(column: Any) -> bool:
-    return isinstance(column, Integral) and not isinstance(column, bool | np.bool_)
+    return [one if isinstance(one, str) else int(one) for one in listed]
 
 
 def select_columns(X: Any, columns: ArrayLike) -> Any:
@@ -129,39 +135,46 @@ def select_columns(X: Any, columns: ArrayLike) -> Any:
 
     A dask array gives a dask array, everything else what `open_stored` gives.
     """
-    if is_a(X, "dask.array", "Array"):
+    if _is_a(X, "dask.array.Array"):
         return X[:, np.asarray(columns, np.intp)]
     return open_stored(X).choose(columns)
 
 
 def _source(
-    X: Any, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
+    X: Any,
+    more_than: int,
+    columns: Sequence[str | int] | None = None,
+    without: Sequence[str | int] = (),
 ) -> Source | None:
-    """Open what X is or names; columns are chosen here only if others could not be read."""
+    """Open what X is or names; arrays that NumPy could hold, if they have more bytes than this.
+
+    Columns are chosen here only if others could not be read.
+    """
     if isinstance(X, str | bytes | os.PathLike):
         return _source_of_path(os.fsdecode(X), columns, without)
     if isinstance(X, np.memmap):
-        return source_of_map(X) if X.ndim == 2 and X.nbytes > MEMORY_MAP_LIMIT else None
+        return source_of_map(X) if X.nbytes > more_than else None
     # A value can only be of a type whose library was imported.
-    if is_a(X, "zarr", "Array"):
-        return ZarrSource(X, f"the Zarr array {X.path or getattr(X.store, 'root', '')}".rstrip())
-    if is_a(X, "zarr", "Group"):
-        raise refuse_group(X, "X", "X['{}']")
-    if is_a(X, "dask.array", "Array"):
+    if _is_a(X, "h5py.Dataset"):
+        return source_of_dataset(X) if X.nbytes > more_than else None
+    if _is_a(X, "h5py.Group"):
+        raise refuse_hdf5_group(X)
+    if _is_a(X, "zarr.Array") or _is_a(X, "zarr.Group"):
+        return source_of_zarr(X)
+    if _is_a(X, "dask.array.Array"):
         return DaskSource(X)
-    if is_a(X, "pyarrow.dataset", "Dataset"):
+    if _is_a(X, "pyarrow.dataset.Dataset"):
         return _source_of_dataset(X, columns, without)
-    if is_a(X, "xarray", "DataArray") and X.chunks is not None:
+    if _is_a(X, "xarray.DataArray") and X.chunks is not None:
         return DaskSource(X.data)
-    refuse_other_kind(X)
-    if getattr(X, "nbytes", 0) > MEMORY_MAP_LIMIT and (refusal := refusal_of_hdf5(X)):
-        raise refusal
+    _refuse_other_kind(X)
     return None
 
 
 def _source_of_dataset(
     X: Any, columns: Sequence[str | int] | None, without: Sequence[str | int]
 ) -> Source:
+    """Open the Parquet files of a pyarrow dataset that is no more and no less than its files."""
     files = [Path(name) for name in getattr(X, "files", ())]
     is_parquet = getattr(getattr(X, "format", None), "default_extname", "") == "parquet"
     if not is_parquet or not files or not files[0].exists():
@@ -171,18 +184,13 @@ def _source_of_dataset(
             "X",
         )
     source = ParquetSource(files, "the dataset", columns, without)
-    if set(X.schema.names) - set(column_names(files[0])):
+    stored = X.format.inspect(X.files[0], X.filesystem).names
+    if not set(X.schema.names) <= set(stored) or X.count_rows() != source.shape[0]:
         raise GuidedTypeError(
-            "The dataset takes columns from the names of its folders.",
-            "Open the folder itself by open_stored(path): they are no features there, and "
-            "column(name) of what it returns reads one.",
-            "X",
-        )
-    if X.count_rows() != source.shape[0]:
-        raise GuidedTypeError(
-            f"The dataset has a filter: {X.count_rows():,} of {source.shape[0]:,} rows pass it.",
-            "Write what passes into a file of its own (pyarrow.dataset.write_dataset), and open "
-            "that.",
+            "The dataset has a filter, or takes columns from the names of its folders.",
+            "Write what passes a filter into files of its own (pyarrow.dataset.write_dataset), and "
+            "open these. Open a folder itself by open_stored(path): column(name) of what it "
+            "returns reads a column from the names of folders.",
             "X",
         )
     return source
@@ -200,6 +208,9 @@ def _source_of_path(
         )
     path = Path(name).expanduser()
     kind = path.suffix.lower()
+    in_file, _, dataset = name.partition("::")
+    if Path(in_file).suffix.lower() in HDF5_ENDINGS:
+        return open_hdf5(Path(in_file).expanduser(), dataset)
     if kind == ".npy":
         return open_npy(path)
     if kind == ".zarr" or is_zarr_folder(path):
@@ -210,26 +221,30 @@ def _source_of_path(
     if name and not path.exists():
         raise missing(path.name, str(path))
     raise GuidedTypeError(
-        f"{name!r:.200} names no .npy file, Zarr array, Parquet file or folder of such.",
-        "Read other files into an array or a frame first, for example by pandas.read_csv; of an "
-        "HDF5 file pass dask.array.from_array(h5py.File(path)[name]).",
+        f"{name!r:.200} names no .npy file, Zarr array, HDF5 file, Parquet file or folder of such.",
+        "Read other files into an array or a frame first, for example by pandas.read_csv.",
         "X",
     )
 
 
-def _chosen(
-    found: Stored, columns: Sequence[str | int] | None, without: Sequence[str | int]
-) -> IntArray:
-    """Return the numbers of the columns to use."""
-    places: dict[str | int, int] = {place: place for place in range(found.shape[1])}
-    places |= {name: place for place, name in enumerate(found.names or [])}
-    for column in (*(columns or ()), *without):
-        if column not in places:
-            raise GuidedValueError(
-                f"{found.label} has no column {column!r}; it has {found.shape[1]:,}.",
-                "Give names of columns of a Parquet file, or numbers from 0.",
-                "columns",
-            )
-    left_out = {places[column] for column in without}
-    wanted = range(found.shape[1]) if columns is None else [places[name] for name in columns]
-    return np.array([place for place in wanted if place not in left_out], np.intp)
+def _is_a(X: Any, name: str) -> bool:
+    """Whether X is of a type; it can only be so if the library was imported."""
+    module, _, kind = name.rpartition(".")
+    known = getattr(sys.modules.get(module), kind, None)
+    return isinstance(known, type) and isinstance(X, known)
+
+
+def _refuse_other_kind(X: Any) -> None:
+    """Raise an error for what is not read as it is, but is often meant to be."""
+    for name, way_out in _REFUSED.items():
+        if _is_a(X, name):
+            raise GuidedTypeError(f"X is a {name}, which is not read by parts.", way_out, "X")
+    if hasattr(X, "read") and hasattr(X, "seek"):
+        raise GuidedTypeError("X is an open file.", "Pass its path.", "X")
+    is_list = isinstance(X, list | tuple) and len(X) > 0
+    if is_list and all(isinstance(one, str | os.PathLike) for one in X):
+        raise GuidedTypeError(
+            "X is a list of text, not of samples.",
+            "Of several Parquet files pass their folder, or pyarrow.dataset.dataset(paths).",
+            "X",
+        )

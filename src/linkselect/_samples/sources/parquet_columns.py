@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._messages import GuidedValueError
+from linkselect._samples.sources.choosing import chosen_columns
 
 # A message names so many columns; a table may have thousands of the same kind.
 NAMED = 5
@@ -27,6 +28,8 @@ class FileColumns:
         What messages call the file.
     schema : pyarrow.Schema
         Names and types.
+    names : list of str
+        The names alone: pyarrow makes the list anew each time.
     index : tuple of str or range
         What pandas would make the index: columns, or numbers that are not stored.
     group_rows : list of int
@@ -37,23 +40,19 @@ class FileColumns:
 
     label: str
     schema: Any
+    names: list[str]
     index: tuple[str | range, ...]
     group_rows: list[int]
     metadata: Any
 
     def chosen(
-        self, columns: Sequence[str | int] | None, without: Collection[str | int]
+        self, columns: Sequence[str | int] | None, without: Sequence[str | int]
     ) -> list[str]:
         """Return the names of the columns to use, in order."""
-        # Once for all columns: pyarrow makes the list anew each time.
-        names = self.schema.names
-        times = Counter(names)
-        left_out = {self._name(column, names, times) for column in without}
         if columns is None:
-            left_out.update(name for name in self.index if isinstance(name, str))
-            columns = names
-        found = [self._name(column, names, times) for column in columns]
-        found = [name for name in found if name not in left_out]
+            without = [*without, *(name for name in self.index if isinstance(name, str))]
+        places = chosen_columns(self.label, len(self.names), self.names, columns, without)
+        found, times = [self.names[place] for place in places], Counter(self.names)
         twice = sorted(name for name in found if times[name] > 1)
         if twice:
             raise GuidedValueError(
@@ -61,28 +60,16 @@ class FileColumns:
             )
         return found
 
-    def _name(self, column: str | int, names: list[str], known: Collection[str]) -> str:
-        if isinstance(column, str) and column in known:
-            return column
-        if not isinstance(column, str) and 0 <= column < len(names):
-            return names[column]
-        raise GuidedValueError(
-            f"{self.label} has no column {column!r}; it has {len(names):,}, from {names[0]!r} to "
-            f"{names[-1]!r}.",
-            "Give names of its columns, or numbers from 0.",
-            "columns",
-        )
-
 
 def columns_of(label: str, metadata: Any) -> FileColumns:
     """Take from the end of a Parquet file what is needed to read its columns."""
     schema = metadata.schema.to_arrow_schema()
+    names = schema.names
     pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-    stored = [_index(one, schema.names) for one in pandas.get("index_columns", ())]
+    stored = [_index(one, names) for one in pandas.get("index_columns", ())]
     index = tuple(one for one in stored if one is not None)
-    groups = range(metadata.num_row_groups)
-    rows = [metadata.row_group(number).num_rows for number in groups]
-    return FileColumns(label, schema, index, rows, metadata)
+    rows = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+    return FileColumns(label, schema, names, index, rows, metadata)
 
 
 def _index(described: Any, names: Collection[str]) -> str | range | None:
@@ -100,15 +87,12 @@ def joint_type(names: Sequence[str], files: Sequence[FileColumns], label: str) -
 
     Refuse columns that are no numbers, and files whose columns differ.
     """
-    first = files[0]
-    types = set(_types(names, first, label))
-    for file in files[1:]:
-        if not file.schema.equals(first.schema):
-            _check_same_columns(first, file)
-        types |= set(_types(names, file, label))
-    if not types:
-        return np.dtype(np.float64)
-    return np.result_type(*types)
+    types: set[np.dtype[Any]] = set()
+    for file in files:
+        if not file.schema.equals(files[0].schema):
+            _check_same_columns(files[0], file)
+        types.update(_types(names, file, label))
+    return np.result_type(*types) if types else np.dtype(np.float64)
 
 
 def _types(names: Sequence[str], file: FileColumns, label: str) -> list[np.dtype[Any]]:
@@ -146,27 +130,24 @@ def _number_type(kind: Any) -> Any:
 
 def _with_nulls(names: Sequence[str], file: FileColumns) -> set[str]:
     """Return the columns that have missing values, or do not say that they have none."""
-    if not names:
-        return set()
-    metadata, found = file.metadata, set()
+    metadata = file.metadata
     leaves = {metadata.schema.column(j).path: j for j in range(metadata.num_columns)}
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for name in names:
-            statistics = group.column(leaves[name]).statistics
-            if statistics is None or not statistics.has_null_count or statistics.null_count:
-                found.add(name)
-    return found
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+
+    def may_lack(name: str) -> bool:
+        found = (group.column(leaves[name]).statistics for group in groups)
+        return any(one is None or not one.has_null_count or one.null_count for one in found)
+
+    return {name for name in names if may_lack(name)}
 
 
 def _check_same_columns(first: FileColumns, file: FileColumns) -> None:
-    expected, found = set(first.schema.names), set(file.schema.names)
-    for name in (*first.schema.names, *file.schema.names):
-        if (name in expected) != (name in found):
-            verb = "lacks" if name in expected else "has"
-            other = "has" if name in expected else "lacks"
+    for one, other in ((first, file), (file, first)):
+        known = set(other.names)
+        lacking = next((name for name in one.names if name not in known), None)
+        if lacking is not None:
             raise GuidedValueError(
-                f"{file.label} {verb} the column '{name}', which {first.label} {other}.",
+                f"{other.label} lacks the column '{lacking}', which {one.label} has.",
                 "All Parquet files of a folder must have the same columns.",
                 "X",
             )
@@ -202,20 +183,21 @@ def joined(pieces: Sequence[Any], name: str, labels: Sequence[str]) -> NDArray[A
     """
     import pyarrow as pa
 
-    tables, schema = [], pa.schema([])
-    for piece, label in zip(pieces, labels, strict=True):
+    tables = []
+    for piece in pieces:
         # What points outside its buffers would be read from anywhere.
         piece.validate(full=True)
         kind = piece.type
         plain = piece.cast(kind.value_type) if pa.types.is_dictionary(kind) else piece
         tables.append(pa.table({name: plain}))
-        try:
-            schema = pa.unify_schemas([schema, tables[-1].schema], promote_options="permissive")
-        except (pa.ArrowTypeError, pa.ArrowInvalid):
-            raise GuidedValueError(
-                f"The column {name!r} is of type {kind} in {label}, and of type "
-                f"{schema.field(name).type} in {labels[0]}.",
-                "Write it with one type in all files.",
-                "X",
-            ) from None
-    return np.asarray(pa.concat_tables(tables, promote_options="permissive")[name].to_numpy())
+    try:
+        whole = pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        kinds = {str(piece.type): label for piece, label in zip(pieces, labels, strict=True)}
+        listed = ", ".join(f"{kind} in {label}" for kind, label in kinds.items())
+        raise GuidedValueError(
+            f"The column {name!r} has types that cannot be joined: {listed}.",
+            "Write it with one type in all files.",
+            "X",
+        ) from None
+    return np.asarray(whole[name].to_numpy())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -29,33 +29,30 @@ def parquet_files(folder: Path) -> list[Path]:
     As pandas and pyarrow do: leave out what begins with a dot or an underscore, follow links to
     folders, and order by the bytes of the path.
     """
-    found = [path for path in _files(folder, ()) if _is_parquet(path)]
+    found = []
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=_refuse):
+        here = Path(place)
+        above = {one.resolve() for one in (here, *here.parents)}
+        folders[:] = [one for one in _shown(folders) if (here / one).resolve() not in above]
+        found += [path for name in _shown(names) if _is_parquet(path := here / name)]
     return sorted(found, key=lambda path: os.fsencode(path.relative_to(folder).as_posix()))
 
 
-def _files(place: Path, above: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield all files in a folder and the folders in it, but no folder inside itself."""
-    here = place.resolve()
-    if here in above:
-        return
-    try:
-        paths = list(place.iterdir())
-    except OSError as error:
-        raise GuidedValueError(
-            f"The folder {place} cannot be looked into: {error.strerror}.", parameter="X"
-        ) from error
-    for path in paths:
-        if path.name[0] in "._":
-            continue
-        if path.is_dir():
-            yield from _files(path, (*above, here))
-        elif path.is_file() or path.is_symlink():
-            yield path
+def _refuse(error: OSError) -> None:
+    raise GuidedValueError(
+        f"The folder {error.filename} cannot be looked into: {error.strerror}.", parameter="X"
+    ) from error
+
+
+def _shown(names: list[str]) -> list[str]:
+    return [name for name in names if name[0] not in "._"]
 
 
 def _is_parquet(path: Path) -> bool:
     if path.suffix.lower() in PARQUET_ENDINGS:
         return True  # also a link that leads nowhere: reading it says so
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             return file.read(len(_FIRST_BYTES)) == _FIRST_BYTES
@@ -100,11 +97,11 @@ def warn_of_folder_columns(label: str, names: Sequence[str]) -> None:
 
 
 def warn_of_order(files: Sequence[Path], folder: Path) -> None:
-    """Warn if somebody who counts would order the files in another way: so would their labels."""
+    """Warn if numeric order differs from alphabetical order: labels may be in the other one."""
     names = [path.relative_to(folder).as_posix() for path in files]
     by_number = sorted(names, key=lambda name: _DIGITS.sub(lambda found: found[0].zfill(20), name))
     for found, expected in zip(names, by_number, strict=True):
-        # Else they differ in more than a number, and nobody would count.
+        # Else they differ in more than a number.
         if found != expected and _DIGITS.sub("#", found) == _DIGITS.sub("#", expected):
             warn_user(
                 f"{found} is read before {expected}: files are read in the order of their names, "

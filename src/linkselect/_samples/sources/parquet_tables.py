@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._blocks import slices
 from linkselect._messages import GuidedError, GuidedValueError
+from linkselect._samples.sources.choosing import Columns, equal_stretches
 from linkselect._samples.sources.parquet_columns import (
     FileColumns,
     columns_of,
@@ -28,9 +31,8 @@ from linkselect._samples.sources.parquet_folders import (
     warn_of_folder_columns,
     warn_of_order,
 )
-from linkselect._samples.sources.scratch import ColumnsOnDisk
-from linkselect._samples.sources.states import FileState, missing, needs
-from linkselect._samples.sources.stored import Columns, Source
+from linkselect._samples.sources.states import FileState, package_for
+from linkselect._samples.sources.stored import Slabs, Source
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -60,13 +62,16 @@ class RowGroup:
         The number of the file.
     number : int
         The number of the row group in its file.
-    rows : slice
-        Its rows, counted over all files.
+    start : int
+        Its first row, counted over all files.
+    n_rows : int
+        How many rows it has.
     """
 
     file: int
     number: int
-    rows: slice
+    start: int
+    n_rows: int
 
 
 class ParquetSource(Source):
@@ -95,25 +100,35 @@ class ParquetSource(Source):
         said: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self.label = label
-        states = [FileState.of(str(path), path.name) for path in files]
-        with ThreadPoolExecutor(min(8, len(states))) as threads:
-            found: list[FileColumns] = list(threads.map(_look_into, states))
-        self.files = states
-        # A file without rows may have other types: nobody wrote a value that would tell.
+        self.files = [FileState.of(path, path.name) for path in files]
+        with ThreadPoolExecutor(min(8, len(files))) as threads:
+            found = list(threads.map(_columns, self.files))
+        # The types of a file without rows say nothing: no value was written.
         filled = [file for file in found if any(file.group_rows)] or found
-        known = filled[0].schema.names
+        known = set(filled[0].names)
         self.said = {name: value for name, value in (said or {}).items() if name not in known}
-        self._refuse_folder_columns(columns or ())
+        if in_folders := [name for name in columns or () if name in self.said]:
+            raise GuidedValueError(
+                f"The column {in_folders[0]!r} of {label} is in the names of its folders, and no "
+                "feature.",
+                f"Leave it out; column({in_folders[0]!r}) of what open_stored returns reads it.",
+                "columns",
+            )
         self.n_rows = [sum(file.group_rows) for file in found]
         self.names = filled[0].chosen(columns, [one for one in without if one not in self.said])
         self.dtype = joint_type(self.names, filled, label)
         self.indexes = [file.index for file in filled]
         types = {field.name: str(field.type) for field in filled[0].schema}
         self.whole = np.array([types[name] in ("int64", "uint64") for name in self.names], bool)
-        self.groups = list(_row_groups(found))
-        self.starts = np.array([group.rows.start for group in self.groups], np.intp)
-        n_samples = self.groups[-1].rows.stop if self.groups else 0
-        self.shape = (n_samples, len(self.names))
+        groups = [(k, i, n) for k, file in enumerate(found) for i, n in enumerate(file.group_rows)]
+        starts = np.cumsum([0, *(n for _, _, n in groups)]).tolist()
+        self.groups = [
+            RowGroup(file, number, start, n_rows)
+            for (file, number, n_rows), start in zip(groups, starts, strict=False)
+            if n_rows
+        ]
+        self.starts = np.array([group.start for group in self.groups], np.intp)
+        self.shape = (starts[-1], len(self.names))
 
     def row_edges(self) -> IntArray:
         """Return the first row of every row group, and the end."""
@@ -124,21 +139,17 @@ class ParquetSource(Source):
         for number in sorted({group.file for group in self._groups(rows)}):
             self.files[number].check_unchanged()
 
-    def read(
-        self, rows: slice, columns: Columns, height: int
-    ) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
         """Yield some columns of whole row groups, piece by piece."""
         places = np.arange(len(self.names or ()))[columns]
         used, inverse = np.unique(places, return_inverse=True)
         is_in_order = np.array_equal(used, places)
         for group in self._groups(rows):
-            start = group.rows.start
+            start = group.start
             for values in self._values(group, used, height):
                 found = slice(start, start + len(values))
                 yield found, values if is_in_order else values[:, inverse]
                 start = found.stop
-            if start != group.rows.stop:
-                raise self._damaged(group, used, "rows are missing")
         _free_memory()
 
     def column(self, name: str) -> NDArray[Any]:
@@ -147,11 +158,10 @@ class ParquetSource(Source):
             return np.repeat(self.said[name], self.n_rows)
         pieces, filled = [], [file for file, n in zip(self.files, self.n_rows, strict=True) if n]
         for state in filled:
+            state.check_unchanged()
+            if name not in _columns(state).names:
+                raise GuidedValueError(f"{state.label} has no column {name!r}.", "", "columns")
             with _opened(state) as file:
-                if name not in file.schema_arrow.names:
-                    raise GuidedValueError(
-                        f"{state.label} has no column {name!r}.", parameter="columns"
-                    )
                 pieces.append(file.read(columns=[name], use_threads=False).column(0))
             state.check_unchanged()
         return joined(pieces, name, [state.label for state in filled])
@@ -184,16 +194,6 @@ class ParquetSource(Source):
             "sample_ids",
         )
 
-    def _refuse_folder_columns(self, columns: Sequence[str | int]) -> None:
-        for name in columns:
-            if name in self.said:
-                raise GuidedValueError(
-                    f"The column {name!r} of {self.label} is in the names of its folders, and no "
-                    "feature.",
-                    f"Leave it out; column({name!r}) of what open_stored returns reads it.",
-                    "columns",
-                )
-
     def _groups(self, rows: slice) -> list[RowGroup]:
         first = max(int(np.searchsorted(self.starts, rows.start, side="right")) - 1, 0)
         last = int(np.searchsorted(self.starts, rows.stop, side="left"))
@@ -201,61 +201,92 @@ class ParquetSource(Source):
 
     def _values(self, group: RowGroup, used: IntArray, height: int) -> Iterator[NDArray[Any]]:
         """Yield the columns of a row group, at most `height` rows at a time."""
-        state, n_rows = self.files[group.file], group.rows.stop - group.rows.start
         try:
-            with _opened(state) as file:
-                if n_rows * len(used) * self.dtype.itemsize <= MATRIX_BYTES * self.share:
-                    matrix = self._matrix(file, group.number, used, n_rows)
-                    yield from (matrix[rows] for rows in slices(n_rows, height))
+            with _opened(self.files[group.file]) as file:
+                if group.n_rows * len(used) * self.dtype.itemsize <= MATRIX_BYTES * self.share:
+                    matrix = self._matrix(file, group, used)
+                    yield from (matrix[rows] for rows in slices(group.n_rows, height))
                     return
                 cuts = column_groups(file, group.number, self._names(used), self.share)
                 if len(cuts) == 1:
-                    batches = self._batches(file, group.number, used)
-                    yield from gathered(batches, n_rows, height, len(used), self.dtype)
-                    return
-                with ColumnsOnDisk(
-                    n_rows, [cut.stop - cut.start for cut in cuts], self.dtype
-                ) as scratch:
-                    for place, cut in enumerate(cuts):
-                        for batch in self._batches(file, group.number, used[cut]):
-                            scratch.append(place, batch)
-                    _free_memory()
-                    yield from scratch.read(height)
+                    yield from self._by_rows(file, group, used, height)
+                else:
+                    yield from self._through_disk(file, group, used, cuts, height)
         except GuidedError:
             raise
         except ERRORS_OF_READING as error:
             raise self._damaged(group, used, str(error)) from error
 
-    def _matrix(
-        self, file: pq.ParquetFile, number: int, used: IntArray, n_rows: int
-    ) -> NDArray[Any]:
+    def _matrix(self, file: pq.ParquetFile, group: RowGroup, used: IntArray) -> NDArray[Any]:
         """Read all rows of a row group, few columns at a time: a reader takes twice their size."""
-        matrix = np.empty((n_rows, len(used)), self.dtype)
-        width = max(int(BATCH_BYTES * self.share) // (n_rows * self.dtype.itemsize), 1)
-        for cut in slices(len(used), width):
+        matrix = np.empty((group.n_rows, len(used)), self.dtype)
+        for cut in slices(len(used), self._fitting(group.n_rows)):
             start = 0
-            for batch in self._batches(file, number, used[cut]):
-                matrix[start : start + batch.shape[1], cut] = batch.T
-                start += batch.shape[1]
-            if start != n_rows:
-                raise ValueError("rows are missing")
+            for batch in self._batches(file, group, used[cut]):
+                matrix[start : start + len(batch), cut] = batch
+                start += len(batch)
         return matrix
 
-    def _batches(self, file: pq.ParquetFile, number: int, used: IntArray) -> Iterator[NDArray[Any]]:
-        """Yield some rows of a row group, one column in each line."""
-        names = self._names(used)
-        height = max(int(BATCH_BYTES * self.share) // (len(names) * self.dtype.itemsize), 1)
+    def _by_rows(
+        self, file: pq.ParquetFile, group: RowGroup, used: IntArray, height: int
+    ) -> Iterator[NDArray[Any]]:
+        """Yield rows of all columns, which come in smaller batches."""
+        matrix, filled = np.empty((height, len(used)), self.dtype), 0
+        for batch in self._batches(file, group, used):
+            while len(batch):
+                count = min(height - filled, len(batch))
+                matrix[filled : filled + count] = batch[:count]
+                batch, filled = batch[count:], filled + count
+                if filled == height:
+                    yield matrix
+                    matrix, filled = np.empty_like(matrix), 0
+        if filled:
+            yield matrix[:filled]
+
+    def _through_disk(
+        self, file: pq.ParquetFile, group: RowGroup, used: IntArray, cuts: list[slice], height: int
+    ) -> Iterator[NDArray[Any]]:
+        """Put groups of columns down on the disk, one after the other, and yield rows of all."""
+        n_rows, itemsize = group.n_rows, self.dtype.itemsize
+        check_room_on_disk(n_rows, len(used), itemsize)
+        # The file has no name: it goes with the process, however that ends.
+        with tempfile.TemporaryFile() as scratch:
+            for cut in cuts:
+                for batch in self._batches(file, group, used[cut]):
+                    np.ascontiguousarray(batch).tofile(scratch)
+            _free_memory()
+            for rows in slices(n_rows, height):
+                count = rows.stop - rows.start
+                values = np.empty((count, len(used)), self.dtype)
+                for cut in cuts:
+                    width = cut.stop - cut.start
+                    scratch.seek((cut.start * n_rows + rows.start * width) * itemsize)
+                    found = np.fromfile(scratch, self.dtype, count * width)
+                    values[:, cut] = found.reshape(count, width)
+                yield values
+
+    def _batches(
+        self, file: pq.ParquetFile, group: RowGroup, used: IntArray
+    ) -> Iterator[NDArray[Any]]:
+        """Yield all rows of a row group, some at a time, stored one column after the other."""
+        names, n_read = self._names(used), 0
         # One column after the other: threads would decode many at once.
-        batches = file.iter_batches(height, row_groups=[number], columns=names, use_threads=False)
-        places: dict[str, int] = {}
-        for batch in batches:
-            places = places or {name: place for place, name in enumerate(batch.schema.names)}
+        options = {"row_groups": [group.number], "columns": names, "use_threads": False}
+        for batch in file.iter_batches(self._fitting(len(names)), **options):
+            places = {name: place for place, name in enumerate(batch.schema.names)}
             values = np.empty((len(names), batch.num_rows), self.dtype)
             for target, name in zip(values, names, strict=True):
                 to_numbers(batch.column(places[name]), target, name)
-            yield values
+            n_read += batch.num_rows
+            yield values.T
+        if n_read != group.n_rows:
+            raise ValueError("rows are missing")
 
-    def _names(self, used: IntArray) -> list[str]:
+    def _fitting(self, length: int) -> int:
+        """Return how many lines of so many values make a batch."""
+        return max(int(BATCH_BYTES * self.share) // (length * self.dtype.itemsize), 1)
+
+    def _names(self, used: Iterable[int]) -> list[str]:
         names = self.names or []
         return [names[place] for place in used]
 
@@ -264,20 +295,34 @@ class ParquetSource(Source):
         state = self.files[group.file]
         state.check_unchanged()
         reason = (why.splitlines() or ["it ends too early"])[0].rstrip(".")
-        for place in used:
-            name = self._names(np.array([place]))[0]
-            try:
-                with _opened(state) as file:
-                    for _ in self._batches(file, group.number, np.array([place])):
-                        pass
-            except ERRORS_OF_READING:
-                break
-        else:
-            name = ""
-        where = f", column '{name}'," if name else ""
+        damaged = [name for name in self._names(used) if not _is_readable(state, group, name)]
+        where = f", column '{damaged[0]}'," if damaged else ""
         return GuidedValueError(
             f"{state.label}{where} cannot be read in row group {group.number}: {reason}.",
             "Write the file again.",
+            "X",
+        )
+
+
+def _is_readable(state: FileState, group: RowGroup, name: str) -> bool:
+    try:
+        with _opened(state) as file:
+            for batch in file.iter_batches(row_groups=[group.number], columns=[name]):
+                batch.validate(full=True)
+    except ERRORS_OF_READING:
+        return False
+    return True
+
+
+def check_room_on_disk(n_rows: int, n_columns: int, itemsize: int) -> None:
+    """Raise an error if a row group does not fit into the folder of temporary files."""
+    size, folder = n_rows * n_columns * itemsize, tempfile.gettempdir()
+    if shutil.disk_usage(folder).free < size:
+        raise GuidedError(
+            f"A row group of {n_rows:,} rows and {n_columns:,} columns needs "
+            f"{size / 2**30:.1f} GiB on the disk to be read by rows, and {folder} has less.",
+            "Write the file with smaller row groups (row_group_size= of pyarrow), or set "
+            "TMPDIR to a folder with more space.",
             "X",
         )
 
@@ -300,57 +345,27 @@ def _numbers_rows(index: str | range, n_rows: int, end: int) -> bool:
     return len(index) != n_rows or index in (range(n_rows), range(end - n_rows, end))
 
 
-def gathered(
-    batches: Iterator[NDArray[Any]], n_rows: int, height: int, width: int, dtype: np.dtype[Any]
-) -> Iterator[NDArray[Any]]:
-    """Turn batches with one column in each line into matrices of `height` rows."""
-    matrix, filled, left = np.empty((min(height, n_rows), width), dtype), 0, n_rows
-    for batch in batches:
-        done = 0
-        while done < batch.shape[1]:
-            count = min(len(matrix) - filled, batch.shape[1] - done)
-            matrix[filled : filled + count] = batch[:, done : done + count].T
-            done, filled = done + count, filled + count
-            if filled == len(matrix):
-                yield matrix
-                left -= filled
-                matrix, filled = np.empty((min(height, max(left, 1)), width), dtype), 0
-    if filled:
-        yield matrix[:filled]
-
-
 def column_groups(file: pq.ParquetFile, number: int, names: list[str], share: float) -> list[slice]:
     """Cut the columns of a row group so that reading each cut takes little memory.
 
     Where all of them together take little, there is one cut.
     """
     group = file.metadata.row_group(number)
-    if len(names) * COLUMN_BYTES <= READER_BYTES * share:
-        return [slice(0, len(names))]
     leaves = {group.column(j).path_in_schema: j for j in range(group.num_columns)}
     sizes = [2 * group.column(leaves[name]).total_uncompressed_size for name in names]
-    sizes = [min(size, COLUMN_BYTES) for size in sizes]
-    if sum(sizes) <= READER_BYTES * share:
+    totals = np.cumsum(np.minimum(sizes, COLUMN_BYTES))
+    if totals[-1] <= READER_BYTES * share:
         return [slice(0, len(names))]
-    cuts, start, total = [], 0, 0
-    for place, size in enumerate(sizes):
-        if total and total + size > GROUP_BYTES * share:
-            cuts.append(slice(start, place))
-            start, total = place, 0
-        total += size
-    return [*cuts, slice(start, len(names))]
+    return equal_stretches(totals // int(GROUP_BYTES * share))
 
 
 @lru_cache(maxsize=64)
-def _metadata(state: FileState) -> Any:
+def _columns(state: FileState) -> FileColumns:
     """Return what the end of a file says; with many columns that takes long to decode."""
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(state.path) as file:
-            return file.metadata
-    except FileNotFoundError:
-        raise missing(state.label, state.path) from None
+        return columns_of(state.label, pq.read_metadata(state.path))
     except (OSError, ValueError) as error:
         state.check_unchanged()
         reason = str(error).splitlines()[0].rstrip(".")
@@ -361,37 +376,13 @@ def _metadata(state: FileState) -> Any:
         ) from error
 
 
-def column_names(path: Path) -> list[str]:
-    """Return the names of all columns in a file."""
-    state = FileState.of(str(path), path.name)
-    return list(_metadata(state).schema.to_arrow_schema().names)
-
-
 def _opened(state: FileState) -> pq.ParquetFile:
     """Open a file so that reading takes little memory."""
     import pyarrow.parquet as pq
 
-    metadata = _metadata(state)
+    metadata = _columns(state).metadata
     buffer_size = int(np.clip(BUFFER_BYTES // max(metadata.num_columns, 1), 4096, 1 << 16))
-    try:
-        return pq.ParquetFile(
-            state.path, metadata=metadata, buffer_size=buffer_size, pre_buffer=False
-        )
-    except FileNotFoundError:
-        raise missing(state.label, state.path) from None
-
-
-def _look_into(state: FileState) -> FileColumns:
-    return columns_of(state.label, _metadata(state))
-
-
-def _row_groups(found: Sequence[FileColumns]) -> Iterator[RowGroup]:
-    start = 0
-    for number, file in enumerate(found):
-        for place, n_rows in enumerate(file.group_rows):
-            if n_rows:
-                yield RowGroup(number, place, slice(start, start + n_rows))
-            start += n_rows
+    return pq.ParquetFile(state.path, metadata=metadata, buffer_size=buffer_size, pre_buffer=False)
 
 
 def _free_memory() -> None:
@@ -405,17 +396,12 @@ def open_parquet(
     path: Path, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
 ) -> ParquetSource:
     """Open a Parquet file, or all of a folder."""
-    if not path.exists():
-        raise missing(path.name, str(path))
-    files = parquet_files(path) if path.is_dir() else [path]
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise needs("pyarrow", path.name) from None
+    package_for(path, "pyarrow")
+    if path.is_file():
+        return ParquetSource([path], path.name, columns, without)
+    files = parquet_files(path)
     if not files:
         raise GuidedValueError(f"The folder {path.name} holds no Parquet file.", parameter="X")
-    if path.is_file():
-        return ParquetSource(files, path.name, columns, without)
     warn_of_order(files, path)
     source = ParquetSource(files, path.name, columns, without, folder_columns(files, path))
     if columns is None:

@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from linkselect._arrays import IntArray
 from linkselect._blocks import map_threads
-from linkselect._samples.sources.clusters import Job, active_client, run_job
+from linkselect._samples.sources.clusters import Job, Report, active_client, run_job
 from linkselect._samples.sources.merging import MergeTree
 
 if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Part, Stored
-
-Report = Callable[[int, int, str], None]
 
 reporting: ContextVar[Report | None] = ContextVar("reporting", default=None)
 """Called with the number of finished parts, of all parts, and what is being done to them."""
@@ -56,17 +54,11 @@ def map_parts(
     See `reduce_parts`.
     """
     listed = partial(_in_list, function)
-    return list(
-        reduce_parts(
-            X,
-            listed,
-            _join_lists,
-            per_part=per_part,
-            shared=shared,
-            n_jobs=n_jobs,
-            what=what or _name_of(function),
-        )
+    what = what or _name_of(function)
+    found: list[Any] = reduce_parts(
+        X, listed, _join_lists, per_part=per_part, shared=shared, n_jobs=n_jobs, what=what
     )
+    return found
 
 
 def reduce_parts(
@@ -101,39 +93,40 @@ def reduce_parts(
         The number of threads if no Dask client is active; see `linkselect._blocks.map_threads`.
     what : str, optional
         What is being done, for progress. Default: the name of the function.
+
+    Returns
+    -------
+    object
+        What the last merge gave.
     """
     inputs = [() if per_part is None else tuple(per_part(part)) for part in X.parts]
-    what = what or _name_of(function)
-    client = active_client()
-    if client is not None:
-        taken = None if shared is None else _picking(X, shared.rows)
-        job = Job(X, list(range(len(X.parts))), function, merge, inputs, what=what, shared=taken)
-        return run_job(client, job, reporting.get())
-    values = () if shared is None else (take_stored_rows(X, shared.rows, n_jobs),)
-    tree = MergeTree(len(X.parts), merge)
-
-    def work(part: Part) -> None:
-        tree.add(part.number, function(part, *inputs[part.number], *values))
-
-    _run_threads(work, X.parts, n_jobs, what)
-    return tree.top
+    taken = None if shared is None else _picking(X, shared.rows)
+    numbers = list(range(len(X.parts)))
+    job = Job(X, numbers, function, merge, inputs, what or _name_of(function), shared=taken)
+    return _run(job, n_jobs, reporting.get())
 
 
 def take_stored_rows(X: Stored, rows: IntArray, n_jobs: int | None = None) -> NDArray[Any]:
     """Read some rows of the samples into memory, in the given order."""
-    if not len(rows):
-        return np.empty((0, X.shape[1]), X.dtype)
-    job = _picking(X, rows)
+    return np.asarray(_run(_picking(X, rows), n_jobs, None))
+
+
+def _run(job: Job, n_jobs: int | None, report: Report | None) -> Any:
+    """Do a job, where the active client or the threads of this process can do it."""
+    if not job.numbers:
+        return job.finish(job.merge([]))
     client = active_client()
     if client is not None:
-        return run_job(client, job, None)
-    found: dict[int, NDArray[Any]] = {}
+        return run_job(client, job, report)
+    shared = () if job.shared is None else (_run(job.shared, n_jobs, None),)
+    tree = MergeTree(len(job.numbers), job.merge)
 
     def work(place: int) -> None:
-        found[place] = job.function(X.parts[job.numbers[place]], *job.inputs[place])
+        part = job.samples.parts[job.numbers[place]]
+        tree.add(place, job.function(part, *job.inputs[place], *shared))
 
-    map_threads(work, range(len(job.numbers)), n_jobs)
-    return job.finish(job.merge([found[place] for place in range(len(found))]))
+    _run_threads(work, len(job.numbers), n_jobs, job.what, report)
+    return job.finish(tree.top)
 
 
 def _picking(X: Stored, rows: IntArray) -> Job:
@@ -145,18 +138,20 @@ def _picking(X: Stored, rows: IntArray) -> Job:
         if first < last:
             numbers.append(part.number)
             inputs.append((wanted[first:last],))
-    join = partial(np.concatenate, axis=1 if X.by_columns else 0)
-    return Job(X, numbers, _pick, join, inputs, what="rows", finish=partial(_in_order, places))
+    none = np.empty((0, X.shape[1]), X.dtype)
+    finish = partial(_in_order, places, none, 1 if X.by_columns else 0)
+    return Job(X, numbers, _pick, _join_lists, inputs, "rows", finish)
 
 
-def _pick(part: Part, wanted: IntArray) -> NDArray[Any]:
-    return part.pick(wanted)
+def _pick(part: Part, wanted: IntArray) -> list[NDArray[Any]]:
+    return [part.pick(wanted)]
 
 
-def _in_order(places: IntArray, values: NDArray[Any]) -> NDArray[Any]:
-    if np.array_equal(places, np.arange(len(values))):
-        return values
-    return values[places]
+def _in_order(
+    places: IntArray, none: NDArray[Any], axis: int, found: list[NDArray[Any]]
+) -> NDArray[Any]:
+    values = np.concatenate(found or [none], axis=axis)
+    return values if np.array_equal(places, np.arange(len(values))) else values[places]
 
 
 def _in_list(function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -174,30 +169,29 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 
 def _run_threads(
-    work: Callable[[Part], None], parts: tuple[Part, ...], n_jobs: int | None, what: str
+    work: Callable[[int], None], total: int, n_jobs: int | None, what: str, report: Report | None
 ) -> None:
-    """Work on all parts in threads and report the progress from the thread of the caller."""
-    report = reporting.get()
+    """Work on all places in threads and report the progress from the thread of the caller."""
     if report is None:
-        map_threads(work, parts, n_jobs)
+        map_threads(work, range(total), n_jobs)
         return
     ended: queue.SimpleQueue[bool] = queue.SimpleQueue()
     stopped = threading.Event()
 
-    def counted(part: Part) -> None:
+    def counted(place: int) -> None:
         if not stopped.is_set():
-            work(part)
+            work(place)
             ended.put(True)
 
-    report(0, len(parts), what)
+    report(0, total, what)
     with ThreadPoolExecutor(1) as threads:
-        running = threads.submit(copy_context().run, map_threads, counted, parts, n_jobs)
+        running = threads.submit(copy_context().run, map_threads, counted, range(total), n_jobs)
         running.add_done_callback(lambda _: ended.put(False))
         try:
             done = 0
             while ended.get():
                 done += 1
-                report(done, len(parts), what)
+                report(done, total, what)
         finally:
             stopped.set()
     running.result()

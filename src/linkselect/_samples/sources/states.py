@@ -1,36 +1,44 @@
-"""Files as they were when they were opened."""
+"""Files as they were when they were opened, and the errors of opening and reading them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any
 
 from linkselect._messages import GuidedValueError, many
+
+State = tuple[int, int, int]
 
 
 def changed(label: str) -> GuidedValueError:
     """Return the error for a file that is not what it was."""
     return GuidedValueError(
         f"{label} changed while it was read.",
-        "Nothing was fitted. Fit again when nobody writes to it.",
+        "Nothing was fitted. Fit again when no program writes to it.",
         "X",
     )
 
 
 def missing(label: str, path: str) -> GuidedValueError:
-    """Return the error for a file that is not there."""
+    """Return the error for a file that does not exist."""
     name = Path(path).name
     where = "" if path == name else f", at {path}"
     named = label if name in label else f"{label}, file {name},"
     return GuidedValueError(f"{named} is not there{where}.", parameter="X")
 
 
-def needs(package: str, name: str) -> ImportError:
-    """Return the error for a file that cannot be read without a package."""
-    return ImportError(
-        f"{name} needs {package}, which is not installed: pip install 'linkselect[dask]'"
-    )
+def package_for(path: Path, package: str) -> Any:
+    """Import the package that reads a file or folder, which must exist."""
+    if not path.exists():
+        raise missing(path.name, str(path))
+    try:
+        return import_module(package)
+    except ImportError:
+        raise ImportError(
+            f"{path.name} needs {package}, which is not installed: pip install 'linkselect[dask]'"
+        ) from None
 
 
 def two_dimensional(shape: tuple[int, ...], label: str) -> tuple[int, int]:
@@ -44,42 +52,44 @@ def two_dimensional(shape: tuple[int, ...], label: str) -> tuple[int, int]:
     return shape[0], shape[1]
 
 
+def state_of(path: str) -> State | None:
+    """Return the size of a file, the time of its last change and its inode; None if none is there.
+
+    A file that another one replaced may have the same size and time, but not the same inode.
+    """
+    try:
+        state = Path(path).stat()
+    except FileNotFoundError:
+        return None
+    return state.st_size, state.st_mtime_ns, state.st_ino
+
+
 @dataclass(frozen=True)
 class FileState:
-    """A file, its size and the time of its last change.
+    """One file as it was when it was opened.
 
     Attributes
     ----------
     path, label : str
         Where it is, and what messages call it.
-    size, changed_ns, number : int
-        What the file system says of it; the number is the file's own, if there is one.
+    state : tuple of int or None
+        See `state_of`.
     """
 
     path: str
     label: str
-    size: int
-    changed_ns: int
-    number: int
+    state: State | None
 
     @classmethod
-    def of(cls, path: str, label: str) -> FileState:
-        """Look at a file."""
-        try:
-            state = Path(path).stat()
-        except FileNotFoundError:
-            raise missing(label, path) from None
-        absolute = str(Path(path).absolute())
-        return cls(absolute, label, state.st_size, state.st_mtime_ns, state.st_ino)
+    def of(cls, path: Path, label: str) -> FileState:
+        """Look at a file, which must exist."""
+        found = cls(str(path.absolute()), label, state_of(str(path)))
+        if found.state is None:
+            raise missing(label, str(path))
+        return found
 
     def check_unchanged(self) -> None:
         """Raise an error if the file is not what it was."""
-        if FileState.of(self.path, self.label) != self:
-            raise changed(self.label)
-
-    def opened(self) -> BinaryIO:
-        """Open the file without a buffer."""
-        try:
-            return cast("BinaryIO", Path(self.path).open("rb", buffering=0))
-        except FileNotFoundError:
-            raise missing(self.label, self.path) from None
+        state = state_of(self.path)
+        if state != self.state:
+            raise missing(self.label, self.path) if state is None else changed(self.label)

@@ -7,16 +7,15 @@ from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
-from linkselect._blocks import slices
 from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._samples.sources.choosing import Columns, chosen_numbers, cut, divide
 from linkselect._samples.sources.running import take_stored_rows
-from linkselect._samples.sources.steps import Filling, Scaling, Step
 
 # A piece that is held at once, often two of them while the next one is read. Small beside 1 GB
 # also with a float64 copy and several threads.
@@ -27,7 +26,6 @@ MANY_PARTS = 4096
 # Up to so many samples, all products between them fit into memory, for several parts at once.
 WIDE_SAMPLES = 2048
 
-Columns = slice | IntArray
 Slabs = Iterator[tuple[slice, NDArray[Any]]]
 
 
@@ -131,6 +129,54 @@ class Source(ABC):
     def column(self, name: str) -> NDArray[Any]:
         """Read one column by its name, whatever its type."""
         raise GuidedTypeError(f"{self.label} has no names of columns.", parameter="X")
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Subtract a shift from every column and divide it by a scale.
+
+    Attributes
+    ----------
+    shift, scale : ndarray of shape (n_features,)
+        One number for each column.
+    """
+
+    shift: FloatArray
+    scale: FloatArray
+
+    def choose(self, columns: Columns) -> Self:
+        """Return the same for some of the columns."""
+        return type(self)(self.shift[columns], self.scale[columns])
+
+    def apply(self, values: FloatArray) -> None:
+        """Change values in place."""
+        values -= self.shift
+        values /= self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """Put a number in place of every missing value.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_features,)
+        One number for each column.
+    """
+
+    values: FloatArray
+
+    def choose(self, columns: Columns) -> Self:
+        """Return the same for some of the columns."""
+        return type(self)(self.values[columns])
+
+    def apply(self, values: FloatArray) -> None:
+        """Change values in place."""
+        rows, columns = np.nonzero(np.isnan(values))
+        values[rows, columns] = self.values[columns]
+
+
+Step = Scaling | Filling
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,12 +341,12 @@ class Stored:
 
         Only parts that hold one of them are read.
         """
-        numbers = _numbers(rows, self.shape[0], f"rows of {self.label}")
+        numbers = chosen_numbers(rows, self.shape[0], f"rows of {self.label}")
         return take_stored_rows(self, numbers, n_jobs)
 
     def choose(self, columns: ArrayLike) -> Stored:
         """Return some of the columns, by number, without reading anything."""
-        chosen = _numbers(columns, self.shape[1], f"columns of {self.label}")
+        chosen = chosen_numbers(columns, self.shape[1], f"columns of {self.label}")
         steps = tuple(step.choose(chosen) for step in self.steps)
         kept = chosen if self.columns is None else self.columns[chosen]
         return Stored(self.source, kept, steps)
@@ -378,43 +424,3 @@ class Stored:
         for step in self.steps:
             step.choose(columns).apply(values)
         return values
-
-
-def _numbers(chosen: ArrayLike, total: int, what: str) -> IntArray:
-    """Return what is chosen by numbers, from the end if negative, or by a mask."""
-    given = np.asarray(chosen)
-    if given.dtype == bool and given.shape == (total,):
-        return np.flatnonzero(given)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise GuidedTypeError(
-            f"The {what} are chosen by an array of type {given.dtype} and shape {given.shape}.",
-            f"Pass whole numbers, or {total:,} times True or False.",
-        )
-    numbers = given.astype(np.intp)
-    outside = numbers[(numbers < -total) | (numbers >= total)]
-    if len(outside):
-        raise IndexError(f"The {what} are {total:,}; there is no number {outside[0]:,}.")
-    return numbers % total
-
-
-def cut(total: int, size: int, edges: IntArray | None) -> list[slice]:
-    """Cut `range(total)` at some of the edges, so that pieces have at most `size` if they can."""
-    if edges is None:
-        return slices(total, size)
-    pieces, start = [], 0
-    while start < total:
-        furthest = int(np.searchsorted(edges, start + size, side="right")) - 1
-        stop = int(edges[max(furthest, int(np.searchsorted(edges, start, side="right")))])
-        pieces.append(slice(start, stop))
-        start = stop
-    return pieces
-
-
-def divide(pieces: list[slice], size: int) -> list[slice]:
-    """Divide pieces that are far too large, though reading a part of a chunk decodes all of it."""
-    divided = []
-    for piece in pieces:
-        length = piece.stop - piece.start
-        inner = slices(length, size if length > 2 * size else length)
-        divided += [slice(piece.start + cut.start, piece.start + cut.stop) for cut in inner]
-    return divided

@@ -1,0 +1,155 @@
+"""Anything with a shape, a type and perhaps chunks: .npy files, memory maps, Zarr, HDF5."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._arrays import IntArray
+from linkselect._blocks import slices
+from linkselect._messages import GuidedTypeError, GuidedValueError, warn_user
+from linkselect._samples.sources.choosing import Columns
+from linkselect._samples.sources.states import FileState, state_of, two_dimensional
+from linkselect._samples.sources.stored import Slabs, Source, numeric_type
+
+# Chunks are decoded whole. Up to this size a line of them is held, and handed on piece by piece.
+LINE_BYTES = 128 * 2**20
+
+
+class StoredArray(ABC):
+    """What one kind of array must be able to do. It is pickled for other processes.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The shape in the file.
+    dtype : dtype
+        The type in the file.
+    chunks : tuple of int or None
+        The rows and columns that are decoded together; None if any place can be read.
+    path : str or None
+        The file, if there is one that holds all values.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    chunks: tuple[int, ...] | None = None
+    path: str | None = None
+
+    @abstractmethod
+    def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
+        """Return a copy of some rows and columns; rows that are an array are sorted."""
+
+    def files(self, rows: slice, columns: Columns) -> Iterator[tuple[str, str]]:
+        """Yield the name and the path of each file that holds some of these values."""
+        if self.path is not None:
+            yield Path(self.path).name, self.path
+
+
+class ArraySource(Source):
+    """An array outside memory of two dimensions, read by lines of chunks if it has any."""
+
+    def __init__(self, array: StoredArray, label: str) -> None:
+        self.label = label
+        self.array = array
+        self.shape = two_dimensional(array.shape, label)
+        self.dtype = numeric_type(np.dtype(array.dtype), label)
+        everything = (slice(0, length) for length in self.shape)
+        self.states = {name: state_of(path) for name, path in array.files(*everything)}
+        self._warn_of_tall_chunks()
+
+    def row_edges(self) -> IntArray | None:
+        """Return where chunks begin, and the end."""
+        return self._edges(0)
+
+    def column_edges(self) -> IntArray | None:
+        """Return where chunks begin, and the end."""
+        return self._edges(1)
+
+    def _edges(self, axis: int) -> IntArray | None:
+        if self.array.chunks is None:
+            return None
+        total = self.shape[axis]
+        return np.append(np.arange(0, total, self.array.chunks[axis]), total)
+
+    def line_bytes(self) -> int:
+        """Return the size of a line of chunks, or of one chunk if lines are decoded in pieces."""
+        if self.array.chunks is None:
+            return 0
+        height, width = self.array.chunks
+        line = height * self.shape[1] * self.dtype.itemsize
+        return line if line <= LINE_BYTES else height * width * self.dtype.itemsize
+
+    def check_unchanged(self, rows: slice, columns: Columns) -> None:
+        """Raise an error if a file with some of these values is not what it was."""
+        for name, path in self.array.files(rows, columns):
+            label = self.label if name in self.label else f"{self.label}, file {name},"
+            FileState(path, label, self.states[name]).check_unchanged()
+
+    def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
+        """Yield the values of some columns; whole chunks are decoded once if they are not large."""
+        for line in slices(rows.stop - rows.start, self._height_decoded(columns, height)):
+            start, stop = rows.start + line.start, rows.start + line.stop
+            values = self._decoded(slice(start, stop), columns)
+            for piece in slices(stop - start, height):
+                yield slice(start + piece.start, start + piece.stop), values[piece]
+
+    def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
+        """Return some rows, which are sorted, by reading little else."""
+        edges = self.row_edges()
+        # One line of chunks at a time: all that are touched would be decoded at once.
+        cuts = np.searchsorted(wanted, () if edges is None else edges[1:-1])
+        found = [self._decoded(line, columns) for line in np.split(wanted, cuts) if len(line)]
+        self.check_unchanged(rows, columns)
+        return np.concatenate(found)
+
+    def _decoded(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
+        try:
+            return np.ascontiguousarray(self.array.select(rows, columns), dtype=self.dtype)
+        except MemoryError:
+            raise
+        except Exception as error:
+            if not isinstance(rows, slice):
+                rows = slice(int(rows[0]), int(rows[-1]) + 1)
+            self.check_unchanged(rows, columns)
+            raise GuidedValueError(
+                f"{self.label} cannot be read in rows {rows.start:,} to {rows.stop:,}: {error}",
+                "It is damaged. Write it again.",
+                "X",
+            ) from error
+
+    def _height_decoded(self, columns: Columns, height: int) -> int:
+        """Return how many rows are decoded at once: whole chunks if they are not too large."""
+        if self.array.chunks is None:
+            return height
+        width = columns.stop - columns.start if isinstance(columns, slice) else len(columns)
+        chunk = self.array.chunks[0]
+        if chunk * width * self.dtype.itemsize > LINE_BYTES:
+            return height
+        return chunk * max(height // chunk, 1)
+
+    def _warn_of_tall_chunks(self) -> None:
+        if self.array.chunks is None or self.shape[0] < self.shape[1]:
+            return
+        height = self.array.chunks[0]
+        line_bytes = height * self.shape[1] * self.dtype.itemsize
+        if line_bytes > 4 * LINE_BYTES:
+            warn_user(
+                f"The chunks of {self.label} are tall: {height:,} rows of all columns take "
+                f"{line_bytes / 2**30:.1f} GiB, so that each chunk is decoded many times.",
+                way_out="Store it with chunks of fewer rows and more columns.",
+            )
+
+
+def refuse_group(label: str, kind: str, names: list[str], one: str) -> GuidedTypeError:
+    """Return the error for several arrays; `one` says how to get that of a name."""
+    return GuidedTypeError(
+        f"{label} is a group of {kind} ({', '.join(names) or 'none'}).",
+        f"Pass one of them, such as {one.format(names[0] if names else 'NAME')}.",
+        "X",
+    )

@@ -1,0 +1,123 @@
+"""HDF5 datasets, read from their file by name, so that other processes can read them too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._arrays import IntArray
+from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._samples.sources.arrays import ArraySource, StoredArray, refuse_group
+from linkselect._samples.sources.choosing import Columns, as_numbers, equal_stretches
+from linkselect._samples.sources.states import package_for
+
+HDF5_ENDINGS = (".h5", ".hdf5", ".h5ad")
+# What is read at once to take some rows or columns from, of a dataset without chunks.
+STRETCH_BYTES = 8 * 2**20
+
+
+@dataclass(frozen=True)
+class Hdf5Dataset(StoredArray):
+    """A dataset of an HDF5 file, which is opened for each read.
+
+    Attributes
+    ----------
+    name : str
+        The name of the dataset in its file.
+    shape : tuple of int
+        The shape of the dataset.
+    dtype : dtype
+        The type in the file.
+    path : str
+        Where the file is.
+    chunks : tuple of int or None
+        The rows and columns that are decoded together; None if they lie one after the other.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    path: str
+    chunks: tuple[int, ...] | None
+
+    def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
+        """Read some rows and columns."""
+        import h5py
+
+        with h5py.File(self.path, "r") as file:
+            dataset = file[self.name]
+            if isinstance(rows, slice) and isinstance(columns, slice):
+                return np.asarray(dataset[rows, columns])
+            return self._chosen(dataset, as_numbers(rows), as_numbers(columns))
+
+    def _chosen(self, dataset: Any, rows: IntArray, columns: IntArray) -> NDArray[Any]:
+        """Take rows and columns from rectangles: h5py is slow in taking many of them by number."""
+        line_bytes = self.shape[1] * self.dtype.itemsize
+        height, width = self.chunks or (max(STRETCH_BYTES // line_bytes, 1), self.shape[1])
+        used, order = np.unique(columns, return_inverse=True)
+        values = np.empty((len(rows), len(used)), self.dtype)
+        for down in equal_stretches(rows // height):
+            for across in equal_stretches(used // width):
+                high, wide = rows[down], used[across]
+                found = dataset[high[0] : high[-1] + 1, wide[0] : wide[-1] + 1]
+                values[down, across] = found[np.ix_(high - high[0], wide - wide[0])]
+        return values[:, order]
+
+
+def source_of_dataset(dataset: Any, label: str = "") -> ArraySource:
+    """Read a dataset from its file."""
+    file = dataset.file
+    if not dataset.name or not isinstance(file.filename, str) or not Path(file.filename).is_file():
+        raise GuidedTypeError(
+            "This HDF5 dataset is in no file that could be opened again by its name.",
+            "Pass X[:] if it fits in memory, or dask.array.from_array(X).",
+            "X",
+        )
+    if file.mode != "r":
+        file.flush()
+    path = str(Path(file.filename).absolute())
+    label = label or f"{Path(path).name}::{dataset.name}"
+    found = Hdf5Dataset(dataset.name, dataset.shape, dataset.dtype, path, dataset.chunks)
+    return ArraySource(found, label)
+
+
+def open_hdf5(path: Path, name: str = "") -> ArraySource:
+    """Open a dataset of an HDF5 file by its name; without one, the only matrix that it holds."""
+    h5py = package_for(path, "h5py")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise GuidedValueError(
+            f"{path.name} cannot be opened as an HDF5 file: {error}.",
+            "If a program writes to it, wait until that has closed it.",
+            "X",
+        ) from error
+    with file:
+        names = _matrices(file)
+        one = name.strip("/") or (names[0] if len(names) == 1 else "")
+        if not isinstance(file.get(one or "/"), h5py.Dataset):
+            raise refuse_group(
+                path.name, "HDF5 datasets", names, f"open_stored('{path.name}::{{}}')"
+            )
+        return source_of_dataset(file[one], f"{path.name}::{name}" if name else path.name)
+
+
+def refuse_hdf5_group(group: Any) -> GuidedTypeError:
+    """Return the error for an open file, or a group in it, that is not a dataset."""
+    return refuse_group("X", "HDF5 datasets", _matrices(group), "X['{}']")
+
+
+def _matrices(group: Any) -> list[str]:
+    """Return the names of the datasets with two dimensions, also in groups inside."""
+    found: list[str] = []
+
+    def note(name: str, node: Any) -> None:
+        if getattr(node, "ndim", None) == 2:
+            found.append(name)
+
+    group.visititems(note)
+    return sorted(found)
