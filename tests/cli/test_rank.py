@@ -303,11 +303,10 @@ def test_ranking_imports_no_package_that_it_does_not_need(iris):
     code = (
         "import sys; from linkselect.cli import run; "
         f"run(['rank', {str(iris)!r}, '--label', 'species', '--drop', 'id', '--quiet']); "
-        "print([name for name in ('pandas', 'matplotlib', 'jinja2') if name in sys.modules]); "
-        "import pandas; print(pandas.DataFrame().shape)"
+        "print([name for name in ('matplotlib', 'jinja2') if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.stdout.splitlines() == ["[]", "(0, 0)"], result.stderr
+    assert result.stdout.splitlines() == ["[]"], result.stderr
 
 
 def test_nothing_is_written_over_what_is_read(rank, iris, tmp_path):

@@ -20,6 +20,7 @@ from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle
 from linkselect.cli._seeds import Seed
 from linkselect.cli._supervision_input import check_pairs, explained, read_pairs
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
+from linkselect.cli._tables.table import NoColumnError
 
 if TYPE_CHECKING:
     from linkselect.labelling._session import Ask
@@ -227,13 +228,11 @@ class Command:
         if self.table is None:
             raise UsageError("--text, --show and --images need a table.")
         try:
-            return read_text_column(self.table, self.read, name)
-        except InputError as error:
-            # The column is read like labels, but was named by another option.
-            said = str(error).replace("(--label)", f"({self.showing.option_of(name)})")
-            no_folder = name == self.showing.images and said != str(error)
+            return read_text_column(self.table, self.read, name, self.showing.option_of(name))
+        except NoColumnError as error:
+            no_folder = name == self.showing.images
             more = " There is no such folder either." if no_folder else ""
-            raise InputError(said + more) from error
+            raise InputError(f"{error}{more}") from error
 
     def _pictures(self, ids: Any, texts: dict[str, list[str]]) -> dict[int, Path] | None:
         from linkselect.labelling._sample_pictures import named_pictures, pictures_in_folder

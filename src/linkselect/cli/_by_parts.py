@@ -13,8 +13,9 @@ from linkselect.cli._choices import Choice, methods
 from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._feature_count import GIVEN
 from linkselect.cli._tables import Reading, Table
-from linkselect.cli._tables.limits import Budget, bytes_needed, readable_size
-from linkselect.cli._tables.parts import INTO_MEMORY, StoredTable, has_parts, size_of
+from linkselect.cli._tables.limits import bytes_needed, memory_limit, readable_size
+from linkselect.cli._tables.parts import INTO_MEMORY, StoredTable, size_of
+from linkselect.cli._tables.reading import TableFile, has_parts
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures
@@ -88,9 +89,9 @@ def why_by_parts(path: Path, read: Reading, parts: ByParts) -> str | None:
         return None
     if asked:
         return f"{path.name} is read by parts, as {asked} says."
-    limit = Budget.of(read.max_memory, path.name).limit
+    limit = memory_limit(read.max_memory)
     try:
-        needed = size_of(path, read)
+        needed = size_of(TableFile(path, read))
     except InputError:
         return None  # reading it says what is wrong
     if needed <= limit or read.transpose:
@@ -114,7 +115,7 @@ def within_memory(table: Table, read: Reading, parts: ByParts) -> Iterator[Table
 
     from linkselect._blocks import blas_threads
 
-    limit = Budget.of(read.max_memory, table.source).limit
+    limit = memory_limit(read.max_memory)
     n_threads, share = pieces_for(table, limit, blas_threads())
     with threadpool_limits(n_threads, user_api="blas"):
         yield replace(table, X=table.X.within(share))
@@ -176,7 +177,7 @@ def check_labelled_fit(table: Table, read: Reading) -> None:
         return
     n_labelled = int((table.codes() >= 0).sum())
     needed = bytes_needed(n_labelled, len(table.names))
-    limit = Budget.of(read.max_memory, table.source).limit
+    limit = memory_limit(read.max_memory)
     if needed > limit:
         raise InputError(
             f"{table.source}: the {n_labelled:,} labelled rows would take {readable_size(needed)} "

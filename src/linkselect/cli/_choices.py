@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from linkselect.cli._errors import UsageError, nearest, shown
-from linkselect.cli._startup import without_pandas
 
 if TYPE_CHECKING:
     from linkselect.selectors._method import Method
@@ -70,8 +69,7 @@ class Choice:
 
 def methods() -> dict[str, Choice]:
     """Return all selectors of the library by their names."""
-    with without_pandas():
-        from linkselect import selectors
+    from linkselect import selectors
 
     public = (getattr(selectors, name) for name in selectors.__all__)
     choices = [_choice(one) for one in public if hasattr(one, "sees")]

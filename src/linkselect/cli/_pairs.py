@@ -25,7 +25,6 @@ from linkselect.cli._output import (
 )
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Impute, Preparation, settle_values
 from linkselect.cli._seeds import Seed
-from linkselect.cli._startup import without_pandas
 from linkselect.cli._supervision_input import (
     absent_ids,
     check_pairs,
@@ -34,7 +33,7 @@ from linkselect.cli._supervision_input import (
     read_pairs,
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_rows, read_table
-from linkselect.cli._tables.limits import Budget
+from linkselect.cli._tables.reading import TableFile
 
 if TYPE_CHECKING:
     from linkselect.evaluation._pair_worth import PairWorth
@@ -79,8 +78,8 @@ def make(
     if read.label is None:
         raise UsageError("Pairs are drawn from labels. Name their column by --label.")
     data = read_rows(table, read)
-    with without_pandas():
-        from linkselect.pairs import Pairs
+    from linkselect.pairs import Pairs
+
     with explained({"n_must": "--must", "n_cannot": "--cannot"}):
         drawn = Pairs.from_labels(
             data.codes(), sample_ids=data.ids, n_must=must, n_cannot=cannot, random_state=seed
@@ -240,7 +239,7 @@ def worth(
     notes += more
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = _weigh(selector, data, links, prepare, read.max_memory)
+        found = _weigh(selector, data, links, prepare, TableFile(table, read))
     notes += notes_of(caught, selector.get_params(deep=False))
     # A pair that the method cannot do without is worth most.
     found.sort(key=lambda one: (one.rank_shift == one.rank_shift, -one.rank_shift))
@@ -257,19 +256,19 @@ def worth(
 
 
 def _described(selector: Any) -> Method:
-    with without_pandas():
-        from linkselect.selectors._method import describe
+    from linkselect.selectors._method import describe
+
     return describe(selector)
 
 
 def _weigh(
-    selector: Any, data: Table, links: Pairs, prepare: Preparation, max_memory: Any
+    selector: Any, data: Table, links: Pairs, prepare: Preparation, file: TableFile
 ) -> list[PairWorth]:
-    with without_pandas():
-        from linkselect.evaluation import pair_worth
+    from linkselect.evaluation import pair_worth
+
     # Two arrays with an entry for each pair and feature are returned, a third is on the way.
     needed = 24 * (links.n_must + links.n_cannot) * len(data.names)
-    Budget.of(max_memory, data.source).check_bytes(needed, "what each pair changes")
+    file.check_bytes(needed, "what each pair changes")
     options = {
         **{name: f"--set {name}=VALUE" for name in selector.get_params(deep=False)},
         "on_conflict": "--set on_conflict=drop",
@@ -356,8 +355,8 @@ def suspects(
     data, links, notes = _read_both(pairs, table, read)
     data, prepare, more = settle_values(data, Preparation("none", impute))
     notes += more
-    with without_pandas():
-        from linkselect.evaluation import suspect_pairs
+    from linkselect.evaluation import suspect_pairs
+
     transformer = prepare.transformer(data.is_sparse)
     with explained({}), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pairs that are left out are among the notes

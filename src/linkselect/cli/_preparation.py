@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._messages import many
 from linkselect.cli._errors import InputError, shown
-from linkselect.cli._startup import without_pandas
 from linkselect.cli._tables import Table
 
 Scale = Literal["minmax", "standard", "none"]
@@ -96,8 +95,7 @@ def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparatio
 
 def _rounded_columns(table: Table) -> IntArray:
     """List columns of whole numbers that float64 rounds, as floats already: by their size."""
-    with without_pandas():
-        from linkselect._samples.degenerate import LARGEST_EXACT, rounded_columns
+    from linkselect._samples.degenerate import LARGEST_EXACT, rounded_columns
 
     X = table.X
     if X.dtype.kind != "f" or table.is_sparse:
@@ -140,15 +138,15 @@ def too_large() -> InputError:
 
 
 def _refuse_faint_columns(table: Table) -> None:
-    with without_pandas():
-        from linkselect._samples.degenerate import faint_columns
+    from linkselect._samples.degenerate import faint_columns
+
     _refuse_columns(table, faint_columns(table.X))
 
 
 def refuse_faint(table: Table, extent: FloatArray) -> None:
     """Refuse columns whose extent from the least to the largest value is too small."""
-    with without_pandas():
-        from linkselect._samples.degenerate import FAINT
+    from linkselect._samples.degenerate import FAINT
+
     _refuse_columns(table, np.flatnonzero((extent > 0) & (extent < FAINT)))
 
 

@@ -54,7 +54,6 @@ from linkselect.cli._preparation import (
 from linkselect.cli._ranking_output import ranking_text, write_ranking, write_report
 from linkselect.cli._seeds import Seed
 from linkselect.cli._selected import check_selected, write_selected
-from linkselect.cli._startup import without_pandas
 from linkselect.cli._stored_values import Told, settle_stored
 from linkselect.cli._supervision_input import (
     about_rows,
@@ -68,6 +67,7 @@ from linkselect.cli._supervision_input import (
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
 from linkselect.cli._tables.parts import StoredTable, open_table
+from linkselect.cli._tables.reading import TableFile
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures, Validation
@@ -132,7 +132,7 @@ def rank(
     output.say_notes([] if why is None else [why])
     shown = parts_shown(why is not None and output.shows_progress)
     with connected(parts.scheduler), shown, ExitStack() as stack:
-        whole = read_table(table, read) if why is None else open_table(table, read)
+        whole = read_table(table, read) if why is None else open_table(TableFile(table, read))
         whole = stack.enter_context(within_memory(whole, read, parts))
         task = _task(whole, read, choice, settings, pairs, prepare, seed)
         if validate and task.told is not None:
@@ -399,8 +399,7 @@ def _prepared(X: Any, transformer: Any) -> Any:
 
 def _summarize(fitted: Fitted, data: Table, links: Any, **what: Any) -> Summary:
     """Collect what was done and found, as plain data."""
-    with without_pandas():
-        from linkselect.report import summarize
+    from linkselect.report import summarize
 
     return summarize(
         fitted.selector,

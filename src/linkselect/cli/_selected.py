@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._output import text_cells, write_columns, write_safely
 from linkselect.cli._tables import Reading, Table
-from linkselect.cli._tables.limits import Budget, readable_size
+from linkselect.cli._tables.limits import memory_limit, readable_size
 from linkselect.cli._tables.parts import StoredTable, library_errors
 
 # Texts are lists, features are arrays.
@@ -67,7 +67,7 @@ def _check_size(data: Table, path: Path, read: Reading, why: str) -> None:
     n_rows, n_features = data.X.shape
     # Eight bytes as an array, 32 as a list of numbers.
     needed = 40 * n_rows * n_features
-    limit = Budget.of(read.max_memory, data.source).limit
+    limit = memory_limit(read.max_memory)
     if needed > limit:
         raise InputError(
             f"--select {path}: {data.source} {why}. {n_rows:,} rows x {n_features:,} selected "

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from linkselect._messages import GuidedError, many
 from linkselect.cli._choices import Choice, methods
 from linkselect.cli._errors import InputError, UsageError, problem_of, shown
-from linkselect.cli._startup import without_pandas
 from linkselect.cli._tables import Table
-from linkselect.cli._tables.limits import Budget
+from linkselect.cli._tables.reading import TableFile
 from linkselect.cli._tables.table import value_text
 
 if TYPE_CHECKING:
@@ -142,8 +141,7 @@ def _check_classes(name: str, table: Table) -> None:
 
 def read_pairs(path: Path, by_id: bool | None) -> Pairs:
     """Read pairs from CSV or JSON: ids as text if `by_id`, row numbers if not, as is if None."""
-    with without_pandas():
-        from linkselect.pairs import Pairs
+    from linkselect.pairs import Pairs
 
     if not path.is_file():
         raise InputError(f"There is no pairs file {path}.")
@@ -153,7 +151,7 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
             'or .json ({"must": [[a, b]], "cannot": [[a, c]]}).'
         )
     # Pairs take about twenty times their text in memory.
-    Budget.of(None, path.name).check_bytes(20 * path.stat().st_size, "the file")
+    TableFile(path).check_bytes(20 * path.stat().st_size, "the file")
     pairs = _read_pairs(path, None if by_id is None else str)
     if by_id is None:
         return pairs
