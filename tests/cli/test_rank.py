@@ -143,15 +143,16 @@ def test_too_few_pairs_to_hold_any_out(rank, tmp_path):
 def test_validation_shows_progress_on_a_terminal(noise, capsys, monkeypatch):
     shown = []
 
-    def track(steps, description, **_):
-        shown.append((description, len(steps)))
+    def track(steps, show, doing):
+        steps = list(steps)
+        shown.append((show, doing(steps[0]), len(steps)))
         return steps
 
-    monkeypatch.setattr("rich.progress.track", track)
+    monkeypatch.setattr("linkselect.cli._rank.tracked", track)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert run(noise) == 0
     # Folds, permutations, resamples.
-    assert shown == [("validating", 2), ("validating", 10), ("validating", 8)]
+    assert shown == [(True, "validating", count) for count in (2, 10, 8)]
 
 
 def test_results_in_every_format(rank, tmp_path):

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from linkselect._messages import GuidedError
+from linkselect.cli._choices import Seed
 from linkselect.cli._errors import InputError, UsageError
-from linkselect.cli._output import check_apart, check_target, say, say_notes
+from linkselect.cli._output import check_apart, check_target, progress, say, say_notes
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
-from linkselect.cli._seeds import Seed
 from linkselect.cli._supervision_input import check_pairs, explained, read_pairs
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
 from linkselect.cli._tables.table import NoColumnError
@@ -121,8 +121,10 @@ def ask(
     check_target(out, "--out", (".csv",))
     check_apart({"the table": table, "--pairs": pairs}, {"--out": out})
     command = Command(table, read, pairs, out, showing, strategy, prepare, seed)
-    with _progress() as show_progress, _explained():
-        wanted, notes = command.gather(show_progress)
+    with progress(sys.stderr.isatty()) as report, _explained():
+        wanted, notes = command.gather(
+            lambda done, total: report(done, total, "looking at the samples")
+        )
         from linkselect.labelling._session import begin
 
         labelling, more = begin(wanted)
@@ -170,7 +172,7 @@ class Command:
     prepare: Preparation
     seed: int
 
-    def gather(self, progress: Callable[[int, int], None] | None) -> tuple[Ask, list[str]]:
+    def gather(self, report: Callable[[int, int], None]) -> tuple[Ask, list[str]]:
         """Read everything, and say what should be known about it."""
         from linkselect.labelling._session import Ask
 
@@ -193,7 +195,7 @@ class Command:
             data.source,
             prepare.describe(data.is_sparse),
             self._again(data),
-            progress,
+            report,
         )
         return wanted, notes
 
@@ -309,18 +311,3 @@ def _explained() -> Iterator[None]:
             how = " --out names the file to write, --pairs one to go on from."
             raise InputError(str(cause) + (how if cause.parameter == "out" else "")) from error
         raise
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Show how far reading is, on a terminal, if it takes long enough to be seen."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("looking at the samples", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from linkselect.cli._choices import Choice, methods
 from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._feature_count import GIVEN
+from linkselect.cli._output import progress
 from linkselect.cli._tables import Reading, Table
 from linkselect.cli._tables.limits import bytes_needed, memory_limit, readable_size
 from linkselect.cli._tables.parts import INTO_MEMORY, StoredTable, size_of
@@ -195,9 +197,7 @@ def number_by_parts(selector: Any, wanted: int | float | str) -> NumberOfFeature
     if wanted != "auto":
         return NumberOfFeatures(int(selector.n_features_), "given", GIVEN)
     number = number_without_labels(len(selector.ranking_))
-    selector.set_params(n_features_to_select=number)
-    selector.n_features_ = number
-    selector.support_ = selector.ranking_ <= number
+    selector._keep(number)
     why = "Half of the features, at most 300: a choice by accuracy needs the table in memory."
     return NumberOfFeatures(number, "half, at most 300", why)
 
@@ -215,8 +215,6 @@ def connected(scheduler: str | None) -> Iterator[None]:
         import distributed
     except ImportError:
         raise InputError("--scheduler needs Dask: pip install 'linkselect[dask]'") from None
-    import logging
-
     try:
         # A client with such an address would leave an error behind when it is dropped.
         distributed.comm.get_address_host_port(scheduler)
@@ -225,21 +223,31 @@ def connected(scheduler: str | None) -> Iterator[None]:
             f"--scheduler {scheduler!r} is no address of a Dask scheduler ({_first_line(error)}). "
             f"{_ADDRESS}"
         ) from error
-    # What it says about a connection that fails or is lost, we say in one line. Parts of it have
-    # levels of their own.
-    for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "distributed":
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+    with _quiet("distributed"):
+        try:
+            # As a default it would leave its mark in Dask's settings even if nothing answers.
+            client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            raise InputError(
+                f"--scheduler {scheduler}: no Dask scheduler answered within {CONNECT_SECONDS} s "
+                f"({_first_line(error)}). {_ADDRESS}"
+            ) from error
+        with client, client.as_current():
+            yield
+
+
+@contextmanager
+def _quiet(package: str) -> Iterator[None]:
+    """Keep a package from logging: of a connection that is lost we say one line ourselves."""
+    names = [one for one in logging.root.manager.loggerDict if one.partition(".")[0] == package]
+    levels = {name: logging.getLogger(name).level for name in names}
     try:
-        # As a default it would leave its mark in Dask's settings even if nobody answers.
-        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError, RuntimeError) as error:
-        raise InputError(
-            f"--scheduler {scheduler}: no Dask scheduler answered within {CONNECT_SECONDS} s "
-            f"({_first_line(error)}). {_ADDRESS}"
-        ) from error
-    with client, client.as_current():
+        for name in levels:  # parts of it have levels of their own
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def _first_line(error: Exception) -> str:
@@ -248,28 +256,15 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def parts_shown(show: bool) -> Iterator[None]:
-    """Show a bar with the share that was read and the time left, for each time of reading."""
+    """Show a bar with what was read and the time left, for each time of reading."""
     if not show:
         yield
         return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-    from rich.progress import TimeRemainingColumn as TimeLeft
-
     from linkselect._samples.sources import reporting
 
-    columns = ("[progress.description]{task.description}", BarColumn(), TaskProgressColumn())
-    left = (TextColumn("{task.completed:,.0f} of {task.total:,.0f} parts,"), TimeLeft(), "left")
-    with Progress(*columns, *left, transient=True) as bar:
-        task = bar.add_task("reading", total=1, visible=False)
-
-        def report(done: int, total: int, what: str) -> None:
-            if not done:
-                doing = _DOING.get(what, what)
-                bar.reset(task, total=total, description=doing, visible=True)
-            bar.update(task, completed=done)
-
-        token = reporting.set(report)
+    with progress(show) as report:
+        shown = reporting.set(lambda done, total, what: report(done, total, _DOING.get(what, what)))
         try:
             yield
         finally:
-            reporting.reset(token)
+            reporting.reset(shown)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from linkselect._messages import many
-from linkselect.cli._choices import make_selector, method_named
+from linkselect.cli._choices import Seed, make_selector, method_named
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli._output import (
     COLUMN_FILES,
@@ -24,7 +24,6 @@ from linkselect.cli._output import (
     write_safely,
 )
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Impute, Preparation, settle_values
-from linkselect.cli._seeds import Seed
 from linkselect.cli._supervision_input import (
     absent_ids,
     check_pairs,

@@ -6,9 +6,9 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +30,7 @@ from linkselect.cli._by_parts import (
 )
 from linkselect.cli._choices import (
     Choice,
+    Seed,
     about_width,
     default_method,
     make_selector,
@@ -37,13 +38,13 @@ from linkselect.cli._choices import (
 )
 from linkselect.cli._errors import InputError, notes_of
 from linkselect.cli._feature_count import keep_number, number_typed, prepare_number
-from linkselect.cli._figure_files import write_ranking_figure
 from linkselect.cli._output import (
     DEFAULT_OUTPUT,
     Output,
     note_on_formulas,
     say,
     say_json,
+    tracked,
 )
 from linkselect.cli._preparation import (
     DEFAULT_PREPARATION,
@@ -51,10 +52,9 @@ from linkselect.cli._preparation import (
     settle_values,
     too_large,
 )
-from linkselect.cli._ranking_output import ranking_text, write_ranking, write_report
-from linkselect.cli._seeds import Seed
+from linkselect.cli._ranking_output import ranking_text, write_all
 from linkselect.cli._selected import check_selected, write_selected
-from linkselect.cli._stored_values import Told, settle_stored
+from linkselect.cli._stored_values import ColumnValues, settle_stored
 from linkselect.cli._supervision_input import (
     about_rows,
     blamed,
@@ -135,7 +135,7 @@ def rank(
         whole = read_table(table, read) if why is None else open_table(TableFile(table, read))
         whole = stack.enter_context(within_memory(whole, read, parts))
         task = _task(whole, read, choice, settings, pairs, prepare, seed)
-        if validate and task.told is not None:
+        if validate and task.seen is not None:
             task.notes.append(NOT_VALIDATED)
         said = [one for one in (why, task.about_method) if one]
         fitted, summary = _rank(task, n_features, seed, validate, output, said)
@@ -151,12 +151,7 @@ def rank(
     output.say_notes([*task.notes, *_ties(summary), *fitted.warnings])
     if not escape_formulas:
         output.say_notes(note_on_formulas(task.data.names, output.out, select))
-    if output.out is not None:
-        write_ranking(output.out, summary, escape_formulas)
-    if output.report is not None:
-        write_report(output.report, summary)
-    if output.figure is not None:
-        write_ranking_figure(output.figure, summary, output.figure_width)
+    write_all(summary, output, escape_formulas)
     output.say_written(select)
 
 
@@ -164,7 +159,7 @@ def rank(
 class Task:
     """What is ranked and how: `data` are the rows and columns of `whole` that the method uses.
 
-    If they are read by parts, they are prepared already, and `told` says what the values were.
+    If they are read by parts, they are prepared already, and `seen` says what the values were.
     """
 
     choice: Choice
@@ -174,7 +169,7 @@ class Task:
     links: Any
     prepare: Preparation
     notes: list[str]
-    told: Told | None = None
+    seen: ColumnValues | None = None
     instead_of: str = ""
 
     @property
@@ -220,15 +215,15 @@ def _task(
         check_labelled_fit(whole, read)
     data, about = rows_for(choice.name, method, whole)
     check_reads_parts(choice, selector, data)
-    told = None
+    seen = None
     if isinstance(data, StoredTable):
-        data, prepare, about_values, told = settle_stored(data, prepare, seed)
+        data, prepare, about_values, seen = settle_stored(data, prepare, seed)
     else:
         data, prepare, about_values = settle_values(data, prepare)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
     notes += [*about, *about_values]
-    return Task(choice, selector, whole, data, links, prepare, notes, told, instead_of)
+    return Task(choice, selector, whole, data, links, prepare, notes, seen, instead_of)
 
 
 def _rank(
@@ -241,13 +236,13 @@ def _rank(
     data, links, selector = task.data, task.links, task.selector
     wanted = number_typed(n_features, data)
     prepare_number(selector, wanted, len(data.names))
-    if task.told is not None:
+    if task.seen is not None:
         return _rank_by_parts(task, wanted, said)
     if output.shows_progress:
         _show_progress(selector)
     with explained(_options(task.choice)), blamed([task.choice]):
         fitted = _fit(selector, data, links, task.prepare.transformer(data.is_sparse))
-    track = _progress if output.shows_progress else iter
+    track = partial(tracked, show=output.shows_progress, doing=lambda _: "validating")
     number = _keep_number(fitted, wanted, data, links, seed, track)
     found = _validate(fitted, data, links, seed, track, number) if validate else None
     return fitted, _summarize(
@@ -269,14 +264,14 @@ def _rank_by_parts(
     """Fit the method part by part; nothing that needs all of the table is done."""
     from linkselect._samples.one_pass import Surveyed
 
-    assert task.told is not None
-    data, told = task.data, task.told
+    assert task.seen is not None
+    data, seen = task.data, task.seen
     with explained(_options(task.choice), by_parts=True):
         fitted = _fit(task.selector, data, task.links, None)
     number = number_by_parts(fitted.selector, wanted)
     # The extremes tell which features are constant, scaled or not.
     nobody = np.full(data.X.shape[0], -1, dtype=np.intp)
-    surveyed = Surveyed(data.X, told.low, told.high, nobody, None)
+    surveyed = Surveyed(data.X, seen.low, seen.high, nobody, None)
     preparation = task.prepare.describe(sparse=False)
     summary = _summarize(
         replace(fitted, X=surveyed),
@@ -287,7 +282,7 @@ def _rank_by_parts(
         notes=[*said, *task.notes],
         view=False,
     )
-    summary["data"]["n_missing"] = int(told.n_missing.sum())
+    summary["data"]["n_missing"] = int(seen.n_missing.sum())
     return fitted, summary
 
 
@@ -335,7 +330,7 @@ def _fit(selector: Any, data: Table, links: Any, transformer: Any) -> Fitted:
         selector.fit(X, y, pairs=links, sample_ids=ids)
         seconds = time.perf_counter() - start
     # A name for each column, as if X had been a frame: the report shows them.
-    selector.feature_names_in_ = np.array(data.names, dtype=object)
+    selector._name_features(data.names)
     return Fitted(selector, X, seconds, notes_of(caught, selector.get_params(deep=False)))
 
 
@@ -372,13 +367,6 @@ def _validate(
 
         rankings = rank_by_own_path(fitted.selector, fitted.X, y, **known)
     return evaluation.validate(fitted.selector, fitted.X, y, **known, rankings=rankings)
-
-
-def _progress(steps: Iterable[Any]) -> Iterator[Any]:
-    """Show a bar that counts steps."""
-    from rich.progress import track
-
-    yield from track(list(steps), "validating", transient=True)
 
 
 def _ties(summary: Summary) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linkselect.cli._choices import Seed
 from linkselect.cli._errors import InputError, UsageError, nearest
-from linkselect.cli._output import say
-from linkselect.cli._seeds import Seed
+from linkselect.cli._output import progress, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from linkselect.reproduction import Made
     from linkselect.reproduction._paper import Cell, Claim, Paper, Table
     from linkselect.reproduction._results_folder import Record
-    from linkselect.reproduction._runs import Progress
 
 # The papers have 100; all runs are listed before the first begins.
 _MOST_RUNS = 10_000
@@ -73,7 +72,7 @@ def reproduce(
 
     everything = table is None and figure is None
     folder = Path("reproduction") / paper if out is None else out
-    with _command_errors(folder), _progress_bar() as progress:
+    with _command_errors(folder), progress(sys.stderr.isatty(), time_left=False) as report:
         made = make(
             paper,
             tables=None if everything else _listed(table),
@@ -83,7 +82,7 @@ def reproduce(
             data_dir=data_dir,
             out=folder,
             seed=seed,
-            progress=progress,
+            progress=lambda one: report(one.done, one.total, _time_left(one.seconds_left)),
         )
     _show(made, known)
 
@@ -214,28 +213,6 @@ def _print_claims(claims: Sequence[Claim], console: Console) -> None:
         text = escape(f"{claim.text} ({claim.found})")
         console.print(f"  {verdict}: {text}", highlight=False)
     console.print()
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[Progress], None] | None]:
-    """Show a bar with the time left on a terminal; nothing in a pipe."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, left="")
-
-        def show(progress: Progress) -> None:
-            left = _time_left(progress.seconds_left)
-            bar.update(task, completed=progress.done, total=progress.total, left=left)
-
-        yield show
 
 
 def _time_left(seconds: float | None) -> str:

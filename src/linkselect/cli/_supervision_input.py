@@ -250,8 +250,6 @@ def explained(options: Mapping[str, str], by_parts: bool = False) -> Iterator[No
     except ValueError as error:
         at_fault = getattr(error, "parameter", "")
         way_out = f" Set it by {options[at_fault]}." if at_fault in options else ""
-        if "requires y" in str(error):
-            way_out = " Name the column of labels by --label COLUMN."
         if at_fault == "X" and not by_parts:
             way_out = " Scale the features by --scale minmax, or leave some out by --drop."
         raise InputError(problem_of(error) + way_out) from error
