@@ -247,11 +247,15 @@ def worth(
         say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
     else:
         say_notes(notes)
-        say(_worth_text(records, choice.name, len(data.names)))
+        say(
+            f"What would change without each pair, by {choice.name} on "
+            f"{many(len(data.names), 'feature')} (-1: one place better):\n"
+        )
+        header = ["pair", "link", "mean shift", "replaced", "features that would move most, places"]
+        _say_pairs(header, [_worth_row(one, len(records) == 1) for one in records], left=[0, 1, 4])
     if out is not None:
-        columns = {key: [one[key] for one in records] for key in records[0]}
-        columns["moved"] = [_moved_text(one, len(records) == 1) for one in records]
-        write_columns(out, columns)
+        is_only = len(records) == 1
+        _write_records(out, [{**one, "moved": _moved_text(one, is_only)} for one in records])
 
 
 def _described(selector: Any) -> Method:
@@ -301,26 +305,15 @@ def _moved_text(record: dict[str, Any], is_only: bool, n_moved: int | None = Non
     return ", ".join(f"{one['feature']} {one['places']:+d}" for one in moved)
 
 
-def _worth_text(records: list[dict[str, Any]], method: str, n_features: int) -> str:
-    rows = [
-        [
-            f"{one['a']} {one['b']}",
-            one["link"],
-            "-" if one["rank_shift"] is None else f"{one['rank_shift']:.2f}",
-            "-" if one["n_replaced"] is None else str(one["n_replaced"]),
-            _moved_text(one, len(records) == 1, 3) or "none",
-        ]
-        for one in records[:_SHOWN]
+def _worth_row(record: dict[str, Any], is_only: bool) -> list[str]:
+    shift, n_replaced = record["rank_shift"], record["n_replaced"]
+    return [
+        f"{record['a']} {record['b']}",
+        record["link"],
+        "-" if shift is None else f"{shift:.2f}",
+        "-" if n_replaced is None else str(n_replaced),
+        _moved_text(record, is_only, 3) or "none",
     ]
-    header = ["pair", "link", "mean shift", "replaced", "features that would move most, places"]
-    lines = [
-        f"What would change without each pair, by {method} on {many(n_features, 'feature')} "
-        "(-1: one place better):",
-        "",
-        text_table(header, rows, left=[0, 1, 4]),
-        *_rest(len(records)),
-    ]
-    return "\n".join(lines)
 
 
 def suspects(
@@ -366,17 +359,14 @@ def suspects(
         say_json(records)
     else:
         say_notes(notes)
-        rows = [
-            [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"]
-            for one in found[:_SHOWN]
-        ]
         say("Pairs that the other pairs speak against; above 0 a pair looks like the other kind:\n")
-        say(text_table(["rank", "pair", "link", "suspicion"], rows, left=[1, 2]))
-        for line in _rest(len(found)):
-            say(line)
+        rows = [
+            [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"] for one in found
+        ]
+        _say_pairs(["rank", "pair", "link", "suspicion"], rows, left=[1, 2])
         say("\nAsk again about the first. Nothing was dropped: that gained nothing reliable.")
     if out is not None:
-        write_columns(out, {key: [one[key] for one in records] for key in records[0]})
+        _write_records(out, records)
 
 
 def _check_out(out: Path | None, pairs: Path, table: Path) -> None:
@@ -391,9 +381,15 @@ def _read_both(pairs: Path, table: Path, read: Reading) -> tuple[Table, Pairs, l
     return data, links, [*data.notes, *check_pairs(links, data, pairs)]
 
 
-def _rest(n_pairs: int) -> list[str]:
-    more = n_pairs - _SHOWN
-    return [f"  ... and {many(more, 'more pair')}; --out FILE writes all."] if more > 0 else []
+def _say_pairs(header: list[str], rows: list[list[str]], left: list[int]) -> None:
+    say(text_table(header, rows[:_SHOWN], left=left))
+    more = len(rows) - _SHOWN
+    if more > 0:
+        say(f"  ... and {many(more, 'more pair')}; --out FILE writes all.")
+
+
+def _write_records(path: Path, records: list[dict[str, Any]]) -> None:
+    write_columns(path, {key: [one[key] for one in records] for key in records[0]})
 
 
 def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:

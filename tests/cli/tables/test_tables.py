@@ -424,7 +424,7 @@ def test_a_feather_bomb_is_stopped(tmp_path):
     refused(path, "too large", max_memory="20MB")
 
 
-def test_an_excel_bomb_is_refused_by_where_its_cells_lie(tmp_path):
+def test_an_excel_bomb_is_stopped(tmp_path):
     path, _ = table_of(".xlsx", tmp_path)
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
@@ -434,7 +434,7 @@ def test_an_excel_bomb_is_refused_by_where_its_cells_lie(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
-    refused(path, "too large", "1,048,576 rows x 16,384 columns", max_memory="1GB")
+    refused(path, "too large", max_memory="1GB")
 
 
 def test_the_system_refuses_memory_beyond_the_budget():

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import zipfile
 from collections.abc import Sequence
-from functools import reduce
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,9 +13,6 @@ from linkselect.cli._tables.own_process import read_apart
 from linkselect.cli._tables.reading import TableFile
 from linkselect.cli._tables.table import Table
 
-# The bytes of a cell, filled or not, while a sheet is read.
-_CELL = 32
-
 
 def read_excel(file: TableFile) -> Table:
     """Read the first sheet, or the one that `how.array` names; its first full row has names."""
@@ -27,13 +21,6 @@ def read_excel(file: TableFile) -> Table:
             f"{file.name}: Excel files need one more package: pip install 'linkselect[excel]'. Or "
             "save the table as CSV."
         )
-    try:
-        _check_size(file)
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:  # what a damaged archive raises is of many kinds
-        why = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(f"{file.name} is not a readable spreadsheet: {why}") from error
     found, _ = read_apart("spreadsheet", file, {"sheet": file.how.array})
     name, notes = _sheet(found["names"], file)
     about_sheets = "".join(f" Note that {note}" for note in notes)
@@ -43,33 +30,6 @@ def read_excel(file: TableFile) -> Table:
         # What is missing may stand in another sheet.
         error.args = (f"{error}{about_sheets}",)
         raise
-
-
-def _check_size(file: TableFile) -> None:
-    """Refuse a file that unpacks to more than may be used, or whose cells lie too far apart."""
-    if not zipfile.is_zipfile(file.path):
-        return
-    with zipfile.ZipFile(file.path) as archive:
-        file.check_bytes(sum(info.file_size for info in archive.infolist()), "the file")
-        for name in archive.namelist():
-            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
-                file.check(*_extent(archive.read(name)), _CELL)
-
-
-def _extent(sheet: bytes) -> tuple[int, int]:
-    """Return the largest row and column that a sheet names; those between take memory, too.
-
-    Examples
-    --------
-    >>> _extent(b'<row r="1"><c r="A1"/></row><row r="30"><c r="A30"/><c r="AB30"/></row>')
-    (30, 28)
-    """
-    last = [row.rpartition(b' r="')[2] for row in sheet.split(b"</row>")[:-1]]
-    places = [found for cell in last if (found := re.match(rb"([A-Z]{0,3})(\d{1,7})\"", cell))]
-    columns = (
-        reduce(lambda number, letter: 26 * number + letter - 64, one[1], 0) for one in places
-    )
-    return max((int(one[2]) for one in places), default=0), max(columns, default=0)
 
 
 def _sheet(names: Sequence[str], file: TableFile) -> tuple[str, list[str]]:
