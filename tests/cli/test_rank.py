@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow.feather
@@ -190,11 +191,11 @@ def test_a_failed_write_leaves_the_old_file(rank, tmp_path, monkeypatch):
     target = tmp_path / "r.parquet"
     target.write_text("old")
 
-    def fail(table, path):
-        path.write_text("half")
+    def fail(path, schema):
+        Path(path).write_text("half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pyarrow.parquet.write_table", fail)
+    monkeypatch.setattr("pyarrow.parquet.ParquetWriter", fail)
     code, _, errors = rank("--label", "species", "--out", target)
     assert (code, "No space left" in errors) == (1, True)
     assert target.read_text() == "old"

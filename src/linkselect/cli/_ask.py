@@ -182,10 +182,8 @@ class Command:
         data, prepare, notes = settle_values(data, self.prepare)
         links = None if self.pairs is None else read_pairs(self.pairs, data.ids is not None)
         notes = [*data.notes, *notes, *check_pairs(links, data, self.pairs)]
-        transformer = prepare.transformer(data.is_sparse)
-        X = data.X if transformer is None else transformer.fit_transform(data.X)
         wanted = Ask(
-            X,
+            prepare.applied(data),
             self._samples(data, shape, texts),
             data.ids,
             links,

@@ -276,10 +276,8 @@ def _weigh(
         **{name: f"--set {name}=VALUE" for name in selector.get_params(deep=False)},
         "on_conflict": "--set on_conflict=drop",
     }
-    transformer = prepare.transformer(data.is_sparse)
     with explained(options):
-        X = data.X if transformer is None else transformer.fit_transform(data.X)
-        return pair_worth(selector, X, links, data.ids)
+        return pair_worth(selector, prepare.applied(data), links, data.ids)
 
 
 def _record(one: PairWorth, data: Table) -> dict[str, Any]:
@@ -349,11 +347,9 @@ def suspects(
     notes += more
     from linkselect.evaluation import suspect_pairs
 
-    transformer = prepare.transformer(data.is_sparse)
     with explained({}), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pairs that are left out are among the notes
-        X = data.X if transformer is None else transformer.fit_transform(data.X)
-        found = suspect_pairs(X, links, data.ids)
+        found = suspect_pairs(prepare.applied(data), links, data.ids)
     records = [one._asdict() for one in found]
     if json:
         say_json(records)

@@ -55,6 +55,17 @@ class Preparation:
             steps.append(StandardScaler(with_mean=not sparse))
         return make_pipeline(*steps) if steps else None
 
+    def applied(self, table: Table) -> Any:
+        """Return the values of a table, filled and scaled."""
+        transformer = self.transformer(table.is_sparse)
+        if transformer is None:
+            return table.X
+        try:
+            with np.errstate(over="raise"):
+                return transformer.fit_transform(table.X)
+        except FloatingPointError:
+            raise too_large() from None
+
     def describe(self, sparse: bool) -> str:
         """Say in one sentence what is done to the values."""
         scaled = {

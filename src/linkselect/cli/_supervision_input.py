@@ -224,7 +224,9 @@ def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str
 
 
 @contextmanager
-def explained(options: Mapping[str, str], by_parts: bool = False) -> Iterator[None]:
+def explained(
+    options: Mapping[str, str], by_parts: bool = False, else_try: str = ""
+) -> Iterator[None]:
     """Turn an error of the library about its input into one of the command line.
 
     Parameters
@@ -233,6 +235,8 @@ def explained(options: Mapping[str, str], by_parts: bool = False) -> Iterator[No
         What to type for each parameter of the library that the command can set.
     by_parts : bool
         Whether the table is read meanwhile, so that its file may be at fault.
+    else_try : str
+        What to try if no parameter is at fault.
     """
     from sklearn.utils._param_validation import InvalidParameterError
 
@@ -249,10 +253,10 @@ def explained(options: Mapping[str, str], by_parts: bool = False) -> Iterator[No
         raise UsageError(f"--set: {error}") from error
     except ValueError as error:
         at_fault = getattr(error, "parameter", "")
-        way_out = f" Set it by {options[at_fault]}." if at_fault in options else ""
+        way_out = f"Set it by {options[at_fault]}." if at_fault in options else else_try
         if at_fault == "X" and not by_parts:
-            way_out = " Scale the features by --scale minmax, or leave some out by --drop."
-        raise InputError(problem_of(error) + way_out) from error
+            way_out = "Scale the features by --scale minmax, or leave some out by --drop."
+        raise InputError(f"{problem_of(error)} {way_out}".rstrip()) from error
     except GuidedError as error:
         raise InputError(problem_of(error)) from error
 
