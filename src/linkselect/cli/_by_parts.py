@@ -193,11 +193,12 @@ def number_by_parts(selector: Any, wanted: int | float | str) -> NumberOfFeature
     """Say how many features are kept, and keep them; nothing is read again."""
     from linkselect.evaluation import NumberOfFeatures
     from linkselect.evaluation._number_of_features import number_without_labels
+    from linkselect.selectors._ranking import keep
 
     if wanted != "auto":
         return NumberOfFeatures(int(selector.n_features_), "given", GIVEN)
     number = number_without_labels(len(selector.ranking_))
-    selector._keep(number)
+    keep(selector, number)
     why = "Half of the features, at most 300: a choice by accuracy needs the table in memory."
     return NumberOfFeatures(number, "half, at most 300", why)
 

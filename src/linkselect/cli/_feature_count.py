@@ -89,11 +89,12 @@ def keep_number(
 
 def _cut(selector: Any, number: int, X: Any, y: Any, supervision: dict[str, Any]) -> None:
     from linkselect.selectors._method import describe
+    from linkselect.selectors._ranking import keep, name_features
     from linkselect.selectors._selector import RankingSelector
 
     method = describe(selector)
     if isinstance(selector, RankingSelector) and not (method.searches or method.wraps):
-        selector._keep(number)  # the scores do not depend on it
+        keep(selector, number)  # the scores do not depend on it
         return
     names = getattr(selector, "feature_names_in_", None)
     selector.set_params(n_features_to_select=number)
@@ -101,4 +102,4 @@ def _cut(selector: Any, number: int, X: Any, y: Any, supervision: dict[str, Any]
         warnings.simplefilter("ignore")  # the first fit has warned already
         selector.fit(X, y, **supervision)
     if names is not None:
-        selector._name_features(names)
+        name_features(selector, names)

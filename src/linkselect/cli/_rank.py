@@ -315,6 +315,8 @@ def _show_progress(selector: Any) -> None:
 
 def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
     """Fit the method; return the values it was fitted on, the seconds, and what it warned of."""
+    from linkselect.selectors._ranking import name_features
+
     data, selector = job.data, job.selector
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -325,7 +327,7 @@ def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
         start = time.perf_counter()
         selector.fit(X, y, pairs=job.links, sample_ids=ids)
         seconds = time.perf_counter() - start
-    selector._name_features(data.names)  # the report shows them
+    name_features(selector, data.names)  # the report shows them
     return X, seconds, notes_of(caught, selector.get_params(deep=False))
 
 

@@ -290,15 +290,6 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f"{self._undefined}."
             )
 
-    def _keep(self, number: int) -> None:
-        """Keep another number of the features that are ranked already."""
-        self.set_params(n_features_to_select=number)
-        self.n_features_, self.support_ = number, self.ranking_ <= number
-
-    def _name_features(self, names: Iterable[str]) -> None:
-        """Take the names of the features, as if X had been a frame."""
-        self.feature_names_in_ = np.array(list(names), dtype=object)
-
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
         return to_numpy(self.support_)
