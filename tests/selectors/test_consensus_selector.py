@@ -19,6 +19,7 @@ AUTO = ls.ConsensusSelector(random_state=0)
 OWN = ls.ConsensusSelector([("fisher", ls.FisherScore()), ("variance", ls.VarianceScore())])
 
 
+@pytest.mark.slow
 @parametrize_with_checks([AUTO, OWN])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
