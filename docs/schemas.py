@@ -1,7 +1,7 @@
 """Generate the JSON Schemas of what the commands write: `python docs/schemas.py --write`.
 
-They follow from the types in `linkselect.report._schema` and `linkselect.cli._records`. Without
-`--write`, the command names the files that are stale and changes nothing.
+They follow from the types in `linkselect.report._schema` and those below. Without `--write`, the
+command names the files that are stale and changes nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import (
     Any,
     Literal,
     NotRequired,
+    TypedDict,
     Union,
     get_args,
     get_origin,
@@ -23,8 +24,74 @@ from typing import (
     is_typeddict,
 )
 
-from linkselect.cli._records import ComparisonRecord
 from linkselect.report._schema import SCHEMA_VERSION, Summary
+
+
+class CurveRecord(TypedDict):
+    """A measure over numbers of features: mean and standard deviation, and every split or fold."""
+
+    n_features: list[int]
+    mean: list[float]
+    spread: list[float]
+    values: list[list[float]]
+
+
+class DifferenceRecord(TypedDict):
+    """By how much one method is better on average; p-values before and after Holm's correction."""
+
+    better: str
+    worse: str
+    mean: float
+    p: float | None
+    p_adjusted: float | None
+
+
+class HeldOutRecord(TypedDict):
+    """What pairs told that were held out: AUCs, of which 0.5 is chance."""
+
+    n_must: int
+    n_cannot: int
+    n_folds: int
+    n_repeats: int
+    chance: float
+    mean_auc: dict[str, float]
+    standard_error: dict[str, float | None]
+    all_features: float
+    differences: list[DifferenceRecord]
+    auc: dict[str, CurveRecord]
+    stability: dict[str, float | None]
+    seconds: dict[str, float]
+
+
+class ComparisonRecord(TypedDict):
+    """What a comparison found; what only labels or only pairs tell is null without them."""
+
+    schema_version: int
+    source: str
+    classes: list[str]
+    preparation: str
+    call: str
+    summary: list[str]
+    methods: list[str]
+    n_samples: int
+    n_features: int
+    n_splits: int | None
+    test_size: float | None
+    classifier: str | None
+    mean_accuracy: dict[str, float] | None
+    all_features: float | None
+    differences: list[DifferenceRecord] | None
+    accuracy: dict[str, CurveRecord] | None
+    held_out_pairs: HeldOutRecord | None
+    top: int
+    spearman: list[list[float | None]]
+    overlap: list[list[float | None]]
+    stability: dict[str, float | None]
+    seconds: dict[str, float]
+    saw: dict[str, str]
+    rankings: dict[str, list[str]]
+    notes: list[str]
+
 
 FOLDER = Path(__file__).parents[1] / "src" / "linkselect" / "cli" / "schemas"
 RECORDS = {"rank": Summary, "compare": ComparisonRecord}

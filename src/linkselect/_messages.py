@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 # Whose lines a warning does not point to: joblib calls the steps of a Pipeline.
 OUR_PACKAGES = {"linkselect", "sklearn", "joblib"}
@@ -101,6 +101,18 @@ def many(number: int, noun: str) -> str:
     """
     ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
     return f"{number:,} {noun}{ending}"
+
+
+def first_few(names: Sequence[str], most: int = 5) -> str:
+    """List names, at most so many.
+
+    Examples
+    --------
+    >>> first_few(["a", "b", "c"], 2), first_few(["a", "b"], 2)
+    ('a, b and 1 more', 'a, b')
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def pairs_text(n_must: int, n_cannot: int) -> str:

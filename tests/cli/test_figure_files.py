@@ -70,7 +70,7 @@ def test_mistakes_are_answered(arguments, words, run):
 
 
 def test_without_matplotlib_nothing_is_begun(run, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("linkselect.cli._output.find_spec", lambda name: None)
     code, _, errors = run("rank", "--figure", "f.pdf")
     assert (code, "linkselect[plot]" in errors) == (1, True), errors
 

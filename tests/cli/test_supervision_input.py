@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from linkselect.cli import run
 from linkselect.cli._errors import InputError
 from linkselect.cli._supervision_input import explained
 from linkselect.cli._tables.label_column import make_labels
-from linkselect.cli._tables.table import Reading
+from linkselect.cli._tables.reading import Reading, TableFile
 from tests.helpers.iris_table import write_iris
 
 
@@ -193,7 +194,7 @@ def test_numbers_as_labels_are_cut_into_classes(tmp_path, capsys):
 def test_classes_of_large_numbers_stay_apart():
     """Six digits do not tell 100,000,001 from 100,000,002."""
     values = [str(10**8 + i) for i in range(12)]
-    labels, _ = make_labels(values, Reading(label="when", bins="4"), "t.csv")
+    labels, _ = make_labels(values, TableFile(Path("t.csv"), Reading(label="when", bins="4")))
     assert len(set(labels)) == 4
     assert labels[3] == "> 100000002 to 100000005"
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from linkselect._messages import GuidedError
+from linkselect.cli._choices import Seed
 from linkselect.cli._errors import InputError, UsageError
-from linkselect.cli._output import check_apart, check_target, say, say_notes
+from linkselect.cli._output import check_apart, check_target, progress, say, say_notes
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
-from linkselect.cli._seeds import Seed
 from linkselect.cli._supervision_input import check_pairs, explained, read_pairs
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
+from linkselect.cli._tables.table import NoColumnError
 
 if TYPE_CHECKING:
     from linkselect.labelling._session import Ask
@@ -120,8 +121,10 @@ def ask(
     check_target(out, "--out", (".csv",))
     check_apart({"the table": table, "--pairs": pairs}, {"--out": out})
     command = Command(table, read, pairs, out, showing, strategy, prepare, seed)
-    with _progress() as show_progress, _explained():
-        wanted, notes = command.gather(show_progress)
+    with progress(sys.stderr.isatty()) as report, _explained():
+        wanted, notes = command.gather(
+            lambda done, total: report(done, total, "looking at the samples")
+        )
         from linkselect.labelling._session import begin
 
         labelling, more = begin(wanted)
@@ -169,7 +172,7 @@ class Command:
     prepare: Preparation
     seed: int
 
-    def gather(self, progress: Callable[[int, int], None] | None) -> tuple[Ask, list[str]]:
+    def gather(self, report: Callable[[int, int], None]) -> tuple[Ask, list[str]]:
         """Read everything, and say what should be known about it."""
         from linkselect.labelling._session import Ask
 
@@ -179,10 +182,8 @@ class Command:
         data, prepare, notes = settle_values(data, self.prepare)
         links = None if self.pairs is None else read_pairs(self.pairs, data.ids is not None)
         notes = [*data.notes, *notes, *check_pairs(links, data, self.pairs)]
-        transformer = prepare.transformer(data.is_sparse)
-        X = data.X if transformer is None else transformer.fit_transform(data.X)
         wanted = Ask(
-            X,
+            prepare.applied(data),
             self._samples(data, shape, texts),
             data.ids,
             links,
@@ -192,7 +193,7 @@ class Command:
             data.source,
             prepare.describe(data.is_sparse),
             self._again(data),
-            progress,
+            report,
         )
         return wanted, notes
 
@@ -227,13 +228,11 @@ class Command:
         if self.table is None:
             raise UsageError("--text, --show and --images need a table.")
         try:
-            return read_text_column(self.table, self.read, name)
-        except InputError as error:
-            # The column is read like labels, but was named by another option.
-            said = str(error).replace("(--label)", f"({self.showing.option_of(name)})")
-            no_folder = name == self.showing.images and said != str(error)
+            return read_text_column(self.table, self.read, name, self.showing.option_of(name))
+        except NoColumnError as error:
+            no_folder = name == self.showing.images
             more = " There is no such folder either." if no_folder else ""
-            raise InputError(said + more) from error
+            raise InputError(f"{error}{more}") from error
 
     def _pictures(self, ids: Any, texts: dict[str, list[str]]) -> dict[int, Path] | None:
         from linkselect.labelling._sample_pictures import named_pictures, pictures_in_folder
@@ -310,18 +309,3 @@ def _explained() -> Iterator[None]:
             how = " --out names the file to write, --pairs one to go on from."
             raise InputError(str(cause) + (how if cause.parameter == "out" else "")) from error
         raise
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Show how far reading is, on a terminal, if it takes long enough to be seen."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("looking at the samples", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from linkselect.cli._choices import Choice, methods
 from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._feature_count import GIVEN
+from linkselect.cli._output import progress
 from linkselect.cli._tables import Reading, Table
-from linkselect.cli._tables.limits import Budget, bytes_needed, readable_size
-from linkselect.cli._tables.parts import INTO_MEMORY, StoredTable, has_parts, size_of
+from linkselect.cli._tables.limits import bytes_needed, memory_limit, readable_size
+from linkselect.cli._tables.parts import INTO_MEMORY, StoredTable, size_of
+from linkselect.cli._tables.reading import TableFile, has_parts
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures
@@ -88,9 +91,9 @@ def why_by_parts(path: Path, read: Reading, parts: ByParts) -> str | None:
         return None
     if asked:
         return f"{path.name} is read by parts, as {asked} says."
-    limit = Budget.of(read.max_memory, path.name).limit
+    limit = memory_limit(read.max_memory)
     try:
-        needed = size_of(path, read)
+        needed = size_of(TableFile(path, read))
     except InputError:
         return None  # reading it says what is wrong
     if needed <= limit or read.transpose:
@@ -114,7 +117,7 @@ def within_memory(table: Table, read: Reading, parts: ByParts) -> Iterator[Table
 
     from linkselect._blocks import blas_threads
 
-    limit = Budget.of(read.max_memory, table.source).limit
+    limit = memory_limit(read.max_memory)
     n_threads, share = pieces_for(table, limit, blas_threads())
     with threadpool_limits(n_threads, user_api="blas"):
         yield replace(table, X=table.X.within(share))
@@ -176,7 +179,7 @@ def check_labelled_fit(table: Table, read: Reading) -> None:
         return
     n_labelled = int((table.codes() >= 0).sum())
     needed = bytes_needed(n_labelled, len(table.names))
-    limit = Budget.of(read.max_memory, table.source).limit
+    limit = memory_limit(read.max_memory)
     if needed > limit:
         raise InputError(
             f"{table.source}: the {n_labelled:,} labelled rows would take {readable_size(needed)} "
@@ -190,13 +193,12 @@ def number_by_parts(selector: Any, wanted: int | float | str) -> NumberOfFeature
     """Say how many features are kept, and keep them; nothing is read again."""
     from linkselect.evaluation import NumberOfFeatures
     from linkselect.evaluation._number_of_features import number_without_labels
+    from linkselect.selectors._ranking import keep
 
     if wanted != "auto":
         return NumberOfFeatures(int(selector.n_features_), "given", GIVEN)
     number = number_without_labels(len(selector.ranking_))
-    selector.set_params(n_features_to_select=number)
-    selector.n_features_ = number
-    selector.support_ = selector.ranking_ <= number
+    keep(selector, number)
     why = "Half of the features, at most 300: a choice by accuracy needs the table in memory."
     return NumberOfFeatures(number, "half, at most 300", why)
 
@@ -214,8 +216,6 @@ def connected(scheduler: str | None) -> Iterator[None]:
         import distributed
     except ImportError:
         raise InputError("--scheduler needs Dask: pip install 'linkselect[dask]'") from None
-    import logging
-
     try:
         # A client with such an address would leave an error behind when it is dropped.
         distributed.comm.get_address_host_port(scheduler)
@@ -224,21 +224,31 @@ def connected(scheduler: str | None) -> Iterator[None]:
             f"--scheduler {scheduler!r} is no address of a Dask scheduler ({_first_line(error)}). "
             f"{_ADDRESS}"
         ) from error
-    # What it says about a connection that fails or is lost, we say in one line. Parts of it have
-    # levels of their own.
-    for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "distributed":
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+    with _quiet("distributed"):
+        try:
+            # As a default it would leave its mark in Dask's settings even if nothing answers.
+            client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
+            raise InputError(
+                f"--scheduler {scheduler}: no Dask scheduler answered within {CONNECT_SECONDS} s "
+                f"({_first_line(error)}). {_ADDRESS}"
+            ) from error
+        with client, client.as_current():
+            yield
+
+
+@contextmanager
+def _quiet(package: str) -> Iterator[None]:
+    """Keep a package from logging: of a connection that is lost we say one line ourselves."""
+    names = [one for one in logging.root.manager.loggerDict if one.partition(".")[0] == package]
+    levels = {name: logging.getLogger(name).level for name in names}
     try:
-        # As a default it would leave its mark in Dask's settings even if nobody answers.
-        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError, RuntimeError) as error:
-        raise InputError(
-            f"--scheduler {scheduler}: no Dask scheduler answered within {CONNECT_SECONDS} s "
-            f"({_first_line(error)}). {_ADDRESS}"
-        ) from error
-    with client, client.as_current():
+        for name in levels:  # parts of it have levels of their own
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def _first_line(error: Exception) -> str:
@@ -247,28 +257,15 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def parts_shown(show: bool) -> Iterator[None]:
-    """Show a bar with the share that was read and the time left, for each time of reading."""
+    """Show a bar with what was read and the time left, for each time of reading."""
     if not show:
         yield
         return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-    from rich.progress import TimeRemainingColumn as TimeLeft
-
     from linkselect._samples.sources import reporting
 
-    columns = ("[progress.description]{task.description}", BarColumn(), TaskProgressColumn())
-    left = (TextColumn("{task.completed:,.0f} of {task.total:,.0f} parts,"), TimeLeft(), "left")
-    with Progress(*columns, *left, transient=True) as bar:
-        task = bar.add_task("reading", total=1, visible=False)
-
-        def report(done: int, total: int, what: str) -> None:
-            if not done:
-                doing = _DOING.get(what, what)
-                bar.reset(task, total=total, description=doing, visible=True)
-            bar.update(task, completed=done)
-
-        token = reporting.set(report)
+    with progress(show) as report:
+        shown = reporting.set(lambda done, total, what: report(done, total, _DOING.get(what, what)))
         try:
             yield
         finally:
-            reporting.reset(token)
+            reporting.reset(shown)

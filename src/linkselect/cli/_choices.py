@@ -10,13 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from linkselect.cli._errors import UsageError, nearest, shown
-from linkselect.cli._startup import without_pandas
 
 if TYPE_CHECKING:
     from linkselect.selectors._method import Method
+
+# Where random draws start from: what NumPy's older generators take, which scikit-learn uses.
+Seed = Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))]
 
 
 @dataclass(frozen=True)
@@ -68,14 +73,18 @@ class Choice:
         return "pairs or labels" if self.method.sees == "pairs" else "labels"
 
 
-def methods() -> dict[str, Choice]:
-    """Return all selectors of the library by their names."""
-    with without_pandas():
-        from linkselect import selectors
+def _classes() -> dict[str, Any]:
+    """Return the classes of all selectors of the library by their names on the command line."""
+    from linkselect import selectors
 
     public = (getattr(selectors, name) for name in selectors.__all__)
-    choices = [_choice(one) for one in public if hasattr(one, "sees")]
-    return {choice.name: choice for choice in sorted(choices, key=lambda choice: choice.name)}
+    found = {command_name(one.__name__): one for one in public if hasattr(one, "sees")}
+    return dict(sorted(found.items()))
+
+
+def methods() -> dict[str, Choice]:
+    """Return all selectors of the library by their names."""
+    return {name: _choice(selector) for name, selector in _classes().items()}
 
 
 def _choice(selector: Any) -> Choice:
@@ -124,13 +133,13 @@ def method_named(text: str) -> Choice:
 
 
 def _known(name: str) -> Choice:
-    known = methods()
+    known = _classes()
     wanted = name.lower().replace("-", "_")
     if wanted in known:
-        return known[wanted]
-    for choice in known.values():
-        if choice.selector.__name__.lower() == wanted.removesuffix("_score"):
-            return choice
+        return _choice(known[wanted])
+    for selector in known.values():
+        if selector.__name__.lower() == wanted.removesuffix("_score"):
+            return _choice(selector)
     from sklearn import feature_selection
 
     if hasattr(getattr(feature_selection, name, None), "get_support"):

@@ -9,18 +9,17 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from linkselect.cli._choices import Choice, about_width, make_selector, method_named, parts_of
-from linkselect.cli._comparison_output import as_text, write, write_report
+from linkselect.cli._choices import Choice, Seed, about_width, make_selector, method_named, parts_of
+from linkselect.cli._comparison_output import as_text, write_all
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of
-from linkselect.cli._figure_files import write_comparison_figure
-from linkselect.cli._output import DEFAULT_OUTPUT, Output, say, say_json
+from linkselect.cli._output import DEFAULT_OUTPUT, Output, say, say_json, tracked
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
-from linkselect.cli._seeds import Seed
 from linkselect.cli._supervision_input import (
     about_rows,
     blamed,
@@ -176,12 +175,7 @@ def _tell(found: Comparison, data: Table, record: dict[str, Any], output: Output
         say_json(record)
     elif not output.quiet:
         say(as_text(found, record))
-    if output.out is not None:
-        write(output.out, found, record)
-    if output.report is not None:
-        write_report(output.report, found, data, record["call"])
-    if output.figure is not None:
-        write_comparison_figure(output.figure, found, output.figure_width)
+    write_all(found, data, record, output)
     output.say_written()
 
 
@@ -325,7 +319,7 @@ class _Steps:
         steps = list(steps)
         self._kind = next(self._kinds)
         self._n_parts = 1 + max((part for _, part in steps), default=0)
-        for step in _progress(steps) if self._show_bar else steps:
+        for step in tracked(steps, self._show_bar, itemgetter(0)):
             self._at_work = step
             yield step
         self._at_work = None
@@ -354,20 +348,8 @@ class _Steps:
             ) from error
 
 
-def _progress(steps: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Show a bar that counts steps and names the method at work."""
-    from rich.progress import Progress
-
-    with Progress(transient=True) as bar:
-        task = bar.add_task("", total=len(steps))
-        for step in steps:
-            bar.update(task, description=step[0])
-            yield step
-            bar.advance(task)
-
-
 def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) -> dict[str, Any]:
-    """Collect what was done and found, as plain data: a `ComparisonRecord`."""
+    """Collect what was done and found, as plain data."""
     from linkselect.report._schema import SCHEMA_VERSION
 
     rankings = {

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkselect._messages import many
-from linkselect.cli._output import text_table, to_json, write_columns, write_page, write_safely
+from linkselect.cli._output import (
+    Output,
+    text_table,
+    write_columns,
+    write_figure,
+    write_json,
+    write_page,
+)
 
 if TYPE_CHECKING:
     from linkselect.cli._tables import Table
@@ -78,10 +85,10 @@ def _matrix(found: Comparison, values: Any, title: str) -> str:
     return f"{title}\n{text_table(['', *found.methods], rows, left=[0])}"
 
 
-def write(path: Path, found: Comparison, record: dict[str, Any]) -> None:
+def _write_values(path: Path, found: Comparison, record: dict[str, Any]) -> None:
     """Write everything as JSON, or the curves as a table with one line for each value."""
     if path.suffix.lower() == ".json":
-        write_safely(path, lambda part: part.write_text(to_json(record) + "\n", "utf-8"))
+        write_json(path, record)
         return
     columns = {measure.name.lower(): _values(measure) for measure in found.measures}
     places = list(dict.fromkeys(place for column in columns.values() for place in column))
@@ -104,9 +111,17 @@ def _values(measure: Measure) -> dict[tuple[str, int, int], float]:
     }
 
 
-def write_report(path: Path, found: Comparison, data: Table, call: str) -> None:
-    """Write a page of HTML."""
-    from linkselect.report import comparison_page
+def write_all(found: Comparison, data: Table, record: dict[str, Any], output: Output) -> None:
+    """Write the values, the page and the figure that were asked for."""
+    if output.out is not None:
+        _write_values(output.out, found, record)
+    if output.report is not None:
+        from linkselect.report import comparison_page
 
-    page = comparison_page(found, names=data.names, source=data.source, call=call)
-    write_page(path, page)
+        page = comparison_page(found, names=data.names, source=data.source, call=record["call"])
+        write_page(output.report, page)
+    if output.figure is not None:
+        from linkselect.report._figures import comparison_caption, comparison_figure
+
+        figure = comparison_figure(found, output.figure_width)
+        write_figure(output.figure, figure, comparison_caption(found))

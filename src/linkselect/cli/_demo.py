@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkselect.cli._output import PAGE_FILES, check_target, write_page
+from linkselect.cli._output import PAGE_FILES, check_target, tracked, write_page
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,7 +105,7 @@ def _measure(
 
     methods = _methods(n_features)
     found: dict[str, list[float]] = {}
-    for draw in _progress(range(draws)) if show_bar else range(draws):
+    for draw in tracked(range(draws), show_bar, lambda _: "measuring"):
         train, test, y_train, y_test = train_test_split(
             X, y, test_size=0.5, stratify=y, random_state=draw
         )
@@ -121,12 +120,6 @@ def _measure(
             model = KNeighborsClassifier(1).fit(train[:, pixels], y_train)
             found.setdefault(name, []).append(100 * model.score(test[:, pixels], y_test))
     return {name: np.array(values) for name, values in found.items()}
-
-
-def _progress(steps: Iterable[int]) -> Iterator[int]:
-    from rich.progress import track
-
-    yield from track(list(steps), "measuring", transient=True)
 
 
 def _table(found: dict[str, NDArray[Any]], n_train: int, n_features: int) -> Table:

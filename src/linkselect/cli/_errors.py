@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterable
 from warnings import WarningMessage
 
-from linkselect._messages import GuidedError
+from linkselect._messages import GuidedError, first_few
 
 # A sentence at the end that names something of scikit-learn.
 _PYTHON = re.compile(r"(?<=\.) [A-Z][^.]*sklearn\.[\w.]*\(\)\.$")
@@ -44,9 +44,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name.casefold(), folded, n=1)
     if close:
         return f"Did you mean {shown(folded[close[0]])}?"
-    listed = ", ".join(other if other.isprintable() else repr(other) for other in names[:12])
-    more = f", and {len(names) - 12} more" if len(names) > 12 else ""
-    return f"There are: {listed}{more}."
+    listed = [other if other.isprintable() else repr(other) for other in names]
+    return f"There are: {first_few(listed, 12)}."
 
 
 def shown(value: object, width: int = 40) -> str:

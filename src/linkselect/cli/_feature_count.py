@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from linkselect.cli._errors import UsageError
@@ -87,21 +88,18 @@ def keep_number(
 
 
 def _cut(selector: Any, number: int, X: Any, y: Any, supervision: dict[str, Any]) -> None:
-    import warnings
-
     from linkselect.selectors._method import describe
+    from linkselect.selectors._ranking import keep, name_features
     from linkselect.selectors._selector import RankingSelector
 
-    selector.set_params(n_features_to_select=number)
     method = describe(selector)
     if isinstance(selector, RankingSelector) and not (method.searches or method.wraps):
-        # The scores do not depend on the number.
-        selector.n_features_ = number
-        selector.support_ = selector.ranking_ <= number
+        keep(selector, number)  # the scores do not depend on it
         return
     names = getattr(selector, "feature_names_in_", None)
+    selector.set_params(n_features_to_select=number)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first fit has warned already
         selector.fit(X, y, **supervision)
     if names is not None:
-        selector.feature_names_in_ = names
+        name_features(selector, names)

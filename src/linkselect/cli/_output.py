@@ -8,10 +8,12 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any, Literal, TextIO, TypeVar
 
 from linkselect._files import written_whole
 from linkselect.cli._errors import InputError, UsageError, shown
@@ -24,6 +26,10 @@ _SIGNED_NUMBER = re.compile(r"[-+]\d+(\.\d*)?([eE][-+]?\d+)?")
 COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
 PAGE_FILES = (".html", ".htm")
 FIGURE_FILES = (".pdf", ".svg", ".png")
+# How many cells of a text file are made at a time.
+_CELLS = 1 << 18
+
+Step = TypeVar("Step")
 
 
 @dataclass(frozen=True)
@@ -72,8 +78,8 @@ class Output:
         check_target(self.report, "--report", PAGE_FILES)
         check_target(self.figure, "--figure", FIGURE_FILES)
         check_apart(inputs, {**tables, "--report": self.report, "--figure": self.figure})
-        if self.figure is not None:
-            check_drawing()
+        if self.figure is not None and find_spec("matplotlib") is None:
+            raise InputError("--figure needs matplotlib: pip install 'linkselect[plot]'")
 
     @property
     def shows_progress(self) -> bool:
@@ -199,14 +205,6 @@ def check_target(path: Path | None, option: str, endings: Sequence[str]) -> None
         raise InputError(f"{option} {path}: there is no folder {path.parent}. Make it first.")
 
 
-def check_drawing() -> None:
-    """Refuse to draw without matplotlib, before any work is done."""
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        raise InputError("--figure needs matplotlib: pip install 'linkselect[plot]'")
-
-
 def check_apart(inputs: Mapping[str, Path | None], targets: Mapping[str, Path | None]) -> None:
     """Refuse to write over a file that is read, or two results into one file."""
     taken = {name: path for name, path in inputs.items() if path is not None}
@@ -281,44 +279,126 @@ def write_page(path: Path, page: str) -> None:
     write_safely(path, lambda part: part.write_text(page, "utf-8", newline="\n"))
 
 
+def write_figure(path: Path, figure: Any, caption: str) -> None:
+    """Write a figure for a paper: .pdf, .svg or .png by the ending."""
+    from linkselect.plot._published import paper_style, save_figure
+
+    kind: Any = path.suffix.lower().removeprefix(".")
+    with paper_style():
+        write_safely(path, lambda part: save_figure(figure, part, kind, caption))
+
+
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
     """Write named columns of one length in the format that the file's ending names."""
+    if path.suffix.lower() == ".json":
+        rows = zip(*columns.values(), strict=True)
+        write_json(path, [dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        write_pieces(path, [columns])
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write plain data as JSON, whole or not at all."""
+    write_safely(path, lambda part: part.write_text(to_json(value) + "\n", "utf-8"))
+
+
+def write_pieces(path: Path, pieces: Iterable[Mapping[str, Any]]) -> None:
+    """Write named columns piece below piece, in the format that the file's ending names."""
     kind = path.suffix.lower()
-    write: Callable[[Path], object] = {
-        ".json": lambda part: part.write_text(to_json(_records(columns)) + "\n", "utf-8"),
-        ".csv": lambda part: _write_text(part, columns, ","),
-        ".tsv": lambda part: _write_text(part, columns, "\t"),
-        ".parquet": lambda part: _write_arrow(part, columns),
-        ".feather": lambda part: _write_arrow(part, columns),
-    }[kind]
-    write_safely(path, write)
+    write = _write_text if kind in (".csv", ".tsv") else _write_arrow
+    write_safely(path, lambda part: write(part, kind, pieces))
 
 
-def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _write_text(path: Path, columns: Mapping[str, Any], separator: str) -> None:
+def _write_text(path: Path, kind: str, pieces: Iterable[Mapping[str, Any]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(map(text_cells, zip(*columns.values(), strict=True)))
+        writer = csv.writer(file, delimiter="," if kind == ".csv" else "\t", lineterminator="\n")
+        for number, columns in enumerate(pieces):
+            if number == 0:
+                writer.writerow(columns)
+            n_rows = len(next(iter(columns.values())))
+            # Few at a time: as text and as Python's numbers they take much more memory.
+            height = max(_CELLS // len(columns), 1)
+            for start in range(0, n_rows, height):
+                some = [_listed(values[start : start + height]) for values in columns.values()]
+                writer.writerows(map(_text_cells, zip(*some, strict=True)))
 
 
-def text_cells(row: tuple[Any, ...]) -> list[Any]:
+def _listed(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else values.tolist()
+
+
+def _text_cells(row: tuple[Any, ...]) -> list[Any]:
     """Return a row as it is written to a text file, with empty cells for missing values."""
     return ["" if value is None or value != value else value for value in row]
 
 
-def _write_arrow(path: Path, columns: Mapping[str, Any]) -> None:
+def _write_arrow(path: Path, kind: str, pieces: Iterable[Mapping[str, Any]]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    opened = pyarrow.parquet.ParquetWriter if kind == ".parquet" else pa.ipc.new_file
+    with ExitStack() as stack:
+        writer: Any = None
+        for columns in pieces:
+            table = pa.table({name: _arrow_column(values) for name, values in columns.items()})
+            if writer is None:
+                writer = stack.enter_context(opened(str(path), table.schema))
+            writer.write_table(table)
+
+
+def _arrow_column(values: Any) -> Any:
     import pyarrow as pa
 
-    table = pa.table(dict(columns))
-    if path.suffix.lower() == ".parquet":
-        import pyarrow.parquet
+    # Text is named as such: all labels of the first rows may be missing.
+    is_text = isinstance(values, list) and all(one is None or type(one) is str for one in values)
+    return pa.array(values, pa.string()) if is_text else pa.array(values)
 
-        pyarrow.parquet.write_table(table, path)
-    else:
-        import pyarrow.feather
 
-        pyarrow.feather.write_feather(table, str(path))
+# -- how far the work is ---------------------------------------------------------------------
+
+
+@contextmanager
+def progress(
+    show: bool, time_left: bool = True
+) -> Iterator[Callable[[int, int | None, str], None]]:
+    """Show a bar while something works.
+
+    Parameters
+    ----------
+    show : bool
+        Whether to show one at all.
+    time_left : bool
+        Whether it shows for how long it will go on, if all steps take about the same time.
+
+    Yields
+    ------
+    callable
+        It takes what is done, what there is to do if that is known, and what is being done.
+    """
+    if not show:
+        yield lambda done, total, doing: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    left = [TimeLeft()] if time_left else []
+    with Progress(*columns, *left, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def report(done: int, total: int | None, doing: str) -> None:
+            if not done:
+                bar.reset(task, total=total)
+            bar.update(task, completed=done, total=total, description=doing)
+
+        yield report
+
+
+def tracked(steps: Iterable[Step], show: bool, doing: Callable[[Step], str]) -> Iterator[Step]:
+    """Count steps with a bar that says what is being done in each."""
+    steps = list(steps)
+    with progress(show) as report:
+        for done, step in enumerate(steps):
+            report(done, len(steps), doing(step))
+            yield step

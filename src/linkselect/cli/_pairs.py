@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from linkselect._messages import many
-from linkselect.cli._choices import make_selector, method_named
+from linkselect.cli._choices import Seed, make_selector, method_named
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli._output import (
     COLUMN_FILES,
@@ -24,8 +24,6 @@ from linkselect.cli._output import (
     write_safely,
 )
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Impute, Preparation, settle_values
-from linkselect.cli._seeds import Seed
-from linkselect.cli._startup import without_pandas
 from linkselect.cli._supervision_input import (
     absent_ids,
     check_pairs,
@@ -34,7 +32,7 @@ from linkselect.cli._supervision_input import (
     read_pairs,
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_rows, read_table
-from linkselect.cli._tables.limits import Budget
+from linkselect.cli._tables.reading import TableFile
 
 if TYPE_CHECKING:
     from linkselect.evaluation._pair_worth import PairWorth
@@ -79,8 +77,8 @@ def make(
     if read.label is None:
         raise UsageError("Pairs are drawn from labels. Name their column by --label.")
     data = read_rows(table, read)
-    with without_pandas():
-        from linkselect.pairs import Pairs
+    from linkselect.pairs import Pairs
+
     with explained({"n_must": "--must", "n_cannot": "--cannot"}):
         drawn = Pairs.from_labels(
             data.codes(), sample_ids=data.ids, n_must=must, n_cannot=cannot, random_state=seed
@@ -240,7 +238,7 @@ def worth(
     notes += more
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = _weigh(selector, data, links, prepare, read.max_memory)
+        found = _weigh(selector, data, links, prepare, TableFile(table, read))
     notes += notes_of(caught, selector.get_params(deep=False))
     # A pair that the method cannot do without is worth most.
     found.sort(key=lambda one: (one.rank_shift == one.rank_shift, -one.rank_shift))
@@ -249,35 +247,37 @@ def worth(
         say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
     else:
         say_notes(notes)
-        say(_worth_text(records, choice.name, len(data.names)))
+        say(
+            f"What would change without each pair, by {choice.name} on "
+            f"{many(len(data.names), 'feature')} (-1: one place better):\n"
+        )
+        header = ["pair", "link", "mean shift", "replaced", "features that would move most, places"]
+        _say_pairs(header, [_worth_row(one, len(records) == 1) for one in records], left=[0, 1, 4])
     if out is not None:
-        columns = {key: [one[key] for one in records] for key in records[0]}
-        columns["moved"] = [_moved_text(one, len(records) == 1) for one in records]
-        write_columns(out, columns)
+        is_only = len(records) == 1
+        _write_records(out, [{**one, "moved": _moved_text(one, is_only)} for one in records])
 
 
 def _described(selector: Any) -> Method:
-    with without_pandas():
-        from linkselect.selectors._method import describe
+    from linkselect.selectors._method import describe
+
     return describe(selector)
 
 
 def _weigh(
-    selector: Any, data: Table, links: Pairs, prepare: Preparation, max_memory: Any
+    selector: Any, data: Table, links: Pairs, prepare: Preparation, file: TableFile
 ) -> list[PairWorth]:
-    with without_pandas():
-        from linkselect.evaluation import pair_worth
+    from linkselect.evaluation import pair_worth
+
     # Two arrays with an entry for each pair and feature are returned, a third is on the way.
     needed = 24 * (links.n_must + links.n_cannot) * len(data.names)
-    Budget.of(max_memory, data.source).check_bytes(needed, "what each pair changes")
+    file.check_bytes(needed, "what each pair changes")
     options = {
         **{name: f"--set {name}=VALUE" for name in selector.get_params(deep=False)},
         "on_conflict": "--set on_conflict=drop",
     }
-    transformer = prepare.transformer(data.is_sparse)
     with explained(options):
-        X = data.X if transformer is None else transformer.fit_transform(data.X)
-        return pair_worth(selector, X, links, data.ids)
+        return pair_worth(selector, prepare.applied(data), links, data.ids)
 
 
 def _record(one: PairWorth, data: Table) -> dict[str, Any]:
@@ -303,26 +303,15 @@ def _moved_text(record: dict[str, Any], is_only: bool, n_moved: int | None = Non
     return ", ".join(f"{one['feature']} {one['places']:+d}" for one in moved)
 
 
-def _worth_text(records: list[dict[str, Any]], method: str, n_features: int) -> str:
-    rows = [
-        [
-            f"{one['a']} {one['b']}",
-            one["link"],
-            "-" if one["rank_shift"] is None else f"{one['rank_shift']:.2f}",
-            "-" if one["n_replaced"] is None else str(one["n_replaced"]),
-            _moved_text(one, len(records) == 1, 3) or "none",
-        ]
-        for one in records[:_SHOWN]
+def _worth_row(record: dict[str, Any], is_only: bool) -> list[str]:
+    shift, n_replaced = record["rank_shift"], record["n_replaced"]
+    return [
+        f"{record['a']} {record['b']}",
+        record["link"],
+        "-" if shift is None else f"{shift:.2f}",
+        "-" if n_replaced is None else str(n_replaced),
+        _moved_text(record, is_only, 3) or "none",
     ]
-    header = ["pair", "link", "mean shift", "replaced", "features that would move most, places"]
-    lines = [
-        f"What would change without each pair, by {method} on {many(n_features, 'feature')} "
-        "(-1: one place better):",
-        "",
-        text_table(header, rows, left=[0, 1, 4]),
-        *_rest(len(records)),
-    ]
-    return "\n".join(lines)
 
 
 def suspects(
@@ -356,29 +345,24 @@ def suspects(
     data, links, notes = _read_both(pairs, table, read)
     data, prepare, more = settle_values(data, Preparation("none", impute))
     notes += more
-    with without_pandas():
-        from linkselect.evaluation import suspect_pairs
-    transformer = prepare.transformer(data.is_sparse)
+    from linkselect.evaluation import suspect_pairs
+
     with explained({}), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pairs that are left out are among the notes
-        X = data.X if transformer is None else transformer.fit_transform(data.X)
-        found = suspect_pairs(X, links, data.ids)
+        found = suspect_pairs(prepare.applied(data), links, data.ids)
     records = [one._asdict() for one in found]
     if json:
         say_json(records)
     else:
         say_notes(notes)
-        rows = [
-            [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"]
-            for one in found[:_SHOWN]
-        ]
         say("Pairs that the other pairs speak against; above 0 a pair looks like the other kind:\n")
-        say(text_table(["rank", "pair", "link", "suspicion"], rows, left=[1, 2]))
-        for line in _rest(len(found)):
-            say(line)
+        rows = [
+            [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"] for one in found
+        ]
+        _say_pairs(["rank", "pair", "link", "suspicion"], rows, left=[1, 2])
         say("\nAsk again about the first. Nothing was dropped: that gained nothing reliable.")
     if out is not None:
-        write_columns(out, {key: [one[key] for one in records] for key in records[0]})
+        _write_records(out, records)
 
 
 def _check_out(out: Path | None, pairs: Path, table: Path) -> None:
@@ -393,9 +377,15 @@ def _read_both(pairs: Path, table: Path, read: Reading) -> tuple[Table, Pairs, l
     return data, links, [*data.notes, *check_pairs(links, data, pairs)]
 
 
-def _rest(n_pairs: int) -> list[str]:
-    more = n_pairs - _SHOWN
-    return [f"  ... and {many(more, 'more pair')}; --out FILE writes all."] if more > 0 else []
+def _say_pairs(header: list[str], rows: list[list[str]], left: list[int]) -> None:
+    say(text_table(header, rows[:_SHOWN], left=left))
+    more = len(rows) - _SHOWN
+    if more > 0:
+        say(f"  ... and {many(more, 'more pair')}; --out FILE writes all.")
+
+
+def _write_records(path: Path, records: list[dict[str, Any]]) -> None:
+    write_columns(path, {key: [one[key] for one in records] for key in records[0]})
 
 
 def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._messages import many
 from linkselect.cli._errors import InputError, shown
-from linkselect.cli._startup import without_pandas
 from linkselect.cli._tables import Table
 
 Scale = Literal["minmax", "standard", "none"]
@@ -56,6 +55,17 @@ class Preparation:
             steps.append(StandardScaler(with_mean=not sparse))
         return make_pipeline(*steps) if steps else None
 
+    def applied(self, table: Table) -> Any:
+        """Return the values of a table, filled and scaled."""
+        transformer = self.transformer(table.is_sparse)
+        if transformer is None:
+            return table.X
+        try:
+            with np.errstate(over="raise"):
+                return transformer.fit_transform(table.X)
+        except FloatingPointError:
+            raise too_large() from None
+
     def describe(self, sparse: bool) -> str:
         """Say in one sentence what is done to the values."""
         scaled = {
@@ -96,8 +106,7 @@ def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparatio
 
 def _rounded_columns(table: Table) -> IntArray:
     """List columns of whole numbers that float64 rounds, as floats already: by their size."""
-    with without_pandas():
-        from linkselect._samples.degenerate import LARGEST_EXACT, rounded_columns
+    from linkselect._samples.degenerate import LARGEST_EXACT, rounded_columns
 
     X = table.X
     if X.dtype.kind != "f" or table.is_sparse:
@@ -140,15 +149,15 @@ def too_large() -> InputError:
 
 
 def _refuse_faint_columns(table: Table) -> None:
-    with without_pandas():
-        from linkselect._samples.degenerate import faint_columns
+    from linkselect._samples.degenerate import faint_columns
+
     _refuse_columns(table, faint_columns(table.X))
 
 
 def refuse_faint(table: Table, extent: FloatArray) -> None:
     """Refuse columns whose extent from the least to the largest value is too small."""
-    with without_pandas():
-        from linkselect._samples.degenerate import FAINT
+    from linkselect._samples.degenerate import FAINT
+
     _refuse_columns(table, np.flatnonzero((extent > 0) & (extent < FAINT)))
 
 

@@ -6,9 +6,9 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +30,7 @@ from linkselect.cli._by_parts import (
 )
 from linkselect.cli._choices import (
     Choice,
+    Seed,
     about_width,
     default_method,
     make_selector,
@@ -37,25 +38,22 @@ from linkselect.cli._choices import (
 )
 from linkselect.cli._errors import InputError, notes_of
 from linkselect.cli._feature_count import keep_number, number_typed, prepare_number
-from linkselect.cli._figure_files import write_ranking_figure
 from linkselect.cli._output import (
     DEFAULT_OUTPUT,
     Output,
     note_on_formulas,
     say,
     say_json,
+    tracked,
 )
 from linkselect.cli._preparation import (
     DEFAULT_PREPARATION,
     Preparation,
     settle_values,
-    too_large,
 )
-from linkselect.cli._ranking_output import ranking_text, write_ranking, write_report
-from linkselect.cli._seeds import Seed
+from linkselect.cli._ranking_output import ranking_text, write_all
 from linkselect.cli._selected import check_selected, write_selected
-from linkselect.cli._startup import without_pandas
-from linkselect.cli._stored_values import Told, settle_stored
+from linkselect.cli._stored_values import ColumnValues, settle_stored
 from linkselect.cli._supervision_input import (
     about_rows,
     blamed,
@@ -68,6 +66,7 @@ from linkselect.cli._supervision_input import (
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
 from linkselect.cli._tables.parts import StoredTable, open_table
+from linkselect.cli._tables.reading import TableFile
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures, Validation
@@ -132,39 +131,34 @@ def rank(
     output.say_notes([] if why is None else [why])
     shown = parts_shown(why is not None and output.shows_progress)
     with connected(parts.scheduler), shown, ExitStack() as stack:
-        whole = read_table(table, read) if why is None else open_table(table, read)
+        whole = read_table(table, read) if why is None else open_table(TableFile(table, read))
         whole = stack.enter_context(within_memory(whole, read, parts))
-        task = _task(whole, read, choice, settings, pairs, prepare, seed)
-        if validate and task.told is not None:
-            task.notes.append(NOT_VALIDATED)
-        said = [one for one in (why, task.about_method) if one]
-        fitted, summary = _rank(task, n_features, seed, validate, output, said)
+        job = _job(whole, read, choice, settings, pairs, prepare, seed)
+        if validate and job.seen is not None:
+            job.notes.append(NOT_VALIDATED)
+        said = [one for one in (why, job.about_method) if one]
+        warned, summary = _rank(job, n_features, seed, validate, output, said)
         if select is not None:
-            write_selected(select, fitted.selector, task.whole, read)
+            write_selected(select, job.selector, job.whole, read)
     if output.json:
         output.say_notes(summary["alarms"])
         say_json(summary)
     elif not output.quiet:
-        say(ranking_text(summary, task.data, task.links, task.called))
+        say(ranking_text(summary, job.data, job.links, job.called))
         if output.out is None:
             say("--out FILE writes the whole ranking.")
-    output.say_notes([*task.notes, *_ties(summary), *fitted.warnings])
+    output.say_notes([*job.notes, *_ties(summary), *warned])
     if not escape_formulas:
-        output.say_notes(note_on_formulas(task.data.names, output.out, select))
-    if output.out is not None:
-        write_ranking(output.out, summary, escape_formulas)
-    if output.report is not None:
-        write_report(output.report, summary)
-    if output.figure is not None:
-        write_ranking_figure(output.figure, summary, output.figure_width)
+        output.say_notes(note_on_formulas(job.data.names, output.out, select))
+    write_all(summary, output, escape_formulas)
     output.say_written(select)
 
 
 @dataclass(frozen=True)
-class Task:
+class RankingJob:
     """What is ranked and how: `data` are the rows and columns of `whole` that the method uses.
 
-    If they are read by parts, they are prepared already, and `told` says what the values were.
+    If they are read by parts, they are prepared already, and `seen` says what the values were.
     """
 
     choice: Choice
@@ -174,7 +168,7 @@ class Task:
     links: Any
     prepare: Preparation
     notes: list[str]
-    told: Told | None = None
+    seen: ColumnValues | None = None
     instead_of: str = ""
 
     @property
@@ -192,7 +186,7 @@ class Task:
         return f"since the default ({self.instead_of}) needs the table in memory"
 
 
-def _task(
+def _job(
     whole: Table,
     read: Reading,
     choice: Choice | None,
@@ -200,7 +194,7 @@ def _task(
     pairs: Path | None,
     prepare: Preparation,
     seed: int,
-) -> Task:
+) -> RankingJob:
     """Choose a method by what is there if none was named, and check that both fit."""
     if whole.X.shape[0] < 2:
         raise InputError(f"{whole.source} has one row, but features are ranked by two or more.")
@@ -220,85 +214,81 @@ def _task(
         check_labelled_fit(whole, read)
     data, about = rows_for(choice.name, method, whole)
     check_reads_parts(choice, selector, data)
-    told = None
+    seen = None
     if isinstance(data, StoredTable):
-        data, prepare, about_values, told = settle_stored(data, prepare, seed)
+        data, prepare, about_values, seen = settle_stored(data, prepare, seed)
     else:
         data, prepare, about_values = settle_values(data, prepare)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
     notes += [*about, *about_values]
-    return Task(choice, selector, whole, data, links, prepare, notes, told, instead_of)
+    return RankingJob(choice, selector, whole, data, links, prepare, notes, seen, instead_of)
 
 
 def _rank(
-    task: Task, n_features: str, seed: int, validate: bool, output: Output, said: list[str]
-) -> tuple[Fitted, Summary]:
+    job: RankingJob, n_features: str, seed: int, validate: bool, output: Output, said: list[str]
+) -> tuple[list[str], Summary]:
     """Fit the method, keep a number of features, and say how far to trust them.
 
-    `said` are notes that were printed already.
+    `said` are notes that were printed already. Of a table that is read by parts, nothing is done
+    that needs all of it. Return the warnings of the fit, and everything as plain data.
     """
-    data, links, selector = task.data, task.links, task.selector
+    from linkselect.report import summarize
+
+    data, links, selector = job.data, job.links, job.selector
     wanted = number_typed(n_features, data)
     prepare_number(selector, wanted, len(data.names))
-    if task.told is not None:
-        return _rank_by_parts(task, wanted, said)
-    if output.shows_progress:
+    if output.shows_progress and job.seen is None:
         _show_progress(selector)
-    with explained(_options(task.choice)), blamed([task.choice]):
-        fitted = _fit(selector, data, links, task.prepare.transformer(data.is_sparse))
-    track = _progress if output.shows_progress else iter
-    number = _keep_number(fitted, wanted, data, links, seed, track)
-    found = _validate(fitted, data, links, seed, track, number) if validate else None
-    return fitted, _summarize(
-        fitted,
-        data,
+    y = None if data.labels is None else data.codes()
+    # What a method of another library needs is known by its errors only.
+    labels = "If it needs labels, name their column by --label COLUMN."
+    else_try = labels if y is None and not job.choice.is_ours else ""
+    by_parts = job.seen is not None
+    with explained(_options(job.choice), by_parts, else_try), blamed([job.choice]):
+        X, seconds, warned = _fit(job, y)
+    found = None
+    if job.seen is not None:
+        number = number_by_parts(selector, wanted)
+        X = _surveyed(X, job.seen)
+    else:
+        track = partial(tracked, show=output.shows_progress, doing=lambda _: "validating")
+        known = {"pairs": links, "sample_ids": data.ids, "random_state": seed, "track": track}
+        number = keep_number(selector, wanted, X, y, **known)
+        found = _validate(selector, X, y, number, known) if validate else None
+    summary = summarize(
+        selector,
+        X,
+        data.labels,
         links,
+        sample_ids=data.ids,
+        source=data.source,
+        call=shlex.join(["linkselect", *sys.argv[1:]]),
+        preparation=job.prepare.describe(data.is_sparse),
+        notes=[*said, *job.notes],
+        warnings=warned,
+        seconds=seconds,
+        view=output.report is not None and job.seen is None,
         validation=found,
         number=number,
-        preparation=task.prepare.describe(data.is_sparse),
-        notes=[*said, *task.notes],
-        view=output.report is not None,
-        values=data.X,
+        values=X if job.seen is not None else data.X,
     )
+    if job.seen is not None:
+        summary["data"]["n_missing"] = int(job.seen.n_missing.sum())
+    return warned, summary
 
 
-def _rank_by_parts(
-    task: Task, wanted: int | float | str, said: list[str]
-) -> tuple[Fitted, Summary]:
-    """Fit the method part by part; nothing that needs all of the table is done."""
+def _ties(summary: Summary) -> list[str]:
+    from linkselect.report._summary import TIED
+
+    return [TIED] if TIED in summary["notes"] else []
+
+
+def _surveyed(X: Any, seen: ColumnValues) -> Any:
+    """Return stored samples with their extremes, which tell what is constant, scaled or not."""
     from linkselect._samples.one_pass import Surveyed
 
-    assert task.told is not None
-    data, told = task.data, task.told
-    with explained(_options(task.choice), by_parts=True):
-        fitted = _fit(task.selector, data, task.links, None)
-    number = number_by_parts(fitted.selector, wanted)
-    # The extremes tell which features are constant, scaled or not.
-    nobody = np.full(data.X.shape[0], -1, dtype=np.intp)
-    surveyed = Surveyed(data.X, told.low, told.high, nobody, None)
-    preparation = task.prepare.describe(sparse=False)
-    summary = _summarize(
-        replace(fitted, X=surveyed),
-        data,
-        task.links,
-        number=number,
-        preparation=preparation,
-        notes=[*said, *task.notes],
-        view=False,
-    )
-    summary["data"]["n_missing"] = int(told.n_missing.sum())
-    return fitted, summary
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A fitted selector, the values it was fitted on, and what happened meanwhile."""
-
-    selector: Any
-    X: Any
-    seconds: float
-    warnings: list[str]
+    return Surveyed(X, seen.low, seen.high, np.full(X.shape[0], -1, dtype=np.intp), None)
 
 
 def _options(choice: Choice) -> dict[str, str]:
@@ -323,94 +313,36 @@ def _show_progress(selector: Any) -> None:
         selector.set_callbacks(ProgressBar())
 
 
-def _fit(selector: Any, data: Table, links: Any, transformer: Any) -> Fitted:
+def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
+    """Fit the method; return the values it was fitted on, the seconds, and what it warned of."""
+    from linkselect.selectors._ranking import name_features
+
+    data, selector = job.data, job.selector
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        X = _prepared(data.X, transformer)
-        y = None if data.labels is None else data.codes()
+        X = job.prepare.applied(data) if job.seen is None else data.X
         # Without --id-column pairs name rows by number, whatever index a file holds.
-        by_number = data.ids is None and isinstance(data, StoredTable)
+        by_number = data.ids is None and job.seen is not None
         ids = range(data.X.shape[0]) if by_number else data.ids
         start = time.perf_counter()
-        selector.fit(X, y, pairs=links, sample_ids=ids)
+        selector.fit(X, y, pairs=job.links, sample_ids=ids)
         seconds = time.perf_counter() - start
-    # A name for each column, as if X had been a frame: the report shows them.
-    selector.feature_names_in_ = np.array(data.names, dtype=object)
-    return Fitted(selector, X, seconds, notes_of(caught, selector.get_params(deep=False)))
-
-
-def _keep_number(
-    fitted: Fitted, wanted: int | float | str, data: Table, links: Any, seed: int, track: Any
-) -> NumberOfFeatures:
-    return keep_number(
-        fitted.selector,
-        wanted,
-        fitted.X,
-        None if data.labels is None else data.codes(),
-        pairs=links,
-        sample_ids=data.ids,
-        random_state=seed,
-        track=track,
-    )
+    name_features(selector, data.names)  # the report shows them
+    return X, seconds, notes_of(caught, selector.get_params(deep=False))
 
 
 def _validate(
-    fitted: Fitted, data: Table, links: Any, seed: int, track: Any, number: NumberOfFeatures
+    selector: Any, X: Any, y: Any, number: NumberOfFeatures, known: dict[str, Any]
 ) -> Validation:
     from linkselect import evaluation
 
     # A search for fewer features may find others, so its folds are fitted again, unless each fold
     # chooses a number of its own.
     rankings = number.rankings
-    method = _describe(fitted.selector)
-    if rankings is not None and rankings.numbers is None and method.searches:
+    if rankings is not None and rankings.numbers is None and _describe(selector).searches:
         rankings = None
-    y = None if data.labels is None else data.codes()
-    known = {"pairs": links, "sample_ids": data.ids, "random_state": seed, "track": track}
-    if number.rule == "own optimum" and fitted.selector.n_features_to_select != "auto":
+    if number.rule == "own optimum" and selector.n_features_to_select != "auto":
         from linkselect.evaluation._number_of_features import rank_by_own_path
 
-        rankings = rank_by_own_path(fitted.selector, fitted.X, y, **known)
-    return evaluation.validate(fitted.selector, fitted.X, y, **known, rankings=rankings)
-
-
-def _progress(steps: Iterable[Any]) -> Iterator[Any]:
-    """Show a bar that counts steps."""
-    from rich.progress import track
-
-    yield from track(list(steps), "validating", transient=True)
-
-
-def _ties(summary: Summary) -> list[str]:
-    from linkselect.report._summary import TIED
-
-    return [TIED] if TIED in summary["notes"] else []
-
-
-def _prepared(X: Any, transformer: Any) -> Any:
-    if transformer is None:
-        return X
-    try:
-        with np.errstate(over="raise"):
-            return transformer.fit_transform(X)
-    except FloatingPointError:
-        raise too_large() from None
-
-
-def _summarize(fitted: Fitted, data: Table, links: Any, **what: Any) -> Summary:
-    """Collect what was done and found, as plain data."""
-    with without_pandas():
-        from linkselect.report import summarize
-
-    return summarize(
-        fitted.selector,
-        fitted.X,
-        data.labels,
-        links,
-        sample_ids=data.ids,
-        source=data.source,
-        call=shlex.join(["linkselect", *sys.argv[1:]]),
-        warnings=fitted.warnings,
-        seconds=fitted.seconds,
-        **what,
-    )
+        rankings = rank_by_own_path(selector, X, y, **known)
+    return evaluation.validate(selector, X, y, **known, rankings=rankings)

@@ -10,12 +10,13 @@ import numpy as np
 
 from linkselect._messages import many, pairs_text
 from linkselect.cli._output import (
+    Output,
     escape_formula,
     text_table,
-    to_json,
     write_columns,
+    write_figure,
+    write_json,
     write_page,
-    write_safely,
 )
 from linkselect.cli._tables import Table
 
@@ -76,10 +77,10 @@ def _known_text(data: Table, links: Any) -> str:
     return text
 
 
-def write_ranking(path: Path, summary: Summary, escape_formulas: bool = False) -> None:
+def _write_ranking(path: Path, summary: Summary, escape_formulas: bool) -> None:
     """Write the ranking as a table, or everything as JSON."""
     if path.suffix.lower() == ".json":
-        write_safely(path, lambda part: part.write_text(to_json(summary) + "\n", "utf-8"))
+        write_json(path, summary)
         return
     ranking = summary["ranking"]
     # A column of numbers holds no text, but it can hold the infinity that JSON cannot.
@@ -90,8 +91,16 @@ def write_ranking(path: Path, summary: Summary, escape_formulas: bool = False) -
     write_columns(path, {**ranking, "feature": names, "score": scores})
 
 
-def write_report(path: Path, summary: Summary) -> None:
-    """Write the page with tables and pictures."""
-    from linkselect.report import render
+def write_all(summary: Summary, output: Output, escape_formulas: bool) -> None:
+    """Write the ranking, the page and the figure that were asked for."""
+    if output.out is not None:
+        _write_ranking(output.out, summary, escape_formulas)
+    if output.report is not None:
+        from linkselect.report import render
 
-    write_page(path, render(summary))
+        write_page(output.report, render(summary))
+    if output.figure is not None:
+        from linkselect.report._figures import figure_caption, ranking_figure
+
+        figure = ranking_figure(summary, output.figure_width)
+        write_figure(output.figure, figure, figure_caption(summary))

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from linkselect.cli._choices import Seed
 from linkselect.cli._errors import InputError, UsageError, nearest
-from linkselect.cli._output import say
-from linkselect.cli._seeds import Seed
+from linkselect.cli._output import progress, say, text_table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from linkselect.reproduction import Made
     from linkselect.reproduction._paper import Cell, Claim, Paper, PaperTable
-    from linkselect.reproduction._results_folder import Record
-    from linkselect.reproduction._runs import Progress
 
 # The papers have 100; all runs are listed before the first begins.
 _MOST_RUNS = 10_000
-
-WIDTH_IN_A_PIPE = 200
 
 
 def reproduce(
@@ -73,7 +67,7 @@ def reproduce(
 
     everything = table is None and figure is None
     folder = Path("reproduction") / paper if out is None else out
-    with _command_errors(folder), _progress_bar() as progress:
+    with _command_errors(folder), progress(sys.stderr.isatty(), time_left=False) as report:
         made = make(
             paper,
             tables=None if everything else _listed(table),
@@ -83,7 +77,7 @@ def reproduce(
             data_dir=data_dir,
             out=folder,
             seed=seed,
-            progress=progress,
+            progress=lambda one: report(one.done, one.total, _time_left(one.seconds_left)),
         )
     _show(made, known)
 
@@ -140,102 +134,53 @@ def _command_errors(folder: Path) -> Iterator[None]:
 
 
 def _show(made: Made, paper: Paper) -> None:
-    from rich.console import Console
+    from linkselect.reproduction._agreement import agreement_text
 
-    # In a pipe there is no width to keep to, and names cut short cannot be searched for.
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH_IN_A_PIPE)
     for number, cells in made.cells.items():
         table = paper.tables[number]
-        console.print(_as_rich(table, cells, made.records[table.name]))
-        _print_claims(made.records[table.name].claims, console)
+        record = made.records[table.name]
+        say(f"{table.name}. {table.title} ({table.unit_name})\n")
+        say(_table_text(table, cells))
+        say(f"\n{agreement_text(cells, table.unit_name)} ({record.runs})")
+        _say_claims(record.claims)
     for number, (png, svg) in made.pictures.items():
         figure = paper.figures[number]
         record = made.records[figure.name]
-        title = f"{figure.name}. {figure.title} ({record.runs})"
-        console.print(title, style="bold", markup=False, highlight=False)
-        console.print(f"  {png}\n  {svg}", markup=False, highlight=False, soft_wrap=True)
-        _print_claims(record.claims, console)
-    ending = f"Everything is in {made.folder}; begin with {made.page.name}."
-    console.print(ending, markup=False, highlight=False, soft_wrap=True)
+        say(f"{figure.name}. {figure.title} ({record.runs})\n  {png}\n  {svg}")
+        _say_claims(record.claims)
+    say(f"Everything is in {made.folder}; begin with {made.page.name}.")
 
 
-def _as_rich(table: PaperTable, cells: Sequence[Cell], record: Record) -> Any:
-    """Lay a table out for the terminal, with each data set's name in its first line only."""
-    import rich.box
-    import rich.table
-
-    from linkselect.reproduction._agreement import agreement_text
-
-    shape = rich.table.Table(
-        title=f"{table.name}. {table.title} ({table.unit_name})",
-        title_justify="left",
-        caption=f"{agreement_text(cells, table.unit_name)} ({record.runs})",
-        caption_justify="left",
-        box=rich.box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    columns = ["data set", "method"]
-    columns += ["setting"] if any(cell.setting for cell in cells) else []
-    columns += ["features"] if any(cell.n_features for cell in cells) else []
-    for name in columns:
-        shape.add_column(name, overflow="fold")
-    for name in ("published", "ours", "difference"):
-        shape.add_column(name, justify="right", no_wrap=True)
-    before = ""
-    for cell in cells:
-        shape.add_row(*_texts(table, cell, columns, before))
-        before = cell.dataset
-    return shape
-
-
-def _texts(table: PaperTable, cell: Cell, columns: Sequence[str], before: str) -> list[str]:
-    """Return a cell's line; `before` is the data set of the line above."""
-    from rich.markup import escape
-
+def _table_text(table: PaperTable, cells: Sequence[Cell]) -> str:
+    """Lay a table out, with each data set's name in its first line only."""
     from linkselect.reproduction._agreement import unit_of
     from linkselect.reproduction._paper_page import shown, shown_difference
 
-    unit = unit_of(cell, table.unit_name)
-    names = {
-        "data set": "" if cell.dataset == before else cell.dataset,
-        "method": table.shown_method(cell.method),
-        "setting": cell.setting,
-        "features": cell.n_features,
-    }
-    numbers = (shown(cell.published, unit), shown(cell.ours, unit), shown_difference(cell, unit))
-    return [*(escape(names[name]) for name in columns), *numbers]
+    rows = []
+    before = ""
+    for cell in cells:
+        unit = unit_of(cell, table.unit_name)
+        rows.append(
+            {
+                "data set": "" if cell.dataset == before else cell.dataset,
+                "method": table.shown_method(cell.method),
+                "setting": cell.setting,
+                "features": str(cell.n_features or ""),
+                "published": shown(cell.published, unit),
+                "ours": shown(cell.ours, unit),
+                "difference": shown_difference(cell, unit),
+            }
+        )
+        before = cell.dataset
+    header = [name for name in rows[0] if any(row[name] for row in rows)]
+    n_texts = len(header) - 3
+    return text_table(header, [[row[name] for name in header] for row in rows], range(n_texts))
 
 
-def _print_claims(claims: Sequence[Claim], console: Console) -> None:
-    from rich.markup import escape
-
+def _say_claims(claims: Sequence[Claim]) -> None:
     for claim in claims:
-        verdict = "[green]held[/green]" if claim.held else "[red]not held[/red]"
-        text = escape(f"{claim.text} ({claim.found})")
-        console.print(f"  {verdict}: {text}", highlight=False)
-    console.print()
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[Progress], None] | None]:
-    """Show a bar with the time left on a terminal; nothing in a pipe."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, left="")
-
-        def show(progress: Progress) -> None:
-            left = _time_left(progress.seconds_left)
-            bar.update(task, completed=progress.done, total=progress.total, left=left)
-
-        yield show
+        say(f"  {'held' if claim.held else 'not held'}: {claim.text} ({claim.found})")
+    say()
 
 
 def _time_left(seconds: float | None) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.cli._errors import InputError, UsageError
-from linkselect.cli._output import text_cells, write_columns, write_safely
+from linkselect.cli._output import write_columns, write_pieces
 from linkselect.cli._tables import Reading, Table
-from linkselect.cli._tables.limits import Budget, readable_size
+from linkselect.cli._tables.limits import memory_limit, readable_size
 from linkselect.cli._tables.parts import StoredTable, library_errors
-
-# Texts are lists, features are arrays.
-Columns = dict[str, Any]
-Add = Callable[[Columns], None]
-# How many cells of a text file are made at a time.
-CELLS = 1 << 18
 
 BY_PARTS = (".parquet", ".feather", ".csv", ".tsv")
 
@@ -43,18 +35,25 @@ def write_selected(path: Path, selector: Any, data: Table, read: Reading) -> Non
     kept = np.array(sorted(places[name] for name in selector.get_feature_names_out()))
     data = data.with_features(kept)
     if isinstance(data, StoredTable):
-        _write_by_parts(path, data, read)
+        if data.X.by_columns:
+            _check_size(data, path, read, "has more selected features than rows, written at once")
+        with library_errors():
+            write_pieces(
+                path, (_columns(data, values, rows, read) for rows, values in _pieces(data))
+            )
         return
     if data.is_sparse:
         _check_size(data, path, read, "is sparse, but is written with its zeros")
     X = data.X.toarray() if data.is_sparse else data.X
     columns = _columns(data, X, slice(None), read)
-    write_columns(path, {name: _listed(values) for name, values in columns.items()})
+    if path.suffix.lower() == ".json":
+        columns = {name: np.asarray(values).tolist() for name, values in columns.items()}
+    write_columns(path, columns)
 
 
-def _columns(data: Table, X: NDArray[Any], rows: slice, read: Reading) -> Columns:
+def _columns(data: Table, X: NDArray[Any], rows: slice, read: Reading) -> dict[str, Any]:
     """Return some rows as named columns; X has the values of the features in these rows."""
-    columns: Columns = {}
+    columns: dict[str, Any] = {}
     if data.ids is not None:
         columns[read.id_column or "id"] = list(data.ids[rows])
     columns |= dict(zip(data.names, X.T, strict=True))
@@ -67,27 +66,13 @@ def _check_size(data: Table, path: Path, read: Reading, why: str) -> None:
     n_rows, n_features = data.X.shape
     # Eight bytes as an array, 32 as a list of numbers.
     needed = 40 * n_rows * n_features
-    limit = Budget.of(read.max_memory, data.source).limit
+    limit = memory_limit(read.max_memory)
     if needed > limit:
         raise InputError(
             f"--select {path}: {data.source} {why}. {n_rows:,} rows x {n_features:,} selected "
             f"features take {readable_size(needed)}, and {readable_size(limit)} may be used. Keep "
             "fewer with --n-features, or allow more with --max-memory."
         )
-
-
-def _write_by_parts(path: Path, data: StoredTable, read: Reading) -> None:
-    if data.X.by_columns:
-        _check_size(data, path, read, "has more selected features than rows, written at once")
-    kind = path.suffix.lower()
-    opened = _arrow_file if kind in (".parquet", ".feather") else _text_file
-
-    def write(part: Path) -> None:
-        with library_errors(), opened(part, kind) as add:
-            for rows, values in _pieces(data):
-                add(_columns(data, values, rows, read))
-
-    write_safely(path, write)
 
 
 def _pieces(data: StoredTable) -> Iterator[tuple[slice, NDArray[Any]]]:
@@ -102,54 +87,3 @@ def _pieces(data: StoredTable) -> Iterator[tuple[slice, NDArray[Any]]]:
         if report is not None:
             report(done, len(parts), "write")
         yield from part.slabs()
-
-
-@contextmanager
-def _arrow_file(path: Path, kind: str) -> Iterator[Add]:
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    opened = pyarrow.parquet.ParquetWriter if kind == ".parquet" else pa.ipc.new_file
-    with ExitStack() as stack:
-        writer: Any = None
-
-        def add(columns: Columns) -> None:
-            nonlocal writer
-            # Text is named as such: all labels of the first rows may be missing.
-            table = pa.table(
-                {
-                    name: pa.array(values, pa.string()) if isinstance(values, list) else values
-                    for name, values in columns.items()
-                }
-            )
-            if writer is None:
-                writer = stack.enter_context(opened(str(path), table.schema))
-            writer.write_table(table)
-
-        yield add
-
-
-@contextmanager
-def _text_file(path: Path, kind: str) -> Iterator[Add]:
-    separator = "," if kind == ".csv" else "\t"
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-        has_header = False
-
-        def add(columns: Columns) -> None:
-            nonlocal has_header
-            if not has_header:
-                writer.writerow(columns)
-                has_header = True
-            n_rows = len(next(iter(columns.values())))
-            # Few at a time: as text and as Python's numbers they take much more memory.
-            height = max(CELLS // len(columns), 1)
-            for start in range(0, n_rows, height):
-                some = [_listed(values[start : start + height]) for values in columns.values()]
-                writer.writerows(map(text_cells, zip(*some, strict=True)))
-
-        yield add
-
-
-def _listed(values: Any) -> list[Any]:
-    return values if isinstance(values, list) else values.tolist()

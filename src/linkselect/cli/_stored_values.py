@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,8 +34,8 @@ MOST_BYTES = 128 * 2**20
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the known values of some rows tell, for each column.
+class ColumnValues:
+    """What the values of some rows that are not missing are, for each column.
 
     Attributes
     ----------
@@ -61,37 +61,36 @@ class Told:
     missing: Place | None = None
     infinite: Place | None = None
 
-    def choose(self, kept: IntArray) -> Told:
-        """Return what is told of some columns."""
-        names = ("low", "high", "n_missing", "mean", "squares")
-        return replace(self, **{name: getattr(self, name)[kept] for name in names})
+    def choose(self, kept: IntArray) -> ColumnValues:
+        """Return the same of some columns."""
+        return replace(self, **{name: getattr(self, name)[kept] for name in _BY_COLUMN})
 
 
-def tell(X: Stored, moments: bool) -> Told:
-    """Read stored samples once, and say what scaling and filling need to know.
+_BY_COLUMN = ("low", "high", "n_missing", "mean", "squares")
 
-    Parameters
-    ----------
-    X : Stored
-        The samples.
-    moments : bool
-        Whether means and squares are needed.
+
+def look_at_values(X: Stored, moments: bool) -> ColumnValues:
+    """Read stored samples once for what scaling and filling need to know.
+
+    `moments` tells whether means and squares are needed.
     """
     from linkselect._samples.sources import map_parts, reduce_parts
 
-    work = partial(_tell_of_part, moments=moments)
+    work = partial(_of_part, moments=moments)
     if X.by_columns:
         return _beside(map_parts(X, work, what="look at values"))
-    found: Told = reduce_parts(X, work, _below, what="look at values")
+    found: ColumnValues = reduce_parts(X, work, partial(reduce, _merged), what="look at values")
     return found
 
 
-def _tell_of_part(part: Part, *, moments: bool) -> Told:
+def _of_part(part: Part, *, moments: bool) -> ColumnValues:
     place = part.columns.start
-    return _below([_tell_of_slab(slab, rows.start, place, moments) for rows, slab in part.slabs()])
+    return reduce(
+        _merged, [_of_slab(slab, rows.start, place, moments) for rows, slab in part.slabs()]
+    )
 
 
-def _tell_of_slab(slab: NDArray[Any], row: int, column: int, moments: bool) -> Told:
+def _of_slab(slab: NDArray[Any], row: int, column: int, moments: bool) -> ColumnValues:
     low, high = slab.min(axis=0).astype(np.float64), slab.max(axis=0).astype(np.float64)
     n_missing = np.zeros(len(low), dtype=np.intp)
     # NaN takes part in every comparison, so that whole columns need no second look.
@@ -106,7 +105,7 @@ def _tell_of_slab(slab: NDArray[Any], row: int, column: int, moments: bool) -> T
     mean = squares = np.zeros(len(low))
     if moments and infinite is None:
         mean, squares = _moments(slab)
-    return Told(len(slab), low, high, n_missing, mean, squares, missing, infinite)
+    return ColumnValues(len(slab), low, high, n_missing, mean, squares, missing, infinite)
 
 
 def _first(
@@ -123,7 +122,7 @@ def _moments(slab: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
     """Return mean and sum of squared differences of the known values of each column."""
     from linkselect._blocks import column_slices
 
-    found = []
+    means, squares = np.empty(slab.shape[1]), np.empty(slab.shape[1])
     for columns in column_slices(slab):
         block = slab[:, columns].astype(np.float64)
         gaps = np.isnan(block)
@@ -134,60 +133,43 @@ def _moments(slab: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         mean = block.sum(axis=0) / np.maximum(len(block) - gaps.sum(axis=0), 1)
         block -= mean
         block[gaps] = 0.0
-        found.append((origin + mean, np.einsum("ij,ij->j", block, block)))
-    means, squares = zip(*found, strict=True)
-    return np.concatenate(means), np.concatenate(squares)
+        means[columns], squares[columns] = origin + mean, np.einsum("ij,ij->j", block, block)
+    return means, squares
 
 
-def _below(some: Sequence[Told]) -> Told:
-    """Merge what is told of rows below each other."""
-    first = some[0]
-    for other in some[1:]:
-        first = _merged(first, other)
-    return first
-
-
-def _merged(one: Told, other: Told) -> Told:
+def _merged(one: ColumnValues, other: ColumnValues) -> ColumnValues:
+    """Merge what is known of rows below each other."""
     # The update of Chan, Golub and LeVeque.
     n_one, n_other = one.n_rows - one.n_missing, other.n_rows - other.n_missing
     share = n_other / np.maximum(n_one + n_other, 1)
     gap = other.mean - one.mean
-    return Told(
+    return ColumnValues(
         one.n_rows + other.n_rows,
         np.fmin(one.low, other.low),
         np.fmax(one.high, other.high),
         one.n_missing + other.n_missing,
         one.mean + share * gap,
         one.squares + other.squares + gap**2 * n_one * share,
-        _sooner(one.missing, other.missing),
-        _sooner(one.infinite, other.infinite),
+        _soonest([one.missing, other.missing]),
+        _soonest([one.infinite, other.infinite]),
     )
 
 
-def _beside(some: Sequence[Told]) -> Told:
-    """Join what is told of columns beside each other."""
-
-    def joined(get: Callable[[Told], Any]) -> Any:
-        return np.concatenate([get(one) for one in some])
-
-    missing, infinite = None, None
-    for one in some:
-        missing, infinite = _sooner(missing, one.missing), _sooner(infinite, one.infinite)
-    return Told(
-        some[0].n_rows,
-        joined(lambda one: one.low),
-        joined(lambda one: one.high),
-        joined(lambda one: one.n_missing),
-        joined(lambda one: one.mean),
-        joined(lambda one: one.squares),
-        missing,
-        infinite,
+def _beside(some: Sequence[ColumnValues]) -> ColumnValues:
+    """Join what is known of columns beside each other."""
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(one, name) for one in some]) for name in _BY_COLUMN
+    }
+    return replace(
+        some[0],
+        **joined,
+        missing=_soonest(one.missing for one in some),
+        infinite=_soonest(one.infinite for one in some),
     )
 
 
-def _sooner(one: Place | None, other: Place | None) -> Place | None:
-    found = [place for place in (one, other) if place is not None]
-    return min(found) if found else None
+def _soonest(places: Iterable[Place | None]) -> Place | None:
+    return min((place for place in places if place is not None), default=None)
 
 
 # -- filling and scaling ---------------------------------------------------------------------
@@ -195,58 +177,58 @@ def _sooner(one: Place | None, other: Place | None) -> Place | None:
 
 def settle_stored(
     table: StoredTable, prepare: Preparation, seed: int
-) -> tuple[StoredTable, Preparation, list[str], Told]:
+) -> tuple[StoredTable, Preparation, list[str], ColumnValues]:
     """Refuse infinite values, and missing ones unless they are to be filled; fill and scale.
 
     Returns the table as the method sees it, without columns that have no value; what was done to
-    the others; what should be said; and what is told of the values before.
+    the others; what should be said; and what the values were before.
     """
     from linkselect._samples.degenerate import LARGEST_EXACT
 
     with library_errors():
-        told = tell(table.X, prepare.scale == "standard" or prepare.impute == "mean")
-    if told.infinite is not None:
-        raise infinite_value(table, *told.infinite)
-    empty = told.n_missing == told.n_rows
-    large = np.fmax(-told.low, told.high) > LARGEST_EXACT
+        seen = look_at_values(table.X, prepare.scale == "standard" or prepare.impute == "mean")
+    if seen.infinite is not None:
+        raise infinite_value(table, *seen.infinite)
+    empty = seen.n_missing == seen.n_rows
+    large = np.fmax(-seen.low, seen.high) > LARGEST_EXACT
     notes = about_rounding(table, np.flatnonzero(large & table.X.whole))
     notes += about_empty(table, np.flatnonzero(empty))
-    first = told.missing
+    first = seen.missing
     if empty.any():
         kept = np.flatnonzero(~empty)
         first = None if first is None or empty[first[1]] else first
-        table, told = table.with_features(kept), told.choose(kept)
+        table, seen = table.with_features(kept), seen.choose(kept)
     if prepare.scale == "none":
-        refuse_faint(table, told.high - told.low)
+        refuse_faint(table, seen.high - seen.low)
     X = table.X
-    if told.n_missing.any():
+    if seen.n_missing.any():
         row = None if first is None else first[0]
-        notes.append(about_missing(table, told.n_missing, prepare.impute, row))
-        values, about = _replacements(X, told, prepare, seed)
+        notes.append(about_missing(table, seen.n_missing, prepare.impute, row))
+        values, about = _replacements(X, seen, prepare, seed)
         X, notes = X.filled(values), [*notes, *about]
-        told = _with_filled(told, values)
+        seen = _with_filled(seen, values)
     else:
         prepare = replace(prepare, impute="none")
-    return replace(table, X=_scaled(X, told, prepare)), prepare, notes, told
+    return replace(table, X=_scaled(X, seen, prepare)), prepare, notes, seen
 
 
 def _replacements(
-    X: Stored, told: Told, prepare: Preparation, seed: int
+    X: Stored, seen: ColumnValues, prepare: Preparation, seed: int
 ) -> tuple[FloatArray, list[str]]:
     """Return what is put where values are missing; of columns without gaps it does not matter."""
     if prepare.impute == "mean":
-        return told.mean, []
-    columns = np.flatnonzero(told.n_missing)
-    n_rows = min(told.n_rows, MOST_ROWS, max(X.allowed(MOST_BYTES) // (8 * len(columns)), 100))
-    rows = np.sort(np.random.default_rng(seed).choice(told.n_rows, n_rows, replace=False))
+        return seen.mean, []
+    columns = np.flatnonzero(seen.n_missing)
+    n_rows = min(seen.n_rows, MOST_ROWS, max(X.allowed(MOST_BYTES) // (8 * len(columns)), 100))
+    rows = np.sort(np.random.default_rng(seed).choice(seen.n_rows, n_rows, replace=False))
     with library_errors():
         drawn = X.choose(columns).take(rows)
     known = ~np.isnan(drawn).all(axis=0)
-    values = np.array(told.low)
+    values = np.array(seen.low)
     # A column with so few values that none was drawn gets the middle of its range.
-    values[columns] = (told.low[columns] + told.high[columns]) / 2
+    values[columns] = (seen.low[columns] + seen.high[columns]) / 2
     values[columns[known]] = np.nanmedian(drawn[:, known].astype(np.float64), axis=0)
-    if n_rows == told.n_rows:
+    if n_rows == seen.n_rows:
         return values, []
     return values, [
         f"medians were estimated from {n_rows:,} rows, drawn by --seed, since the table is read by "
@@ -254,26 +236,26 @@ def _replacements(
     ]
 
 
-def _with_filled(told: Told, values: FloatArray) -> Told:
-    """Return what is told of the values after the missing ones were filled."""
-    n_known = told.n_rows - told.n_missing
-    gap = values - told.mean
+def _with_filled(seen: ColumnValues, values: FloatArray) -> ColumnValues:
+    """Return what is seen of the values after the missing ones were filled."""
+    n_known = seen.n_rows - seen.n_missing
+    gap = values - seen.mean
     return replace(
-        told,
-        mean=told.mean + gap * told.n_missing / told.n_rows,
-        squares=told.squares + gap**2 * n_known * told.n_missing / told.n_rows,
+        seen,
+        mean=seen.mean + gap * seen.n_missing / seen.n_rows,
+        squares=seen.squares + gap**2 * n_known * seen.n_missing / seen.n_rows,
     )
 
 
-def _scaled(X: Stored, told: Told, prepare: Preparation) -> Stored:
+def _scaled(X: Stored, seen: ColumnValues, prepare: Preparation) -> Stored:
     if prepare.scale == "none":
         return X
-    constant = told.low == told.high
+    constant = seen.low == seen.high
     with np.errstate(over="ignore"):
-        scale = told.high - told.low
+        scale = seen.high - seen.low
     if not np.isfinite(scale).all():
         raise too_large()
     if prepare.scale == "minmax":
-        return X.scaled(told.low, np.where(constant, 1.0, scale))
-    deviation = np.sqrt(told.squares / told.n_rows)
-    return X.scaled(told.mean, np.where(constant, 1.0, deviation))
+        return X.scaled(seen.low, np.where(constant, 1.0, scale))
+    deviation = np.sqrt(seen.squares / seen.n_rows)
+    return X.scaled(seen.mean, np.where(constant, 1.0, deviation))

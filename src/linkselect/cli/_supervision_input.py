@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from linkselect._messages import GuidedError, many
 from linkselect.cli._choices import Choice, methods
 from linkselect.cli._errors import InputError, UsageError, problem_of, shown
-from linkselect.cli._startup import without_pandas
 from linkselect.cli._tables import Table
-from linkselect.cli._tables.limits import Budget
+from linkselect.cli._tables.reading import TableFile
 from linkselect.cli._tables.table import value_text
 
 if TYPE_CHECKING:
@@ -142,8 +141,7 @@ def _check_classes(name: str, table: Table) -> None:
 
 def read_pairs(path: Path, by_id: bool | None) -> Pairs:
     """Read pairs from CSV or JSON: ids as text if `by_id`, row numbers if not, as is if None."""
-    with without_pandas():
-        from linkselect.pairs import Pairs
+    from linkselect.pairs import Pairs
 
     if not path.is_file():
         raise InputError(f"There is no pairs file {path}.")
@@ -153,7 +151,7 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
             'or .json ({"must": [[a, b]], "cannot": [[a, c]]}).'
         )
     # Pairs take about twenty times their text in memory.
-    Budget.of(None, path.name).check_bytes(20 * path.stat().st_size, "the file")
+    TableFile(path).check_bytes(20 * path.stat().st_size, "the file")
     pairs = _read_pairs(path, None if by_id is None else str)
     if by_id is None:
         return pairs
@@ -226,7 +224,9 @@ def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str
 
 
 @contextmanager
-def explained(options: Mapping[str, str], by_parts: bool = False) -> Iterator[None]:
+def explained(
+    options: Mapping[str, str], by_parts: bool = False, else_try: str = ""
+) -> Iterator[None]:
     """Turn an error of the library about its input into one of the command line.
 
     Parameters
@@ -235,6 +235,8 @@ def explained(options: Mapping[str, str], by_parts: bool = False) -> Iterator[No
         What to type for each parameter of the library that the command can set.
     by_parts : bool
         Whether the table is read meanwhile, so that its file may be at fault.
+    else_try : str
+        What to try if no parameter is at fault.
     """
     from sklearn.utils._param_validation import InvalidParameterError
 
@@ -251,12 +253,10 @@ def explained(options: Mapping[str, str], by_parts: bool = False) -> Iterator[No
         raise UsageError(f"--set: {error}") from error
     except ValueError as error:
         at_fault = getattr(error, "parameter", "")
-        way_out = f" Set it by {options[at_fault]}." if at_fault in options else ""
-        if "requires y" in str(error):
-            way_out = " Name the column of labels by --label COLUMN."
+        way_out = f"Set it by {options[at_fault]}." if at_fault in options else else_try
         if at_fault == "X" and not by_parts:
-            way_out = " Scale the features by --scale minmax, or leave some out by --drop."
-        raise InputError(problem_of(error) + way_out) from error
+            way_out = "Scale the features by --scale minmax, or leave some out by --drop."
+        raise InputError(f"{problem_of(error)} {way_out}".rstrip()) from error
     except GuidedError as error:
         raise InputError(problem_of(error)) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from numbers import Integral
@@ -161,3 +162,14 @@ def ranking_view(found: Ranking, names: NDArray[Any], method: str, greater_is_be
     note = f"{side} scores are better." + (f" {many(rest, 'feature')} more." if rest else "")
     title = f"{method} selects {found.n_selected:,} of {many(len(found.order), 'feature')}"
     return panel(title, table(["rank", "feature", "score", "selected"], rows, {1}, note))
+
+
+def keep(selector: Any, number: int) -> None:
+    """Let a fitted selector keep another number of the features that it has ranked."""
+    selector.set_params(n_features_to_select=number)
+    selector.n_features_, selector.support_ = number, selector.ranking_ <= number
+
+
+def name_features(selector: Any, names: Sequence[str]) -> None:
+    """Give the features of a fitted selector their names, as if X had been a frame."""
+    selector.feature_names_in_ = np.array(names, dtype=object)

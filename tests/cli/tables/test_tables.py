@@ -22,7 +22,7 @@ from sklearn.datasets import dump_svmlight_file
 from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._preparation import Preparation, settle_values
 from linkselect.cli._tables import Reading, Table, limits, read_rows, read_table
-from linkselect.cli._tables.limits import Budget, parse_size
+from linkselect.cli._tables.limits import limited_memory, parse_size
 
 VALUES = np.array([[1.0, 2.5], [3.0, -4.0], [5.0, 6.0], [7.0, 8.5]])
 LABELS = ["a", "b", "a", "b"]
@@ -380,7 +380,7 @@ def test_a_parquet_bomb_that_lies_is_stopped_while_it_is_read(tmp_path, monkeypa
     path = tmp_path / "t.parquet"
     zeros = pa.array(np.zeros(5_000_000))
     pyarrow.parquet.write_table(pa.table({"x": zeros, "y": zeros}), path)
-    monkeypatch.setattr("linkselect.cli._tables.columnar._check_declared", lambda *_: None)
+    monkeypatch.setattr("linkselect.cli._tables.columnar.check_declared", lambda *_: None)
     refused(path, "too large", max_memory="20MB")
 
 
@@ -424,7 +424,7 @@ def test_a_feather_bomb_is_stopped(tmp_path):
     refused(path, "too large", max_memory="20MB")
 
 
-def test_an_excel_bomb_is_refused_by_where_its_cells_lie(tmp_path):
+def test_an_excel_bomb_is_stopped(tmp_path):
     path, _ = table_of(".xlsx", tmp_path)
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
@@ -434,13 +434,12 @@ def test_an_excel_bomb_is_refused_by_where_its_cells_lie(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
-    refused(path, "too large", "1,048,576 rows x 16,384 columns", max_memory="1GB")
+    refused(path, "too large", max_memory="1GB")
 
 
 def test_the_system_refuses_memory_beyond_the_budget():
     pytest.importorskip("resource")
-    budget = Budget(1 << 20, "t")
-    with pytest.raises(InputError, match="took more"), budget.hold():
+    with pytest.raises(MemoryError), limited_memory(1 << 20):
         np.ones(1 << 26)
     assert np.empty(1 << 26).nbytes == 1 << 29  # and gives it again afterwards
 

@@ -7,13 +7,13 @@ an error names file, line, column and value.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from linkselect.cli._errors import InputError
-from linkselect.cli._startup import without_pandas
-from linkselect.cli._tables.limits import Budget
-from linkselect.cli._tables.table import DEFAULT_READING, Reading, RowsOnly, Table, TextOnly
+from linkselect.cli._errors import InputError, nearest
+from linkselect.cli._tables.reading import DEFAULT_READING, Reading, TableFile
+from linkselect.cli._tables.table import Table
 
 __all__ = ["DEFAULT_READING", "Reading", "Table", "read_rows", "read_table", "read_text_column"]
 
@@ -54,12 +54,12 @@ _SIGNS = {
 
 def read_rows(path: Path, how: Reading) -> Table:
     """Read labels and ids of a table but no features, so that columns may hold anything."""
-    return read_table(path, RowsOnly(**vars(how)))
+    return _read(TableFile(path, how, "rows"))
 
 
-def read_text_column(path: Path, how: Reading, column: str) -> list[str]:
-    """Read one column as text, empty where a cell is."""
-    found = read_table(path, TextOnly(**{**vars(how), "label": column, "id_column": None}))
+def read_text_column(path: Path, how: Reading, column: str, option: str) -> list[str]:
+    """Read one column as text, empty where a cell is; `option` has named it."""
+    found = _read(TableFile(path, replace(how, label=column, id_column=None), "text", option))
     assert found.labels is not None
     return [str(text) for text in found.labels]
 
@@ -74,39 +74,39 @@ def read_table(path: Path, how: Reading = DEFAULT_READING) -> Table:
     how : Reading, optional
         Which column is the label, and so on.
     """
-    read = _reader(path)
-    budget = Budget.of(how.max_memory, path.name)
-    with budget.hold(), without_pandas():
-        return read(path, how, budget)
+    return _read(TableFile(path, how))
 
 
-def _reader(path: Path) -> Callable[[Path, Reading, Budget], Table]:
-    if path.is_dir():
-        from linkselect.cli._tables.parts import read_whole
+def _read(file: TableFile) -> Table:
+    read = _reader(file.path)
+    with file.within_limit():
+        return read(file)
 
-        return read_whole
+
+def _reader(path: Path) -> Callable[[TableFile], Table]:
     if not path.exists():
         raise InputError(_not_found(path))
-    if not path.is_file():
+    if path.is_dir():
+        module, function = "parts", "read_whole"
+    elif not path.is_file():
         raise InputError(f"{path} is not a regular file. Save the table to a file first.")
-    if path.stat().st_size == 0:
+    elif path.stat().st_size == 0:
         raise InputError(f"{path} is empty.")
-    kind = _kind(path)
-    _check_sign(path, kind)
-    if kind not in _READERS:
-        raise InputError(
-            f"{path.name}: tables that end in {kind or 'nothing'} are not read. "
-            f"Known are {', '.join(_READERS)}, and .csv.gz."
-        )
-    module, function = _READERS[kind].split(":")
-    found: Callable[[Path, Reading, Budget], Table]
+    else:
+        kind = _kind(path)
+        _check_sign(path, kind)
+        if kind not in _READERS:
+            raise InputError(
+                f"{path.name}: tables that end in {kind or 'nothing'} are not read. "
+                f"Known are {', '.join(_READERS)}, and .csv.gz."
+            )
+        module, function = _READERS[kind].split(":")
+    found: Callable[[TableFile], Table]
     found = getattr(import_module(f"{__name__}.{module}"), function)
     return found
 
 
 def _not_found(path: Path) -> str:
-    from linkselect.cli._errors import nearest
-
     folder = path.parent
     files = folder.iterdir() if folder.is_dir() else ()
     others = [file.name for file in files if file.suffix in _READERS]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import re
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from linkselect.cli._errors import InputError, shown
 from linkselect.cli._tables.delimited import read_values
-from linkselect.cli._tables.layout import Layout
-from linkselect.cli._tables.limits import Budget
-from linkselect.cli._tables.table import Reading, RowsOnly, Table
+from linkselect.cli._tables.layout import Layout, open_stream
+from linkselect.cli._tables.reading import TableFile
+from linkselect.cli._tables.table import Table
 
 _ATTRIBUTE = re.compile(
     r"@attribute\s+(?:'((?:[^'\\]|\\.)*)'|\"([^\"]*)\"|([^\s{]+))\s*(.+)", re.IGNORECASE
@@ -20,53 +19,25 @@ _ATTRIBUTE = re.compile(
 _LONGEST_LINE = 16 << 20
 
 
-def read_arff(path: Path, how: Reading, budget: Budget) -> Table:
+def read_arff(file: TableFile) -> Table:
     """Read an ARFF file whose rows are not sparse."""
-    with path.open("rb") as file:
-        names, n_lines = _read_head(file, path)
-        start = file.tell()
-        first = _first_row(file, path)
-    n_columns = 1 if isinstance(how, RowsOnly) else len(names)
-    budget.check((path.stat().st_size - start) / len(first), n_columns)
-    quote = '"' if '"' in first and "'" not in first else "'"
+    with file.path.open("rb") as stream:
+        names, n_lines = _read_head(stream, file.path)
+        start = stream.tell()
+        first = _first_row(stream, file.path)
+    n_columns = len(names) if file.wanted == "all" else 1
+    file.check((file.path.stat().st_size - start) / len(first), n_columns)
     layout = Layout(
         names,
         ",",
-        max(4 << 20, 4 * len(first)),
-        quote,
-        n_lines,
+        partial(open_stream, file.path, start),
+        len(first),
+        quote='"' if '"' in first and "'" not in first else "'",
+        comment="%",
+        n_before=n_lines,
         nulls=("", "?"),
     )
-    return read_values(partial(_open_values, path, start), layout, how, budget)
-
-
-def _open_values(path: Path, start: int) -> io.BufferedReader:
-    file = path.open("rb")
-    file.seek(start)
-    return io.BufferedReader(_Uncommented(file), 1 << 20)
-
-
-class _Uncommented(io.RawIOBase):
-    """A stream in which lines of comment are empty."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._in_line = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self._stream.readline(len(buffer))
-        if part.startswith(b"%") and not self._in_line:
-            part = b"\n"
-        self._in_line = not part.endswith(b"\n")
-        buffer[: len(part)] = part
-        return len(part)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
+    return read_values(file, layout)
 
 
 def _read_head(file: IO[bytes], path: Path) -> tuple[tuple[str, ...], int]:

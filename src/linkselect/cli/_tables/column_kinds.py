@@ -7,15 +7,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from operator import eq
 from typing import Literal
 
 import numpy as np
 
 from linkselect._arrays import FloatArray
-from linkselect._messages import many
+from linkselect._messages import first_few, many
 from linkselect.cli._errors import InputError, shown
+from linkselect.cli._tables.reading import Reading
 
 # No two repetitions that could share the same signs stand side by side: a long value that does not
 # match would be tried in every way to split it.
@@ -53,22 +53,6 @@ _MOST_NAMED = 5
 _ONE_EACH: Kind = "a different text in each row"
 
 
-class MixedColumnError(InputError):
-    """A column of numbers in which some value is none.
-
-    Parameters
-    ----------
-    message : str
-        What to say.
-    place : int
-        The number of the column.
-    """
-
-    def __init__(self, message: str, place: int) -> None:
-        super().__init__(message)
-        self.place = place
-
-
 @dataclass(frozen=True)
 class TextColumn:
     """A column as text.
@@ -77,14 +61,11 @@ class TextColumn:
     ----------
     name : str
         What it is called.
-    place : int
-        Its number in the table.
     values : sequence of str or None
         None if a value is missing. Empty if the values cannot be written as text.
     """
 
     name: str
-    place: int
     values: Sequence[str | None]
 
     @property
@@ -93,10 +74,25 @@ class TextColumn:
         return [value for value in self.values if value is not None]
 
 
-def kind_of(column: TextColumn, source: str, decimal: str = ".", first_row: int = 1) -> Kind:
+def kind_of(
+    column: TextColumn,
+    source: str,
+    decimal: str,
+    separator: str,
+    where: Callable[[int], str],
+) -> Kind:
     """Tell what a column holds; refuse one of numbers with a value that is none.
 
-    `first_row` is what a message calls the first value: in a spreadsheet not row 1.
+    Parameters
+    ----------
+    column : TextColumn
+        The column.
+    source : str
+        The file, for messages.
+    decimal, separator : str
+        The decimal sign, and what stands between values.
+    where : callable
+        What a message calls a row.
     """
     known = column.known
     distinct = set(known)
@@ -105,10 +101,13 @@ def kind_of(column: TextColumn, source: str, decimal: str = ".", first_row: int 
     odd = {value for value in distinct if not _is_number(value, decimal)}
     if not odd:
         return "numbers"
-    n_odd = sum(value in odd for value in known)
-    like_numbers = {value for value in odd if _GROUPED.fullmatch(value) or _COMMA.fullmatch(value)}
-    if 2 * (n_odd - sum(value in like_numbers for value in known)) <= len(known):
-        raise _mixed(column, odd, source, decimal, first_row)
+    other = {one for one in odd if not (_GROUPED.fullmatch(one) or _COMMA.fullmatch(one))}
+    if 2 * sum(value in other for value in known) <= len(known):
+        row, value = next((i, value) for i, value in enumerate(column.values) if value in odd)
+        raise InputError(
+            f"{source}, {where(row)}: column {shown(column.name)} has the value {shown(value)}, "
+            f"not a number. {_way_out(column.name, value or '', decimal, separator)}"
+        )
     if len({value.strip().casefold() for value in distinct} - _YES - _NO) == 0:
         return "yes and no"
     if _date_formats(distinct):
@@ -123,37 +122,17 @@ def _is_number(value: str, decimal: str) -> bool:
     return NUMBER.fullmatch(plain) is not None
 
 
-def _mixed(
-    column: TextColumn, odd: Collection[str], source: str, decimal: str, first_row: int
-) -> MixedColumnError:
-    row, value = next((i, value) for i, value in enumerate(column.values) if value in odd)
-    return MixedColumnError(
-        f"{source}, row {first_row + row}: {what_is_odd(column.name, value or '', decimal)}",
-        column.place,
-    )
-
-
-def what_is_odd(name: str, value: str, decimal: str = ".", separator: str = ";") -> str:
-    """Say what is wrong with one value among numbers, and what to do."""
-    found = f"column {shown(name)} has the value {shown(value)}, not a number."
-    hint = about_comma(value, decimal, separator)
-    if hint is None:
-        hint = (
-            f"Correct it; or if it means a missing value, pass --missing {shown(value)}; or leave "
-            f"the column out with --drop {shown(name)}."
-        )
-    return f"{found} {hint}"
-
-
-def about_comma(value: str, decimal: str, separator: str) -> str | None:
-    """Say what a comma in a number may mean."""
-    grouped = _GROUPED.fullmatch(value)
+def _way_out(name: str, value: str, decimal: str, separator: str) -> str:
+    """Say what to do about one value among numbers; a comma in it may mean two things."""
     fraction = _COMMA.fullmatch(value) and "," not in (decimal, separator)
     hints = [
-        "Write numbers without a sign between thousands." if grouped else "",
+        "Write numbers without a sign between thousands." if _GROUPED.fullmatch(value) else "",
         "Is the comma a decimal sign? Pass --decimal , then." if fraction else "",
     ]
-    return " ".join(filter(None, hints)) or None
+    return " ".join(filter(None, hints)) or (
+        f"Correct it; or if it means a missing value, pass --missing {shown(value)}; or leave the "
+        f"column out with --drop {shown(name)}."
+    )
 
 
 def is_decimal_comma(values: Iterable[str]) -> bool:
@@ -208,7 +187,7 @@ def encode(column: TextColumn, kind: Kind) -> dict[str, FloatArray]:
 
     Examples
     --------
-    >>> encode(TextColumn("sex", 0, ["f", "m", None]), "text")
+    >>> encode(TextColumn("sex", ["f", "m", None]), "text")
     {'sex=m': array([ 0.,  1., nan])}
     """
     distinct = sorted(set(column.known))
@@ -224,12 +203,12 @@ def encode(column: TextColumn, kind: Kind) -> dict[str, FloatArray]:
     return {}
 
 
-def why_not_encoded(column: TextColumn, kind: Kind) -> str:
+def _why_not_encoded(column: TextColumn, kind: Kind) -> str:
     """Say why `encode` cannot turn a column into numbers; empty if its kind says it.
 
     Examples
     --------
-    >>> why_not_encoded(TextColumn("when", 0, ["07/05/2020", "01/02/2020"]), "dates")
+    >>> _why_not_encoded(TextColumn("when", ["07/05/2020", "01/02/2020"]), "dates")
     'dates, of which it is unclear whether day or month comes first'
     """
     if kind == "dates":
@@ -252,40 +231,46 @@ def _all_same(values: list[FloatArray]) -> bool:
 
 
 def note_on(
+    texts: Sequence[TextColumn],
     kinds: dict[str, Kind],
     encoded: dict[str, list[str]],
-    has_ids: bool = False,
-    why_not: dict[str, str] | None = None,
+    how: Reading,
 ) -> list[str]:
     """Say in one note what was left out, and in one what was encoded.
 
     Parameters
     ----------
+    texts : sequence of TextColumn
+        The columns of text.
     kinds : dict of str to str
-        The columns that are no numbers, and what they are.
+        Those that are no numbers, and what they are.
     encoded : dict of str to list of str
         The columns that each of these became; empty without --encode.
-    has_ids : bool
-        Whether another column holds the ids.
-    why_not : dict of str to str, optional
-        With --encode, why columns could not be encoded.
+    how : Reading
+        Whether columns were to be encoded, and whether one holds ids.
     """
-    left = {name: kind for name, kind in kinds.items() if name not in encoded}
+    left = {column.name: column for column in texts if column.name in kinds.keys() - encoded.keys()}
     notes = []
     if encoded:
         became = [_became(name, kinds[name], new) for name, new in encoded.items()]
-        notes.append(f"turned into numbers: {_listed(became)}.")
+        notes.append(f"turned into numbers: {first_few(became, _MOST_NAMED)}.")
     if left:
-        way = _way_to_use(left, why_not is not None, has_ids)
+        groups: dict[str, list[str]] = {}
+        for name, column in left.items():
+            words = "lists or bytes" if kinds[name] == "other" else kinds[name]
+            about = _why_not_encoded(column, kinds[name]) if how.encode else ""
+            groups.setdefault(about or words, []).append(shown(name))
+        listed = "; ".join(f"{first_few(n, _MOST_NAMED)} ({what})" for what, n in groups.items())
+        way = _way_to_use({name: kinds[name] for name in left}, how)
         some = "1 column that holds" if len(left) == 1 else f"{len(left)} columns that hold"
-        notes.append(f"left out {some} no numbers: {_by_kind(left, why_not or {})}. {way}".rstrip())
+        notes.append(f"left out {some} no numbers: {listed}. {way}".rstrip())
     return notes
 
 
-def _way_to_use(left: dict[str, Kind], tried: bool, has_ids: bool) -> str:
+def _way_to_use(left: dict[str, Kind], how: Reading) -> str:
     kinds = set(left.values())
     ways = []
-    if not tried and kinds & {"text", "dates", "yes and no"}:
+    if not how.encode and kinds & {"text", "dates", "yes and no"}:
         ways.append(
             "--encode uses dates and yes or no as numbers, and text of up to "
             f"{MOST_VALUES} values as one column for each value."
@@ -294,24 +279,10 @@ def _way_to_use(left: dict[str, Kind], tried: bool, has_ids: bool) -> str:
         ways.append("Dates are used if they are written as 2024-12-31.")
     if "numbers with a unit" in kinds:
         ways.append("Numbers are used if they stand without their unit.")
-    if _ONE_EACH in kinds and not has_ids:
+    if _ONE_EACH in kinds and how.id_column is None:
         name = next(name for name, kind in left.items() if kind == _ONE_EACH)
         ways.append(f"--id-column {shown(name)} uses it as ids.")
     return " ".join(ways)
-
-
-def _by_kind(left: dict[str, Kind], why_not: dict[str, str]) -> str:
-    groups: dict[str, list[str]] = {}
-    words: dict[str, str] = {"other": "lists or bytes"}
-    for name, kind in left.items():
-        about = why_not.get(name) or words.get(kind, kind)
-        groups.setdefault(about, []).append(shown(name))
-    return "; ".join(f"{_listed(names)} ({about})" for about, names in groups.items())
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(islice(names, _MOST_NAMED)) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _became(name: str, kind: Kind, new: list[str]) -> str:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from linkselect.cli._errors import InputError
-from linkselect.cli._tables.batches import gather
-from linkselect.cli._tables.features import about_named_index, from_columns
-from linkselect.cli._tables.limits import Budget, readable_size
-from linkselect.cli._tables.table import Reading, Roles, Table, assign_roles
+from linkselect.cli._tables.features import (
+    Parts,
+    about_named_index,
+    assemble,
+    from_columns,
+    without_marks,
+)
+from linkselect.cli._tables.limits import readable_size
+from linkselect.cli._tables.reading import TableFile
+from linkselect.cli._tables.table import Roles, Table, assign_roles
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,30 +37,32 @@ _ODD_VALUES = (OSError, ValueError, OverflowError)
 _NO_MEMORY = ("bad_alloc", "worker thread", "out of memory", "realloc", "malloc")
 
 
-def read_parquet(path: Path, how: Reading, budget: Budget) -> Table:
+def read_parquet(file: TableFile) -> Table:
     """Read a Parquet file of flat columns."""
     import pyarrow as pa
     import pyarrow.parquet
 
-    check_footer(path, "Parquet", budget)
+    check_footer(file.path, "Parquet", file)
     try:
-        with pyarrow.parquet.ParquetFile(path, memory_map=False) as file:
-            names = file.schema_arrow.names
-            check_columns(names, "Parquet", budget)
-            if how.transpose:
-                budget.check(file.metadata.num_rows, len(names))
-                return _transposed(file.read(use_threads=False), how, budget)
-            roles = assign_roles(names, how, budget.source)
-            _check_declared(file.metadata, roles, budget)
-            wanted, roles = _only(names, roles)
+        with pyarrow.parquet.ParquetFile(file.path, memory_map=False) as stored:
+            names = stored.schema_arrow.names
+            check_columns(names, "Parquet", file)
+            if file.how.transpose:
+                file.check(stored.metadata.num_rows, len(names))
+                return _transposed(stored.read(use_threads=False), file)
+            roles = assign_roles(names, file)
+            check_declared(stored.metadata, roles, file)
+            # Only these are read, and Parquet keeps the order of the file.
+            used = {*roles.features, roles.label, roles.ids}
+            wanted = [name for place, name in enumerate(names) if place in used]
             rows = max(1, min(_BATCH // max(1, len(wanted)), 1 << 16))
             # One column after the other: threads would unpack many at once.
-            batches = file.iter_batches(rows, columns=wanted, use_threads=False)
-            index = set(_index_columns(file.schema_arrow))
-            notes = about_named_index(wanted[i] for i in roles.features if wanted[i] in index)
-            return gather(_in_order(batches, wanted), wanted, roles, how, budget, notes=notes)
+            batches = stored.iter_batches(rows, columns=wanted, use_threads=False)
+            index = _index_columns(stored.schema_arrow)
+            notes = about_named_index(n for n in index if n in {names[i] for i in roles.features})
+            return _gather(batches, names, roles, file, notes)
     except (pa.ArrowException, *_ODD_VALUES) as error:
-        raise _unreadable(budget, "Parquet", error) from error
+        raise _unreadable(file, "Parquet", error) from error
 
 
 def _index_columns(schema: Any) -> list[str]:
@@ -63,102 +74,157 @@ def _index_columns(schema: Any) -> list[str]:
         return []
 
 
-def check_footer(path: Path, kind: str, budget: Budget) -> None:
+def check_footer(path: Path, kind: str, file: TableFile) -> None:
     """Refuse a list of columns that does not fit; its length stands at the end of the file."""
     size = path.stat().st_size
-    with path.open("rb") as file:
-        file.seek(max(0, size - 10))
-        end = file.read()
+    with path.open("rb") as stream:
+        stream.seek(max(0, size - 10))
+        end = stream.read()
     length = int.from_bytes(end[2:6] if kind == "Parquet" else end[:4], "little")
     if _MANY_COLUMNS * 10 < length < size:  # Arrow says what is wrong with any other
-        _check_list(_PER_FOOTER_BYTE[kind] * length, "the list of its columns unpacks to", budget)
+        _check_list(_PER_FOOTER_BYTE[kind] * length, "the list of its columns unpacks to", file)
 
 
-def check_columns(names: Sequence[str], kind: str, budget: Budget) -> None:
+def check_columns(names: Sequence[str], kind: str, file: TableFile) -> None:
     """Refuse a table whose columns alone take too much, however few rows are read at a time."""
     if len(names) > _MANY_COLUMNS:
         _check_list(
-            _PER_COLUMN[kind] * len(names), f"reading its {len(names):,} columns takes", budget
+            _PER_COLUMN[kind] * len(names), f"reading its {len(names):,} columns takes", file
         )
 
 
-def _check_list(needed: int, what: str, budget: Budget) -> None:
-    if needed > budget.limit:
-        budget.refuse(
+def _check_list(needed: int, what: str, file: TableFile) -> None:
+    if needed > file.limit:
+        file.refuse(
             f"{what} {readable_size(needed)}", by_parts=False, fewer="fewer columns or row groups"
         )
 
 
-def _check_declared(metadata: Any, roles: Roles, budget: Budget) -> None:
-    budget.check(metadata.num_rows, len(roles.features))
+def check_declared(metadata: Any, roles: Roles, file: TableFile) -> None:
+    """Refuse a file that says of itself that it does not fit."""
+    file.check(metadata.num_rows, len(roles.features))
     for group in range(metadata.num_row_groups):
         size = metadata.row_group(group).total_byte_size
-        budget.check_bytes(size, f"row group {group + 1} of {metadata.num_row_groups}")
+        file.check_bytes(size, f"row group {group + 1} of {metadata.num_row_groups}")
 
 
-def _only(names: list[str], roles: Roles) -> tuple[list[str], Roles]:
-    """Return the columns to read, and the roles among these."""
-    places = [*roles.features]
-    places += [place for place in (roles.label, roles.ids) if place is not None]
-    new = {place: i for i, place in enumerate(places)}
-    label = None if roles.label is None else new[roles.label]
-    ids = None if roles.ids is None else new[roles.ids]
-    return [names[i] for i in places], Roles(tuple(range(len(roles.features))), label, ids)
-
-
-def _in_order(batches: Any, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Give the columns of each batch the wanted order: Parquet keeps that of the file."""
-    for batch in batches:
-        yield _checked(batch.select(names))
-
-
-def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Refuse offsets and codes that point outside: what uses them would read there."""
-    batch.validate(full=True)
-    return batch
-
-
-def read_feather(path: Path, how: Reading, budget: Budget) -> Table:
+def read_feather(file: TableFile) -> Table:
     """Read a Feather file (version 2, the Arrow file format)."""
     import pyarrow as pa
 
-    with path.open("rb") as file:
-        if file.read(4) == b"FEA1":
-            raise InputError(f"{path.name} is Feather version 1. Write it again as version 2.")
-    budget.check_bytes(path.stat().st_size, "the file alone")
-    check_footer(path, "Feather", budget)
+    with file.path.open("rb") as start:
+        if start.read(4) == b"FEA1":
+            raise InputError(f"{file.name} is Feather version 1. Write it again as version 2.")
+    file.check_bytes(file.path.stat().st_size, "the file alone")
+    check_footer(file.path, "Feather", file)
     try:
-        with pa.OSFile(str(path)) as stream, pa.ipc.open_file(stream) as reader:
+        with pa.OSFile(str(file.path)) as stream, pa.ipc.open_file(stream) as reader:
             names = reader.schema.names
-            check_columns(names, "Feather", budget)
-            if how.transpose:
-                return _transposed(reader.read_all(), how, budget)
-            roles = assign_roles(names, how, budget.source)
-            batches = (_checked(reader.get_batch(i)) for i in range(reader.num_record_batches))
-            return gather(batches, names, roles, how, budget)
+            check_columns(names, "Feather", file)
+            if file.how.transpose:
+                return _transposed(reader.read_all(), file)
+            roles = assign_roles(names, file)
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+            return _gather(batches, names, roles, file)
     except (pa.ArrowException, *_ODD_VALUES) as error:
-        raise _unreadable(budget, "Feather", error) from error
+        raise _unreadable(file, "Feather", error) from error
 
 
-def _transposed(table: pa.Table, how: Reading, budget: Budget) -> Table:
+def _gather(
+    batches: Iterable[pa.RecordBatch],
+    names: Sequence[str],
+    roles: Roles,
+    file: TableFile,
+    notes: Sequence[str] = (),
+) -> Table:
+    """Join batches into one table, and stop as soon as it takes more than it may."""
+    blocks: list[NDArray[Any]] = []
+    texts: dict[int, list[Any]] = {}
+    others: dict[int, list[Any]] = {i: [] for i in (roles.label, roles.ids) if i is not None}
+    places: list[int] = []
+    n_rows = 0
+    for batch in batches:
+        # Offsets and codes that point outside are refused: what uses them would read there.
+        batch.validate(full=True)
+        n_rows += batch.num_rows
+        file.check(n_rows, max(1, len(roles.features)))
+        columns = {place: batch.column(names[place]) for place in (*roles.features, *others)}
+        places = [place for place in roles.features if _is_numeric(columns[place].type)]
+        block = _numbers([columns[place] for place in places], batch.num_rows)
+        blocks.append(without_marks(block, file.how.missing))
+        for place in roles.features:
+            if place not in places:
+                texts.setdefault(place, []).extend(_texts(columns[place], file.missing))
+        for place, values in others.items():
+            values += columns[place].to_pylist()
+    if n_rows == 0:
+        raise InputError(f"{file.name} has {len(names)} columns, but no rows.")
+    parts = Parts(
+        np.concatenate(blocks),
+        places,
+        texts,
+        None if roles.label is None else others[roles.label],
+        None if roles.ids is None else others[roles.ids],
+        file.missing,
+    )
+    return assemble(parts, names, roles, file, notes)
+
+
+def _is_numeric(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_floating, types.is_integer, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def _texts(column: pa.Array, marks: Sequence[str]) -> list[str | None]:
+    """Write a column as text, None for missing values; an empty list if it cannot be."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        return []
+    try:
+        values = column.cast(pa.large_string()).to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return []
+    return [None if value is None or value.strip() in marks else value.strip() for value in values]
+
+
+def _numbers(columns: Sequence[pa.Array], n_rows: int) -> NDArray[Any]:
+    """Copy columns into a matrix, NaN for missing values."""
+    import pyarrow as pa
+
+    # Half precision is widened: nothing that follows computes in it.
+    is_single = {str(column.type) for column in columns} <= {"float", "halffloat"}
+    block = np.empty((n_rows, len(columns)), dtype=np.float32 if is_single else np.float64)
+    for j, column in enumerate(columns):
+        if pa.types.is_decimal(column.type) or pa.types.is_null(column.type):
+            column = column.cast(pa.float64())
+        block[:, j] = column.to_numpy(zero_copy_only=False)
+    return block
+
+
+def _transposed(table: pa.Table, file: TableFile) -> Table:
     """Read a table whose rows are features: one column, the first that is text, names them."""
     table.validate(full=True)
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
     named = next((name for name, values in columns.items() if isinstance(values[0], str)), None)
     if named is None:
         raise InputError(
-            f"{budget.source}: --transpose needs a column of text that names the features, but all "
+            f"{file.name}: --transpose needs a column of text that names the features, but all "
             "columns are numbers."
         )
     samples = [name for name in columns if name != named]
     names = [named, *map(str, columns[named])]
     cells = zip(*(columns[name] for name in samples), strict=True)
-    return from_columns(names, [samples, *cells], how, budget)
+    return from_columns(names, [samples, *cells], file)
 
 
-def _unreadable(budget: Budget, kind: str, error: Exception) -> Exception:
+def _unreadable(file: TableFile, kind: str, error: Exception) -> Exception:
     """Return what to raise for an error of Arrow."""
     why = (str(error) or type(error).__name__).splitlines()[0]
     if isinstance(error, MemoryError) or any(words in why for words in _NO_MEMORY):
-        return MemoryError(why)  # who holds the budget says so
-    return InputError(f"{budget.source} is not a readable {kind} file: {why}")
+        return MemoryError(why)  # who limits the memory says so
+    return InputError(f"{file.name} is not a readable {kind} file: {why}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -14,25 +14,10 @@ from numpy.typing import NDArray
 from linkselect._arrays import BoolArray, FloatArray
 from linkselect._messages import many
 from linkselect.cli._errors import InputError, shown
-from linkselect.cli._tables.column_kinds import (
-    Kind,
-    TextColumn,
-    encode,
-    kind_of,
-    note_on,
-    why_not_encoded,
-)
+from linkselect.cli._tables.column_kinds import Kind, TextColumn, encode, kind_of, note_on
 from linkselect.cli._tables.label_column import make_labels
-from linkselect.cli._tables.limits import Budget
-from linkselect.cli._tables.table import (
-    MISSING,
-    Reading,
-    Roles,
-    Table,
-    assign_roles,
-    make_ids,
-    value_text,
-)
+from linkselect.cli._tables.reading import MISSING, Reading, TableFile
+from linkselect.cli._tables.table import Roles, Table, assign_roles, make_ids, value_text
 
 # What pandas calls its index in a Parquet file.
 INDEX_NAMES = ("", "__index_level_0__", "Unnamed: 0")
@@ -56,8 +41,10 @@ class Parts:
         The values of these columns.
     missing : tuple of str
         What stands for a missing label.
-    first_row : int
-        What a message calls the first row.
+    where : callable
+        What a message calls a row.
+    separator : str
+        What stands between values.
     """
 
     numbers: NDArray[Any]
@@ -66,12 +53,8 @@ class Parts:
     labels: list[Any] | None = None
     ids: list[Any] | None = None
     missing: tuple[str, ...] = MISSING
-    first_row: int = 1
-
-
-def missing_marks(how: Reading, usual: tuple[str, ...] = MISSING) -> tuple[str, ...]:
-    """Return what stands for a missing value: the usual marks, and those of --missing."""
-    return (*usual, *(mark for mark in how.missing if mark not in usual))
+    where: Callable[[int], str] = lambda row: f"row {row + 1}"
+    separator: str = ";"
 
 
 def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
@@ -108,35 +91,38 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
 def from_columns(
     names: Sequence[str],
     columns: Sequence[Sequence[Any]],
-    how: Reading,
-    budget: Budget,
+    file: TableFile,
     notes: Sequence[str] = (),
     first_row: int = 1,
 ) -> Table:
-    """Put a table together from the cells of each column: text, numbers, None if missing."""
+    """Put a table together from the cells of each column: text, numbers, None if missing.
+
+    `first_row` is what a message calls the first row: in a spreadsheet not row 1.
+    """
     names, renamed = unique_names(names)
-    roles = assign_roles(names, how, budget.source)
-    budget.check(len(columns[0]) if columns else 0, max(1, len(roles.features)))
-    marks = frozenset(missing_marks(how))
+    roles = assign_roles(names, file)
+    n_rows = len(columns[0]) if columns else 0
+    file.check(n_rows, max(1, len(roles.features)))
+    marks = frozenset(file.missing)
     numbers: dict[int, FloatArray] = {}
     texts: dict[int, list[str | None]] = {}
     for place in roles.features:
-        values = as_floats(columns[place], how.decimal, marks)
+        values = as_floats(columns[place], file.how.decimal, marks)
         if values is None:
-            texts[place] = [_cell_text(value, marks) for value in columns[place]]
+            some = map(value_text, columns[place])
+            texts[place] = [None if text in marks else text for text in some]
         else:
             numbers[place] = values
-    n_rows = len(columns[0])
     parts = Parts(
         np.column_stack(list(numbers.values())) if numbers else np.empty((n_rows, 0)),
         tuple(numbers),
         texts,
         None if roles.label is None else list(columns[roles.label]),
         None if roles.ids is None else list(columns[roles.ids]),
-        missing_marks(how),
-        first_row,
+        file.missing,
+        lambda row: f"row {first_row + row}",
     )
-    return assemble(parts, names, roles, how, budget.source, (*notes, *renamed))
+    return assemble(parts, names, roles, file, (*notes, *renamed))
 
 
 def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> FloatArray | None:
@@ -156,73 +142,58 @@ def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> Flo
         return None
 
 
-def _cell_text(value: Any, marks: Collection[str]) -> str | None:
-    text = value_text(value)
-    return None if text in marks else text
+def without_marks(block: NDArray[Any], missing: Sequence[str]) -> NDArray[Any]:
+    """Put NaN for numbers that mean a missing value, such as -999."""
+    for mark in missing:
+        try:
+            number = float(mark)
+        except ValueError:
+            continue
+        if (block == number).any():
+            block = np.where(block == number, np.nan, block)
+    return block
 
 
 def assemble(
-    parts: Parts,
-    names: Sequence[str],
-    roles: Roles,
-    how: Reading,
-    source: str,
-    notes: Sequence[str] = (),
+    parts: Parts, names: Sequence[str], roles: Roles, file: TableFile, notes: Sequence[str] = ()
 ) -> Table:
     """Put a table together; columns without numbers are left out or encoded, and that is said."""
+    how = file.how
     parts, blank = _without_blank_rows(parts)
-    parts, more = _without_index(parts, names, source)
-    said = [*notes, *blank, *more]
-    texts = [TextColumn(names[place], place, values) for place, values in parts.texts.items()]
-    kinds: dict[str, Kind] = {
-        one.name: kind_of(one, source, how.decimal, parts.first_row) for one in texts
-    }
+    parts, index = _without_index(parts, names, file.name)
+    texts = [TextColumn(names[place], values) for place, values in parts.texts.items()]
+    kinds: dict[str, Kind] = {}
     added: dict[str, FloatArray] = {}
     encoded: dict[str, list[str]] = {}
     for column in texts:
-        if kinds[column.name] == "numbers":
+        kind = kind_of(column, file.name, how.decimal, parts.separator, parts.where)
+        if kind == "numbers":
             values = as_floats(column.values, how.decimal, ())
             added[column.name] = np.full(len(column.values), np.nan) if values is None else values
-        elif how.encode and (new := encode(column, kinds[column.name])):
+            continue
+        kinds[column.name] = kind
+        if how.encode and (new := encode(column, kind)):
             encoded[column.name] = list(new)
             added |= new
-    other: dict[str, Kind] = {name: kind for name, kind in kinds.items() if kind != "numbers"}
-    names_rows = bool(more) or list(other.values()) == ["a different text in each row"]
-    hints = _transposed_hint(parts, how) if names_rows and len(other) < 2 else []
-    labels, about_labels = (
-        (None, [])
-        if parts.labels is None
-        else make_labels(parts.labels, how, source, parts.missing)
-    )
+    names_rows = bool(index) or list(kinds.values()) == ["a different text in each row"]
+    hints = _transposed_hint(parts, how) if names_rows and len(kinds) < 2 else []
+    labels, about_labels = make_labels(parts.labels, file, parts.missing)
     features = (*(names[place] for place in parts.places), *added)
-    left_out = tuple(name for name in other if name not in encoded)
-    about_texts = note_on(
-        other, encoded, how.id_column is not None, _why_not(texts, kinds) if how.encode else None
-    )
-    _check_some_left(features, left_out, source)
-    blocks = [parts.numbers] if not added else [parts.numbers, *added.values()]
+    left_out = tuple(name for name in kinds if name not in encoded)
+    if left_out and not features:
+        raise InputError(
+            f"{file.name}: no column of numbers is left to rank; "
+            f"{', '.join(map(shown, left_out[:5]))} hold none. Pass --encode to use dates, yes or "
+            "no, and text of few values. Is the separator right (--separator)?"
+        )
     return Table(
-        parts.numbers if len(blocks) == 1 else np.column_stack(blocks),
+        np.column_stack([parts.numbers, *added.values()]) if added else parts.numbers,
         features,
         labels,
-        None if parts.ids is None else make_ids(parts.ids, names[roles.ids or 0], source),
-        source,
-        (*said, *about_texts, *hints, *about_labels),
+        make_ids(parts.ids, None if roles.ids is None else names[roles.ids], file.name),
+        file.name,
+        (*notes, *blank, *index, *note_on(texts, kinds, encoded, how), *hints, *about_labels),
         left_out,
-    )
-
-
-def _why_not(texts: Sequence[TextColumn], kinds: dict[str, Kind]) -> dict[str, str]:
-    return {column.name: why_not_encoded(column, kinds[column.name]) for column in texts}
-
-
-def _check_some_left(features: Sequence[str], left_out: Sequence[str], source: str) -> None:
-    if features or not left_out:
-        return
-    raise InputError(
-        f"{source}: no column of numbers is left to rank; {', '.join(map(shown, left_out[:5]))} "
-        "hold none. Pass --encode to use dates, yes or no, and text of few values. Is the "
-        "separator right (--separator)?"
     )
 
 

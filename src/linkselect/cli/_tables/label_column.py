@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.cli._errors import InputError, UsageError, shown
-from linkselect.cli._tables.table import MISSING, Reading, TextOnly, value_text
+from linkselect.cli._tables.reading import MISSING, Reading, TableFile
+from linkselect.cli._tables.table import value_text
 
 # Numbers with more values than this, and few rows for each, are a measurement and no classes.
 MOST_CLASSES = 20
@@ -20,24 +21,25 @@ FEWEST_ROWS = 5
 
 
 def make_labels(
-    values: Iterable[Any], how: Reading, source: str, missing: Sequence[str] = MISSING
-) -> tuple[NDArray[Any], list[str]]:
+    values: Iterable[Any] | None, file: TableFile, missing: Sequence[str] = MISSING
+) -> tuple[NDArray[Any] | None, list[str]]:
     """Return the class of each row as text, None if it is not labelled, and what to say.
 
     Parameters
     ----------
-    values : iterable
-        The label column.
-    how : Reading
+    values : iterable, optional
+        The label column; without it there are no labels.
+    file : TableFile
         What else means not labelled, and whether numbers are cut into classes.
-    source : str
-        The file, for messages.
     missing : sequence of str
         What stands for a missing label.
     """
+    if values is None:
+        return None, []
+    how, source = file.how, file.name
     # One text for each class, however many rows there are.
     texts = [sys.intern(value_text(value)) for value in values]
-    if isinstance(how, TextOnly):
+    if file.wanted == "text":
         return np.array(texts, dtype=object), []
     marks = {"", *missing, how.unlabelled}
     labels = np.array([None if text in marks else text for text in texts], dtype=object)

@@ -7,25 +7,22 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from linkselect.cli._errors import InputError, UsageError, shown
 from linkselect.cli._tables.column_kinds import NUMBER
 from linkselect.cli._tables.features import unique_names
-from linkselect.cli._tables.table import MISSING, Reading
+from linkselect.cli._tables.reading import MISSING, Reading, TableFile
 
 _SEPARATORS = {".tsv": "\t", ".tab": "\t"}
-# A block holds whole lines; with small ones the columns' overhead is felt.
-_BLOCK = 4 << 20
 _LONGEST_HEADER = 64 << 20
 # Blank lines and comments before the header, and lines that a quoted name may go over.
 _MOST_SKIPPED = 10_000
 _MOST_IN_NAME = 1_000
-# Bytes of blank lines in a compressed table: packed, a gigabyte of them is small.
-_MOST_BLANK = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -36,10 +33,16 @@ class Layout:
     ----------
     names : tuple of str
         The columns.
-    separator, quote : str
-        What stands between values, and around values that hold it.
-    block : int
-        Bytes to read at a time: several lines, whatever their length.
+    separator : str
+        What stands between values.
+    opened : callable
+        Open the file where its values begin.
+    line_length : float
+        The mean length of a line, in bytes.
+    quote : str
+        What stands around values that hold the separator.
+    comment : str
+        How lines begin that hold no values; empty if there are none.
     n_before : int
         Lines before those of this table, for messages.
     numbered : bool
@@ -52,8 +55,10 @@ class Layout:
 
     names: tuple[str, ...]
     separator: str
-    block: int = _BLOCK
+    opened: Callable[[], Any]
+    line_length: float
     quote: str = '"'
+    comment: str = ""
     n_before: int = 0
     numbered: bool = False
     nulls: tuple[str, ...] = MISSING
@@ -78,7 +83,7 @@ def check_options(how: Reading) -> None:
 
 def open_stream(path: Path, start: int = 0) -> Any:
     """Open a text table at a place, unpacked; UTF-16 that says so becomes UTF-8."""
-    file: Any = _Unpacked(path) if is_packed(path) else path.open("rb")
+    file: Any = gzip.GzipFile(path) if is_packed(path) else path.open("rb")
     if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         with file:
             file.seek(0)
@@ -97,53 +102,35 @@ def is_packed(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
 
 
-class _Unpacked(gzip.GzipFile):
-    """What gzip has packed; refuses to go on through blank lines without end."""
-
-    _n_blank = 0
-
-    def read(self, size: int | None = -1) -> bytes:
-        return self._counted(super().read(size))
-
-    def read1(self, size: int = -1) -> bytes:
-        return self._counted(super().read1(size))
-
-    def _counted(self, part: bytes) -> bytes:
-        if part and not part.strip(b"\r\n"):
-            self._n_blank += len(part)
-            if self._n_blank > _MOST_BLANK:
-                raise InputError(
-                    f"{Path(self.name).name} holds more than {_MOST_BLANK >> 20} MB of blank "
-                    "lines. Is it damaged?"
-                )
-        return part
-
-
-def look(path: Path, how: Reading) -> tuple[Layout, int, float]:
-    """Find the layout, where values start, and the mean length of a line."""
-    with open_stream(path) as file:
-        start, n_before, told = _first_line(file, path, how)
-        place = file.tell()
-        first = file.readline(_LONGEST_HEADER)
-        lines = first + file.read(1 << 20)
+def look(file: TableFile) -> Layout:
+    """Find the layout: names, separator, and where values start."""
+    path, how = file.path, file.how
+    with open_stream(path) as stream:
+        start, n_before, told = _first_line(stream, path, how)
+        place = stream.tell()
+        first = stream.readline(_LONGEST_HEADER)
+        lines = first + stream.read(1 << 20)
     header = _decode(start, path, how, n_before).strip("\ufeff\r\n")
     separator = told or _separator(header, path, how)
     cells = _cells(header, separator, path)
+    notes: list[str] = []
     if how.no_header:
         place, n_before, lines = place - len(start), n_before - 1, start + lines
         names = tuple(f"x{i}" for i in range(len(cells)))
-        notes: list[str] = []
     else:
         cells, notes = _with_row_names(cells, first, separator, path, how)
         _check_header(cells, header, path)
         names, renamed = unique_names(cells)
         notes += renamed
-    line = max(1.0, len(lines) / max(1, lines.count(b"\n")))
-    block = max(_BLOCK, 4 * int(line), 2 * len(start))
-    layout = Layout(
-        names, separator, block, n_before=n_before, numbered=how.no_header, notes=tuple(notes)
+    return Layout(
+        names,
+        separator,
+        partial(open_stream, path, place),
+        max(1.0, len(lines) / max(1, lines.count(b"\n"))),
+        n_before=n_before,
+        numbered=how.no_header,
+        notes=tuple(notes),
     )
-    return layout, place, line
 
 
 def _with_row_names(

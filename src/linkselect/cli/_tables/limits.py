@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 import re
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from linkselect.cli._errors import InputError, UsageError
-
-try:
-    from lzma import LZMAError
-except ImportError:  # some builds of Python lack it, and zipfile then says so
-
-    class LZMAError(Exception):  # type: ignore[no-redef]
-        """What is never raised."""
-
+from linkselect.cli._errors import UsageError
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-# What a damaged zip archive raises: RuntimeError if it is locked by a password, NotImplementedError
-# for a way to compress that Python does not know, OSError for bzip2.
-DAMAGED_ARCHIVE = (
-    *(zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, ValueError),
-    *(RuntimeError, NotImplementedError, OverflowError),
-)
 # A table is held as it is read, as one matrix, and scaled.
 _COPIES = 3
-# To turn a CSV file of so many columns into Parquet takes Arrow 30 KB for each, and fails if
-# their names do not fit in a block.
-_MANY_COLUMNS = 10_000
-# A name that a shell takes as it is, inside double quotes.
-_PLAIN_NAME = re.compile(r"[\w.,@ -]+")
 # What libraries take for themselves while they read.
 _OVERHEAD = 256 << 20
 _CGROUP = Path("/sys/fs/cgroup")
@@ -105,89 +83,30 @@ def _cgroup_left() -> int | None:
         return None
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The bytes that reading one table may take."""
-
-    limit: int
-    source: str
-
-    @classmethod
-    def of(cls, max_memory: str | None, source: str) -> Budget:
-        """Take the limit that was asked for, or three quarters of what is available."""
-        if max_memory is not None:
-            return cls(parse_size(max_memory), source)
-        available = available_memory()
-        return cls(available * 3 // 4 if available else 4 << 30, source)
-
-    def check(self, n_rows: float, n_columns: float, itemsize: int = 8) -> None:
-        """Refuse a table of this many numbers if it does not fit."""
-        needed = bytes_needed(n_rows, n_columns, itemsize)
-        if needed > self.limit:
-            self.refuse(
-                f"it holds about {n_rows:,.0f} rows x {n_columns:,.0f} columns, "
-                f"which needs {readable_size(needed)}",
-                by_parts=n_columns < _MANY_COLUMNS or _has_parts(self.source),
-            )
-
-    def check_bytes(self, n_bytes: int, what: str) -> None:
-        """Refuse something of this many bytes if it does not fit."""
-        if n_bytes > self.limit:
-            self.refuse(f"{what} unpacks to {readable_size(n_bytes)}")
-
-    def refuse(
-        self, why: str, *, by_parts: bool = True, fewer: str = "fewer rows or columns"
-    ) -> None:
-        """Raise the error that says why a table does not fit, and whether parts of it would."""
-        raise InputError(
-            f"{self.source}: too large for the memory that may be used "
-            f"({readable_size(self.limit)}): {why}. Allow more with --max-memory, or make the "
-            f"table smaller: {fewer}.{_other_way(self.source) if by_parts else ''}"
-        )
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Make the system refuse memory beyond the limit: what a file declares may be a lie."""
-        try:
-            import resource
-        except ImportError:  # not on this system; the running count must do
-            yield
-            return
-        before = resource.getrlimit(resource.RLIMIT_DATA)
-        allowed = min(_data_size() + self.limit + _OVERHEAD, 2**62)
-        most = allowed if before[1] == resource.RLIM_INFINITY else min(allowed, before[1])
-        if before[0] != resource.RLIM_INFINITY:
-            most = min(most, before[0])
-        resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
-        try:
-            yield
-        except MemoryError:
-            self.refuse("reading it took more than that")
-        finally:
-            resource.setrlimit(resource.RLIMIT_DATA, before)
+def memory_limit(max_memory: str | None) -> int:
+    """Return the bytes that were asked for, or three quarters of what is available."""
+    if max_memory is not None:
+        return parse_size(max_memory)
+    available = available_memory()
+    return available * 3 // 4 if available else 4 << 30
 
 
-def _has_parts(source: str) -> bool:
-    """Tell whether a table is of a kind that can be read by parts; a folder has no ending."""
-    return Path(source).suffix.lower() in (".parquet", ".pq", ".npy", ".zarr", "")
-
-
-def _other_way(source: str) -> str:
-    """Say how a table of another kind can be read by parts."""
-    if _has_parts(source):
-        return " Only linkselect rank reads such tables by parts."
-    path = Path(source)
-    said = " linkselect rank reads Parquet by parts, whatever its size"
-    kinds = {".csv": "csv", ".feather": "feather", ".arrow": "feather"}
-    kind = kinds.get(path.suffix.lower())
-    if kind is None or not _PLAIN_NAME.fullmatch(source):
-        return f"{said}: save the table so."
-    code = (
-        f"import pyarrow.dataset as d; d.write_dataset(d.dataset({source!r}, format={kind!r}), "
-        f"{path.stem!r}, format='parquet')"
-    )
-    commas = ", if commas separate its columns" if kind == "csv" else ""
-    return f'{said}. This, where the table is, writes a folder of it{commas}: python -c "{code}"'
+@contextmanager
+def limited_memory(limit: int) -> Iterator[None]:
+    """Make the system refuse more memory than this; MemoryError says so."""
+    try:
+        import resource
+    except ImportError:  # not on this system; the running count must do
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    bounds = [size for size in before if size != resource.RLIM_INFINITY]
+    most = min(_data_size() + limit + _OVERHEAD, 2**62, *bounds)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def _data_size() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,26 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import IntArray
-from linkselect._messages import GuidedError, many
+from linkselect._messages import GuidedError, first_few, many
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli._tables.column_kinds import NUMBER
 from linkselect.cli._tables.columnar import check_columns, check_footer
-from linkselect.cli._tables.features import (
-    INDEX_NAMES,
-    about_index,
-    about_named_index,
-    missing_marks,
-)
+from linkselect.cli._tables.features import INDEX_NAMES, about_index, about_named_index
 from linkselect.cli._tables.label_column import make_labels
-from linkselect.cli._tables.limits import Budget, bytes_needed, readable_size
-from linkselect.cli._tables.table import Reading, RowsOnly, Table, assign_roles, make_ids
+from linkselect.cli._tables.limits import bytes_needed, readable_size
+from linkselect.cli._tables.reading import TableFile
+from linkselect.cli._tables.table import Table, assign_roles, make_ids
 
 if TYPE_CHECKING:
     from linkselect._samples.sources import Stored
 
 INTO_MEMORY = "read it into memory: without --by-parts or --scheduler, with enough --max-memory"
-# A note names so many columns.
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -53,32 +48,27 @@ class StoredTable(Table):
         return replace(self, X=self.X.choose(kept), names=names)
 
 
-def has_parts(path: Path) -> bool:
-    """Tell whether a table is of a kind that can be read by parts, by its name."""
-    return path.is_dir() or path.suffix.lower() in (".parquet", ".pq", ".npy", ".zarr")
-
-
-def size_of(path: Path, how: Reading) -> int:
+def size_of(file: TableFile) -> int:
     """Return the bytes that the command would take with all of the table in memory.
 
     Nothing but the header or footer of a file is read.
     """
     with library_errors(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # opening the table says it
-        if _is_parquet(path):
-            layout = _look_into(path, how)
-            needed = bytes_needed(layout.n_rows, max(1, len(layout.features)))
-            return max(needed, layout.largest_group)
-        X = _open_array(path, how)
+        if _is_parquet(file.path):
+            columns = _look_into(file)
+            needed = bytes_needed(columns.n_rows, max(1, len(columns.features)))
+            return max(needed, columns.largest_group)
+        X = _open_array(file)
         return bytes_needed(*X.shape, max(X.dtype.itemsize, 4))
 
 
-def read_whole(path: Path, how: Reading, budget: Budget) -> Table:
+def read_whole(file: TableFile) -> Table:
     """Read a folder of Parquet files or a Zarr array into memory."""
-    needed = size_of(path, how)
-    if needed > budget.limit:
-        budget.refuse(f"it needs {readable_size(needed)}")
-    found = open_table(path, how)
+    needed = size_of(file)
+    if needed > file.limit:
+        file.refuse(f"it needs {readable_size(needed)}")
+    found = open_table(file)
     if not isinstance(found, StoredTable):
         return found
     with library_errors():
@@ -86,24 +76,22 @@ def read_whole(path: Path, how: Reading, budget: Budget) -> Table:
     return Table(X, found.names, found.labels, found.ids, found.source, found.notes, found.left_out)
 
 
-def open_table(path: Path, how: Reading) -> Table:
+def open_table(file: TableFile) -> Table:
     """Open a table to be read by parts; labels and ids are read whole.
 
     Parameters
     ----------
-    path : Path
+    file : TableFile
         A Parquet file, a folder of Parquet files, an NPY file or a Zarr array.
-    how : Reading
-        Which column is the label, and so on.
 
     Returns
     -------
     StoredTable, or a Table without features if only labels and ids are wanted
     """
-    _refuse_options(path, how)
+    _refuse_options(file)
     with library_errors(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        table = _open_parquet(path, how) if _is_parquet(path) else _open_numbers(path, how)
+        table = _open_parquet(file) if _is_parquet(file.path) else _open_numbers(file)
     return replace(table, notes=(*table.notes, *notes_of(caught)))
 
 
@@ -116,21 +104,22 @@ def library_errors() -> Iterator[None]:
         raise InputError(problem_of(error)) from error
 
 
-def _refuse_options(path: Path, how: Reading) -> None:
+def _refuse_options(file: TableFile) -> None:
+    how = file.how
     if how.encode:
         raise UsageError(
-            f"--encode: {path.name} is read by parts, which takes columns of numbers only. Store "
+            f"--encode: {file.name} is read by parts, which takes columns of numbers only. Store "
             f"dates and text as numbers, or {INTO_MEMORY}."
         )
     if how.transpose:
         raise UsageError(
-            f"--transpose: {path.name} is read by parts, with one sample in each row. Store it so, "
+            f"--transpose: {file.name} is read by parts, with one sample in each row. Store it so, "
             f"or {INTO_MEMORY}."
         )
     numbers = [mark for mark in how.missing if NUMBER.fullmatch(mark)]
     if numbers:
         raise UsageError(
-            f"--missing {numbers[0]}: {path.name} is read by parts, and numbers are taken as they "
+            f"--missing {numbers[0]}: {file.name} is read by parts, and numbers are taken as they "
             f"are there. Store missing values as null or NaN, or {INTO_MEMORY}."
         )
 
@@ -139,13 +128,11 @@ def _refuse_options(path: Path, how: Reading) -> None:
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _ParquetColumns:
     """What the ends of Parquet files tell.
 
     Attributes
     ----------
-    names : list of str
-        All columns.
     features : list of str
         The columns of numbers that are neither label nor ids.
     no_numbers : dict of str to str
@@ -156,7 +143,6 @@ class _Layout:
         How many rows, and the bytes of the largest row group.
     """
 
-    names: list[str]
     features: list[str]
     no_numbers: dict[str, str]
     label: str | None
@@ -177,38 +163,36 @@ def _is_zarr(path: Path) -> bool:
     return is_zarr_folder(path)
 
 
-def _look_into(path: Path, how: Reading) -> _Layout:
+def _look_into(file: TableFile) -> _ParquetColumns:
     import pyarrow as pa
     import pyarrow.parquet
 
     from linkselect._samples.sources.parquet_folders import folder_columns, parquet_files
 
+    path = file.path
     files = parquet_files(path) if path.is_dir() else [path]
     if not files:
         raise InputError(f"{path} is a folder without Parquet files. Name a table.")
-    budget = Budget.of(how.max_memory, path.name)
     try:
-        for file in files:
-            check_footer(file, "Parquet", budget)
-        found = [pyarrow.parquet.read_metadata(file) for file in files]
+        for one in files:
+            check_footer(one, "Parquet", file)
+        found = [pyarrow.parquet.read_metadata(one) for one in files]
         # A file without rows may have other types.
         schema = next((one for one in found if one.num_rows), found[0]).schema.to_arrow_schema()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path.name} is not a readable Parquet file: {str(error).splitlines()[0]}"
-        ) from error
-    check_columns(schema.names, "Parquet", budget)
+        why = str(error).splitlines()[0]
+        raise InputError(f"{path.name} is not a readable Parquet file: {why}") from error
+    check_columns(schema.names, "Parquet", file)
     said = folder_columns(files, path) if path.is_dir() else {}
     names = [*schema.names, *(name for name in said if name not in schema.names)]
-    roles = assign_roles(names, how, path.name)
+    roles = assign_roles(names, file)
     types = [*(_kind_of(field.type) for field in schema), *("names of folders" for _ in said)]
     kinds = {names[place]: types[place] for place in roles.features}
     n_rows = sum(one.num_rows for one in found)
     if n_rows == 0:
         raise InputError(f"{path.name} has {len(names)} columns, but no rows.")
     groups = (one.row_group(i).total_byte_size for one in found for i in range(one.num_row_groups))
-    return _Layout(
-        names,
+    return _ParquetColumns(
         [name for name, kind in kinds.items() if not kind],
         {name: kind for name, kind in kinds.items() if kind},
         None if roles.label is None else names[roles.label],
@@ -235,116 +219,100 @@ def _kind_of(kind: Any) -> str:
     return next((name for name, is_so in names.items() if is_so(kind)), "lists or bytes")
 
 
-def _open_parquet(path: Path, how: Reading) -> Table:
+def _open_parquet(file: TableFile) -> Table:
     from linkselect._samples.sources import Stored
     from linkselect._samples.sources.parquet_tables import open_parquet
 
-    layout, source = _look_into(path, how), path.name
+    columns, source = _look_into(file), file.name
     # A worker of a cluster may have another current folder.
-    file = open_parquet(path.resolve(), layout.features)
-    labels, notes = (
-        (None, list[str]())
-        if layout.label is None
-        else make_labels(_column(file, layout.label), how, source, missing_marks(how))
-    )
-    ids = None if layout.ids is None else make_ids(_column(file, layout.ids), layout.ids, source)
-    if isinstance(how, RowsOnly):
-        return Table(np.empty((layout.n_rows, 0)), (), labels, ids, source, tuple(notes))
-    index = {name for name in layout.features if name in INDEX_NAMES and _names_rows(file, name)}
-    names = tuple(name for name in layout.features if name not in index)
+    stored = open_parquet(file.path.resolve(), columns.features)
+    labels, about_labels = make_labels(_column(stored, columns.label), file, file.missing)
+    ids = make_ids(_column(stored, columns.ids), columns.ids, source)
+    if file.wanted != "all":
+        return Table(np.empty((columns.n_rows, 0)), (), labels, ids, source, tuple(about_labels))
+    index = {name for name in columns.features if name in INDEX_NAMES and _is_id(stored, name)}
+    names = tuple(name for name in columns.features if name not in index)
     if not names:
-        held = ", ".join(map(shown, list(layout.no_numbers)[:_NAMED])) or "there is none"
+        held = ", ".join(map(shown, list(columns.no_numbers)[:5])) or "there is none"
         raise InputError(f"{source}: no column of numbers is left to rank ({held}).")
-    X = Stored(file)
+    X = Stored(stored)
     if index:
-        X = X.choose([place for place, name in enumerate(layout.features) if name not in index])
-    left_out = layout.no_numbers
-    written = {one for some in file.indexes for one in some}
-    about = [*map(about_index, sorted(index)), *about_named_index(n for n in names if n in written)]
-    notes = [*_about_left_out(left_out), *about, *notes]
-    return StoredTable(X, names, labels, ids, source, tuple(notes), tuple(left_out))
+        X = X.choose([place for place, name in enumerate(columns.features) if name not in index])
+    left_out = [f"{shown(name)} ({kind})" for name, kind in columns.no_numbers.items()]
+    some = "1 column that holds" if len(left_out) == 1 else f"{len(left_out):,} columns that hold"
+    notes = [f"left out {some} no numbers: {first_few(left_out)}."] if left_out else []
+    written = {one for some in stored.indexes for one in some}
+    notes += [
+        *map(about_index, sorted(index)),
+        *about_named_index(n for n in names if n in written),
+    ]
+    notes += about_labels
+    return StoredTable(X, names, labels, ids, source, tuple(notes), tuple(columns.no_numbers))
 
 
-def _column(file: Any, name: str) -> NDArray[Any]:
-    """Read one column whole."""
+def _column(stored: Any, name: str | None) -> NDArray[Any] | None:
+    """Read one column whole, if it has a name."""
     import pyarrow as pa
 
+    if name is None:
+        return None
     try:
-        values: NDArray[Any] = file.column(name)
+        values: NDArray[Any] = stored.column(name)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
-            f"{file.label}: the column {shown(name)} cannot be read: {reason}. Write the file "
+            f"{stored.label}: the column {shown(name)} cannot be read: {reason}. Write the file "
             "again."
         ) from error
     return values
 
 
-def _names_rows(file: Any, name: str) -> bool:
+def _is_id(stored: Any, name: str) -> bool:
     """Tell whether a column has a different value in each row."""
-    values = _column(file, name)
-    return len(np.unique(values)) == len(values)
-
-
-def _about_left_out(kinds: dict[str, str]) -> list[str]:
-    if not kinds:
-        return []
-    listed = ", ".join(f"{shown(name)} ({kind})" for name, kind in list(kinds.items())[:_NAMED])
-    more = f" and {len(kinds) - _NAMED:,} more" if len(kinds) > _NAMED else ""
-    some = "1 column that holds" if len(kinds) == 1 else f"{len(kinds):,} columns that hold"
-    return [f"left out {some} no numbers: {listed}{more}."]
+    values = _column(stored, name)
+    return values is not None and len(np.unique(values)) == len(values)
 
 
 # -- arrays ----------------------------------------------------------------------------------
 
 
-def _open_numbers(path: Path, how: Reading) -> Table:
+def _open_numbers(file: TableFile) -> Table:
     """Open an NPY file or a Zarr array; columns are named by their numbers."""
-    X, source = _open_array(path, how), path.name
-    arrays = _arrays_beside(path, how)
+    X, how, source = _open_array(file), file.how, file.name
+    arrays = _arrays_beside(file)
     names = [f"x{place}" for place in range(X.shape[1])]
-    ordinary = replace(
-        how,
-        label=None if how.label in arrays else how.label,
-        id_column=None if how.id_column in arrays else how.id_column,
-    )
-    roles = assign_roles(names, ordinary, source, numbered=True, arrays=sorted(arrays))
+    roles = assign_roles(names, file.without(arrays), numbered=True, arrays=sorted(arrays))
 
-    def column(place: int | None, name: str | None) -> NDArray[Any] | None:
+    def values(place: int | None, name: str | None) -> NDArray[Any] | None:
         if name is not None and name in arrays:
             return _checked(arrays[name], name, X.shape[0], source)
         return None if place is None else np.asarray(X.choose([place]))[:, 0]
 
-    found, id_values = column(roles.label, how.label), column(roles.ids, how.id_column)
-    labels, notes = (None, list[str]()) if found is None else make_labels(found, how, source)
-    ids = None if id_values is None else make_ids(id_values, how.id_column or "", source)
-    if isinstance(how, RowsOnly):
+    labels, notes = make_labels(values(roles.label, how.label), file)
+    ids = make_ids(values(roles.ids, how.id_column), how.id_column, source)
+    if file.wanted != "all":
         return Table(np.empty((X.shape[0], 0)), (), labels, ids, source, tuple(notes))
     kept = list(roles.features)
     chosen = X if len(kept) == X.shape[1] else X.choose(kept)
-    return StoredTable(
-        chosen, tuple(names[place] for place in kept), labels, ids, source, tuple(notes)
-    )
+    return StoredTable(chosen, tuple(names[i] for i in kept), labels, ids, source, tuple(notes))
 
 
-def _open_array(path: Path, how: Reading) -> Stored:
+def _open_array(file: TableFile) -> Stored:
     from linkselect._samples.sources import open_stored
 
-    place = path.resolve()
-    if path.suffix.lower() == ".npy" or not _is_group(place):
+    place = file.path.resolve()
+    if place.suffix.lower() == ".npy" or not _is_group(place):
         return open_stored(place)
-    name = how.array or "X"
+    name = file.how.array or "X"
     if not _is_zarr(place / name):
         raise InputError(
-            f"{path.name}: which array holds the features? It is a group of Zarr arrays "
+            f"{file.name}: which array holds the features? It is a group of Zarr arrays "
             f"({', '.join(_members(place)) or 'none'}). Pass --array NAME."
         )
     return open_stored(place / name)
 
 
 def _is_group(place: Path) -> bool:
-    import json
-
     if (place / ".zgroup").is_file():
         return True
     try:
@@ -358,14 +326,14 @@ def _members(place: Path) -> list[str]:
     return sorted(one.name for one in place.iterdir() if one.is_dir() and _is_zarr(one))
 
 
-def _arrays_beside(path: Path, how: Reading) -> dict[str, Any]:
+def _arrays_beside(file: TableFile) -> dict[str, Any]:
     """Return the arrays of a Zarr group that hold the labels or ids."""
-    place = path.resolve()
-    if path.suffix.lower() == ".npy" or not _is_group(place):
+    place = file.path.resolve()
+    if place.suffix.lower() == ".npy" or not _is_group(place):
         return {}
     import zarr
 
-    wanted = [name for name in _members(place) if name in (how.label, how.id_column)]
+    wanted = [name for name in _members(place) if name in (file.how.label, file.how.id_column)]
     return {name: zarr.open(str(place / name), mode="r") for name in wanted}
 
 

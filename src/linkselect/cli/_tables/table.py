@@ -5,87 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from cyclopts import Parameter
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from linkselect._arrays import IntArray
 from linkselect.cli._errors import InputError, nearest, shown
-
-# What stands for a missing value in a text file, in features as in labels.
-MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How to read a table.
-
-    Parameters
-    ----------
-    label
-        The column of class labels. An empty cell, NA, NaN or ? means: not labelled. If columns
-        have no names, their number from 0; in NPZ, MAT and SVMlight files the name of the array,
-        such as y.
-    bins
-        Cut labels that are numbers into this many classes of about equal size; `all` takes every
-        value as a class.
-    id_column
-        The column by which pairs name rows. Without it they name row numbers from 0.
-    drop
-        Columns to leave out, with commas between them. Give it again for a name with a comma.
-    encode
-        Use columns that are no numbers: dates as days, yes and no as 1 and 0, text of up to 10
-        values as one column for each value.
-    missing
-        A value that means: missing, beside NA, NaN, ? and an empty cell. Give it once for each.
-    unlabelled
-        A label that means: not labelled, such as -1.
-    transpose
-        Rows are features and columns are samples, as in tables of genes.
-    separator
-        What stands between the values of a text table, if it is not found by itself.
-    decimal
-        The decimal sign of a text table.
-    encoding
-        The encoding of a text table.
-    no_header
-        The first line of a text table holds values, not names.
-    array
-        Which array of an NPZ or MAT file holds the features, if it is not X; which sheet of an
-        Excel file, if it is not the first.
-    max_memory
-        How much memory the table may take, such as 500MB or 4GB. Otherwise three quarters of
-        what is free.
-    """
-
-    label: str | None = None
-    bins: str | None = None
-    id_column: str | None = None
-    drop: tuple[str, ...] = ()
-    encode: bool = False
-    missing: tuple[str, ...] = ()
-    unlabelled: str | None = None
-    transpose: bool = False
-    separator: str | None = None
-    decimal: str = "."
-    encoding: str = "utf-8"
-    no_header: bool = False
-    array: Annotated[str | None, Parameter(alias="--sheet")] = None
-    max_memory: str | None = None
-
-
-DEFAULT_READING = Reading()
-
-
-class RowsOnly(Reading):
-    """How to read labels and ids of a table, but none of its features."""
-
-
-class TextOnly(RowsOnly):
-    """How to read one column as text, whatever it holds: it is named as the label."""
+from linkselect.cli._tables.reading import TableFile
 
 
 @dataclass(frozen=True)
@@ -154,6 +82,10 @@ def _by_size(label: str) -> tuple[float, str]:
         return float("inf"), label
 
 
+class NoColumnError(InputError):
+    """An option names a column that the table lacks."""
+
+
 @dataclass(frozen=True)
 class Roles:
     """Which columns, by their place, are features, label and ids."""
@@ -164,11 +96,7 @@ class Roles:
 
 
 def assign_roles(
-    names: Sequence[str],
-    how: Reading,
-    source: str,
-    numbered: bool = False,
-    arrays: Sequence[str] = (),
+    names: Sequence[str], file: TableFile, numbered: bool = False, arrays: Sequence[str] = ()
 ) -> Roles:
     """Find the label and id columns; what is left and not dropped is a feature.
 
@@ -179,28 +107,35 @@ def assign_roles(
     if repeated:
         places = [i + 1 for i, name in enumerate(names) if name == repeated[0]]
         raise InputError(
-            f"{source}: the column name {shown(repeated[0])} stands in the header "
+            f"{file.name}: the column name {shown(repeated[0])} stands in the header "
             f"{len(places)} times (columns {', '.join(map(str, places[:5]))}). Rename one of them."
         )
     place = {name: i for i, name in enumerate(names)}
     if numbered:
         place |= {str(i): i for i in range(len(names))}
         place |= {str(i - len(names)): i for i in range(len(names))}
-    named = {"--label": how.label, "--id-column": how.id_column}
-    found = {
-        option: _find(name, place, [*arrays, *names], option, source, numbered)
-        for option, name in named.items()
-        if name is not None
-    }
-    dropped = {
-        _find(name, place, names, "--drop", source, numbered) for name in _separate(how.drop, place)
-    }
-    taken = dropped | set(found.values())
-    if isinstance(how, RowsOnly):
-        return Roles((), found.get("--label"), found.get("--id-column"))
+
+    def find(name: str | None, option: str, known: Sequence[str] = (*arrays, *names)) -> int | None:
+        if name is None or name in place:
+            return None if name is None else place[name]
+        hint = nearest(name, known)
+        if name.removeprefix("-").isdecimal() and not numbered:
+            hint += " Numbers name columns only if these have no names (--no-header)."
+        raise NoColumnError(f"{file.name} has no column {shown(name)} ({option}). {hint}")
+
+    label, ids = find(file.how.label, file.label_option), find(file.how.id_column, "--id-column")
+    dropped = {find(name, "--drop", names) for name in _separate(file.how.drop, place)}
+    if file.wanted != "all":
+        return Roles((), label, ids)
+    taken = {*dropped, label, ids}
     features = tuple(i for i in range(len(names)) if i not in taken)
-    _check_features(names, features, source)
-    return Roles(features, found.get("--label"), found.get("--id-column"))
+    if not features:
+        raise InputError(
+            f"{file.name}: no column is left to rank. It has {len(names)}: "
+            f"{', '.join(map(shown, names[:5]))}. Of a text file: is the separator right "
+            "(--separator)?"
+        )
+    return Roles(features, label, ids)
 
 
 def _separate(dropped: Iterable[str], known: Collection[str]) -> list[str]:
@@ -211,31 +146,6 @@ def _separate(dropped: Iterable[str], known: Collection[str]) -> list[str]:
         for part in ([text] if text in known else map(str.strip, text.split(",")))
         if part or text in known
     ]
-
-
-def _find(
-    name: str,
-    place: dict[str, int],
-    known: Sequence[str],
-    option: str,
-    source: str,
-    numbered: bool,
-) -> int:
-    if name in place:
-        return place[name]
-    hint = nearest(name, known)
-    if name.removeprefix("-").isdecimal() and not numbered:
-        hint += " Numbers name columns only if these have no names (--no-header)."
-    raise InputError(f"{source} has no column {shown(name)} ({option}). {hint}")
-
-
-def _check_features(names: Sequence[str], features: tuple[int, ...], source: str) -> None:
-    if not features:
-        raise InputError(
-            f"{source}: no column is left to rank. It has {len(names)}: "
-            f"{', '.join(map(shown, names[:5]))}. Of a text file: is the separator right "
-            "(--separator)?"
-        )
 
 
 def value_text(value: Any) -> str:
@@ -254,8 +164,12 @@ def value_text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def make_ids(values: Iterable[Any], column: str, source: str) -> tuple[str, ...]:
-    """Turn the values of the id column into text; each names one row."""
+def make_ids(
+    values: Iterable[Any] | None, column: str | None, source: str
+) -> tuple[str, ...] | None:
+    """Turn the values of the id column, if there is one, into text; each names one row."""
+    if values is None:
+        return None
     ids = tuple(map(value_text, values))
     if "" in ids:
         raise InputError(

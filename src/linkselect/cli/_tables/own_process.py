@@ -1,0 +1,171 @@
+"""Read a spreadsheet or a MATLAB file in a process of its own, which may crash without harm.
+
+The libraries that read them end their process, or read outside their memory, if a file is made for
+it. `read_apart` starts this file as a script, which imports nothing of ours and so starts quickly:
+`python own_process.py KIND FILE BYTES SECONDS ARGUMENTS` prints what it found.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linkselect.cli._tables.reading import TableFile
+
+# What the process takes for itself, and how long it may work: in all, and for each megabyte.
+_OVERHEAD = 256 << 20
+_SECONDS, _SECONDS_PER_MB = 60, 4
+
+
+def read_apart(kind: str, file: TableFile, arguments: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Start a process that reads a file.
+
+    Parameters
+    ----------
+    kind : str
+        "spreadsheet" or "MATLAB file".
+    file : TableFile
+        The file, and how much memory may be used.
+    arguments : dict
+        What to read of it, as plain data.
+
+    Returns
+    -------
+    dict, and a stream of what follows it
+    """
+    from linkselect.cli._errors import InputError
+
+    seconds = _SECONDS + _SECONDS_PER_MB * (file.path.stat().st_size >> 20)
+    n_bytes = min(file.limit + _OVERHEAD, 2**62)
+    words = [kind, str(file.path), str(n_bytes), str(seconds), json.dumps(arguments)]
+    command = [sys.executable, "-P", __file__, *words]
+    ended = subprocess.run(command, capture_output=True, check=False)
+    stream = io.BytesIO(ended.stdout)
+    try:
+        found: dict[str, Any] = json.loads(stream.readline())
+    except ValueError:
+        found = {"error": f"its reader ended with {ended.returncode}."}
+    if "memory" in found or b"memory allocation" in ended.stderr:
+        file.refuse("reading it took more than that")
+    if "error" in found:
+        why = found["error"].splitlines()[0]
+        raise InputError(f"{file.name} is not a readable {kind}: {why}")
+    return found, stream
+
+
+# -- in the other process ----------------------------------------------------------------------
+
+
+def cell(value: Any) -> Any:
+    """Return a value that JSON can hold, None for an empty cell.
+
+    Examples
+    --------
+    >>> [cell(value) for value in ("a", " ", 1.5, True, date(2024, 1, 2))]
+    ['a', None, 1.5, True, '2024-01-02']
+    """
+    if isinstance(value, str):
+        return value if value.strip() else None
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return value if isinstance(value, float | int) else str(value)
+
+
+def read_sheet(path: str, sheet: str | None) -> tuple[dict[str, Any], bytes]:
+    """Return the names of all sheets, and the rows of the wanted one, or of the first."""
+    import python_calamine
+
+    with python_calamine.CalamineWorkbook.from_path(path) as book:
+        names = book.sheet_names
+        name = sheet if sheet is not None else next(iter(names), None)
+        if name not in names:
+            return {"names": names, "rows": []}, b""
+        rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
+        return {"names": names, "rows": [[cell(value) for value in row] for row in rows]}, b""
+
+
+def read_matlab(
+    path: str, features: str | None, usual: list[str], others: list[str]
+) -> tuple[dict[str, Any], bytes]:
+    """Return shape and kind of all variables, and the wanted ones as an NPZ archive.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    features : str or None
+        The matrix of features, if it was named.
+    usual : list of str
+        What it may be called otherwise; else it is the only matrix.
+    others : list of str
+        Further variables to read, if they are there.
+    """
+    import numpy as np
+    import scipy.io
+    from scipy.sparse import issparse
+
+    listed = scipy.io.whosmat(path, appendmat=False)
+    kinds = {name: kind for name, _, kind in listed}
+    wide = [name for name, shape, _ in listed if len(shape) == 2 and shape[1] > 1]
+    known = [name for name in usual if name in wide] or wide * (len(wide) == 1)
+    first = [features] if features is not None else known[:1]
+    readable = [name for name in first if kinds.get(name) != "cell"] + others
+    wanted = [name for name in readable if kinds.get(name, "unknown") not in _NO_ARRAYS]
+    arrays: dict[str, Any] = {}
+    for name, values in scipy.io.loadmat(path, variable_names=wanted, appendmat=False).items():
+        if issparse(values):
+            # The file says where values are, and nothing has checked it in version 5 and later.
+            values = values.tocsc()
+            values.check_format(full_check=True)
+            arrays |= {f"_{name}.{part}": getattr(values, part) for part in SPARSE_PARTS}
+        elif name in wanted and values.dtype.hasobject:
+            arrays[f"_{name}"] = np.array([_content(one) for one in values.ravel(order="F")])
+        elif name in wanted:
+            arrays[f"_{name}"] = values.astype(values.dtype.newbyteorder("="), copy=False)
+    archive = io.BytesIO()
+    np.savez(archive, **arrays)
+    contents = [one for one in listed if not one[0].startswith("__")]
+    return {"contents": contents}, archive.getvalue()
+
+
+# What is neither numbers nor text, and what a sparse matrix consists of.
+_NO_ARRAYS = ("struct", "object", "function", "opaque", "unknown")
+SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+
+
+def _content(value: Any) -> Any:
+    """Return what a cell of a MATLAB file holds: a text or a number, no text if it is empty."""
+    if value.size > 1 or value.dtype.hasobject:
+        raise ValueError("several values within a cell are not read.")
+    return value.item() if value.size else ""
+
+
+def main(kind: str, path: str, n_bytes: str, seconds: str, arguments: str) -> None:
+    """Print what a file holds, or why it cannot be read."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (int(n_bytes), int(n_bytes)))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ImportError, ValueError):  # not on this system, or a lower limit holds already
+        pass
+    read: Any = {"spreadsheet": read_sheet, "MATLAB file": read_matlab}[kind]
+    found: dict[str, Any]
+    data = b""
+    try:
+        found, data = read(path, **json.loads(arguments))
+    except MemoryError:
+        found = {"memory": True}
+    except BaseException as error:  # a panic of a library is no Exception
+        found = {"error": str(error) or type(error).__name__}
+    sys.stdout.buffer.write(json.dumps(found).encode() + b"\n" + data)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
