@@ -168,7 +168,7 @@ def group(*kinds: str) -> Callable[[], list[str]]:
     """Make a list for autosummary of the selectors of some kinds."""
 
     def lines() -> list[str]:
-        more = ["ScoreFunction"] if "wrappers" in kinds else []
+        more = ["AsScoreFunction"] if "wrappers" in kinds else []
         names = [one.__name__ for one in methods(*kinds)] + more
         return ["", ".. autosummary::", "   :toctree: generated", "", *(f"   {n}" for n in names)]
 

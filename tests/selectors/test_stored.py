@@ -160,7 +160,7 @@ def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, monkeypat
         ("fisher", ls.FisherScore()),
         ("constraint", ls.ConstraintScore()),
     ]
-    consensus = ls.ConsensusSelector(members)
+    consensus = ls.ConsensusSelector(estimators=members)
     here = clone(consensus).fit(X, classes).scores_
     passes, read = [], survey_module._read_by_rows
     monkeypatch.setattr(
