@@ -90,19 +90,19 @@ def _by_least_squares(
         positive, negative = np.split(nnls(matrix, goal, maxiter=max_iter)[0], 2)
         return (positive - negative) / (positive - negative).sum()
 
-    def excess(weights: FloatArray) -> float:
-        error = float(np.linalg.norm(weights @ difference))
+    def excess(log_penalty: float) -> float:
+        error = float(np.linalg.norm(solution(log_penalty) @ difference))
         return math.log(max(error, 1e-300) / tolerance)
 
-    # The logarithm of the error grows at most as fast as that of the penalty, so this is still
-    # large enough.
-    high = math.log(highest) - excess(in_hull)
+    # The logarithm of the error grows at most as fast as that of the penalty. So the error at
+    # `high` is at least the tolerance, and only rounding makes it less.
+    high = math.log(highest * tolerance / np.linalg.norm(error))
     for _ in range(MOST_STEPS):
         found = high - STEP
-        if excess(solution(found)) <= 0.0:
-            found = brentq(lambda penalty: excess(solution(penalty)), found, high, xtol=1e-10)
+        if excess(found) <= 0.0:
+            found = high if excess(high) <= 0.0 else brentq(excess, found, high, xtol=1e-10)
             break
-        high = found - excess(solution(found))
+        high = found - excess(found)
     weights = solution(found)
     bound = _lower_bound(difference, weights, tolerance)
     return weights, bound, 1 + solution.cache_info().misses
