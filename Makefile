@@ -1,19 +1,27 @@
 # One command to see it, one to test it. Both set up .venv by themselves.
 PYTHON ?= python3
 BIN := .venv/bin
+CORES := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 # One more than there are cores: some tests wait for a server, a browser or a process.
-JOBS ?= $(shell expr $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN) + 1)
+JOBS ?= $(shell expr $(CORES) + 1)
 MINUTES ?= 30
 DATA ?= ../shared/data
 TORCH ?= torch==2.13.0
+# From pairs to selectors, without what is stored in files.
+CORE := $(addprefix tests/,pairs samples graphs scores search selectors test_supervision.py test_forms.py)
 
-.PHONY: help demo test test-torch lint types unit versions thorough calibration fuzz kills mutants bench docs dist clean
+.PHONY: help demo quick test test-torch lint types unit versions thorough calibration fuzz kills mutants bench docs dist clean
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: .venv/ready  ## choose pixels of handwritten digits from twenty pairs
 	@$(BIN)/linkselect demo
+
+# Fewer examples of each property; nothing that is marked slow.
+quick: .venv/ready  ## test the core parts within a minute: pairs, samples, graphs, scores, searches, selectors
+	SCIPY_ARRAY_API=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(CORES) -q -m 'not slow' \
+		--hypothesis-profile=quick --ignore=tests/samples/sources $(CORE)
 
 test: lint types unit  ## lint, check types, run unit tests and doctests
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import MinMaxScaler
 from linkselect import ConsensusSelector
 from linkselect.asking import PairQueries
 from linkselect.labelling._labelling import number_of_best
-from linkselect.labelling._wording import MOSTLY
+from linkselect.labelling._worker import MOSTLY
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 STORED = ("image_segmentation", "sonar", "ionosphere", "dermatology")

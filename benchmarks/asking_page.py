@@ -17,7 +17,7 @@ import numpy as np
 
 from linkselect.labelling._serving import Server
 from linkselect.labelling._session import Ask, begin
-from linkselect.labelling._shown_samples import Samples
+from linkselect.labelling._shown_samples import ShownSamples
 
 
 def make_data(n_samples, n_features, n_classes=6):
@@ -72,7 +72,7 @@ def main():
     names = [f"x{i}" for i in range(given.features)]
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        samples = Samples(X, tuple(range(len(X))), names)
+        samples = ShownSamples(X, tuple(range(len(X))), names)
         ask = Ask(X, samples, None, None, Path(folder) / "pairs.csv", random_state=0)
         labelling, _ = begin(ask)
         server = Server(labelling, "benchmark")

@@ -1,8 +1,8 @@
-"""Generate the tables of methods, references and decisions: `python docs/tables.py --write`.
+"""Generate the tables of methods, references, public names: `python docs/tables.py --write`.
 
-What a table says is read off the classes (`describe`, docstrings), the bibliography and the
-headings of the pages of decisions, and is put between two marker comments of a page. Without
-`--write`, the command names the pages that are stale and changes nothing.
+What a table says is read off the classes (`describe`, docstrings), the bibliography, every
+`__all__` and the headings of the pages of decisions, and is put between two marker comments.
+Without `--write`, the command names the pages that are stale and changes nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from types import UnionType
 
+import linkselect
 from linkselect import cluster, selectors
 from linkselect._bibliography import Reference, bibliography
 from linkselect.selectors._method import Method, describe
@@ -27,7 +30,24 @@ PAGES = [
     "guide/large_data.md",
     "api/index.rst",
     "decisions/README.md",
+    "public.md",
+    "citing.md",
 ]
+# The modules that users may import from, beside the package itself.
+PUBLIC = (
+    "pairs",
+    "selectors",
+    "cluster",
+    "evaluation",
+    "asking",
+    "plot",
+    "report",
+    "labelling",
+    "scores",
+    "graphs",
+    "reproduction",
+    "cli",
+)
 # In Markdown and in reStructuredText.
 MARKED = re.compile(
     r"^(<!-- generated: (?P<md>[a-z ]+) -->|\.\. generated: (?P<rst>[a-z ]+))\n"
@@ -164,15 +184,62 @@ def decisions() -> list[str]:
     return lines
 
 
+def public_names() -> list[str]:
+    """List the names in the `__all__` of every public module, with what each one is."""
+    lines = []
+    for name in ("linkselect", *(f"linkselect.{part}" for part in PUBLIC)):
+        module = import_module(name)
+        seen = () if module is linkselect else linkselect.__all__
+        own = sorted(set(module.__all__).difference(seen), key=str.lower)
+        rows = [[f"`{one}`", what_it_is(getattr(module, one))] for one in own]
+        table = markdown(["name", "what it is"], rows) if rows else ["All in `linkselect`, too."]
+        lines += ["", f"### {name}", "", *table]
+    return lines[1:]
+
+
+def what_it_is(value: object) -> str:
+    """Return the first line of a docstring, without references."""
+    if isinstance(value, UnionType):
+        return "A type, for annotations."
+    return summary(value).replace(" [1]_", "") if callable(value) else "A constant."
+
+
+def citation_entry() -> list[str]:
+    """Give the entry of BibTeX for this version."""
+    return [
+        "```bibtex",
+        "@software{linkselect,",
+        "  author  = {{The linkselect developers}},",
+        "  title   = {linkselect: feature selection from weak supervision},",
+        f"  version = {{{linkselect.__version__}}},",
+        "}",
+        "```",
+    ]
+
+
 def group(*kinds: str) -> Callable[[], list[str]]:
     """Make a list for autosummary of the selectors of some kinds."""
 
     def lines() -> list[str]:
         more = ["AsScoreFunction"] if "wrappers" in kinds else []
-        names = [one.__name__ for one in methods(*kinds)] + more
-        return ["", ".. autosummary::", "   :toctree: generated", "", *(f"   {n}" for n in names)]
+        return autosummary([one.__name__ for one in methods(*kinds)] + more)
 
     return lines
+
+
+def members(part: str) -> Callable[[], list[str]]:
+    """Make a list for autosummary of the names that a part has and the package has not."""
+
+    def lines() -> list[str]:
+        names = sorted(set(import_module(f"linkselect.{part}").__all__) - {*linkselect.__all__})
+        return autosummary([f"{part}.{name}" for name in names])
+
+    return lines
+
+
+def autosummary(names: list[str]) -> list[str]:
+    """Return the lines of a list for autosummary."""
+    return ["", ".. autosummary::", "   :toctree: generated", "", *(f"   {name}" for name in names)]
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
@@ -183,16 +250,20 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "kinds": kinds_table,
     "references": references,
     "decisions": decisions,
+    "public names": public_names,
+    "citation": citation_entry,
     "from nothing": group("nothing"),
     "from pairs": group("pairs", "some labels"),
     "from labels": group("labels"),
     "wrappers": group("wrappers"),
+    "of pairs": members("pairs"),
+    "of cluster": members("cluster"),
 }
 
 
-def summary(selector: type) -> str:
+def summary(documented: object) -> str:
     """Return the first line of a docstring."""
-    return inspect.cleandoc(selector.__doc__ or "").splitlines()[0]
+    return inspect.cleandoc(documented.__doc__ or "").splitlines()[0]
 
 
 def formula(selector: type) -> str:

@@ -83,4 +83,4 @@ for strategy in ("grow", "random"):
 # The same with a person instead of labels: `linkselect ask` in a terminal, or in a notebook::
 #
 #     from linkselect import labelling
-#     queries = labelling.open(X, image_shape=(8, 8))
+#     queries = labelling.open_page(X, image_shape=(8, 8))

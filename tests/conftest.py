@@ -12,6 +12,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import MinMaxScaler
 
+from tests.helpers import sizes as all_sizes
 from tests.helpers.process_settings import changes, process_settings
 
 # The same examples each time: whether a change passes does not depend on luck. Others are drawn by
@@ -28,9 +30,10 @@ settings.register_profile(
     "linkselect",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=60,
+    max_examples=40,
     derandomize=True,
 )
+settings.register_profile("quick", settings.get_profile("linkselect"), max_examples=10)
 settings.register_profile(
     "others", settings.get_profile("linkselect"), max_examples=500, derandomize=False
 )
@@ -107,15 +110,43 @@ def cancer():
 
 
 @pytest.fixture
-def precisions(monkeypatch):
-    """List the types of the products that a search for neighbours computes."""
-    from linkselect.graphs import _neighbors as neighbors
+def sizes(monkeypatch):
+    """Return a function that gives sizes of blocks and limits other values, by their names."""
+    return partial(all_sizes.set_sizes, monkeypatch)
 
-    computed, products = [], neighbors.products
 
-    def noting(X, dtype=np.float32, **options):
-        computed.append(np.dtype(dtype).name)
-        return products(X, dtype, **options)
+@pytest.fixture
+def shrink(monkeypatch):
+    """Return a function that cuts work into small blocks: `shrink()`, `shrink(5)`."""
+    return partial(all_sizes.shrink, monkeypatch)
 
-    monkeypatch.setattr(neighbors, "products", noting)
-    return computed
+
+@pytest.fixture
+def shrink_parts(monkeypatch):
+    """Return a function that cuts stored samples into parts of so many bytes."""
+    return partial(all_sizes.shrink_parts, monkeypatch)
+
+
+@pytest.fixture
+def compile_from(monkeypatch):
+    """Return a function that runs compiled loops always (True) or never (False)."""
+    return partial(all_sizes.compile_from, monkeypatch)
+
+
+@pytest.fixture
+def always_compiled(compile_from):
+    """Run compiled loops on small data, too."""
+    pytest.importorskip("numba")
+    compile_from(True)
+
+
+@pytest.fixture
+def without_numba(monkeypatch):
+    """Let numba not be installed, where loops would be compiled."""
+    all_sizes.remove_numba(monkeypatch)
+
+
+@pytest.fixture
+def small_draws(sizes):
+    """Let draws of few samples state standard errors."""
+    sizes(LEAST_CARRIERS=5)

@@ -1,13 +1,16 @@
-"""What the project keeps to and no tool checks: the sizes of parts, and what files may name."""
+"""What the project keeps to and no tool checks: how large it may grow, and what files may name."""
 
 import ast
 import io
 import re
 import subprocess
 import tokenize
+from collections import Counter
 from pathlib import Path
 
 import pytest
+
+import linkselect
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("src", "tests", "benchmarks", "examples", "docs", ".ci")
@@ -19,8 +22,21 @@ SOURCE = [
     if not BUILT & set(file.parts)
 ]
 PAGES = [*(ROOT / "src").rglob("*.html"), *(ROOT / "src").rglob("*.js")]
+LIBRARY = ROOT / "src" / "linkselect"
 LINES_IN_FILE = 450
 LINES_IN_FUNCTION = 50
+
+# How much one person can hold. A change that needs more raises a limit on purpose, and says why.
+LINES_OF_CODE = 23_500  # without the papers
+LINES_WITH_PAPERS = 27_000
+PUBLIC_NAMES = 350  # in every `__all__` that a user may import from, each re-export counted
+REPEATED_MODULE_NAMES = 12
+QUESTIONS_ABOUT_KINDS = 15  # outside of _samples, which alone knows how X is stored
+PATCHES = 80  # of the library, in tests
+
+# What asks how X is stored, beside `isinstance` with a class of _samples.
+ASKING = {"issparse", "isspmatrix", "device_of", "find_stored", "as_parts"}
+NAMES_OF_SAMPLES = {"X", "samples", "data"}
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -92,6 +108,75 @@ def imported(file):
             yield from (alias.name for alias in node.names)
 
 
+def name_called(node):
+    """Return the last part of what a call names, or nothing."""
+    called = node.func if isinstance(node, ast.Call) else None
+    return getattr(called, "attr", getattr(called, "id", ""))
+
+
+def asks_about_kind(node, kinds):
+    """Whether a call asks how samples are stored."""
+    name = name_called(node)
+    if name in ASKING:
+        return True
+    if name not in ("isinstance", "hasattr"):
+        return False
+    known = {getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(node.args[1])}
+    return getattr(node.args[0], "id", "") in NAMES_OF_SAMPLES or bool(known & kinds)
+
+
+def shown(file, nodes):
+    return [f"{name_of(file)}:{node.lineno}: {ast.unparse(node)}" for node in nodes]
+
+
+def questions(tree, kinds):
+    """Return the calls that ask how samples are stored."""
+    return [node for node in ast.walk(tree) if asks_about_kind(node, kinds)]
+
+
+def own_names(tree):
+    """Return the names that a test imports from elsewhere than the library, or defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                origin = getattr(node, "module", None) or alias.name
+                if not origin.startswith("linkselect"):
+                    yield (alias.asname or alias.name).split(".")[0]
+
+
+def patches(tree):
+    """Yield the calls of a test that put something in the place of what the library has.
+
+    A call of `sizes` counts as one, and so does a loop.
+    """
+    own = set(own_names(tree))
+    for node in ast.walk(tree):
+        name = name_called(node)
+        if name in ("sizes", "set_sizes"):
+            yield node
+        elif name in ("setattr", "setitem", "delattr") and isinstance(node.func, ast.Attribute):
+            target = node.args[0]
+            if isinstance(target, ast.Constant):
+                is_ours = str(target.value).startswith("linkselect")
+            else:
+                first = next(part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+                is_ours = first not in own
+            if is_ours:
+                yield node
+
+
+def exported(file):
+    """Return the names in a module's `__all__`."""
+    for node in parsed(file).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            if isinstance(node.value, ast.List):
+                return [item.value for item in node.value.elts]
+            return list(linkselect.__all__)
+    return []
+
+
 def tracked_files():
     command = ["git", "ls-files", "-z"]
     try:
@@ -137,6 +222,79 @@ def test_no_source_file_is_long():
 def test_no_function_is_long():
     found = [text for file in SOURCE for text in long_functions(file)]
     assert not found, "\n".join(found)
+
+
+def library(*, papers=True):
+    files = sorted(LIBRARY.rglob("*.py"))
+    return [file for file in files if papers or "reproduction" not in file.parts]
+
+
+@pytest.mark.parametrize(("papers", "limit"), [(False, LINES_OF_CODE), (True, LINES_WITH_PAPERS)])
+def test_the_library_is_no_larger_than_one_person_can_hold(papers, limit):
+    files = library(papers=papers)
+    assert sum(len(code_lines(file.read_text(encoding="utf-8"))) for file in files) <= limit
+
+
+def test_public_names_are_few():
+    places = [(file, file.relative_to(LIBRARY).parts) for file in library()]
+    public = [
+        file
+        for file, parts in places
+        if not any(part.startswith("_") and part != "__init__.py" for part in parts)
+    ]
+    counts = {name_of(file): len(exported(file)) for file in public}
+    assert counts["src/linkselect/__init__.py"] > 20
+    assert sum(counts.values()) <= PUBLIC_NAMES, counts
+
+
+def test_few_module_names_occur_twice():
+    counts = Counter(file.stem.lstrip("_") for file in library() if file.stem != "__init__")
+    repeated = [name for name, count in counts.items() if count > 1]
+    assert len(repeated) <= REPEATED_MODULE_NAMES, repeated
+
+
+def test_samples_alone_know_how_they_are_stored():
+    inside = [file for file in library() if "_samples" in file.parts]
+    kinds = {
+        node.name
+        for file in inside
+        for node in ast.walk(parsed(file))
+        if isinstance(node, ast.ClassDef)
+    }
+    outside = [file for file in library() if file not in inside]
+    found = [text for file in outside for text in shown(file, questions(parsed(file), kinds))]
+    assert len(found) <= QUESTIONS_ABOUT_KINDS, "\n".join(found)
+
+
+def test_few_tests_patch_the_library():
+    """What a test patches cannot move; a result can be tested wherever it is computed."""
+    files = [
+        file
+        for file in (ROOT / "tests").rglob("*.py")
+        if "benchmarks" not in file.parts  # they patch scripts
+    ]
+    found = [text for file in files for text in shown(file, patches(parsed(file)))]
+    assert len(found) <= PATCHES, "\n".join(found)
+
+
+def test_what_counts_as_a_question_about_the_kind_of_samples():
+    asking = "sparse.issparse(W); isinstance(X, list); isinstance(W, (Stored, int))"
+    assert len(questions(ast.parse(asking), {"Stored"})) == 3
+    others = "isinstance(W, list); len(X); hasattr(W, 'shape')"
+    assert questions(ast.parse(others), {"Stored"}) == []
+
+
+def test_what_counts_as_a_patch_of_the_library():
+    text = "import sys\nfrom linkselect import _forms\npatch.setattr("
+    for target, n_patches in [
+        ("_forms, 'CHUNK', 1)", 1),
+        ("_forms.Form, 'sum', None)", 1),
+        ("'linkselect._forms.CHUNK', 1)", 1),
+        ("sys, 'argv', [])", 0),
+        ("'threading.Thread.start', None)", 0),
+        ("sys.stdout, 'write', sizes(CHUNK=1))", 1),
+    ]:
+        assert len(list(patches(ast.parse(text + target)))) == n_patches, target
 
 
 @pytest.mark.parametrize("pattern", [REGISTRY, MACHINE_PATH], ids=["registry", "machine path"])

@@ -6,22 +6,16 @@ import inspect
 import pkgutil
 import re
 from dataclasses import is_dataclass
+from pathlib import Path
+
+import pytest
 
 import linkselect
-from linkselect._search import (
-    all_pairs,
-    discretize,
-    information,
-    nearest_neighbor,
-    similarity,
-    sparse_regression,
-    targets,
-)
-from linkselect.graphs import _kernels as kernels
-from linkselect.graphs import _l1_reconstruction as l1_reconstruction
-from linkselect.graphs import _reconstruction as reconstruction
+from linkselect import MRMR, SCGS, graphs
+from tests.helpers.sizes import value_of
 
-PARTS = ("asking", "cluster", "evaluation", "graphs", "pairs", "scores", "search", "selectors")
+GUIDE = Path(__file__).parents[1] / "docs" / "guide"
+PARTS = ("asking", "cluster", "evaluation", "graphs", "pairs", "scores", "_search", "selectors")
 # `name : type, default=value`, or several names with commas between them.
 DEFAULT = re.compile(r"^ *(\w+(?:, \w+)*) : .*\bdefault=(.+?)$", re.MULTILINE)
 
@@ -72,29 +66,29 @@ def test_values_cannot_be_changed():
     assert [one.__name__ for one in values if not one.__dataclass_params__.frozen] == []
 
 
-def test_limits_are_those_documented():
-    weights, step = reconstruction.reconstruction_weights, reconstruction
-    for found, expected, one, words in [
-        (kernels.SIGMA_ROWS, 2000, kernels.auto_sigma, "Above 2,000 samples"),
-        (targets.N_WIDTHS, 64, targets.match_sigma, "A grid of 64 widths"),
-        (sparse_regression.CONVEX_SHARE, 0.999, sparse_regression.scgs, "0.999 times the largest"),
-        (l1_reconstruction.CERTAIN_GAP, 1e-6, weights, "within 1e-6 of their optimum"),
-        (l1_reconstruction.NEAR_GAP, 0.01, weights, "within 1 % of"),
-        (l1_reconstruction.MANY, 150, weights, "150 samples of more than 150 features"),
-        (step.STEPS_PER_EXCHANGE, 5, weights, "`5 min(n, d + 1) sqrt(n + d)`"),
-        (step.LEAST_STEP_LIMIT, 10_000, weights, "at least 10,000"),
-        (all_pairs.MAX_BYTES_FOR_TERMS, 2**28, similarity.select_from_groups, "at most 256 MB"),
-        (
-            8 * nearest_neighbor.MAX_KEPT_DISTANCES,
-            32 * 2**20,
-            nearest_neighbor.select_by_nearest_neighbor,
-            "no more than 32 MB",
-        ),
-        (discretize.N_BINS, 5, discretize.states_of, "five bins"),
-        (information.STATES_AS_BITS, 16, information.Discrete, "at most 16"),
-    ]:
-        assert found == expected
-        assert words in " ".join(one.__doc__.split())
+# What a user is told, by a docstring or a page of the guide. No other limit is a promise.
+WEIGHTS = graphs.reconstruction_weights.__doc__
+PROMISES = [
+    ("SIGMA_ROWS", 2000, graphs.auto_sigma.__doc__, "Above 2,000 samples"),
+    ("N_WIDTHS", 64, "subsets.md", "64 widths"),
+    ("N_BINS", 5, MRMR.__doc__, "five bins"),
+    ("CONVEX_SHARE", 0.999, SCGS.__doc__, "0.999 of the largest value"),
+    ("CERTAIN_GAP", 1e-6, WEIGHTS, "within 1e-6 of their optimum"),
+    ("NEAR_GAP", 0.01, WEIGHTS, "within 1 % of"),
+    ("MANY", 150, WEIGHTS, "150 samples of more than 150 features"),
+    ("STEPS_PER_EXCHANGE", 5, WEIGHTS, "`5 min(n, d + 1) sqrt(n + d)`"),
+    ("LEAST_STEP_LIMIT", 10_000, WEIGHTS, "at least 10,000"),
+    ("SLAB_BYTES", 32 * 2**20, "large_data.md", "one piece of at most 32 MB"),
+    ("HELD_BYTES", 256 * 2**20, "large_data.md", "if they fit into 256 MB"),
+    ("MOST_LISTED", 16_777_216, "many_rows.md", "at most 16,777,216 neighbours"),
+]
+
+
+@pytest.mark.parametrize(("name", "expected", "where", "words"), PROMISES)
+def test_limits_are_those_documented(name, expected, where, words):
+    text = (GUIDE / where).read_text(encoding="utf-8") if where.endswith(".md") else where
+    assert value_of(name) == expected
+    assert words in " ".join(text.split())
 
 
 def test_a_default_that_is_not_the_documented_one_is_found():

@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import linkselect as ls
-from linkselect import _blocks as blocks
 from linkselect import _forms as forms
 from linkselect import graphs
 from linkselect._forms import laplacian_product
@@ -16,7 +15,6 @@ from linkselect._samples.moments import moments
 from linkselect._samples.one_pass import survey
 from linkselect._supervision import from_labels, from_pairs
 from linkselect.graphs import Groups, cannot_graph, must_graph, nearest_edges
-from linkselect.graphs import _distances as distances
 from tests.helpers import literal
 from tests.helpers.dense_graphs import dense
 from tests.helpers.fitting import STORAGE
@@ -138,13 +136,13 @@ def test_numbers_of_every_type_are_subtracted_without_wrapping(dtype):
     )
 
 
-def test_blocks_and_threads_change_nothing(monkeypatch):
+def test_blocks_and_threads_change_nothing(shrink):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 150))
     graph = graphs.nearest_edges(X, 4)
     whole = forms.laplacian_form(X, graph, n_jobs=1)
     assert_array_equal(forms.laplacian_form(X, graph, n_jobs=4), whole)
-    monkeypatch.setattr(blocks, "BLOCK_SIZE", 200 * 16)
+    shrink(15)
     assert_allclose(forms.laplacian_form(X, graph, n_jobs=2), whole, rtol=1e-14)
 
 
@@ -261,8 +259,8 @@ def test_edges_between_few_of_the_samples(n_features):
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
-def test_kernel_forms_keep_their_digits_in_any_unit_and_tile(unit, monkeypatch):
-    monkeypatch.setattr(distances, "TILE_SIZE", 300)
+def test_kernel_forms_keep_their_digits_in_any_unit_and_tile(unit, shrink):
+    shrink(299)
     # One feature tells two far clusters apart and nothing else, so that its sums cancel.
     X = np.column_stack([np.repeat([0.0, 1.0], 20), np.random.default_rng(0).random(40)])
     points = X * [6.0, 1.0]
@@ -271,26 +269,18 @@ def test_kernel_forms_keep_their_digits_in_any_unit_and_tile(unit, monkeypatch):
     assert_allclose(found, [unit**2 * literal.form(f, W) for f in X.T], rtol=1e-10)
 
 
-def test_only_forms_that_cancel_are_computed_by_differences(monkeypatch):
-    """Those below 1e-5 of what is subtracted."""
+def test_forms_that_cancel_keep_their_digits():
+    """The first two are below 1e-5 of what is subtracted."""
     points = np.repeat([[0.0], [8.0]], 20, axis=0) + np.random.default_rng(0).random((40, 1))
     apart = np.repeat([0.0, 1.0], 20)
     noise = np.random.default_rng(1).normal(size=40)
     # The share of the noise in the form is about its square.
     X = np.column_stack([apart + size * noise for size in (0.0, 1e-4, 1e-2, 1.0)])
-    by_differences, asked = forms._kernel_form_by_differences, []
-
-    def watched(X, graph, tiles, features, n_jobs):
-        asked.extend(features.tolist())
-        return by_differences(X, graph, tiles, features, n_jobs)
-
-    monkeypatch.setattr(forms, "_kernel_form_by_differences", watched)
     W = literal.gauss(points, 1.0)
     found = forms.laplacian_form(X, graphs.kernel_graph(points, 1.0))
     assert_allclose(found, [literal.form(f, W) for f in X.T], rtol=1e-8)
     shares = [literal.form(f, W) / (W.sum(axis=1) @ (f - f.mean()) ** 2) for f in X.T]
     assert [share < 1e-5 for share in shares] == [True, True, False, False]
-    assert asked == [0, 1]
 
 
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])

@@ -18,7 +18,7 @@ from linkselect import Pairs
 from linkselect.cli import run
 from linkselect.labelling._serving import Server
 from linkselect.labelling._session import Ask, begin
-from linkselect.labelling._shown_samples import Samples
+from linkselect.labelling._shown_samples import ShownSamples
 
 FOLDER = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -52,7 +52,7 @@ def report(browser, folder):
 def serve(data, source, repeat, folder, **shown):
     """Serve the page of a data set."""
     ids = tuple(range(len(data.data)))
-    samples = Samples(data.data, ids, list(data.feature_names), **shown)
+    samples = ShownSamples(data.data, ids, list(data.feature_names), **shown)
     out = folder / "pairs.csv"
     ask = Ask(data.data, samples, None, None, out, random_state=1, source=source, repeat=repeat)
     server = Server(begin(ask)[0], source)

@@ -7,12 +7,58 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils.validation import _check_feature_names_in
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._checks import index_of
 from linkselect._messages import GuidedValueError
 from linkselect.pairs import Pairs, check_ids
+
+
+def n_rows(X: Any) -> int:
+    """Return the number of samples."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def some_rows(X: Any, rows: IntArray) -> Any:
+    """Return some samples, sparse if X is."""
+    return X.tocsr()[rows] if issparse(X) else np.asarray(X)[rows]
+
+
+def dense_rows(X: Any, rows: Any) -> FloatArray:
+    """Return some samples as dense float64; an array may be copied or not."""
+    chosen = X[rows]
+    return np.asarray(chosen.toarray() if issparse(chosen) else chosen, dtype=np.float64)
+
+
+def some_columns(X: Any, features: IntArray) -> FloatArray:
+    """Return some features as dense float64."""
+    if issparse(X):
+        return X.tocsc()[:, features].toarray().astype(np.float64)
+    values = X.iloc[:, features] if hasattr(X, "iloc") else np.asarray(X)[:, features]
+    return np.asarray(values, dtype=np.float64)
+
+
+def evenly(items: NDArray[Any], n_wanted: int) -> NDArray[Any]:
+    """Take so many items at equal distances, or all if there are fewer."""
+    if n_wanted >= len(items):
+        return items
+    return items[np.linspace(0, len(items) - 1, max(n_wanted, 0)).astype(np.intp)]
+
+
+def checked_names(selector: Any, names: Sequence[str] | None) -> NDArray[Any]:
+    """Return one name per feature: the given ones, those known from `fit`, or x0, x1, ..."""
+    if names is None:
+        return _check_feature_names_in(selector)
+    if len(names) != selector.n_features_in_:
+        raise GuidedValueError(
+            f"names has {len(names)} entries, but the selector was fitted on "
+            f"{selector.n_features_in_} features.",
+            "Pass one name per feature, in the order of the columns.",
+        )
+    return np.asarray(names, dtype=object)
 
 
 def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
@@ -68,7 +114,7 @@ def pair_rows(
     >>> must
     array([[1, 0]])
     """
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_samples = n_rows(X)
     ids = index_of(X) if sample_ids is None else sample_ids
     named = range(n_samples) if ids is None else check_ids(ids, n_samples)
     return pairs.rows({sample: row for row, sample in enumerate(named)})

@@ -39,9 +39,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield given
         return
     target = Path(os.path.realpath(path))  # does not fail at links that form a circle
-    # In the same folder, so that it can be renamed; a name nobody can guess, and only if it is new,
-    # so that no link that someone planted is followed. The ending stays: formats go by it. The
-    # rest is cut, so that a name of the greatest length has room for what is added.
+    # In the same folder, so that it can be renamed; a name that cannot be guessed, and only if it
+    # is new, so that no link that someone planted is followed. The ending stays: formats go by it.
+    # The rest is cut, so that a name of the greatest length has room for what is added.
     part = target.with_name(f".{target.stem[:40]}.{secrets.token_hex(8)}.part{target.suffix}")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -55,5 +55,5 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         if error.filename != str(part):
             raise
-        # Nobody knows the name of the temporary file.
+        # The user does not know the name of the temporary file.
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None

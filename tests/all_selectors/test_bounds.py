@@ -55,18 +55,14 @@ def test_no_search_finds_a_violation(name):
     assert attack.expected <= attack.search(np.random.default_rng(0), 6) <= 1
 
 
-def test_the_search_finds_what_was_wrong_with_distances_in_float64(monkeypatch):
-    """Their bound left out how norms and differences are rounded themselves."""
+def test_distances_in_float64_stay_far_below_their_bound():
+    """The bound counts how norms and differences are rounded themselves, too."""
 
     def share(X):
         return share_of_distance_error(X, np.float64)
 
     found = climb(share, opposite_drifting(128), nudge, np.random.default_rng(2), 40)
     assert found <= 0.25
-    monkeypatch.setattr(products, "SUMS_IN_FLOAT64", 1)
-    found = climb(share, opposite_drifting(128), nudge, np.random.default_rng(2), 40)
-    if found <= 1:
-        pytest.skip("the linear algebra of this machine adds up in a better order")
 
 
 # -- neighbours ---------------------------------------------------------------------------------
@@ -264,10 +260,9 @@ def test_every_switch_that_lowers_the_precision_of_products_counts(monkeypatch):
 
 @pytest.mark.parametrize("n_more", [0, 40])
 @pytest.mark.parametrize("share", [1, 0.25])
-def test_codes_that_round_the_wrong_way(n_more, share, monkeypatch):
+@pytest.mark.usefixtures("always_compiled")
+def test_codes_that_round_the_wrong_way(n_more, share, sizes):
     """Single precision proposes sample 2 instead of 1; a quarter of the bound is too little."""
-    pytest.importorskip("numba")
-    monkeypatch.setattr(relief, "COMPARISONS_WORTH_COMPILING", 0)
     step, half = 2.0**-24, 2.0**-25
     # Sample 0 rounds down, 1 and 2 round up, on both sides of it. The last feature has more
     # digits, and makes sample 1 the nearer one.
@@ -277,7 +272,7 @@ def test_codes_that_round_the_wrong_way(n_more, share, monkeypatch):
     rows = np.vstack([rows, np.zeros((1, 9)), np.ones((1, 9)), np.full((n_more, 9), 0.1)])
     classes = np.array([0, 1, 1, 0, 1, *(np.arange(n_more) % 2)])
     assert np.abs(rows[1] - rows[0]).sum() < np.abs(rows[2] - rows[0]).sum()
-    monkeypatch.setattr(relief, "CODE_ROUNDING", share * relief.CODE_ROUNDING)
+    sizes(CODE_ROUNDING=share * relief.CODE_ROUNDING)
     order = np.argsort(classes, kind="stable")
     codes = relief._difference_codes(rows, np.zeros(9, dtype=bool))[order]
     of = relief._candidates(codes, np.zeros(9, dtype=bool), np.bincount(classes), 1, 1)
@@ -334,21 +329,24 @@ def exact_steps(X, groups, n_steps):
     return chosen, lead
 
 
-def shrink(monkeypatch, share):
-    for name in ("KERNEL_ROUNDING", "MUST_ROUNDING", "CANNOT_ROUNDING", "TINY"):
-        monkeypatch.setattr(screening, name, share * getattr(screening, name))
-    monkeypatch.setattr(all_pairs, "COARSE_ROUNDING", share * all_pairs.COARSE_ROUNDING)
+def lower_bounds(monkeypatch, share):
+    of_screen = ("KERNEL_ROUNDING", "MUST_ROUNDING", "CANNOT_ROUNDING", "TINY")
+    for module, name in [
+        *((screening, name) for name in of_screen),
+        (all_pairs, "COARSE_ROUNDING"),
+    ]:
+        monkeypatch.setattr(module, name, share * getattr(module, name))
 
 
 @pytest.mark.parametrize("way", ["numpy", "numba"])
-def test_near_ties_of_the_similarity_search(way, monkeypatch):
+def test_near_ties_of_the_similarity_search(way, compile_from, monkeypatch):
     """All candidates are one column but for noise that single precision cannot see.
 
     Without the bounds half of the searches go wrong, so the ties are near enough.
     """
     if way == "numba":
         pytest.importorskip("numba")
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0 if way == "numba" else np.inf)
+    compile_from(way == "numba")
     wrong = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -361,7 +359,7 @@ def test_near_ties_of_the_similarity_search(way, monkeypatch):
             continue
         assert select_from_groups(X, groups, 1.0, 3).order[:2].tolist() == expected
         with monkeypatch.context() as patch:
-            shrink(patch, 0.0)
+            lower_bounds(patch, 0.0)
             try:
                 found = select_from_groups(X, groups, 1.0, 3).order[:2].tolist()
             except ValueError:  # every candidate ruled out
@@ -370,10 +368,9 @@ def test_near_ties_of_the_similarity_search(way, monkeypatch):
     assert wrong >= 3
 
 
+@pytest.mark.usefixtures("always_compiled")
 def test_kernel_values_that_round_the_wrong_way(monkeypatch):
     """Two features of two values each, the pair out of thousands whose errors are most unlike."""
-    pytest.importorskip("numba")
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
     ends = np.array([[0.0], [0.99]]) + 1e-6 * np.random.default_rng(0).random((2, 4000))
     X = np.vstack([np.tile(ends, (8, 1)), np.full((1, 4000), -0.004), np.full((1, 4000), 1.005)])
     groups = np.zeros(len(X), dtype=np.intp)
@@ -387,7 +384,7 @@ def test_kernel_values_that_round_the_wrong_way(monkeypatch):
     pair = np.column_stack([np.zeros(len(X)), X[:, worse], X[:, better]])
     for share in (1, 0.02):
         with monkeypatch.context() as patch:
-            shrink(patch, share)
+            lower_bounds(patch, share)
             left = all_pairs.AllPairs(pair, groups, 1.0, 1)
             kept = left.screen.not_ruled_out(np.array([1, 2]), left.sum_alike)
             assert (2 in kept) == (share == 1)
@@ -465,7 +462,7 @@ def test_the_bounds_of_sums_are_those_that_are_derived(n_features):
     )
 
 
-def test_the_bounds_of_the_similarity_score_are_those_that_are_derived(monkeypatch):
+def test_the_bounds_of_the_similarity_score_are_those_that_are_derived(sizes):
     assert criterion.form_rounding(10**6, 64) == (5 * 10**6 + 8 * 64**2 + 2048) * U64
     assert criterion.form_rounding(10, 3) == 1e-12
     rng = np.random.default_rng(0)
@@ -473,7 +470,7 @@ def test_the_bounds_of_the_similarity_score_are_those_that_are_derived(monkeypat
     strict = pytest.importorskip("array_api_strict").asarray(X)
     for room, there in [(2**28, False), (2**28, True), (0, False)]:
         # If there is no room, all but two terms are left out.
-        monkeypatch.setattr(all_pairs, "MAX_BYTES_FOR_TERMS", room)
+        sizes(MAX_BYTES_FOR_TERMS=room)
         if there:
             found = device_similarity.AllPairsOnDevice(device_of(strict), strict, groups, 0.5)
             assert found.n_terms == found.squared.shape[1] >= found.plain.shape[1] > 5

@@ -13,14 +13,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 import linkselect as ls
-from linkselect._search import screening
 from tests.helpers.comparisons import CASES, compare
 from tests.helpers.estimators import SELECTORS
 from tests.helpers.problems import KINDS, draw_problem, store
 from tests.helpers.search_references import follow
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-N_PROBLEMS = 40
+N_PROBLEMS = 30  # two of each kind
 
 
 @cache
@@ -44,7 +43,7 @@ def test_selector_equals_its_definition(case):
             error.add_note(f"The seed and kind of the problem are {name}.")
             raise
     # A generator that gives a selector what it refuses would prove nothing.
-    assert found.count("compared") >= 15
+    assert found.count("compared") >= 12
 
 
 @every_case
@@ -58,10 +57,8 @@ def test_every_selector_has_a_definition():
 
 FAR_STORED = [
     ("f8", "C"),
-    ("f8", "CSC, untidy"),
-    ("f4", "Fortran"),
     ("f4", "CSR"),
-    ("i1", "C"),
+    ("i1", "Fortran"),
     ("i1", "CSC, untidy"),
 ]
 
@@ -86,9 +83,8 @@ SIMILARITY = [case for case in CASES if isinstance(case.selector, ls.SimilarityC
 
 
 @pytest.mark.parametrize("case", SIMILARITY, ids=lambda case: case.name)
-def test_compiled_search_equals_its_definition(case, monkeypatch):
-    pytest.importorskip("numba")
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
+@pytest.mark.usefixtures("always_compiled")
+def test_compiled_search_equals_its_definition(case):
     for seed, kind in enumerate([*KINDS] * 3):
         compare(case, draw_problem(np.random.default_rng(seed), kind))
 
@@ -97,14 +93,13 @@ def test_compiled_search_equals_its_definition(case, monkeypatch):
     ("dtype", "low", "shape", "sigma"),
     [("i1", -128, (60, 30), 40.0), ("i1", 0, (60, 30), 128.0), ("i2", -(2**15), (300, 130), 8e3)],
 )
-def test_narrow_integers_in_a_large_search(dtype, low, shape, sigma, monkeypatch):
+def test_narrow_integers_in_a_large_search(dtype, low, shape, sigma, compile_from):
     """The range of the first and the last wraps to a small number; that of the second is small."""
     # The last has several blocks of rows and of features.
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 1e3)
+    compile_from(True)
     rng = np.random.default_rng(0)
     X = rng.integers(low, np.iinfo(dtype).max, shape, dtype=dtype, endpoint=True)
     y = rng.integers(0, 2, len(X))
-    assert len(X) ** 2 / 2 * X.shape[1] >= screening.VALUES_WORTH_COMPILING
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         found = ls.SimilarityConstraintScore(3, sigma=sigma).fit(X, y)

@@ -11,15 +11,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 import linkselect as ls
-from linkselect import _blocks as blocks
-from linkselect import _forms as forms
-from linkselect._samples import moments
-from linkselect._search import all_pairs, nearest_neighbor, screening
-from linkselect.graphs import _distances as distances
-from linkselect.graphs import _neighbors as neighbors
-from linkselect.scores import _relief as relief
+from linkselect._compiled.hits import count_hits
+from linkselect._compiled.manhattan import manhattan_distances
+from linkselect._compiled.similarity_sums import pair_sums
 from tests.helpers.estimators import COMBINED, PAIRWISE, SELECTORS, WRAPPERS
 from tests.helpers.problems import DENSE, SPARSE, store
+from tests.helpers.sizes import calls_of
 
 EVERYTHING = [*SELECTORS, *WRAPPERS, *COMBINED]
 every_selector = pytest.mark.parametrize("selector", EVERYTHING, ids=repr)
@@ -177,7 +174,7 @@ def test_every_type_gives_the_bits_of_its_float64(selector, make):
     options = {"sigma": 50.0} if selector.get_params().get("sigma") == 1.0 else {}
     expected = fit(selector, make(X), y, pairs, ids, **options)
     # SciPy has no sparse float16.
-    for dtype in [*INTEGERS, "f4"] + ["f2"] * (make is np.asarray):
+    for dtype in [*INTEGERS, "f4", "f2"] if make is np.asarray else ["i1", "u2", "i8", "f4"]:
         found = fit(selector, make(X.astype(dtype)), y, pairs, ids, **options)
         assert_same_bits(found, expected, dtype)
     expected = fit(selector, make((X > 50).astype(float)), y, pairs, ids, **options)
@@ -187,28 +184,14 @@ def test_every_type_gives_the_bits_of_its_float64(selector, make):
 # -- threads and numba ---------------------------------------------------------------------------
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Cut small data into many blocks, so that threads have something to share."""
-    monkeypatch.setattr(blocks, "BLOCK_SIZE", 1 << 10)
-    monkeypatch.setattr(moments, "BLOCK_SIZE", 1 << 10)
-    monkeypatch.setattr(blocks, "SPARSE_BLOCK_WIDTH", 8)
-    monkeypatch.setattr(forms, "SPARSE_EDGE_CHUNK", 64)
-    monkeypatch.setattr(distances, "CHUNK_SIZE", 1 << 9)
-    monkeypatch.setattr(distances, "TILE_SIZE", 1 << 11)
-    monkeypatch.setattr(neighbors, "MUTUAL_TILE_SIZE", 1 << 10)
-    monkeypatch.setattr(relief, "ROWS_PER_BLOCK", 16)
-    monkeypatch.setattr(all_pairs, "ROWS_PER_BLOCK", 16)
-    monkeypatch.setattr(all_pairs, "FEATURES_PER_BLOCK", 8)
-    monkeypatch.setattr(nearest_neighbor, "DIFFERENCES_WORTH_THREADS", 0)
-    monkeypatch.setattr(nearest_neighbor, "DISTANCES_PER_BLOCK", 1 << 8)
-
-
 @every_selector
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_the_number_of_threads_changes_no_bit(selector, make, small_blocks):
+def test_the_number_of_threads_changes_no_bit(selector, make, shrink, sizes):
     if "n_jobs" not in selector.get_params():
         pytest.skip("has one thread")
+    # Many blocks, so that threads have something to share.
+    shrink(255)
+    sizes(ROWS_PER_BLOCK=16, FEATURES_PER_BLOCK=8)
     X, y, pairs, ids = problem(n=50, d=40)
     stored = make(scaled(X))
     one = fit(selector, stored, y, pairs, ids, n_jobs=1)
@@ -216,34 +199,25 @@ def test_the_number_of_threads_changes_no_bit(selector, make, small_blocks):
 
 
 COMPILED = [
-    (ls.SimilarityConstraintScore(1.0, sigma=3.0), screening, "pair_sums"),
-    (
-        ls.SimilarityConstraintScore(mode="semi-supervised", sigma=3.0),
-        screening,
-        "pair_sums",
-    ),
-    (ls.ReliefF(), relief, "manhattan_distances"),
-    (ls.NearestNeighborSFS(1.0), nearest_neighbor, "count_hits"),
-    (ls.NearestNeighborSFS(cv=2), nearest_neighbor, "count_hits"),
+    (ls.SimilarityConstraintScore(1.0, sigma=3.0), pair_sums),
+    (ls.SimilarityConstraintScore(mode="semi-supervised", sigma=3.0), pair_sums),
+    (ls.ReliefF(), manhattan_distances),
+    (ls.NearestNeighborSFS(1.0), count_hits),
+    (ls.NearestNeighborSFS(cv=2), count_hits),
 ]
 
 
-@pytest.mark.parametrize(
-    ("selector", "module", "name"), COMPILED, ids=[repr(case[0]) for case in COMPILED]
-)
+@pytest.mark.parametrize(("selector", "loop"), COMPILED, ids=[repr(case[0]) for case in COMPILED])
 @pytest.mark.parametrize("ties", [False, True])
-def test_numba_changes_no_bit(selector, module, name, ties, monkeypatch):
+def test_numba_changes_no_bit(selector, loop, ties, compile_from):
     pytest.importorskip("numba")
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
-    monkeypatch.setattr(relief, "COMPARISONS_WORTH_COMPILING", 0)
-    monkeypatch.setattr(nearest_neighbor, "DIFFERENCES_WORTH_COMPILING", 0)
-    monkeypatch.setattr(nearest_neighbor, "CANDIDATES_WORTH_SORTING", 0)
     X, y, _, _ = problem(n=70, d=12)
     X = np.round(X / 25) / 4 if ties else scaled(X)
     y = np.where(np.arange(70) % 3 == 0, -1, y)
-    compiled, calls = getattr(module, name), []
-    monkeypatch.setattr(module, name, lambda: calls.append(1) or compiled())
+    compile_from(False)
+    before = calls_of(loop)
     expected = fit(selector, X, y)
-    assert calls
-    monkeypatch.setattr(module, name, lambda: None)
+    assert calls_of(loop) == before
+    compile_from(True)
     assert_same_bits(fit(selector, X, y), expected)
+    assert calls_of(loop) > before

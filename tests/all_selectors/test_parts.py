@@ -7,7 +7,6 @@ seen. Here there are many, of one row or a few, and the last of them is shorter.
 import importlib
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
@@ -19,59 +18,6 @@ from linkselect._samples.devices import to_numpy
 from tests.helpers.estimators import PAIRWISE, PARTLY_LABELLED, every_selector
 from tests.helpers.fitting import fitted
 from tests.helpers.problems import partly_labelled
-
-# Each with its smallest value that makes sense.
-SIZES = {
-    "_blocks.BLOCK_SIZE": 1,
-    "_blocks.SPARSE_BLOCK_WIDTH": 1,
-    "_samples.moments.BLOCK_SIZE": 1,
-    "_forms.EDGE_CHUNK": 1,
-    "_forms.SPARSE_EDGE_CHUNK": 1,
-    "graphs._distances.TILE_SIZE": 1,
-    "graphs._distances.CHUNK_SIZE": 1,
-    "graphs._distances.PIECE_SIZE": 1,
-    "graphs._products.PRODUCT_WIDTH": 1,
-    "graphs._neighbors.MUTUAL_TILE_SIZE": 1,
-    "graphs._neighbors.LEAST_QUERIES": 1,
-    "graphs._reconstruction.MAX_TILE": 1,
-    "graphs._reconstruction.MAX_NEAR_TILE": 1,
-    "graphs._reconstruction.TILES_PER_STEP": 1,
-    "graphs._reconstruction.LOCAL_TILE_BYTES": 1,
-    "graphs._device_distances.TILE_SIZE": 1,
-    "graphs._device_distances.BLOCK_SIZE": 1,
-    "graphs._device_distances.DIFFERENCES_AT_ONCE": 1,
-    "graphs._device_kernels.BLOCK_SIZE": 1,
-    "_samples.device_forms.BLOCK_SIZE": 16,
-    "_samples.devices.BLOCK_SIZE": 1,
-    "scores._relief.ROWS_PER_BLOCK": 1,
-    "scores._relief.TILE_SIDE": 1,
-    "_search.all_pairs.ROWS_PER_BLOCK": 1,
-    "_search.all_pairs.FEATURES_PER_BLOCK": 1,
-    "_search.all_pairs.VALUES_PER_COARSE_SUM": 1,
-    "_search.device_similarity.BLOCK_SIZE": 1,
-    "_search.device_similarity.TERMS_SIZE": 1,
-    "_search.information.STATES_AS_BITS": 0,
-    "_search.information.CELLS_AS_BITS": 1,
-    "_search.listed_pairs.VALUES_PER_BLOCK": 1,
-    "_search.nearest_neighbor.DISTANCES_PER_BLOCK": 1,
-    "_search.nearest_neighbor.MAX_KEPT_DISTANCES": 0,
-    "_search.nearest_neighbor.N_NEAREST": 1,
-    "_search.screening.FEATURES_PER_TASK": 1,
-    "_search.screening.FIRST_LOOK": 2,
-    "_search.screening.FEW": 1,
-    "_search.trace_ratio.SIZES_AT_ONCE": 1,
-}
-
-
-@pytest.fixture
-def shrink(monkeypatch):
-    """Return a function that makes all parts small from there on."""
-
-    def to(more):
-        for name, least in SIZES.items():
-            monkeypatch.setattr(f"linkselect.{name}", least + more)
-
-    return to
 
 
 def stores_for(selector):

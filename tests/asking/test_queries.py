@@ -410,3 +410,14 @@ def test_what_is_no_state_is_refused():
     for state in ({}, None, "x", {"version": 1}):
         with pytest.raises(GuidedError, match="no state"):
             PairQueries.from_state(X, state)
+
+
+def test_a_given_pair_that_was_changed_and_taken_back_does_not_come_again():
+    queries = PairQueries(X, Pairs(must=[(0, 1)]), random_state=0)
+    queries.change((0, 1), "different")
+    queries.change((0, 1), None)
+    assert PairQueries.from_state(X, queries.state()).pairs == Pairs(n_samples=len(X))
+    queries.answer((0, 1), "different")
+    queries.undo()
+    assert queries.given == ()
+    assert queries.history == ()

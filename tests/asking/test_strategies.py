@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from linkselect import Pairs
 from linkselect.asking import STRATEGIES, PairQueries
-from linkselect.asking._known import know
+from linkselect.asking._answers import know
 
 
 def blobs(n_samples=24, n_features=7, n_classes=3, seed=0):

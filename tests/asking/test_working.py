@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 
 from linkselect import Pairs
-from linkselect.asking._geometry import Samples
-from linkselect.asking._known import know
+from linkselect.asking._answers import know
+from linkselect.asking._asked_samples import SampleValues
 from linkselect.asking._working import best_features, closure_scatter, working_scores
 
 
@@ -62,7 +62,7 @@ def odd_data(kind):
 @pytest.mark.parametrize("kind", ["plain", "offset", "far groups", "int8", "bool", "float32"])
 def test_working_score_is_that_of_the_listed_closure(kind, said):
     X = odd_data(kind)
-    samples, known = Samples(X), know(said, len(X))
+    samples, known = SampleValues(X), know(said, len(X))
     expected = literal_scores(X, said)
     found = working_scores(samples, known)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
@@ -73,14 +73,14 @@ def test_working_score_is_that_of_the_listed_closure(kind, said):
 def test_sparse_samples_have_the_same_scores(make):
     X = np.where(np.random.default_rng(0).random((12, 6)) < 0.5, 0.0, odd_data("plain")[:, 3:])
     known = know(LISTS["many"], len(X))
-    found = working_scores(Samples(make(X)), known)
-    np.testing.assert_allclose(found, working_scores(Samples(X), known), rtol=1e-12)
+    found = working_scores(SampleValues(make(X)), known)
+    np.testing.assert_allclose(found, working_scores(SampleValues(X), known), rtol=1e-12)
 
 
 def test_closure_is_counted_without_listing_it():
     known = know(LISTS["many"], 12)
     closure = links(LISTS["many"])
-    _, n_must, _, n_cannot = closure_scatter(Samples(odd_data("plain")), known)
+    _, n_must, _, n_cannot = closure_scatter(SampleValues(odd_data("plain")), known)
     assert (n_must, n_cannot) == (closure.n_must, closure.n_cannot)
 
 
@@ -89,10 +89,10 @@ def test_closure_is_counted_without_listing_it():
 )
 def test_a_third_of_the_features_is_used_from_two_to_twenty(n_features, expected):
     X = np.random.default_rng(0).normal(size=(6, n_features))
-    assert len(best_features(Samples(X), know(RIGHT, 6))) == expected
+    assert len(best_features(SampleValues(X), know(RIGHT, 6))) == expected
 
 
 def test_constant_features_are_never_among_the_best():
     X = np.ones((6, 9))
     X[:, 8] = np.arange(6)
-    assert best_features(Samples(X), know(RIGHT, 6)).tolist() == [8]
+    assert best_features(SampleValues(X), know(RIGHT, 6)).tolist() == [8]

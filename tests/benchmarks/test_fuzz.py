@@ -20,7 +20,7 @@ def test_the_same_seed_gives_the_same_files():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks a process for each file")
 def test_mutated_files_end_in_a_ranking_or_a_message():
-    command = [sys.executable, str(FUZZ), "--trial", "--files", "72", "--minutes", "60"]
+    command = [sys.executable, str(FUZZ), "--trial", "--files", "36", "--minutes", "60"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "72 files, 0 failed" in ended.stdout
+    assert "36 files, 0 failed" in ended.stdout

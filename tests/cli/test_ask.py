@@ -17,7 +17,7 @@ from linkselect.cli import _ask as module
 from linkselect.cli import run
 from linkselect.cli._output import write_columns
 from linkselect.cli._tables import DEFAULT_READING, read_text_column
-from linkselect.labelling._drawing import png
+from linkselect.labelling._shown_samples import png
 from tests.helpers.iris_table import write_iris
 from tests.helpers.labellings import asked, client_of
 
@@ -52,8 +52,8 @@ def test_the_digits_are_the_example(ask, tmp_path):
     code, labelling, _ = ask()
     assert code == 0
     assert labelling.samples.kind == "pixels"
-    assert labelling.X.shape == (1797, 64)
-    assert labelling.X.max() == 1
+    assert labelling.queries.X.shape == (1797, 64)
+    assert labelling.queries.X.max() == 1
     assert (tmp_path / "pairs.csv").read_text() == "a,b,link\n"
     code = compile(labelling.repeat, "repeat", "exec")
     assert b"load_digits" in repr(code.co_names).encode()
@@ -70,7 +70,7 @@ def test_a_table_with_ids(ask, iris):
         "petal width",
     )
     assert labelling.samples.values(0).tolist() == load_iris().data[0].tolist(), "as in the table"
-    assert labelling.X.max() == 1, "scaled, as it is ranked"
+    assert labelling.queries.X.max() == 1, "scaled, as it is ranked"
     assert labelling.repeat == (
         f"linkselect rank {iris} --id-column id --drop species --pairs p.csv --report report.html"
     )
@@ -89,7 +89,7 @@ def test_the_command_ranks_again(ask, iris, capsys):
 
 def test_further_columns_are_shown_and_are_no_features(ask, iris):
     _, labelling, _ = ask(iris, "--id-column", "id", "--show", "species")
-    assert labelling.X.shape == (150, 4)
+    assert labelling.queries.X.shape == (150, 4)
     assert labelling.samples.shown(0)["more"] == [("species", "setosa")]
 
 

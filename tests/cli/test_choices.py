@@ -41,17 +41,17 @@ def parameters(text):
 
 
 def test_settings_reach_the_method(rank):
-    code, text, _ = rank(*RELIEFF, "--set", "n_neighbors=3", "--json")
+    code, text, _ = rank(*RELIEFF, "--set", "n_neighbors=3", "--no-validate", "--json")
     assert {"name": "n_neighbors", "value": 3, "usual": False} in parameters(text)
     code, text, _ = rank(
         "--label", "species", "--method", "constrained-laplacian", "--set", "variant=2014",
-        "--set", "sigma=auto", "--json",
+        "--set", "sigma=auto", "--no-validate", "--json",
     )  # fmt: skip
     assert code == 0
     assert {"name": "variant", "value": "2014", "usual": False} in parameters(text)
     code, text, _ = rank(
         "--label", "species", "--method", "stable_selector", "--set", "estimator=fisher",
-        "--set", "n_resamples=5", "--json",
+        "--set", "n_resamples=5", "--no-validate", "--json",
     )  # fmt: skip
     assert code == 0
 

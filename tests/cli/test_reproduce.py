@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from linkselect import cli
-from tests.helpers.papers_helpers import TOY_PAPER, add_toy_paper
+from tests.helpers.toy_paper import TOY_PAPER, add_toy_paper
 
 RUN = """
 import sys

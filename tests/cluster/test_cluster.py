@@ -18,7 +18,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linkselect as ls
 from linkselect import cluster
-from linkselect.cluster import _spectral as spectral
 from tests.helpers import literal
 from tests.helpers.estimators import CLUSTERERS
 
@@ -137,11 +136,8 @@ def test_more_clusters_than_samples(clusterer):
 # -- spectral ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n_samples", "normalization"), [(120, "additive"), (200, "symmetric")])
-def test_spectral_clustering_of_samples_that_are_all_far_apart(
-    n_samples, normalization, monkeypatch
-):
-    monkeypatch.setattr(spectral, "SAMPLES_AS_DENSE", 150)
+@pytest.mark.parametrize(("n_samples", "normalization"), [(120, "additive"), (600, "symmetric")])
+def test_spectral_clustering_of_samples_that_are_all_far_apart(n_samples, normalization):
     # Eigenvalues nearly coincide: LAPACK finds no leading vector by itself, and ARPACK no end.
     X = np.random.default_rng(0).random((n_samples, 20))
     y = np.full(n_samples, -1)
@@ -152,9 +148,8 @@ def test_spectral_clustering_of_samples_that_are_all_far_apart(
     assert set(model.fit(X, y).labels_) == {0, 1}
 
 
-def test_many_samples_that_are_all_far_apart(monkeypatch):
-    monkeypatch.setattr(spectral, "SAMPLES_AS_DENSE", 150)
-    monkeypatch.setattr(spectral, "MOST_SAMPLES_AS_DENSE", 150)
+def test_many_samples_that_are_all_far_apart(sizes):
+    sizes(SAMPLES_AS_DENSE=150, MOST_SAMPLES_AS_DENSE=150)
     X = np.random.default_rng(0).random((200, 20))
     y = np.full(200, -1)
     y[:6] = [0, 0, 0, 1, 1, 1]
@@ -190,14 +185,14 @@ def test_affinity_from_labels_is_that_of_their_pairs():
     assert_allclose(of_labels, of_pairs)
 
 
-def test_sparse_and_dense_eigenvectors_span_the_same(monkeypatch):
-    X, _ = blobs(40, [[0.0, 0], [3, 0]])
+@pytest.mark.parametrize("n_samples", [40, 300])
+def test_sparse_and_dense_eigenvectors_span_those_of_lapack(n_samples):
+    X, _ = blobs(n_samples, [[0.0, 0], [3, 0]])
     model = ls.ConstrainedSpectralClustering(2, random_state=0).fit(X)
     matrix = cluster.additive(model.affinity_matrix_)
-    dense = cluster.leading_eigenvectors(matrix, 3)
-    monkeypatch.setattr(spectral, "SAMPLES_AS_DENSE", 10)
-    few = cluster.leading_eigenvectors(matrix, 3)
-    assert_allclose(few @ few.T, dense @ dense.T, atol=1e-8)
+    expected = np.linalg.eigh(matrix.toarray())[1][:, -3:]
+    found = cluster.leading_eigenvectors(matrix, 3)
+    assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
 
 
 @pytest.mark.parametrize("normalization", ["additive", "symmetric"])

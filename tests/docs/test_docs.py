@@ -137,6 +137,21 @@ def test_a_newcomer_finds_the_tasks_first():
     assert max(places) < min(guide.index(f"\n{name}\n") for name in FLOW if name != "report")
 
 
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("cite", "citing"),
+        ("number of features", "guide/how_many"),
+        ("number of features", "number_of_features"),
+        ("public", "public"),
+    ],
+)
+def test_search_finds_the_page(words, page):
+    """The search of Sphinx puts pages first whose title has the words."""
+    title = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8").splitlines()[0]
+    assert words in title.lower()
+
+
 def test_the_picture_of_a_report_is_current():
     """`python docs/images/page.py` takes it, and writes down the headings that it saw."""
     image = pytest.importorskip("PIL.Image")
@@ -158,6 +173,22 @@ def test_every_public_name_is_in_the_reference():
     reference = (ROOT / "docs" / "api" / "index.rst").read_text()
     for name in linkselect.__all__:
         assert re.search(rf"^ +{name}$", reference, flags=re.MULTILINE), name
+
+
+def test_the_reference_shows_public_names_only():
+    reference = (ROOT / "docs" / "api" / "index.rst").read_text()
+    shown = re.findall(r"^   ([\w.]+)$", reference, flags=re.MULTILINE)
+    assert len(shown) > len(linkselect.__all__)
+    for name in shown:
+        part, _, inside = name.rpartition(".")
+        public = import_module(f"linkselect.{part}").__all__ if part else linkselect.__all__
+        assert inside in public or name in tables.PUBLIC, name
+
+
+def test_every_public_module_is_on_the_page_of_public_names():
+    """And every name of each: `docs/tables.py` reads them from its `__all__`."""
+    modules = (ROOT / "src" / "linkselect").glob("[a-z]*")
+    assert {module.stem for module in modules if module.suffix in ("", ".py")} == {*tables.PUBLIC}
 
 
 PUBLIC_CLASSES = [

@@ -15,9 +15,8 @@ from sklearn.base import clone
 import linkselect as ls
 from linkselect import _checks as checks
 from linkselect._samples.devices import to_numpy
-from linkselect._samples.sources import opening
-from linkselect._samples.sources import stored as kinds
 from tests.helpers.estimators import COMBINED, SELECTORS, WRAPPERS
+from tests.helpers.sizes import set_sizes, shrink_parts
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "large_data.md"
 ESTIMATED = "neighbours of `max_queries` rows"
@@ -44,8 +43,7 @@ def problem():
 
 def put_outside(X, kind, folder, monkeypatch):
     """Store X as one of the kinds that the head of the table names, in several parts."""
-    monkeypatch.setattr(kinds, "SLAB_BYTES", 800)
-    monkeypatch.setattr(kinds, "PART_BYTES", 800)
+    shrink_parts(monkeypatch, 800)
     if kind == "parquet":
         pa, pq = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
         table = pa.table({f"f{column}": values for column, values in enumerate(X.T)})
@@ -61,7 +59,7 @@ def put_outside(X, kind, folder, monkeypatch):
         return pytest.importorskip("dask.array").from_array(X, chunks=(15, 4))
     np.save(folder / "X.npy", X)
     if kind == "map":
-        monkeypatch.setattr(opening, "MEMORY_MAP_LIMIT", 100)
+        set_sizes(monkeypatch, MEMORY_MAP_LIMIT=100)
         return np.load(folder / "X.npy", mmap_mode="r")
     return folder / "X.npy"
 

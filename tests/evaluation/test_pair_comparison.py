@@ -1,5 +1,4 @@
 import json
-import sys
 import warnings
 
 import numpy as np
@@ -101,12 +100,11 @@ def test_values_are_those_of_the_curve_of_one_method(problem):
     assert np.mean(held_out.all_features) == pytest.approx(alone.all_features)
 
 
-def test_all_features_are_summed_in_parts(problem, monkeypatch):
+def test_all_features_are_summed_in_parts(problem, shrink):
     X, _, pairs = problem
     task = PairTask.deal(X, in_order_of_rows(pairs, len(X)), np.array([2]), None, 0)
     expected = pair_auc(X, task.folds[0][1]).auc
-    module = sys.modules[pair_auc.__module__]  # the function has the name of the module
-    monkeypatch.setattr(module, "BLOCK_SIZE", 30)  # two pairs at a time
+    shrink(14)  # two pairs at a time
     assert task.auc_with_all_features(0) == expected
 
 

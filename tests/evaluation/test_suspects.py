@@ -70,10 +70,10 @@ def test_scale_and_offset_of_features_and_constants_do_not_matter():
         np.testing.assert_allclose(one.suspicion, other.suspicion, rtol=1e-8)
 
 
-def test_blocks_of_features_do_not_matter(monkeypatch):
+def test_blocks_of_features_do_not_matter(shrink):
     wide = np.tile(X, 5)
     before = suspect_pairs(wide, PAIRS)
-    monkeypatch.setattr("linkselect.evaluation._suspects.BLOCK_SIZE", 1)
+    shrink()
     for one, other in zip(before, suspect_pairs(wide, PAIRS), strict=True):
         np.testing.assert_allclose(one.suspicion, other.suspicion, rtol=1e-10)
 

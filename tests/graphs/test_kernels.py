@@ -8,12 +8,11 @@ from scipy import sparse
 from sklearn import config_context
 
 from linkselect import graphs
-from linkselect.graphs import _distances as distances
-from linkselect.graphs import _kernels as kernels
 from linkselect.graphs._kernels import gaussian_edges
 from tests.helpers import literal
 from tests.helpers.dense_graphs import dense
 from tests.helpers.problems import samples
+from tests.helpers.sizes import shrink
 
 
 @given(samples())
@@ -45,11 +44,11 @@ def test_auto_sigma_of_many_samples_does_not_change():
     assert_allclose(graphs.auto_sigma(X), literal.auto_sigma(X[:200]), rtol=0.1)
 
 
-@pytest.mark.parametrize("tile", [1 << 20, 7])
+@pytest.mark.parametrize("tile", [1 << 20, 6])
 @given(X=samples())
 def test_complete_kernel_in_tiles(tile, X):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distances, "TILE_SIZE", tile)
+        shrink(patch, tile)
         graph = graphs.kernel_graph(X, 0.8)
         expected = literal.gauss(X, 0.8)
         assert_allclose(graph.degrees, expected.sum(axis=1), rtol=1e-12)
@@ -97,9 +96,9 @@ def test_twins_count_in_the_median_unless_they_are_most(n_twins):
 
 
 @pytest.mark.parametrize("shape", [(12, 40), (40, 12), (30, 31), (31, 30)])
-def test_the_median_runs_over_some_of_many_samples(shape, monkeypatch):
+def test_the_median_runs_over_some_of_many_samples(shape, sizes):
     """Over all of 30, and over 30 of more; how many features there are does not matter."""
-    monkeypatch.setattr(kernels, "SIGMA_ROWS", 30)
+    sizes(SIGMA_ROWS=30)
     X = np.random.default_rng(0).normal(size=shape)
     seen = X
     if len(X) > 30:

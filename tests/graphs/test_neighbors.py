@@ -1,5 +1,7 @@
 """Nearest neighbours and balls against all distances."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +16,19 @@ from linkselect.graphs import _neighbors as neighbors
 from tests.helpers import literal
 from tests.helpers.dense_graphs import dense
 from tests.helpers.problems import samples
+
+
+@pytest.fixture
+def precisions(monkeypatch):
+    """List the types of the products that a search for neighbours computes."""
+    computed, products = [], neighbors.products
+
+    def noting(X, dtype=np.float32, **options):
+        computed.append(np.dtype(dtype).name)
+        return products(X, dtype, **options)
+
+    monkeypatch.setattr(neighbors, "products", noting)
+    return computed
 
 
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array, sparse.csc_array])
@@ -70,11 +85,10 @@ def test_the_bound_of_a_product_counts_all_its_roundings(width, dtype):
     assert_allclose(rows.errors, least, rtol=1e-12)
 
 
-def test_neighbours_in_small_tiles_and_any_number_of_threads(monkeypatch):
+def test_neighbours_in_small_tiles_and_any_number_of_threads(shrink):
     X = np.random.default_rng(0).normal(size=(300, 4))
     expected = graphs.nearest(X, 3)
-    monkeypatch.setattr(distances, "TILE_SIZE", 1000)
-    monkeypatch.setattr(neighbors, "LEAST_QUERIES", 1)
+    shrink(500)
     for n_jobs in (1, 2, 5):
         for found, whole in zip(graphs.nearest(X, 3, n_jobs=n_jobs), expected, strict=True):
             assert_array_equal(found, whole)
@@ -82,37 +96,24 @@ def test_neighbours_in_small_tiles_and_any_number_of_threads(monkeypatch):
 
 @pytest.mark.parametrize("pool", [None, np.arange(0, 300, 2)])
 @pytest.mark.parametrize("k", [1, 12])
-def test_a_tile_has_many_queries_and_some_of_many_samples(k, pool, monkeypatch):
+def test_neighbours_in_tiles_of_some_queries_and_some_samples(k, pool, sizes):
     # With ties within and between tiles.
     X = np.random.default_rng(0).integers(0, 4, size=(300, 5)).astype(float)
     queries = np.arange(5, 295, 3)
     expected = graphs.nearest(X, k, queries=queries, pool=pool)
-    tiles, possible = [], neighbors.possible
-
-    def noting(tile, *others):
-        tiles.append(tile.shape)
-        return possible(tile, *others)
-
-    monkeypatch.setattr(neighbors, "possible", noting)
-    monkeypatch.setattr(neighbors, "MANY_SAMPLES", 100)
-    monkeypatch.setattr(neighbors, "LEAST_QUERIES", 2)
-    monkeypatch.setattr(neighbors, "ENOUGH_QUERIES", 20)
-    for module in (neighbors, distances):
-        monkeypatch.setattr(module, "TILE_SIZE", 500)
+    sizes(MANY_SAMPLES=100, LEAST_QUERIES=2, ENOUGH_QUERIES=20, TILE_SIZE=500)
     for X_now in (X, sparse.csr_array(X)):
         found = graphs.nearest(X_now, k, queries=queries, pool=pool, n_jobs=1)
         for one, other in zip(found, expected, strict=True):
             assert_array_equal(one, other)
-    assert {n_queries for n_queries, _ in tiles} == {20, 97 % 20}
-    assert max(n_samples for n_queries, n_samples in tiles if n_queries == 20) <= 25
 
 
 @pytest.mark.parametrize("side", [2, 7, 16, 40])
 @pytest.mark.parametrize("k", [1, 3, 20, 59])
-def test_mutual_neighbours_from_many_tiles(side, k, monkeypatch):
+def test_mutual_neighbours_from_many_tiles(side, k, shrink):
     # Sorted by distance from the first row, so that most reaches shrink tile by tile; with ties.
     X = np.sort(np.random.default_rng(0).integers(0, 30, size=(60, 2)), axis=0).astype(float)
-    monkeypatch.setattr(neighbors, "MUTUAL_TILE_SIZE", side * side)
+    shrink(side * side - 1)
     for order in (slice(None), slice(None, None, -1)):
         rows = X[order]
         away = literal.squared_distances(rows)
@@ -125,11 +126,11 @@ def test_mutual_neighbours_from_many_tiles(side, k, monkeypatch):
             assert_array_equal(found.reshape(60, k), np.take_along_axis(away, nearest, axis=1))
 
 
-def test_a_last_tile_of_few_samples_leaves_no_more_candidates(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(2001, 3))
-    monkeypatch.setattr(neighbors, "MUTUAL_TILE_SIZE", 1000**2)
+def test_a_last_tile_of_few_samples_leaves_no_more_candidates():
+    n_samples = 2 * math.isqrt(neighbors.MUTUAL_TILE_SIZE) + 1
+    X = np.random.default_rng(0).normal(size=(n_samples, 3))
     left, _ = neighbors._mutual_candidates(distances.products(X, n_jobs=1), 5, 1)
-    assert len(left) < 2001 * 6
+    assert len(left) < n_samples * 6
 
 
 def test_products_are_redone_in_double_precision_if_too_many_candidates_are_left(precisions):
@@ -137,9 +138,9 @@ def test_products_are_redone_in_double_precision_if_too_many_candidates_are_left
     assert precisions == ["float32", "float64"]
 
 
-def test_sorted_samples_leave_no_more_candidates(precisions, monkeypatch):
+def test_sorted_samples_leave_no_more_candidates(precisions, shrink):
     """If every part of the samples is nearer to the queries than the one before."""
-    monkeypatch.setattr(neighbors, "TILE_SIZE", 1000)
+    shrink(1000)
     X = np.arange(20_000.0)[:, None]
     left, right, _ = neighbors.nearest(X, 2, queries=np.arange(19_990, 20_000))
     assert precisions == ["float32"]
@@ -228,8 +229,8 @@ def test_neighbours_are_fewer_than_samples():
 
 
 @pytest.mark.parametrize("store", [np.asfortranarray, lambda X: np.asfortranarray(X)[::-1][::-1]])
-def test_rows_that_lie_scattered_are_put_together_part_by_part(store, monkeypatch):
-    monkeypatch.setattr(distances, "PIECE_SIZE", 40)
+def test_rows_that_lie_scattered_are_put_together_part_by_part(store, shrink):
+    shrink(39)
     X = np.random.default_rng(0).normal(size=(12, 5)).astype(np.float32)
     left, right = np.triu_indices(12, k=1)
     expected = distances.pair_distances(X, left, right)

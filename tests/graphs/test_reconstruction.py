@@ -15,7 +15,6 @@ from sklearn.manifold._locally_linear import barycenter_kneighbors_graph
 import linkselect as ls
 from linkselect._messages import GuidedValueError
 from linkselect.graphs import _l1_reconstruction as l1_reconstruction
-from linkselect.graphs import _reconstruction as reconstruction
 from linkselect.graphs import reconstruction_weights
 from linkselect.graphs._l1_reconstruction import smallest_errors
 from linkselect.graphs._reconstruction import (
@@ -237,10 +236,10 @@ def test_weights_that_are_rounding_become_0():
     assert_array_equal(l1_reconstruction._cleaned(weights), expected)
 
 
-def test_one_sample_at_a_time_gives_the_same_weights(rng, monkeypatch):
+def test_one_sample_at_a_time_gives_the_same_weights(rng, shrink):
     X = rng.normal(size=(20, 3))
     expected = reconstruction_weights(X, "lle").toarray()
-    monkeypatch.setattr(reconstruction, "LOCAL_TILE_BYTES", 1)
+    shrink()
     assert_array_equal(reconstruction_weights(X, "lle").toarray(), expected)
 
 
@@ -282,7 +281,7 @@ def test_result_does_not_depend_on_the_number_of_threads(kind, rng):
         assert_array_equal(found.toarray(), expected.toarray())
 
 
-def test_tiles_change_no_objective(rng, monkeypatch):
+def test_tiles_change_no_objective(rng, shrink):
     X = rng.normal(size=(40, 6))
 
     def objective():
@@ -290,13 +289,13 @@ def test_tiles_change_no_objective(rng, monkeypatch):
         return norms(found) + np.abs(X - found @ X).sum(axis=1)
 
     expected = objective()
-    monkeypatch.setattr(reconstruction, "MAX_TILE", 1)
-    assert n_reconstruction_steps(*X.shape) == 5
+    shrink()
+    assert n_reconstruction_steps(*X.shape) == 40
     assert_allclose(objective(), expected, rtol=1e-9)
 
 
-def test_steps_are_as_many_as_promised(rng, monkeypatch):
-    monkeypatch.setattr(reconstruction, "TILES_PER_STEP", 2)
+def test_steps_are_as_many_as_promised(rng, shrink):
+    shrink(1)
     for X in (rng.normal(size=(50, 8)), np.repeat(rng.normal(size=(20, 3)), 2, axis=0)[:33]):
         seen = []
         reconstruct(X, track=lambda steps, seen=seen: (seen.append(s) or s for s in steps))
@@ -304,13 +303,12 @@ def test_steps_are_as_many_as_promised(rng, monkeypatch):
     assert n_reconstruction_steps(50, 8, "lle") == 0
 
 
-def test_a_track_that_ends_early_leaves_the_nearest_sample(rng, monkeypatch):
-    monkeypatch.setattr(reconstruction, "TILES_PER_STEP", 2)
+def test_a_track_that_ends_early_leaves_the_nearest_sample(rng):
     X = rng.normal(size=(32, 4))
     found = reconstruct(X, track=lambda steps: iter(list(steps)[:1]))
     check_weights(found.weights, 32)
-    assert_array_equal(found.unsolved, np.arange(4, 32))
-    assert_array_equal(norms(found.weights)[4:], 1.0)
+    assert_array_equal(found.unsolved, np.arange(16, 32))
+    assert_array_equal(norms(found.weights)[16:], 1.0)
 
 
 def test_a_sample_that_is_not_solved_is_named(rng):
@@ -361,14 +359,10 @@ def test_the_limit_of_steps_for_small_problems_is_what_it_was():
     assert ls.SparsityScore().max_iter == "auto"
 
 
-def test_the_limit_of_steps_is_used_if_none_is_given(rng, monkeypatch):
+def test_the_limit_of_steps_is_used_if_none_is_given(rng, sizes):
     X = rng.integers(0, 2, size=(60, 12)).astype(float)
-    computations = (lambda: ls.SparsityScore().fit(X), lambda: reconstruction_weights(X))
-    monkeypatch.setattr(reconstruction, "LEAST_STEP_LIMIT", 1)
-    for compute in computations:
-        compute()
-    monkeypatch.setattr(reconstruction, "STEPS_PER_EXCHANGE", 0)
-    for compute in computations:
+    sizes(LEAST_STEP_LIMIT=1, STEPS_PER_EXCHANGE=0)
+    for compute in (lambda: ls.SparsityScore().fit(X), lambda: reconstruction_weights(X)):
         with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
             compute()
     reconstruction_weights(X, max_iter=10_000)
@@ -503,11 +497,10 @@ def test_auto_is_exact_for_small_data_and_other_forms():
     assert l1_reconstruction.solver_for("first_order", "compensated", 5, 5) == "first_order"
 
 
-def test_auto_solves_exactly_what_the_first_order_method_leaves_open(monkeypatch):
+def test_auto_solves_exactly_what_the_first_order_method_leaves_open(sizes):
     X = images()
     exact = reconstruct(X, solver="exact")
-    monkeypatch.setattr(l1_reconstruction, "MANY", 10)
-    monkeypatch.setattr(l1_reconstruction, "NEAR_STEPS", 75)
+    sizes(MANY=10, NEAR_STEPS=75)
     left = reconstruct(X, solver="first_order").unsolved
     assert len(left) > 0
     found = reconstruct(X, solver="auto")
@@ -588,12 +581,3 @@ def test_what_is_certain_is_said(gaps, unsolved, certain):
     assert near.unsolved.tolist() == [0]
     with pytest.warns(ConvergenceWarning, match=r"within 0.01 of .*pass solver='exact', or do not"):
         near.warn_unsolved()
-
-
-def test_steps_that_are_promised_by_numbers(monkeypatch):
-    monkeypatch.setattr(reconstruction, "TILES_PER_STEP", 3)
-    # 16 tiles of up to 128, as many as fit into 32 MB; or even ones of up to 192.
-    for n, d, solver, tile in [(64, 5, "exact", 4), (65, 5, "exact", 5), (400, 300, "auto", 134)]:
-        n_tiles = -(-n // tile)
-        assert n_reconstruction_steps(n, d, solver=solver) == -(-n_tiles // 3)
-    assert n_reconstruction_steps(64, 5, "l2") == 0

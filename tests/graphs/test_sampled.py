@@ -15,12 +15,10 @@ from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 import linkselect as ls
 from linkselect import graphs
 from linkselect._forms import degree_form, laplacian_form
-from linkselect._samples import stored_forms
 from linkselect._samples.devices import to_numpy
 from linkselect._samples.one_pass import survey
+from linkselect._supervision import from_labels
 from linkselect.graphs import Queries
-from linkselect.selectors import _constrained_laplacian_score as constrained_laplacian_score
-from linkselect.selectors import _neighbor_graph as neighbor_graph
 
 UNSUPERVISED = [ls.LaplacianScore(), ls.LaplacianScore(weights="binary"), ls.SpectralScore(style=1)]
 FROM_LABELS = [
@@ -36,12 +34,6 @@ every_graph_selector = pytest.mark.parametrize("selector", GRAPH_SELECTORS, ids=
 @pytest.fixture
 def X():
     return np.random.default_rng(0).normal(size=(300, 6)) * [1, 2, 3, 1, 1, 5]
-
-
-@pytest.fixture
-def small_draws(monkeypatch):
-    """Let draws of few samples state standard errors."""
-    monkeypatch.setattr(neighbor_graph, "LEAST_CARRIERS", 5)
 
 
 @pytest.fixture
@@ -114,7 +106,7 @@ def test_edges_that_only_others_find_are_not_seen(X):
 
 def test_counts_pass_through_every_graph_made_of_neighbours(X, y):
     near = graphs.sampled_edges(X, 4, queries(range(30), range(100, 150))).counted()
-    known = ls.supervision.from_labels(y, 300)
+    known = from_labels(y, 300)
     for graph in [
         graphs.gaussian_edges(near, 5.0),
         near.reweigh(2.0),
@@ -165,6 +157,7 @@ def test_scores_are_near_the_exact_ones_for_any_kind_of_x(selector, X, y):
     assert not np.array_equal(some.set_params(random_state=4).fit(X, y).scores_, found.scores_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selector", GRAPH_SELECTORS[::2], ids=repr)
 def test_standard_errors_say_how_scores_vary_between_draws(selector):
     X, y = load_digits(return_X_y=True)
@@ -193,6 +186,7 @@ def word_counts(n_samples=500, n_words=150):
     return X, np.where(np.arange(n_samples) < 60, classes, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*(have no standard error|have no score):UserWarning")
 @pytest.mark.parametrize(
     "selector",
@@ -273,12 +267,9 @@ def test_from_pairs_and_when_most_samples_are_labelled(X):
             )
 
 
-def test_without_unlabelled_samples_lsdf_searches_nothing(X, monkeypatch):
+def test_without_unlabelled_samples_lsdf_scores_are_those_of_the_formula(X):
     labels = np.arange(300) % 3
-    expected = ls.scores.lsdf(
-        X, graphs.nearest_edges(X, 5), ls.supervision.from_labels(labels, 300), 100.0
-    )
-    monkeypatch.setattr(graphs.neighbors, "nearest", None)
+    expected = ls.scores.lsdf(X, graphs.nearest_edges(X, 5), from_labels(labels, 300), 100.0)
     assert_array_equal(ls.LSDF().fit(X, labels).scores_, expected)
     with pytest.raises(ValueError, match="n_neighbors=300"):
         ls.LSDF(n_neighbors=300).fit(X, labels)
@@ -336,7 +327,7 @@ def test_samples_on_a_device_give_the_same(X, y):
 @every_graph_selector
 @pytest.mark.parametrize("max_queries", [240, 40])
 @pytest.mark.usefixtures("small_draws")
-def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_path, monkeypatch):
+def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_path, sizes):
     np.save(tmp_path / "X.npy", X)
     some = clone(selector).set_params(max_queries=max_queries, random_state=0)
     if isinstance(selector, ls.ConstrainedLaplacianScore) and max_queries == 40:
@@ -344,8 +335,8 @@ def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_p
             some.fit(tmp_path / "X.npy", y)
         return
     expected = clone(some).fit(X, y)
-    # Two columns at a time.
-    monkeypatch.setattr(stored_forms, "HELD_BYTES", 300 * 8 * 2)
+    # Two columns are held at a time.
+    sizes(HELD_BYTES=300 * 8 * 2)
     found = some.fit(tmp_path / "X.npy", y)
     assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
     assert_allclose(found.standard_errors_, expected.standard_errors_, rtol=1e-6)
@@ -376,8 +367,8 @@ def test_few_samples_outside_memory_stay_there(tmp_path):
     assert_allclose(found.standard_errors_, expected.standard_errors_, rtol=1e-6)
 
 
-def test_samples_outside_memory_are_drawn_if_they_are_many(X, tmp_path, monkeypatch):
-    monkeypatch.setattr(neighbor_graph, "QUERIES_OF_STORED", 100)
+def test_samples_outside_memory_are_drawn_if_they_are_many(X, tmp_path, sizes):
+    sizes(QUERIES_OF_STORED=100)
     np.save(tmp_path / "X.npy", X)
     with pytest.warns(UserWarning, match=r"300 samples outside memory, so .* 100 of them only"):
         found = ls.LaplacianScore(random_state=0).fit(tmp_path / "X.npy")
@@ -395,8 +386,8 @@ def test_other_ways_to_find_neighbours_need_samples_in_memory(X, parameters, tmp
 
 
 @pytest.mark.usefixtures("small_draws")
-def test_very_many_neighbours_outside_memory_are_refused(X, y, tmp_path, monkeypatch):
-    monkeypatch.setattr(neighbor_graph, "MOST_LISTED", 400)
+def test_very_many_neighbours_outside_memory_are_refused(X, y, tmp_path, sizes):
+    sizes(MOST_LISTED=400)
     np.save(tmp_path / "X.npy", X)
     some = ls.LaplacianScore(n_neighbors=10, max_queries=50, random_state=0)
     with pytest.raises(ValueError, match="n_neighbors=10, for 50 samples, are 500 neighbours.*400"):
@@ -405,26 +396,16 @@ def test_very_many_neighbours_outside_memory_are_refused(X, y, tmp_path, monkeyp
     assert hasattr(ls.LSDF(n_neighbors=10).fit(tmp_path / "X.npy", (X[:, 0] > 0)), "scores_")
 
 
-def test_who_is_found_back_does_not_depend_on_how_many_are_asked_at_once(X, monkeypatch):
+def test_who_is_found_back_does_not_depend_on_how_many_are_asked_at_once(X, shrink):
     asked = queries([], range(40))
     expected = graphs.sampled_edges(X, 5, asked)
-    monkeypatch.setattr("linkselect.graphs._sampled.LISTED_AT_ONCE", 35)
-    sizes = []
-    nearest = graphs.neighbors.nearest
-
-    def counted(*arguments, queries, **options):
-        sizes.append(len(queries))
-        return nearest(*arguments, queries=queries, **options)
-
-    monkeypatch.setattr("linkselect.graphs._sampled.nearest", counted)
+    shrink(34)
     found = graphs.sampled_edges(X, 5, asked)
-    assert sizes[0] == 40
-    assert max(sizes[1:]) == 7
     assert_array_equal(found.finds, expected.finds)
 
 
-def test_very_many_labels_outside_memory_are_refused(X, y, tmp_path, monkeypatch):
-    monkeypatch.setattr(constrained_laplacian_score, "MOST_LABELLED", 20)
+def test_very_many_labels_outside_memory_are_refused(X, y, tmp_path, sizes):
+    sizes(MOST_LABELLED=20)
     np.save(tmp_path / "X.npy", X)
     with pytest.raises(ValueError, match="30 samples have a label.*20 are the most.*any number"):
         ls.ConstrainedLaplacianScore().fit(tmp_path / "X.npy", y)

@@ -53,11 +53,9 @@ def surveyed(folder, X):
 
 
 @pytest.fixture(params=SHAPES)
-def shape(request, monkeypatch):
-    monkeypatch.setattr(kinds, "SLAB_BYTES", 1000)
-    # Several batches of queries, several tiles of each.
-    monkeypatch.setattr(stored_neighbors, "QUERY_BYTES", 1500)
-    monkeypatch.setattr(stored_neighbors, "TILE_SIZE", 100)
+def shape(request, sizes):
+    # Several parts, several batches of queries, several tiles of each.
+    sizes(SLAB_BYTES=1000, QUERY_BYTES=1500, TILE_SIZE=100)
     return SHAPES[request.param]
 
 
@@ -122,10 +120,11 @@ def test_kernels_of_few_samples_stored_by_columns(unit, tmp_path):
         *[(80 * 75, 40, 1), (80 * 75 - 1, 40, 2)],
     ],
 )
-def test_queries_are_held_in_batches_that_fit(room, listed, n_batches, tmp_path, monkeypatch):
+def test_queries_are_held_in_batches_that_fit(
+    room, listed, n_batches, tmp_path, sizes, monkeypatch
+):
     """A row of six numbers takes 48 bytes, and its two neighbours may take more."""
-    monkeypatch.setattr(stored_neighbors, "LISTED_BYTES", listed)
-    monkeypatch.setattr(stored_neighbors, "QUERY_BYTES", room)
+    sizes(LISTED_BYTES=listed, QUERY_BYTES=room)
     asked, reduce_parts = [], stored_neighbors.reduce_parts
     monkeypatch.setattr(
         stored_neighbors,

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from linkselect import LaplacianScore
-from linkselect.graphs import _distances as distances
-from linkselect.graphs import _wide_distances as wide_distances
 from linkselect.graphs import auto_sigma, nearest
 from linkselect.graphs._distances import pair_distances, products
 
@@ -37,40 +35,24 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sums_over_columns_find_what_a_copy_finds(kind, monkeypatch):
+def test_sums_over_columns_find_what_a_copy_finds(kind, sizes):
     X = samples(kind)
     if kind == "nearly equal":
         X[-1] = -X[-1]
     expected, sigma = nearest(X, 3), auto_sigma(X)
-    monkeypatch.setattr(wide_distances, "COPY_BYTES", 0)
-    monkeypatch.setattr(wide_distances, "PIECE_WIDTH", 70)
-    assert wide_distances.is_wide(X)
+    sizes(COPY_BYTES=0, PIECE_WIDTH=70)
     for found, right in zip(nearest(X, 3, n_jobs=2), expected, strict=True):
         np.testing.assert_array_equal(found, right)
     assert auto_sigma(X, n_jobs=2) == sigma
 
 
-def test_products_in_float64_follow_if_float32_leaves_too_many_open(monkeypatch):
+def test_products_in_float64_follow_if_float32_leaves_too_many_open(sizes):
     X = samples("nearly equal", n_samples=300)
     X[-1] = -X[-1]
     expected = nearest(X, 1)
-    monkeypatch.setattr(wide_distances, "COPY_BYTES", 0)
-    asked, rough = [], wide_distances.rough_distances
-
-    def noting(X, n_jobs, dtype):
-        asked.append(dtype)
-        return rough(X, n_jobs, dtype)
-
-    monkeypatch.setattr(wide_distances, "rough_distances", noting)
+    sizes(COPY_BYTES=0, PIECE_WIDTH=70)
     for found, right in zip(nearest(X, 1), expected, strict=True):
         np.testing.assert_array_equal(found, right)
-    assert asked == [np.float32, np.float64]
-
-
-@pytest.mark.parametrize("shape", [(40, 30), (3000, 4000)])
-def test_narrow_samples_and_many_are_copied(shape, monkeypatch):
-    monkeypatch.setattr(wide_distances, "COPY_BYTES", 0)
-    assert not wide_distances.is_wide(np.broadcast_to(np.float32(0), shape))
 
 
 def peak_of(function):
@@ -82,6 +64,7 @@ def peak_of(function):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_wide_samples_take_little_more_memory_than_they_are():
     X = np.random.default_rng(0).standard_normal((60, 300_000), dtype=np.float32)
     # The copy that a search among more samples needs, and the scores of a fit without one.
@@ -90,12 +73,11 @@ def test_wide_samples_take_little_more_memory_than_they_are():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_long_rows_are_compared_piece_by_piece(kind, monkeypatch):
+def test_long_rows_are_compared_piece_by_piece(kind, shrink):
     X = samples(kind)
     left, right = np.triu_indices(len(X), k=1)
     expected = np.square(X[left].astype(float) - X[right]).sum(axis=1)
-    monkeypatch.setattr(distances, "CHUNK_SIZE", 300)
-    monkeypatch.setattr(distances, "PIECE_SIZE", 70 * len(X))
+    shrink(300)
     found = pair_distances(X, left, right, n_jobs=2)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     # The same bits by one thread, the other way round, and for some pairs alone.

@@ -9,7 +9,7 @@ from tests.helpers.browsers import BROWSERS
 
 from linkselect.labelling._serving import Server
 from linkselect.labelling._session import Ask, begin
-from linkselect.labelling._shown_samples import Samples
+from linkselect.labelling._shown_samples import ShownSamples
 
 N_SAMPLES = 60
 
@@ -31,6 +31,7 @@ def begun(
     names=None,
     pairs=None,
     repeat="again",
+    preparation=None,
     background=False,
     **shown,
 ):
@@ -38,9 +39,9 @@ def begun(
     if X is None:
         X, _ = grouped()
     names = [f"feature {i}" for i in range(X.shape[1])] if names is None else names
-    samples = Samples(X, tuple(range(len(X))) if ids is None else ids, names, **shown)
-    ask = Ask(X, samples, ids, pairs, out, random_state=0, source="samples", repeat=repeat)
-    labelling, _ = begin(ask)
+    samples = ShownSamples(X, tuple(range(len(X))) if ids is None else ids, names, **shown)
+    about = {"source": "samples", "preparation": preparation, "repeat": repeat}
+    labelling, _ = begin(Ask(X, samples, ids, pairs, out, random_state=0, **about))
     if not background:
         labelling.background.close()
         labelling.background = None

@@ -12,16 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import zarr
+from tests.helpers.sizes import set_sizes
 
 from linkselect._samples.sources import find_stored, map_parts
-from linkselect._samples.sources import stored as kinds
 
 KINDS = ("npy", "fortran", "zarr", "zarr_2", "sharded", "parquet", "folder", "dask", "dask_line")
 
 
 def make_parts_small(monkeypatch, slab_bytes=2000, part_bytes=4000):
-    monkeypatch.setattr(kinds, "SLAB_BYTES", slab_bytes)
-    monkeypatch.setattr(kinds, "PART_BYTES", part_bytes)
+    set_sizes(monkeypatch, SLAB_BYTES=slab_bytes, PART_BYTES=part_bytes)
 
 
 def touch_later(path):

@@ -161,6 +161,7 @@ def test_a_file_of_another_version_is_refused(out):
     connection.close()
     with pytest.raises(GuidedValueError, match="another version"):
         AnswerFile(out)
+    assert answer_file_of(out).exists(), "it is not ours to take away"
 
 
 def test_a_folder_that_is_not_there(tmp_path):
@@ -249,13 +250,30 @@ def test_how_pairs_were_chosen_is_stored(out):
 def test_a_file_of_a_version_that_drew_no_questions_goes_on(out):
     file = AnswerFile(out)
     file.store(answered(6))
-    about = dict(file._connection.execute("SELECT name, value FROM about"))
-    state = {name: one for name, one in json.loads(about["state"]).items() if name != "adaptive"}
-    file._set({"state": json.dumps(state)})
     file.close()
+    connection = sqlite3.connect(answer_file_of(out))
+    ((text,),) = connection.execute("SELECT value FROM about WHERE name = 'state'")
+    state = {name: one for name, one in json.loads(text).items() if name != "adaptive"}
+    connection.execute("UPDATE about SET value = ? WHERE name = 'state'", [json.dumps(state)])
+    connection.commit()
+    connection.close()
     file = AnswerFile(out)
     queries = PairQueries.from_state(X, file.state())
     assert queries.pairs.n_adaptive == 6
     file.store(answered(4, queries))
     file.close()
     assert [one.adaptive for one in stored(out).history] == [True] * 9 + [False]
+
+
+def test_an_empty_file_that_was_there_is_not_taken_away(out):
+    answer_file_of(out).touch()
+    AnswerFile(out).discard()
+    assert answer_file_of(out).exists()
+
+
+def test_answers_survive_a_loss_of_power(out):
+    """SQLite waits for the disk at every commit only if it is told to (FULL is 2)."""
+    file = AnswerFile(out)
+    assert file._connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert file._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    file.close()

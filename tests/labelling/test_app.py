@@ -10,7 +10,7 @@ import pytest
 from linkselect import Pairs
 from linkselect.labelling import _pages as module
 from linkselect.labelling._app import make_app
-from linkselect.labelling._shown_samples import Samples
+from linkselect.labelling._shown_samples import ShownSamples
 from tests.helpers.labellings import asked, begun, grouped
 
 X, y = grouped()
@@ -339,11 +339,11 @@ def test_a_pair_can_be_looked_at_again(browser):
 def test_kinds_of_samples():
     ids = tuple(range(len(X)))
     names = list("abcdefghi")
-    assert Samples(X, ids, names).kind == "values"
-    assert Samples(X, ids, names, curve=True).kind == "curve"
-    assert Samples(X, ids, names, image_shape=(3, 3), curve=True).kind == "pixels"
-    assert Samples(X, ids, names, image_shape=(3, 3), texts=["t"] * 60).kind == "text"
-    assert Samples(X, ids, names, texts=["t"] * 60, pictures={}).kind == "picture"
+    assert ShownSamples(X, ids, names).kind == "values"
+    assert ShownSamples(X, ids, names, curve=True).kind == "curve"
+    assert ShownSamples(X, ids, names, image_shape=(3, 3), curve=True).kind == "pixels"
+    assert ShownSamples(X, ids, names, image_shape=(3, 3), texts=["t"] * 60).kind == "text"
+    assert ShownSamples(X, ids, names, texts=["t"] * 60, pictures={}).kind == "picture"
 
 
 def test_every_answer_can_be_changed_also_on_later_pages(opened, monkeypatch):

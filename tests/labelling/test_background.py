@@ -1,21 +1,24 @@
 """Rankings in the background: the default selector's, always of the newest answers."""
 
-import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from linkselect import ConsensusSelector, Pairs
 from linkselect.evaluation import validate
-from linkselect.labelling._background import Background, key_of
+from linkselect.labelling import _worker
+from linkselect.labelling._background import Background, Links
 from linkselect.labelling._pages import Pages
-from linkselect.labelling._worker import MOST_ROWS, Worker
 from tests.helpers.labellings import begun, grouped
 
 X, y = grouped()
@@ -36,10 +39,15 @@ def answer_some(labelling, n_answers):
         labelling.answer((a, b), "alike" if y[a] == y[b] else "different")
 
 
+def process_of(background):
+    """Return the number of the other process, which must be idle or not there yet."""
+    return background._pool.submit(os.getpid).result(timeout=SECONDS)
+
+
 @contextmanager
 def held(background):
     """Hold up the other process, so that what is asked of it is not there yet."""
-    process = background._process.pid
+    process = process_of(background)
     os.kill(process, signal.SIGSTOP)
     yield
     os.kill(process, signal.SIGCONT)
@@ -87,37 +95,66 @@ def test_it_follows_the_answers_and_checks_every_tenth(labelling):
     assert background.found.checked["n_answers"] == 20, "the last check stays"
 
     # What ends the other process does not end the page.
-    background._process.kill()
+    os.kill(process_of(background), signal.SIGKILL)
     answer_some(labelling, 1)
     wait_for(lambda: not background.busy)
     answer_some(labelling, 1)
     wait_for(lambda: background.found.n_answers == 23)
     assert background.found.trouble is None
 
-    folder = background._folder
+
+def test_a_process_that_is_killed_at_work_is_trouble_that_ends_with_the_next(labelling):
+    background = labelling.background
+    answer_some(labelling, 6)
+    wait_for(lambda: not background.busy)
+    process = process_of(background)
+    os.kill(process, signal.SIGSTOP)
+    answer_some(labelling, 1)
+    wait_for(lambda: background._running is not None)
+    os.kill(process, signal.SIGKILL)
+    wait_for(lambda: not background.busy)
+    assert "is there enough memory?" in background.found.trouble
+    assert "failed: the computation ended early" in Pages(labelling, "samples").insight()
+    answer_some(labelling, 1)
+    wait_for(lambda: background.found.n_answers == 8)
+    assert background.found.trouble is None
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+def test_closing_ends_the_process_and_clears_away(labelling, at_work):
+    background = labelling.background
+    answer_some(labelling, 6)
+    wait_for(lambda: not background.busy)
+    process = process_of(background)
+    folder = background._pool.submit(_folder_of_samples).result(timeout=SECONDS)
     assert folder.exists()
+    if at_work:
+        os.kill(process, signal.SIGSTOP)
+        answer_some(labelling, 1)
+        wait_for(lambda: background._running is not None)
     labelling.close()
     wait_for(lambda: not folder.exists())
+    wait_for(lambda: not is_running(process))
+
+
+def _folder_of_samples():
+    """Return, in the other process, the folder of the file that it maps."""
+    maps = Path("/proc/self/maps").read_text()
+    return Path(re.search(r"(/\S*/linkselect-\S+)/samples", maps)[1])
+
+
+def is_running(process):
+    try:
+        # What ended but was not waited for by its new parent is a zombie.
+        return " Z " not in Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
 
 
 def test_nothing_is_asked_for_without_both_kinds():
     background = Background(X, {"names": [], "ids": None}, 3)
-    background.rank(1, ([(0, 1)], []), None)
+    background.rank(1, Links([(0, 1)], []), None)
     assert not background.busy
-    background.close()
-
-
-def test_a_process_that_ended_by_itself_is_cleared_away():
-    background = Background(X, {"names": [], "ids": None}, 3)
-    ended = subprocess.Popen(
-        [sys.executable, "-c", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    ended.wait()
-    ended.stdin.write(b"a task that it will not read")
-    background._process = ended
-    assert background._started() is not ended
-    assert ended.stdin.closed
-    assert ended.stdout.closed
     background.close()
 
 
@@ -126,7 +163,6 @@ def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labellin
     pages = Pages(labelling, "samples")
     answer_some(labelling, 6)
     wait_for(lambda: not background.busy)
-    background._note({"what": "insight", "n_answers": 6}, {"error": "a ranking"})
     with held(background):
         assert "is being made" in pages.finish({})
     first = labelling.ask_for_report()
@@ -145,13 +181,34 @@ def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labellin
 
     labelling.change(labelling._rows(labelling.queries.history[-1].pair), None)
     wait_for(lambda: not background.busy)
-    key = key_of(links_of(labelling))
-    assert key not in (first, second)
-    background._note({"what": "report", "key": key}, {"error": "a report"})
+    with held(background):
+        key = labelling.ask_for_report()
+        assert key not in (first, second)
+        assert "is being made" in pages.finish({})
+    wait_for(lambda: labelling.found()[0].report_key == key)
+
+
+def test_a_report_that_failed_says_so_and_is_tried_again(tmp_path):
+    labelling = begun(tmp_path / "p.csv", background=True, preparation=Unwritable())
+    background, pages = labelling.background, Pages(labelling, "samples")
+    answer_some(labelling, 6)
+    labelling.ask_for_report()
+    wait_for(lambda: background.found.report_trouble is not None)
+    wait_for(lambda: not background.busy)
     assert "The report failed" in pages.finish({})
-    assert "a report" in pages.finish({})
+    assert "ValueError: no text" in pages.finish({})
     with held(background):
         assert "is being made" in pages.finish({"again": "yes"})
+    wait_for(lambda: not background.busy)
+    assert background.found.trouble is None, "a ranking's is its own"
+    labelling.close()
+
+
+class Unwritable:
+    """What cannot be written as text."""
+
+    def __str__(self):
+        raise ValueError("no text")
 
 
 def test_a_report_comes_first_and_what_it_overtook_comes_then(labelling):
@@ -159,7 +216,7 @@ def test_a_report_comes_first_and_what_it_overtook_comes_then(labelling):
     answer_some(labelling, 9)
     wait_for(lambda: not background.busy)
     # Held up for good: a report that is wanted first ends it.
-    os.kill(background._process.pid, signal.SIGSTOP)
+    os.kill(process_of(background), signal.SIGSTOP)
     answer_some(labelling, 1)
     wait_for(lambda: background._running is not None)
     key = labelling.ask_for_report()
@@ -171,74 +228,114 @@ def test_a_report_comes_first_and_what_it_overtook_comes_then(labelling):
     assert background.found.report_trouble is None
 
 
-def links_of(labelling):
-    return labelling._links(labelling.queries.history)
+GROUPS = [np.flatnonzero(y == group).tolist() for group in range(3)]
+ABOUT = {
+    "names": list("abcdefghi"),
+    "ids": [f"s{i}" for i in range(len(X))],
+    "source": "samples",
+    "preparation": None,
+    "image_shape": None,
+    "is_large": False,
+}
+
+
+def stored(folder, X, **about):
+    joblib.dump((X, {**ABOUT, **about}), folder / "samples")
+    return folder / "samples"
 
 
 @pytest.mark.parametrize("is_large", [False, True])
-def test_the_report_is_of_the_default_selector_unless_that_takes_too_long(tmp_path, is_large):
-    np.save(tmp_path / "X.npy", X)
-    about = {
-        "names": list("abcdefghi"),
-        "ids": [f"s{i}" for i in range(len(X))],
-        "source": "samples",
-        "preparation": None,
-        "image_shape": None,
-        "is_large": is_large,
-    }
-    (tmp_path / "about.json").write_text(json.dumps(about))
-    groups = [np.flatnonzero(y == group).tolist() for group in range(3)]
-    task = {
-        "what": "report",
-        "must": [group[:2] for group in groups] + [group[2:4] for group in groups],
-        "cannot": [list(pair) for pair in zip(*groups[:2], strict=True)][:6],
-        "call": "the <call>",
-    }
-    assert list(Worker(tmp_path).work(task)) == [{"report": "report.html", "alarms": []}]
-    page = (tmp_path / "report.html").read_text()
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_the_report_is_of_the_default_selector_unless_that_takes_too_long(tmp_path, is_large, kind):
+    links = Links(
+        [group[:2] for group in GROUPS] + [group[2:4] for group in GROUPS],
+        [list(pair) for pair in zip(*GROUPS[:2], strict=True)][:6],
+    )
+    file = stored(tmp_path, kind(X), is_large=is_large)
+    found = _worker.report(file, links, "the <call>")
+    page = found["report"].decode()
+    assert found["alarms"] == ()
     method = "ConstraintScore" if is_large else "ConsensusSelector"
     assert f"{method} selects" in page
     assert "the &lt;call&gt;" in page
     assert "Cannot validate" in page
+    assert '"feature":["' in page
+    assert "named by the table" in page
 
 
-def test_it_ends_with_the_server_and_clears_away(tmp_path):
-    folder = tmp_path / "linkselect"
-    folder.mkdir()
-    np.save(folder / "X.npy", X)
-    (folder / "about.json").write_text("{}")
-    command = [sys.executable, "-m", "linkselect.labelling._worker", str(folder)]
-    done = subprocess.run(command, input="", capture_output=True, text=True, timeout=SECONDS)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert not folder.exists()
+SCRIPT = """
+import os, signal, sys, time
+from tests.helpers.labellings import begun, grouped
+
+X, y = grouped()
+labelling = begun(background=True)
+background = labelling.background
+
+def answer(n_answers):
+    for _ in range(n_answers):
+        a, b = labelling.question()
+        labelling.answer((a, b), "alike" if y[a] == y[b] else "different")
+
+answer(6)
+while background.busy:
+    time.sleep(0.05)
+assert background.found.best, background.found.trouble
+worker = background._pool.submit(os.getpid).result()
+os.kill(worker, signal.SIGSTOP)
+answer(1)
+print(worker, flush=True)
+sys.stdin.readline()
+if sys.argv[1] == "killed":
+    os.kill(worker, signal.SIGCONT)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks processes up in /proc")
+@pytest.mark.parametrize("how", ["ended", "killed"])
+def test_a_script_without_a_guard_runs_once_and_leaves_nothing(tmp_path, how):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    root = str(Path(__file__).parents[2])
+    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    page = subprocess.Popen(
+        [sys.executable, str(script), how],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(temporary)},
+    )
+    worker = int(page.stdout.readline())
+    assert is_running(worker)
+    assert list(temporary.glob("linkselect-*"))
+    out, errors = page.communicate("go\n", timeout=SECONDS)
+    assert out == ""
+    if how == "ended":
+        assert (page.returncode, errors) == (0, "")
+    wait_for(lambda: not is_running(worker))
+    assert not list(temporary.glob("linkselect-*"))
 
 
 def test_many_rows_are_thinned_but_keep_the_named_ones(tmp_path):
-    many = np.zeros((3 * MOST_ROWS, 2))
+    many = np.zeros((3 * _worker.MOST_ROWS, 2))
     many[:, 0] = np.arange(len(many))
-    np.save(tmp_path / "X.npy", many)
-    (tmp_path / "about.json").write_text("{}")
-    task = {
-        "must": [[0, len(many) - 1]],
-        "cannot": [[7, 5000]],
-        "adaptive": [[7, 5000]],
-        "before": [[[0, len(many) - 1]], []],
-    }
-    rows, pairs, before = Worker(tmp_path)._some_rows(task)
-    assert rows.shape == (MOST_ROWS, 2)
+    last = len(many) - 1
+    links = Links([(0, last)], [(7, 5000)], [(7, 5000)])
+    before = Links([(0, last)], [])
+    rows, pairs, earlier = _worker._some_rows(stored(tmp_path, many), links, before)
+    assert rows.shape == (_worker.MOST_ROWS, 2)
     ((a, b),), ((c, d),) = pairs.must, pairs.cannot
-    assert rows[[a, b, c, d], 0].tolist() == [0, len(many) - 1, 7, 5000]
-    assert before.must == pairs.must
+    assert rows[[a, b, c, d], 0].tolist() == [0, last, 7, 5000]
+    assert earlier.must == pairs.must
     assert pairs.adaptive == ((c, d),)
 
 
-def test_rankings_and_reports_know_which_pairs_are_adaptive(labelling, monkeypatch):
-    wanted = []
-    monkeypatch.setattr(labelling.background, "_want", wanted.extend)
+def test_rankings_and_reports_know_which_pairs_are_adaptive(labelling):
     answer_some(labelling, 6)
-    assert labelling.ask_for_report() is not None
+    links = labelling._links(labelling.queries.history)
     adaptive = labelling.queries.pairs.adaptive  # rows, as there are no ids
     assert len(adaptive) == 5
-    ranking, report = wanted[-2:]
-    assert (ranking["n_answers"], report["what"]) == (6, "report")
-    assert ranking["adaptive"] == report["adaptive"] == list(adaptive)
+    assert set(links.adaptive) == set(adaptive)

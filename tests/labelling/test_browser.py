@@ -440,7 +440,7 @@ def test_a_page_of_another_site_gets_nothing_and_changes_nothing(chromium, other
 def test_in_a_notebook_the_page_works_in_a_frame(chromium, other_site):
     """Jupyter serves notebooks from a port of this machine, by either of its names."""
     pages, home = other_site
-    queries = labelling.open(X, random_state=0)
+    queries = labelling.open_page(X, random_state=0)
     pages["/notebook"] = f'<iframe name="output" src="{queries.address}" width=900 height=800>'
     page = chromium.new_page()
     page.goto(f"{home.replace('127.0.0.1', 'localhost')}/notebook")

@@ -20,7 +20,7 @@ def opened():
     opened = []
 
     def open_with(*arguments, **options):
-        opened.append(labelling.open(*arguments, random_state=0, **options))
+        opened.append(labelling.open_page(*arguments, random_state=0, **options))
         return opened[-1]
 
     yield open_with
@@ -105,7 +105,7 @@ def test_the_code_to_rank_again_passes_ids_only_if_they_were_passed(opened, ids)
 )
 def test_what_is_shown_must_fit_the_samples(wrong):
     with pytest.raises(GuidedValueError, match=f"{next(iter(wrong))} has .* but there are"):
-        labelling.open(X, **wrong)
+        labelling.open_page(X, **wrong)
 
 
 def test_a_notebook_may_show_it_in_a_frame_and_nobody_else(opened):
@@ -134,4 +134,12 @@ def test_in_a_notebook_a_frame_is_shown(opened, monkeypatch):
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(ImportError, match=r"uvicorn.*pip install 'linkselect\[ask\]'"):
-        labelling.open(X)
+        labelling.open_page(X)
+
+
+def test_the_old_name_warns_and_works():
+    with pytest.warns(FutureWarning, match="labelling.open_page"):
+        old = labelling.open
+    assert old is labelling.open_page
+    with pytest.raises(AttributeError, match="no attribute 'opened'"):
+        _ = labelling.opened

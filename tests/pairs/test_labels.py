@@ -41,6 +41,7 @@ def test_a_random_number_of_pairs_is_part_of_all(seed):
     assert again == drawn
 
 
+@pytest.mark.slow
 def test_every_pair_is_drawn_equally_often():
     y = [0, 0, 0, 1, 1, 2]
     drawn = [Pairs.from_labels(y, n_must=1, n_cannot=1, random_state=seed) for seed in range(2000)]

@@ -13,7 +13,7 @@ from linkselect.reproduction import DataNotFoundError, make
 from linkselect.reproduction._results_folder import FolderError, read_cells, read_records
 from linkselect.reproduction._runs import UnitError
 from linkselect.reproduction._store import StoreError
-from tests.helpers.papers_helpers import add_toy_paper
+from tests.helpers.toy_paper import add_toy_paper
 
 
 @pytest.fixture

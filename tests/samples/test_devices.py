@@ -22,7 +22,6 @@ import linkselect as ls
 from linkselect import _search as search
 from linkselect._forms import laplacian_form
 from linkselect._messages import GuidedTypeError
-from linkselect._samples import devices
 from linkselect._samples.devices import (
     Device,
     add_by_index,
@@ -222,23 +221,15 @@ def test_a_small_pool_is_found_whole(put, cancer):
     assert_same_neighbors(put, cancer[0], 5, pool=np.array([4, 2, 90]))
 
 
-@pytest.mark.parametrize("differences", [1 << 36, 0], ids=["by differences", "by float64"])
-def test_rows_that_products_leave_open_are_done_again(put, monkeypatch, differences):
+@pytest.mark.parametrize("small", [False, True], ids=["by differences", "by float64"])
+def test_rows_that_products_leave_open_are_done_again(put, shrink, small):
     # Far from the mean, float32 sees nothing of the distances in a tight group.
     random = np.random.default_rng(0)
     X = random.normal(size=(90, 4)) * 1e-6
     X[:45] += 100.0
-    seen = []
-    search_again = device_distances._Search.by_differences
-
-    def watched(self, queries):
-        seen.append(len(queries))
-        return search_again(self, queries)
-
-    monkeypatch.setattr(device_distances, "DIFFERENCES_AT_ONCE", differences)
-    monkeypatch.setattr(device_distances._Search, "by_differences", watched)
+    if small:
+        shrink()
     assert_same_neighbors(put, X, 3)
-    assert bool(sum(seen)) == bool(differences), "float64 products decide here, float32 do not"
 
 
 def test_equally_near_samples_go_by_number(put):
@@ -246,15 +237,10 @@ def test_equally_near_samples_go_by_number(put):
     assert_same_neighbors(put, grid, 5)
 
 
-def test_small_tiles_give_the_same(put, cancer, monkeypatch):
+def test_small_tiles_give_the_same(put, cancer, shrink):
     X, y = cancer
     expected = ls.LaplacianConstraintScore().fit(X, y).scores_
-    monkeypatch.setattr(device_distances, "TILE_SIZE", 1000)
-    for module in ("device_distances", "device_kernels"):
-        monkeypatch.setattr(f"linkselect.graphs.{module}.BLOCK_SIZE", 600)
-    monkeypatch.setattr("linkselect._samples.device_forms.BLOCK_SIZE", 600)
-    monkeypatch.setattr(devices, "BLOCK_SIZE", 600)
-    monkeypatch.setattr("linkselect._search.device_similarity.BLOCK_SIZE", 600)
+    shrink(600)
     assert_same_neighbors(put, X, 5)
     there = fit_there(ls.LaplacianConstraintScore(), put, X, y)
     assert_allclose(to_numpy(there.scores_), expected, rtol=1e-10)
@@ -428,9 +414,10 @@ def test_k_smallest(put):
         assert_array_equal(to_numpy(columns), np.argsort(values, axis=1)[:, :k])
 
 
-@pytest.mark.parametrize("size", [1 << 27, 0], ids=["by a product", "by index"])
-def test_add_by_index(put, monkeypatch, size):
-    monkeypatch.setattr(devices, "MEMBERSHIP_SIZE", size)
+@pytest.mark.parametrize("small", [False, True], ids=["by a product", "by index"])
+def test_add_by_index(put, shrink, small):
+    if small:
+        shrink()
     values = put(np.arange(12.0).reshape(6, 2))
     index, weights = put(np.array([2, 0, 2, 2, 0, 3])), put(np.array([1.0, 1, 1, 2, 1, 1]))
     sums = add_by_index(device_of(values), index, weights, values, 4)
@@ -455,6 +442,7 @@ def test_other_arrays_are_on_one(put):
     assert isinstance(device_of(put(np.zeros(2))), Device)
 
 
+@pytest.mark.slow
 def test_a_fit_of_numpy_arrays_imports_no_other_library():
     code = (
         "import sys, numpy as np, sklearn, linkselect as ls\n"

@@ -1,7 +1,5 @@
 """ReliefF against its definition, with and without numba."""
 
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,11 +15,11 @@ from tests.helpers.problems import labels, samples
 
 
 @pytest.fixture(params=["scipy", "numba"])
-def path(request, monkeypatch):
+def path(request, compile_from):
     """Take one of the two ways to distances, whatever the size."""
     if request.param == "numba":
         pytest.importorskip("numba")
-        monkeypatch.setattr(relief, "COMPARISONS_WORTH_COMPILING", 0)
+    compile_from(request.param == "numba")
     return request.param
 
 
@@ -98,18 +96,18 @@ def mixed_problem():
     return X, rng.integers(0, 3, 300), np.arange(0, 40, 3)
 
 
-def test_same_with_numba_without_and_on_any_number_of_threads(monkeypatch):
+def test_same_with_numba_without_and_on_any_number_of_threads(compile_from):
     pytest.importorskip("numba")
     X, y, discrete = mixed_problem()
     expected = ls.ReliefF(discrete=discrete, n_jobs=1).fit(X, y).scores_
     assert_array_equal(ls.ReliefF(discrete=discrete, n_jobs=3).fit(X, y).scores_, expected)
-    monkeypatch.setattr(relief, "COMPARISONS_WORTH_COMPILING", 0)
+    compile_from(True)
     assert_array_equal(ls.ReliefF(discrete=discrete, n_jobs=2).fit(X, y).scores_, expected)
 
 
 @pytest.mark.parametrize("side", [30, 128, 299])
 @pytest.mark.parametrize("n_neighbors", [1, 4, 10])
-def test_each_half_of_the_distances_serves_both_ends(side, n_neighbors, monkeypatch):
+def test_each_half_of_the_distances_serves_both_ends(side, n_neighbors, compile_from, sizes):
     pytest.importorskip("numba")
     X, y, discrete = mixed_problem()
     y[y == 2] = 2 * (np.arange(np.count_nonzero(y == 2)) < 3)  # a class of three samples
@@ -120,38 +118,26 @@ def test_each_half_of_the_distances_serves_both_ends(side, n_neighbors, monkeypa
         return selector.fit(X, y).scores_
 
     expected = scores(1)
-    monkeypatch.setattr(relief, "COMPARISONS_WORTH_COMPILING", 0)
-    monkeypatch.setattr(relief, "TILE_SIDE", side)
-    monkeypatch.setattr(relief, "_by_rows", None)
+    compile_from(True)
+    sizes(TILE_SIDE=side)
     for n_jobs in (1, 3):
         assert_array_equal(scores(n_jobs), expected)
 
 
-def test_too_many_ties_for_halves_are_left_to_rows(monkeypatch):
+def test_too_many_ties_for_halves_are_left_to_rows(compile_from):
     pytest.importorskip("numba")
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 2, (400, 2)).astype(float), rng.integers(0, 2, 400)
     expected = ls.ReliefF().fit(X, y).scores_
-    monkeypatch.setattr(relief, "COMPARISONS_WORTH_COMPILING", 0)
-    by_halves, results = relief._by_halves, []
-    monkeypatch.setattr(
-        relief, "_by_halves", lambda *given: results.append(by_halves(*given)) or results[-1]
-    )
+    compile_from(True)
     assert_array_equal(ls.ReliefF().fit(X, y).scores_, expected)
-    assert results == [None]
 
 
-def test_without_numba_scipy_gives_the_same(monkeypatch):
+def test_without_numba_scipy_gives_the_same(request):
     X, y, discrete = mixed_problem()
     expected = ls.ReliefF(discrete=discrete).fit(X, y).scores_
-    monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.setattr(relief, "COMPARISONS_WORTH_COMPILING", 0)
-    relief.manhattan_distances.cache_clear()
-    try:
-        assert relief.manhattan_distances() is None
-        assert_array_equal(ls.ReliefF(discrete=discrete).fit(X, y).scores_, expected)
-    finally:
-        relief.manhattan_distances.cache_clear()
+    request.getfixturevalue("without_numba")
+    assert_array_equal(ls.ReliefF(discrete=discrete).fit(X, y).scores_, expected)
 
 
 def test_more_features_than_one_single_precision_sum(path):

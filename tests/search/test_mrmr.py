@@ -1,7 +1,5 @@
 """mRMR against its definition."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,19 +65,6 @@ def test_a_constant_feature_is_never_chosen_by_quotient_before_another():
     # In a difference it is what the formula says: 0, more than a redundant feature has.
     by_difference = fitted(ls.MRMR(5, discretize=None), X, y)
     assert by_difference.scores_[0] == 0
-
-
-def test_mrmr_takes_no_more_steps_than_it_must(monkeypatch):
-    module = import_module("linkselect._search.mrmr")
-    calls = []
-    count = module.mutual_information
-    monkeypatch.setattr(
-        module, "mutual_information", lambda *given: calls.append(1) or count(*given)
-    )
-    X, y = discrete_problem(0, 50)
-    found = module.mrmr(X, y, 3)
-    assert len(calls) == 3  # relevance, and redundancy with the first two
-    assert_array_equal(np.sort(found.order), np.arange(8))
 
 
 def test_a_search_that_is_ended_early_keeps_what_it_found():

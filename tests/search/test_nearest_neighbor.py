@@ -1,6 +1,5 @@
 """Forward selection by 1-NN accuracy against literal evaluations and scikit-learn."""
 
-import sys
 from functools import cache
 
 import numpy as np
@@ -16,25 +15,18 @@ from linkselect._search import nearest_neighbor, select_by_nearest_neighbor
 
 
 @pytest.fixture(autouse=True, params=["plain", "compiled"])
-def way(request, monkeypatch):
+def way(request, compile_from):
     """Search both ways: they find the same."""
     if request.param == "compiled":
         pytest.importorskip("numba")
-    least = 0 if request.param == "compiled" else np.inf
-    monkeypatch.setattr(nearest_neighbor, "DIFFERENCES_WORTH_COMPILING", least)
-    monkeypatch.setattr(nearest_neighbor, "CANDIDATES_WORTH_SORTING", 0)
+    compile_from(request.param == "compiled")
 
 
-def test_without_numba_the_result_is_the_same(monkeypatch):
+def test_without_numba_the_result_is_the_same(request):
     X, y = make_classification(60, 8, random_state=0)
     expected = select_by_nearest_neighbor(X, y, 4)
-    monkeypatch.setitem(sys.modules, "numba", None)
-    nearest_neighbor.count_hits.cache_clear()
-    try:
-        assert nearest_neighbor.count_hits() is None
-        assert_same(select_by_nearest_neighbor(X, y, 4), expected)
-    finally:
-        nearest_neighbor.count_hits.cache_clear()
+    request.getfixturevalue("without_numba")
+    assert_same(select_by_nearest_neighbor(X, y, 4), expected)
 
 
 def test_a_row_that_does_not_exist_is_an_error():
@@ -118,6 +110,7 @@ def chosen_by_scikit_learn(seed):
     return X, y, selector.fit(X, y).support_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_same_as_scikit_learn(seed):
     X, y, support = chosen_by_scikit_learn(seed)
@@ -126,17 +119,17 @@ def test_same_as_scikit_learn(seed):
     assert_array_equal(ls.NearestNeighborSFS(4, cv=4).fit(X, y).order_, fitted.order_)
 
 
-def test_blocks_and_threads_change_nothing(monkeypatch):
-    X, y = load_wine(return_X_y=True)
-    expected = select_by_nearest_neighbor(X, y, 5)
-    assert_same(select_by_nearest_neighbor(X, y, 5, n_jobs=2), expected)
-    monkeypatch.setattr(nearest_neighbor, "DISTANCES_PER_BLOCK", 1000)
-    monkeypatch.setattr(nearest_neighbor, "N_NEAREST", 2)
-    monkeypatch.setattr(nearest_neighbor, "DIFFERENCES_WORTH_THREADS", 0)
-    for room in (nearest_neighbor.MAX_KEPT_DISTANCES, 0):
-        monkeypatch.setattr(nearest_neighbor, "MAX_KEPT_DISTANCES", room)
-        for n_jobs in (1, 2):
-            assert_same(select_by_nearest_neighbor(X, y, 5, n_jobs=n_jobs), expected)
+@pytest.mark.slow
+def test_blocks_and_threads_change_nothing(shrink):
+    # Several blocks, whose distances are kept.
+    X, y = load_breast_cancer(return_X_y=True)
+    assert nearest_neighbor.DISTANCES_PER_BLOCK < len(X) ** 2 < nearest_neighbor.MAX_KEPT_DISTANCES
+    expected = select_by_nearest_neighbor(X, y, 3)
+    assert_same(select_by_nearest_neighbor(X, y, 3, n_jobs=2), expected)
+    # Nothing is kept.
+    shrink(1)
+    for n_jobs in (1, 2):
+        assert_same(select_by_nearest_neighbor(X, y, 3, n_jobs=n_jobs), expected)
 
 
 def test_unlabelled_samples_take_no_part():

@@ -1,6 +1,5 @@
 """The compiled way to compare candidates: when it is taken, and how exact it is."""
 
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,12 +12,12 @@ from linkselect._compiled import similarity_sums
 from linkselect._search import all_pairs, screening, select_from_groups
 
 
-def test_compiled_loops_are_used_for_large_problems_only(monkeypatch):
+def test_compiled_loops_are_used_for_large_problems_only(compile_from):
     pytest.importorskip("numba")
     generator = np.random.default_rng(0)
     X, groups = generator.random((30, 5)), np.sort(generator.integers(0, 3, 30))
     assert all_pairs.AllPairs(X, groups, 1.0, 1).screen is None
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
+    compile_from(True)
     assert all_pairs.AllPairs(X, groups, 1.0, 1).screen is not None
     # Their polynomial does not reach so far.
     assert all_pairs.AllPairs(X, groups, 0.5, 1).screen is None
@@ -72,9 +71,8 @@ def test_the_screen_keeps_all_that_can_be_best_and_no_others(seed, rounding, sla
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_compiled_sums_stay_within_their_error_bound(seed, monkeypatch):
-    pytest.importorskip("numba")
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
+@pytest.mark.usefixtures("always_compiled")
+def test_compiled_sums_stay_within_their_error_bound(seed):
     generator = np.random.default_rng(seed)
     X = generator.random((400, 20)) ** (1 + seed % 3) + 10.0 ** (seed % 4)
     groups = np.sort(generator.integers(0, 3, 400))
@@ -97,9 +95,8 @@ def test_compiled_sums_stay_within_their_error_bound(seed, monkeypatch):
         assert abs(cannot[position] - of_cannot) <= allowed
 
 
-def test_compiled_sums_of_a_kernel_that_has_vanished(monkeypatch):
-    pytest.importorskip("numba")
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
+@pytest.mark.usefixtures("always_compiled")
+def test_compiled_sums_of_a_kernel_that_has_vanished():
     generator = np.random.default_rng(0)
     groups = np.repeat([0, 1, 2], 12)
     # Every feature puts half of each group 1 away from the other half: 80 leave them no similarity.
@@ -119,16 +116,11 @@ def test_compiled_sums_of_a_kernel_that_has_vanished(monkeypatch):
         assert abs(cannot[position] - of_cannot) <= similarity_sums.CANNOT_ROUNDING * of_cannot
 
 
-def test_without_numba_products_give_the_same(monkeypatch):
+def test_without_numba_products_give_the_same(request):
     generator = np.random.default_rng(5)
     X, groups = generator.random((60, 8)), generator.integers(0, 3, 60)
     expected = select_from_groups(X, groups)
-    monkeypatch.setitem(sys.modules, "numba", None)
-    monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
-    similarity_sums.pair_sums.cache_clear()
-    try:
-        found = select_from_groups(X, groups)
-    finally:
-        similarity_sums.pair_sums.cache_clear()
+    request.getfixturevalue("without_numba")
+    found = select_from_groups(X, groups)
     assert_array_equal(found.order, expected.order)
     assert_array_equal(found.path, expected.path)

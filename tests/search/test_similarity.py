@@ -30,11 +30,11 @@ SIGMAS = [1.0, 0.3, 0.05, 3.0]
 
 
 @pytest.fixture(params=["numpy", "numba"])
-def way(request, monkeypatch):
+def way(request, compile_from):
     """Take one of the two ways to compare candidates, whatever the size."""
     if request.param == "numba":
         pytest.importorskip("numba")
-        monkeypatch.setattr(screening, "VALUES_WORTH_COMPILING", 0)
+    compile_from(request.param == "numba")
     return request.param
 
 
@@ -74,6 +74,7 @@ def test_pairs_equal_the_literal_search(seed):
     assert_same(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wine", "wdbc", "dermatology"])
 @pytest.mark.parametrize("sigma", [1.0, 0.25])
 def test_real_data_equal_the_literal_search(name, sigma, load_scaled, way):
@@ -172,10 +173,10 @@ def test_offset_and_constant_features(way):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_pairs_in_small_blocks_equal_the_literal_search(seed, monkeypatch):
+def test_pairs_in_small_blocks_equal_the_literal_search(seed, shrink):
     # Blocks of 8 candidates, the most promising first, end before those that cannot be better.
     # Once one of 12 near copies is chosen, the others promise most and hold least.
-    monkeypatch.setattr(listed_pairs, "VALUES_PER_BLOCK", 1)
+    shrink()
     generator = np.random.default_rng(seed)
     groups = np.arange(15) % 3
     copies = (groups == 0)[:, None] + 0.05 * generator.random((15, 12))
@@ -188,10 +189,10 @@ def test_pairs_in_small_blocks_equal_the_literal_search(seed, monkeypatch):
         assert_same(select_from_pairs(X, pair_target(*links), 0.7, 6), expected)
 
 
-def test_a_block_that_promises_less_may_hold_the_best(monkeypatch):
+def test_a_block_that_promises_less_may_hold_the_best(shrink):
     # With must-links alone every feature does harm. Once the first sample is far from all others, a
     # feature that only moves it further away does less than those that move another one.
-    monkeypatch.setattr(listed_pairs, "VALUES_PER_BLOCK", 1)
+    shrink()
     X = np.zeros((10, 13))
     X[0, 0], X[0, 12] = 2.0, 5.0
     X[1, 1:12] = np.linspace(2.01, 2.11, 11)
@@ -231,10 +232,9 @@ def changes_by_definition(X, chosen, rest, sigma, target):
 
 
 @pytest.mark.parametrize("sigma", [1.2, 0.4, 0.06])
-def test_candidates_lie_between_their_bounds_at_every_step(sigma, way, monkeypatch):
+def test_candidates_lie_between_their_bounds_at_every_step(sigma, way, sizes):
     """And the bounds decide: almost no candidate is summed up pair by pair."""
-    monkeypatch.setattr(all_pairs, "ROWS_PER_BLOCK", 16)
-    monkeypatch.setattr(screening, "FIRST_LOOK", 2)
+    sizes(ROWS_PER_BLOCK=16, FIRST_LOOK=2)
     generator = np.random.default_rng(int(100 * sigma))
     X, groups = generator.random((45, 14)), np.sort(generator.integers(0, 3, 45))
     X[:, :4] = (X[:, :4] + groups[:, None]) / 3
@@ -265,9 +265,9 @@ def test_candidates_lie_between_their_bounds_at_every_step(sigma, way, monkeypat
     assert len(summed) <= (0 if criterion.screen is None else 6 * screening.FEW)
 
 
-def test_listed_candidates_lie_above_their_bounds_at_every_step(monkeypatch):
+def test_listed_candidates_lie_above_their_bounds_at_every_step(shrink):
     """And most of those that promise less are not looked at."""
-    monkeypatch.setattr(listed_pairs, "VALUES_PER_BLOCK", 1)
+    shrink()
     generator = np.random.default_rng(5)
     groups = np.arange(15) % 3
     # The last 30 tear groups apart.
@@ -315,15 +315,16 @@ def test_the_memory_of_all_pairs_is_what_it_is_said_to_be():
     assert peak < 1.5 * all_pairs.memory_needed(700)
 
 
-def test_few_kernel_terms_change_nothing(load_scaled, monkeypatch):
+def test_few_kernel_terms_change_nothing(load_scaled, sizes):
     X, y = load_scaled("wine")
     expected = select_from_groups(X, y, 0.1)
-    monkeypatch.setattr(all_pairs, "MAX_BYTES_FOR_TERMS", 0)
+    sizes(MAX_BYTES_FOR_TERMS=0)
     found = select_from_groups(X, y, 0.1)
     assert_array_equal(found.order, expected.order)
     assert_allclose(found.scores, expected.scores, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing(load_scaled, way):
     X, y = load_scaled("dermatology")
     one, two = (select_from_groups(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
@@ -335,6 +336,7 @@ def test_threads_change_nothing(load_scaled, way):
         assert_array_equal(first, second)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1))
 def test_the_minimum_is_never_missed(seed):

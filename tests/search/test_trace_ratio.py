@@ -44,8 +44,8 @@ def test_random_problems(seed):
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 7])
-def test_pools_keep_every_feature_that_can_be_chosen(at_once, monkeypatch):
-    monkeypatch.setattr(trace_ratio, "SIZES_AT_ONCE", at_once)
+def test_pools_keep_every_feature_that_can_be_chosen(at_once, shrink):
+    shrink(at_once - 1)
     for seed in range(60):
         generator = np.random.default_rng(seed)
         # Few values: many equal differences.
@@ -107,9 +107,9 @@ def test_the_optimum_over_many_orders_of_magnitude():
 
 
 @pytest.mark.parametrize("at_once", [3, 256])
-def test_many_features(at_once, monkeypatch):
+def test_many_features(at_once, shrink):
     """Enough that a partition at a wrong place leaves another value there."""
-    monkeypatch.setattr(trace_ratio, "SIZES_AT_ONCE", at_once)
+    shrink(at_once - 1)
     generator = np.random.default_rng(at_once)
     between, within = generator.random(300), generator.random(300) ** 3 + 1e-3
     path = trace_ratio_path(between, within)

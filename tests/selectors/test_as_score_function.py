@@ -41,6 +41,7 @@ every_score = pytest.mark.parametrize("selector", PER_FEATURE, ids=repr)
 reconstructed = pytest.mark.filterwarnings("ignore:All .* are reconstructed exactly:UserWarning")
 
 
+@pytest.mark.slow
 @reconstructed
 @every_score
 @pytest.mark.parametrize("k", [1, 5, 12])

@@ -21,6 +21,7 @@ OWN = ls.ConsensusSelector(
 )
 
 
+@pytest.mark.slow
 @parametrize_with_checks([AUTO, OWN])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

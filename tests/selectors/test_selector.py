@@ -151,6 +151,7 @@ def test_step_parameters_work_without_routing(iris, pairs):
     assert_array_equal(pipe[0].scores_, expected)
 
 
+@pytest.mark.slow
 def test_n_jobs_in_worker_processes(iris, pairs):
     with config_context(enable_metadata_routing=True):
         found = cross_validate(

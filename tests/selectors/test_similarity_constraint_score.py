@@ -221,8 +221,8 @@ def test_parameters_out_of_range(selector, wine):
         selector.fit(*wine)
 
 
-def test_a_warning_announces_much_memory(wine, monkeypatch):
-    monkeypatch.setattr("linkselect.selectors._similarity_constraint_score.MANY_BYTES", 2**19)
+def test_a_warning_announces_much_memory(wine, sizes):
+    sizes(MANY_BYTES=2**19)
     with pytest.warns(UserWarning, match=r"All pairs of 178 samples take about.*max_pairs="):
         ls.SimilarityConstraintScore(2).fit(*wine)
     with warnings.catch_warnings():
@@ -245,6 +245,7 @@ def narrow_problem(number, spread, n_samples=500, n_features=820):
 
 
 # The range of each type exceeds what it can hold. Large enough to be compiled.
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "spread"), [(np.int16, 30_000), (np.int8, 120)])
 def test_narrow_integers_choose_as_their_floats(number, spread):
     X, y = narrow_problem(number, spread)

@@ -11,7 +11,6 @@ from sklearn.preprocessing import scale
 
 import linkselect as ls
 from linkselect import scores
-from linkselect.graphs import _reconstruction as reconstruction
 from linkselect.graphs import reconstruction_weights
 from tests.helpers.fitting import needs_callbacks
 
@@ -119,28 +118,25 @@ class Recorder:
 
 
 @needs_callbacks
-def test_callbacks_follow_the_tiles(rng, monkeypatch):
-    monkeypatch.setattr(reconstruction, "TILES_PER_STEP", 2)
+def test_callbacks_follow_the_tiles(rng):
     recorder = Recorder()
     ls.SparsityScore().set_callbacks(recorder).fit(0.1 * rng.normal(size=(32, 4)))
-    assert recorder.begun == recorder.ended == 9  # eight steps and the fit
-    assert recorder.promised == 8
+    assert recorder.begun == recorder.ended == 3  # two steps and the fit
+    assert recorder.promised == 2
 
 
 @needs_callbacks
-def test_a_callback_may_end_the_fit(rng, monkeypatch):
-    monkeypatch.setattr(reconstruction, "TILES_PER_STEP", 2)
-    selector = ls.SparsityScore().set_callbacks(Recorder(last=3))
-    with pytest.warns(ConvergenceWarning, match="20 of 32 samples.*sample 12.*callback"):
+def test_a_callback_may_end_the_fit(rng):
+    selector = ls.SparsityScore().set_callbacks(Recorder(last=1))
+    with pytest.warns(ConvergenceWarning, match="16 of 32 samples.*sample 16.*callback"):
         selector.fit(rng.normal(size=(32, 4)))
     check_weights(selector.reconstruction_weights_, 32)
 
 
 @needs_callbacks
-def test_samples_with_no_certificate_are_reported(rng, monkeypatch):
-    monkeypatch.setattr(reconstruction, "TILES_PER_STEP", 2)
-    selector = ls.SparsityScore(max_iter=500).set_callbacks(Recorder(last=3))
-    with pytest.warns(ConvergenceWarning, match="max_iter=500 steps: nothing is certain of 20 .*"):
+def test_samples_with_no_certificate_are_reported(rng):
+    selector = ls.SparsityScore(max_iter=500).set_callbacks(Recorder(last=1))
+    with pytest.warns(ConvergenceWarning, match="max_iter=500 steps: nothing is certain of 16 .*"):
         selector.fit(rng.normal(size=(32, 4)))
 
 

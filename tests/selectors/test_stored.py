@@ -12,27 +12,38 @@ from sklearn.pipeline import make_pipeline
 
 import linkselect as ls
 from linkselect import evaluation, plot, report
-from linkselect._samples import one_pass as survey_module
 from linkselect._samples.one_pass import Surveyed, survey
-from linkselect._samples.sources import stored as kinds
-from linkselect.selectors import _neighbor_graph as neighbor_graph
+from linkselect._samples.sources.stored import Part
 from linkselect.selectors._column_scorer import ColumnScorer
 from tests.helpers.estimators import SELECTORS, WRAPPERS
 from tests.helpers.fitting import needs_callbacks
 
 N_SAMPLES, N_FEATURES = 90, 7
+pytestmark = pytest.mark.usefixtures("small_draws")
 
 
 @pytest.fixture
-def small_parts(monkeypatch):
-    monkeypatch.setattr(kinds, "SLAB_BYTES", 600)
-    monkeypatch.setattr(kinds, "PART_BYTES", 600)
+def small_parts(shrink_parts):
+    shrink_parts(600)
 
 
-@pytest.fixture(autouse=True)
-def small_draws(monkeypatch):
-    """Let draws of few samples state standard errors."""
-    monkeypatch.setattr("linkselect.selectors._neighbor_graph.LEAST_CARRIERS", 5)
+@pytest.fixture
+def small_columns(shrink_parts):
+    """Cut 24 samples into parts of 40 columns."""
+    shrink_parts(24 * 40 * 8)
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """List the numbers of the parts that are read, each time they are."""
+    numbers = []
+
+    def counted(method):
+        return lambda part, *given: numbers.append(part.number) or method(part, *given)
+
+    for name in ("slabs", "pick"):
+        monkeypatch.setattr(Part, name, counted(getattr(Part, name)))
+    return numbers
 
 
 @pytest.fixture
@@ -113,8 +124,8 @@ def test_the_same_scores_as_in_memory(selector, max_queries, offset, samples, tm
 
 
 @pytest.mark.parametrize("selector", READ_PARTS, ids=repr)
-def test_few_wide_samples_are_read_by_columns(selector, rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(kinds, "SLAB_BYTES", 24 * 40 * 8)
+@pytest.mark.usefixtures("small_columns")
+def test_few_wide_samples_are_read_by_columns(selector, rng, tmp_path):
     if selector.get_params().get("radius") is not None:
         pytest.skip("A radius needs all samples in memory.")
     classes = np.arange(24) // 6 % 2
@@ -153,7 +164,7 @@ def test_what_cannot_be_measured_by_parts_says_so(samples, tmp_path):
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, monkeypatch):
+def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, reads):
     X, classes = samples
     members = [
         ("variance", ls.VarianceScore()),
@@ -162,13 +173,9 @@ def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, monkeypat
     ]
     consensus = ls.ConsensusSelector(estimators=members)
     here = clone(consensus).fit(X, classes).scores_
-    passes, read = [], survey_module._read_by_rows
-    monkeypatch.setattr(
-        survey_module, "_read_by_rows", lambda *all_: passes.append(1) or read(*all_)
-    )
-    there = clone(consensus).fit(stored(tmp_path, X), classes).scores_
-    assert_allclose(there, here)
-    assert len(passes) == 1
+    on_disk = stored(tmp_path, X)
+    assert_allclose(clone(consensus).fit(on_disk, classes).scores_, here)
+    assert sorted(reads) == list(range(len(on_disk.parts)))
 
 
 @pytest.mark.parametrize(
@@ -176,35 +183,26 @@ def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, monkeypat
     [each for each in READ_PARTS if isinstance(each, ColumnScorer)],
     ids=repr,
 )
-def test_wide_samples_are_read_once(selector, rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(kinds, "SLAB_BYTES", 24 * 40 * 8)
+@pytest.mark.usefixtures("small_columns")
+def test_wide_samples_are_read_once(selector, rng, tmp_path, reads):
     classes = np.arange(24) // 6 % 2
     on_disk = stored(tmp_path, rng.random((24, 350)))
-    read = []
-    monkeypatch.setattr(kinds.Part, "slabs", counted(read, kinds.Part.slabs))
     for known in told(selector, classes):
-        read.clear()
+        reads.clear()
         clone(selector).fit(on_disk, **known)
-        assert sorted(read) == list(range(len(on_disk.parts)))
+        assert sorted(reads) == list(range(len(on_disk.parts)))
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_rows_in_pairs_are_taken_when_all_are_read(samples, tmp_path, monkeypatch):
+def test_rows_in_pairs_are_taken_when_all_are_read(samples, tmp_path, reads):
     X, classes = samples
-    # Nobody squares what is in no pair, in memory neither.
+    # What is in no pair is not squared, in memory neither.
     X[-1] = 1e200
     pairs = ls.Pairs.from_labels(some_labels(classes))
     here, on_disk = ls.ConstraintScore().fit(X, pairs=pairs), stored(tmp_path, X)
-    read = []
-    for name in ("slabs", "pick"):
-        monkeypatch.setattr(kinds.Part, name, counted(read, getattr(kinds.Part, name)))
     there = ls.ConstraintScore().fit(on_disk, pairs=pairs)
-    assert sorted(read) == list(range(len(on_disk.parts)))
+    assert sorted(reads) == list(range(len(on_disk.parts)))
     assert_array_equal(there.scores_, here.scores_)
-
-
-def counted(read, method):
-    return lambda part, *arguments: read.append(part.number) or method(part, *arguments)
 
 
 def test_scores_of_another_selector_are_not_taken(rng, tmp_path):
@@ -230,8 +228,8 @@ def test_rounding_does_not_order_features_of_zeros_and_ones(make, rng, tmp_path)
 
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.filterwarnings("ignore:1 of 7 features are constant")
-def test_parts_without_a_known_sample_beside_huge_values(samples, tmp_path, monkeypatch):
-    monkeypatch.setattr(neighbor_graph, "HELD_BYTES", 0)
+def test_parts_without_a_known_sample_beside_huge_values(samples, tmp_path, sizes):
+    sizes(HELD_BYTES=0)
     X, _ = samples
     X[:, 2] = 1e200  # its square is infinite, but nothing about it varies
     pairs = ls.Pairs(must=[(70, 71), (72, 74)], cannot=[(70, 72)])
@@ -267,8 +265,8 @@ def test_constant_and_equal_features(samples, tmp_path):
     assert found.ranking_[2] + 1 == found.ranking_[8]
 
 
-def test_copies_in_other_parts_tie_beside_a_rival_with_the_same_score(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(kinds, "SLAB_BYTES", 900)
+@pytest.mark.usefixtures("small_parts")
+def test_copies_in_other_parts_tie_beside_a_rival_with_the_same_score(rng, tmp_path):
     X = rng.random((14, 30))
     X[:, 7] = X[:, 28] = X[:, 3]
     X[:, 20] = 2 * X[:, 3]
@@ -286,10 +284,10 @@ def test_nothing_of_an_earlier_fit_stays(samples):
     assert selector.n_features_in_ == 4
 
 
-def test_pairs_among_more_rows_than_are_held(samples, tmp_path, monkeypatch):
+def test_pairs_among_more_rows_than_are_held(samples, tmp_path, sizes):
     X, classes = samples
     pairs = ls.Pairs.from_labels(some_labels(classes))
-    monkeypatch.setattr("linkselect._samples.stored_forms.HELD_BYTES", 300)
+    sizes(HELD_BYTES=300)
     here, there = (ls.ConstraintScore().fit(data, pairs=pairs) for data in (X, stored(tmp_path, X)))
     assert_allclose(there.scores_, here.scores_, rtol=1e-12)
 
@@ -318,13 +316,13 @@ def test_narrow_types(dtype, samples, tmp_path):
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_transform_reads_nothing(samples, tmp_path, monkeypatch):
+def test_transform_reads_nothing(samples, tmp_path, reads):
     X, classes = samples
     on_disk = stored(tmp_path, X)
     selector = ls.FisherScore(n_features_to_select=3).fit(on_disk, classes)
-    with monkeypatch.context() as patch:
-        patch.setattr("linkselect._samples.sources.stored.Part.slabs", _must_not_be_called)
-        small = selector.transform(on_disk)
+    reads.clear()
+    small = selector.transform(on_disk)
+    assert not reads
     assert small.shape == (N_SAMPLES, 3)
     assert_array_equal(np.asarray(small), X[:, selector.get_support()])
     # It goes into the next selector as it is.
@@ -383,14 +381,6 @@ def test_the_survey_merges_what_parts_tell(samples, tmp_path, small_parts):
     assert survey(found, codes) is found
     assert survey(found, classes) is not found
     assert isinstance(found, Surveyed)
-
-
-def test_the_default_number_of_queries_is_said(samples, tmp_path, monkeypatch):
-    X, _ = samples
-    monkeypatch.setattr("linkselect.selectors._neighbor_graph.QUERIES_OF_STORED", 50)
-    with pytest.warns(UserWarning, match="neighbours are searched for 50 of them only"):
-        found = ls.LaplacianScore(random_state=0).fit(stored(tmp_path, X))
-    assert found.standard_errors_.shape == (N_FEATURES,)
 
 
 @needs_callbacks

@@ -19,6 +19,7 @@ import linkselect as ls
 from tests.helpers.estimators import WRAPPERS, every_wrapper
 
 
+@pytest.mark.slow
 @parametrize_with_checks(WRAPPERS)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -45,6 +46,7 @@ def test_wrapper_has_the_attributes_of_a_selector(wrapper, cancer):
     assert not hasattr(wrapper.estimator, "scores_")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", [ls.ConstraintScore(3), ls.LSDF(3), ls.SCGS(3)], ids=repr)
 @pytest.mark.parametrize("kind", [ls.StableSelector, ls.Redundancy])
 def test_pairs_reach_the_estimator_in_cross_validation(kind, inner, cancer):

@@ -1,17 +1,23 @@
-"""What a person answered about two samples, and what an answer may contradict."""
+"""What a person answered about pairs of samples, what follows, and what is contradicted."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
+import numpy as np
+
+from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import GuidedValueError
-from linkselect.pairs import Pairs
+from linkselect.pairs import Pairs, must_components
 from linkselect.pairs._conflicts import Conflict, Pair
 
 Said = Literal["alike", "different", "unsure"]
 ANSWERS: tuple[Said, ...] = get_args(Said)
+Rows = tuple[int, int]
+SaidAbout = tuple[int, int, Said]
 
 
 @dataclass(frozen=True)
@@ -84,14 +90,132 @@ def check_answer(answer: Any) -> Said:
     return answer
 
 
-def find_contradiction(new: Answer, others: list[Answer]) -> Contradiction:
-    """Find the shortest chain of earlier answers that does not allow a new one."""
-    all_answers = [*others, new]
-    must = [one.pair for one in all_answers if one.answer == "alike"]
-    cannot = [one.pair for one in all_answers if one.answer == "different"]
-    conflict = min(Pairs(must, cannot).conflicts(), key=lambda one: len(one.chain))
-    steps = {frozenset(step) for step in pairwise(conflict.chain)} | {frozenset(conflict.cannot)}
-    earlier = tuple(
-        one for one in others if one.answer != "unsure" and frozenset(one.pair) in steps
+@dataclass(frozen=True)
+class Known:
+    """Hold what follows from answers, without listing all pairs that follow.
+
+    Attributes
+    ----------
+    must, cannot : ndarray of shape (n_pairs, 2)
+        The rows of the pairs that were answered "alike" and "different".
+    linked : ndarray of int
+        The rows that these pairs name, sorted.
+    group : ndarray of shape (n_samples,)
+        The group of each row that is linked, from 0; -1 for the others.
+    apart : ndarray of shape (n_apart, 2)
+        The pairs of groups that are known to differ, each once.
+    unsure : frozenset of 2-tuples
+        The pairs that were answered "unsure", smaller row first.
+    named : ndarray of bool of shape (n_samples,)
+        Whether any answer names the row, an unsure one included.
+    """
+
+    must: IntArray
+    cannot: IntArray
+    linked: IntArray
+    group: IntArray
+    apart: IntArray
+    unsure: frozenset[Rows]
+    named: BoolArray
+    _apart: frozenset[Rows] = field(repr=False)
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups of linked samples."""
+        return int(self.group.max(initial=-1)) + 1
+
+    def decided(self, a: int, b: int) -> bool:
+        """Tell whether two rows need not be asked about: that follows, or was unsure."""
+        return in_order(a, b) in self.unsure or self.follows(a, b) is not None
+
+    def follows(self, a: int, b: int) -> Said | None:
+        """Return what is known about two rows, if anything is."""
+        of_a, of_b = int(self.group[a]), int(self.group[b])
+        if of_a < 0 or of_b < 0:
+            return None
+        if of_a == of_b:
+            return "alike"
+        return "different" if in_order(of_a, of_b) in self._apart else None
+
+    def open_rows(self, row: int, among: IntArray) -> IntArray:
+        """Return those of some rows about which nothing is known together with `row`."""
+        undecided = among[among != row]
+        own = int(self.group[row])
+        if own >= 0:
+            closed = np.zeros(self.n_groups + 1, dtype=bool)  # the last is that of no group
+            closed[own] = True
+            closed[self.apart[:, 1][self.apart[:, 0] == own]] = True
+            closed[self.apart[:, 0][self.apart[:, 1] == own]] = True
+            undecided = undecided[~closed[self.group[undecided]]]
+        unsure = self.unsure_about(row)
+        return undecided[~np.isin(undecided, unsure)] if unsure else undecided
+
+    def unsure_about(self, row: int) -> list[int]:
+        """Return the rows that were asked together with `row`, without a clear answer."""
+        return [b if a == row else a for a, b in self.unsure if row in (a, b)]
+
+
+def know(said: Iterable[SaidAbout], n_samples: int) -> Known:
+    """Collect what answers about rows say; they must not contradict each other."""
+    links: dict[Said, list[Rows]] = {"alike": [], "different": [], "unsure": []}
+    for a, b, answer in said:
+        links[answer].append((a, b))
+    must, cannot, unsure = (
+        np.array(links[kind], dtype=np.intp).reshape(-1, 2)
+        for kind in ("alike", "different", "unsure")
     )
+    linked = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
+    group = np.full(n_samples, -1, dtype=np.intp)
+    group[linked] = must_components(np.searchsorted(linked, must), len(linked))
+    apart = np.unique(np.sort(group[cannot], axis=1), axis=0)
+    named = np.zeros(n_samples, dtype=bool)
+    named[linked] = True
+    named[unsure.ravel()] = True
+    return Known(
+        must,
+        cannot,
+        linked,
+        group,
+        apart,
+        frozenset(in_order(a, b) for a, b in links["unsure"]),
+        named,
+        frozenset((a, b) for a, b in apart.tolist()),
+    )
+
+
+def contradiction_of(
+    new: Answer, rows: Rows, known: Known, others: Iterable[Answer]
+) -> Contradiction | None:
+    """Find the shortest chain of other answers that does not allow a new one, if there is any.
+
+    Parameters
+    ----------
+    new : Answer
+        The answer in question.
+    rows : tuple of two int
+        The rows of its pair.
+    known : Known
+        What follows from the other answers.
+    others : iterable of Answer
+        The other answers.
+
+    Returns
+    -------
+    Contradiction or None
+    """
+    if new.answer == "unsure" or known.follows(*rows) in (None, new.answer):
+        return None
+    others = [one for one in others if one.answer != "unsure"]
+    links: dict[str, list[Pair]] = {"alike": [], "different": []}
+    for one in (*others, new):
+        links[one.answer].append(one.pair)
+    conflicts = Pairs(links["alike"], links["different"]).conflicts()
+    conflict = min(conflicts, key=lambda one: len(one.chain))
+    steps = {frozenset(step) for step in pairwise(conflict.chain)} | {frozenset(conflict.cannot)}
+    earlier = tuple(one for one in others if frozenset(one.pair) in steps)
     return Contradiction(new.pair, new.answer, conflict, earlier)
+
+
+def in_order(a: int, b: int) -> Rows:
+    """Return two numbers, the smaller first."""
+    return (a, b) if a < b else (b, a)

@@ -13,21 +13,22 @@ from linkselect._fit_inputs import Given
 from linkselect._messages import GuidedValueError
 from linkselect._samples.degenerate import with_equal_ties, with_equal_twins
 from linkselect._supervision import Supervision, present_pairs
-from linkselect.asking._answers import ANSWERS, Answer, Contradiction, Said, check_answer
-from linkselect.asking._geometry import Progress, Samples
-from linkselect.asking._known import Known, Rows, SaidAbout, know, speaks_against
-from linkselect.asking._names import Names
-from linkselect.asking._situation import Situation, check_seed
-from linkselect.asking._state import (
-    VERSION,
-    adaptive_rows,
-    check_samples_are_those,
-    check_state,
-    no_state,
-    plain,
-    read_answers,
+from linkselect.asking._answers import (
+    ANSWERS,
+    Answer,
+    Contradiction,
+    Known,
+    Rows,
+    Said,
+    SaidAbout,
+    check_answer,
+    contradiction_of,
+    in_order,
+    know,
 )
-from linkselect.asking._strategies import check_strategy, is_drawn, next_question
+from linkselect.asking._asked_samples import Progress, SampleNames, SampleValues
+from linkselect.asking._state import VERSION, check_seed, check_state, plain, read_answers
+from linkselect.asking._strategies import Situation, check_strategy, is_drawn, next_question
 from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
 from linkselect.pairs._conflicts import Pair
 from linkselect.scores import constraint_ratio
@@ -105,9 +106,9 @@ class PairQueries:
         given = Given.read(X, None, pairs, sample_ids)
         self.strategy = check_strategy(strategy)
         self.seed = check_seed(random_state)
-        self._samples = Samples(X, progress)
+        self._samples = SampleValues(X, progress)
         n_samples = self._samples.n_samples
-        self._names = Names(given.sample_ids, n_samples)
+        self._names = SampleNames(given.sample_ids, n_samples)
         self._order = np.random.default_rng(self.seed).permutation(n_samples)
         # By rows, smaller first: what was given, and what was answered in its order.
         self._given: dict[Rows, Answer] = {}
@@ -119,28 +120,22 @@ class PairQueries:
         # The questions that were drawn at random when they were asked last, also in other windows.
         self._drawn: set[Rows] = set()
         if pairs is not None:
-            self._take(pairs, given)
+            self._take(pairs, given.ids_are_index)
         self._learn()
 
-    def _take(self, pairs: Pairs, given: Given) -> None:
+    def _take(self, pairs: Pairs, ids_are_index: bool) -> None:
         ids = None if self._names.are_rows else self.sample_ids
-        held, _ = present_pairs(pairs, len(self.sample_ids), ids, ids_are_index=given.ids_are_index)
+        held, _ = present_pairs(pairs, len(self.sample_ids), ids, ids_are_index=ids_are_index)
         if held.n_conflicts:
             raise PairConflictError(
                 describe_conflicts(held),
                 "Correct the pairs (Pairs.conflicts() lists all), or leave these cannot-links out: "
                 "pairs.without_conflicts().",
             )
-        links: list[tuple[Said, tuple[Pair, ...]]] = [
-            ("alike", held.must),
-            ("different", held.cannot),
-        ]
         adaptive = set(held.adaptive)
-        self._given = {
-            self._names.key(pair): Answer(pair, said, pair in adaptive)
-            for said, some in links
-            for pair in some
-        }
+        given = [Answer(pair, "alike", pair in adaptive) for pair in held.must]
+        given += [Answer(pair, "different", pair in adaptive) for pair in held.cannot]
+        self._given = {self._names.key(one.pair): one for one in given}
 
     # -- asking and answering ------------------------------------------------------------------
 
@@ -164,7 +159,7 @@ class PairQueries:
             self._chosen = True
         skipped = {self._names.key(self._names.checked(pair)) for pair in skip}
         found = self._next
-        if found is not None and tuple(sorted(found)) in skipped:
+        if found is not None and in_order(*found) in skipped:
             # Another sample is placed, since answers about the same one would meet.
             found = self._choose((), skipped)
         if found is None:
@@ -214,7 +209,7 @@ class PairQueries:
     def contradiction(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
         """Return what `answer` would return, without recording anything."""
         new = Answer(self._asked(pair), check_answer(answer))
-        return speaks_against(new, self._names.key(new.pair), self._known, self._everything)
+        return self._contradicted(new, self._known, self._everything)
 
     def change(self, pair: Sequence[Hashable], answer: Said | None) -> Contradiction | None:
         """Give an earlier answer another value; a pair that was given becomes an answer.
@@ -248,7 +243,7 @@ class PairQueries:
         # What is changed must not speak against its own change.
         others = {place: one for place, one in self._everything.items() if place != key}
         new = replace(before, answer=said)
-        found = speaks_against(new, key, self._knowledge(others), others)
+        found = self._contradicted(new, self._knowledge(others), others)
         if found is None:
             self._record(new, in_place=True)
         return found
@@ -264,7 +259,7 @@ class PairQueries:
         key, last = self._answers.popitem()
         self._learn()
         given = self._replaced.pop(key, None)
-        if given and speaks_against(given, key, self._known, self._everything) is None:
+        if given and self._contradicted(given, self._known, self._everything) is None:
             self._given[key] = given
             self._learn()
         return last
@@ -294,6 +289,11 @@ class PairQueries:
         self._known = self._knowledge(self._everything)
         self._chosen = False
 
+    def _contradicted(
+        self, new: Answer, known: Known, others: dict[Rows, Answer]
+    ) -> Contradiction | None:
+        return contradiction_of(new, self._names.key(new.pair), known, others.values())
+
     @property
     def _everything(self) -> dict[Rows, Answer]:
         return {**self._given, **self._answers}
@@ -319,13 +319,13 @@ class PairQueries:
     @property
     def pairs(self) -> Pairs:
         """What was given and answered, without the unsure answers."""
-        links: dict[Said, list[Pair]] = {said: [] for said in ANSWERS}
         sure = [one for one in self._everything.values() if one.answer != "unsure"]
-        for one in sure:
-            links[one.answer].append(one.pair)
-        adaptive = [one.pair for one in sure if one.adaptive]
-        n_samples = len(self.sample_ids) if self._names.are_rows else None
-        return Pairs(links["alike"], links["different"], n_samples=n_samples, adaptive=adaptive)
+        return Pairs(
+            [one.pair for one in sure if one.answer == "alike"],
+            [one.pair for one in sure if one.answer == "different"],
+            n_samples=len(self.sample_ids) if self._names.are_rows else None,
+            adaptive=[one.pair for one in sure if one.adaptive],
+        )
 
     @property
     def given(self) -> tuple[Answer, ...]:
@@ -418,24 +418,9 @@ class PairQueries:
         """
         check_state(state)
         queries = cls(X, None, sample_ids, state["strategy"], state["seed"], progress=progress)
-        queries._restore(state)
+        shape = queries._samples.n_samples, queries._samples.n_features
+        queries.put_back(read_answers(state, shape, queries._names))
         return queries
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        shape = self._samples.n_samples, self._samples.n_features
-        check_samples_are_those(state, shape, self._names)
-        adaptive = adaptive_rows(state)
-        self._given, self._answers, self._replaced = (
-            read_answers(state.get(name, []), self._names, adaptive)
-            for name in ("given", "answers", "replaced")
-        )
-        if not self._replaced.keys() <= self._answers.keys() or "unsure" in {
-            one.answer for one in self._replaced.values()
-        }:
-            raise no_state("it replaces pairs that it does not answer")
-        if self._given.keys() & self._answers.keys() or self.pairs.n_conflicts:
-            raise no_state("it contradicts itself")
-        self._learn()
 
     def _asked(self, pair: Any) -> Pair:
         """Return a pair in the order in which it was asked, if it was."""

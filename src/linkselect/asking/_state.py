@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+from sklearn.utils.validation import check_random_state
+
 from linkselect._messages import GuidedValueError
-from linkselect.asking._answers import Answer, check_answer
-from linkselect.asking._known import Rows
-from linkselect.asking._names import Names
+from linkselect.asking._answers import Answer, Rows, check_answer, in_order, know
+from linkselect.asking._asked_samples import SampleNames
 
 VERSION = 1
 FIELDS = ("strategy", "seed", "n_samples", "n_features", "given", "answers", "names")
 
 
-def plain(answers: Iterable[Answer], names: Names) -> list[list[Any]]:
+def plain(answers: Iterable[Answer], names: SampleNames) -> list[list[Any]]:
     """Return answers as lists of two rows and a word."""
     return [[*names.rows(one.pair), one.answer] for one in answers]
 
@@ -22,7 +24,7 @@ def plain(answers: Iterable[Answer], names: Names) -> list[list[Any]]:
 def check_state(state: Any) -> None:
     """Refuse what has not the parts of a state."""
     if not isinstance(state, dict) or "version" not in state:
-        raise no_state("it has no version")
+        raise _no_state("it has no version")
     if state["version"] != VERSION:
         raise GuidedValueError(
             f"The state has version {state['version']!r}, but this linkselect reads {VERSION}.",
@@ -31,10 +33,10 @@ def check_state(state: Any) -> None:
         )
     missing = [name for name in FIELDS if name not in state]
     if missing:
-        raise no_state(f"it has no {missing[0]}")
+        raise _no_state(f"it has no {missing[0]}")
 
 
-def check_samples_are_those(state: dict[str, Any], shape: tuple[int, int], names: Names) -> None:
+def _check_samples(state: dict[str, Any], shape: tuple[int, int], names: SampleNames) -> None:
     """Refuse other samples than those that the state is about."""
     stored = state["n_samples"], state["n_features"]
     if shape != stored:
@@ -47,7 +49,7 @@ def check_samples_are_those(state: dict[str, Any], shape: tuple[int, int], names
     here = {str(row): repr(sample) for row, sample in enumerate(names.ids)}
     for row, name in dict(state["names"]).items():
         if row not in here:
-            raise no_state(f"it names row {row}")
+            raise _no_state(f"it names row {row}")
         if here[row] != name:
             raise GuidedValueError(
                 f"In the state row {row} is the sample {name}, but here it is {here[row]}.",
@@ -56,35 +58,80 @@ def check_samples_are_those(state: dict[str, Any], shape: tuple[int, int], names
             )
 
 
-def adaptive_rows(state: dict[str, Any]) -> set[Rows]:
+def read_answers(
+    state: dict[str, Any], shape: tuple[int, int], names: SampleNames
+) -> tuple[dict[Rows, Answer], dict[Rows, Answer], dict[Rows, Answer]]:
+    """Read the answers of a state about these samples: those given, answered and replaced.
+
+    Parameters
+    ----------
+    state : dict
+        What `PairQueries.state` returned.
+    shape : (int, int)
+        The number of samples and of features.
+    names : SampleNames
+        The ids of the samples.
+
+    Returns
+    -------
+    tuple of three dicts
+        Answers by their rows, smaller first.
+    """
+    _check_samples(state, shape, names)
+    try:
+        adaptive = _adaptive_rows(state)
+        given, answers, replaced = (
+            _read(state.get(name, []), names, adaptive) for name in ("given", "answers", "replaced")
+        )
+    except (TypeError, ValueError, IndexError) as error:
+        raise _no_state(f"its answers cannot be read ({error})") from error
+    is_unsure = any(one.answer == "unsure" for one in replaced.values())
+    if is_unsure or not replaced.keys() <= answers.keys():
+        raise _no_state("it replaces pairs that it does not answer")
+    said = [(*rows, one.answer) for rows, one in {**given, **answers}.items()]
+    left, right = know(said, shape[0]).apart.T
+    if given.keys() & answers.keys() or (left == right).any():
+        raise _no_state("it contradicts itself")
+    return given, answers, replaced
+
+
+def _adaptive_rows(state: dict[str, Any]) -> set[Rows]:
     """Return the rows, smaller first, of the pairs that were chosen by looking at the samples."""
     chosen = state.get("adaptive")
-    try:
-        if chosen is None:  # written when no question was drawn, except by the strategy random
-            answers = state["answers"] if state["strategy"] != "random" else ()
-            chosen = [(a, b) for a, b, _ in answers]
-        return {(min(a, b), max(a, b)) for a, b in chosen}
-    except (TypeError, ValueError) as error:
-        raise no_state(f"its adaptive pairs cannot be read ({error})") from error
+    if chosen is None:  # written when no question was drawn, except by the strategy random
+        answers = state["answers"] if state["strategy"] != "random" else ()
+        chosen = [(a, b) for a, b, _ in answers]
+    return {in_order(a, b) for a, b in chosen}
 
 
-def read_answers(said: Any, names: Names, adaptive: set[Rows]) -> dict[Rows, Answer]:
+def _read(said: Any, names: SampleNames, adaptive: set[Rows]) -> dict[Rows, Answer]:
     """Read what `plain` wrote."""
     found: dict[Rows, Answer] = {}
-    try:
-        for a, b, answer in said:
-            if min(a, b) < 0:
-                raise IndexError(min(a, b))
-            pair = names.checked((names.ids[a], names.ids[b]))
-            key = names.key(pair)
-            found[key] = Answer(pair, check_answer(answer), key in adaptive)
-    except (TypeError, ValueError, IndexError) as error:
-        raise no_state(f"its answers cannot be read ({error})") from error
+    for a, b, answer in said:
+        if min(a, b) < 0:
+            raise IndexError(min(a, b))
+        pair = names.checked((names.ids[a], names.ids[b]))
+        key = names.key(pair)
+        found[key] = Answer(pair, check_answer(answer), key in adaptive)
     return found
 
 
-def no_state(why: str) -> GuidedValueError:
+def _no_state(why: str) -> GuidedValueError:
     """Say why something is no state."""
     return GuidedValueError(
         f"This is no state of PairQueries: {why}.", "Pass what state() returned.", "state"
     )
+
+
+def check_seed(random_state: Any) -> int:
+    """Return a number that can be stored and gives the same choices again."""
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise GuidedValueError(
+            f"random_state={random_state!r} cannot seed random choices.",
+            "Pass a whole number from 0, a RandomState, or None.",
+            "random_state",
+        ) from error

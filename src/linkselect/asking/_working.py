@@ -14,8 +14,8 @@ from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import column_slices
 from linkselect._forms import laplacian_form
 from linkselect._samples.moments import moments
-from linkselect.asking._geometry import Samples
-from linkselect.asking._known import Known
+from linkselect.asking._answers import Known
+from linkselect.asking._asked_samples import SampleValues
 from linkselect.graphs._graph_types import Edges
 from linkselect.scores._ratios import ratio
 from linkselect.selectors._ranking import best_first
@@ -28,7 +28,7 @@ SHRUNK = 0.05
 MOST = 20
 
 
-def best_features(samples: Samples, known: Known) -> IntArray:
+def best_features(samples: SampleValues, known: Known) -> IntArray:
     """Return the features of the best working score: a third of them, from 2 to 20.
 
     Constant features are not among them, since they tell no samples apart.
@@ -38,7 +38,7 @@ def best_features(samples: Samples, known: Known) -> IntArray:
     return order[~samples.constant[order]][:n_best]
 
 
-def working_scores(samples: Samples, known: Known) -> FloatArray:
+def working_scores(samples: SampleValues, known: Known) -> FloatArray:
     """Score every feature; NaN if it is constant."""
     together, n_together, apart, n_apart = closure_scatter(samples, known)
     typical = samples.spread
@@ -52,7 +52,9 @@ def _shrunk(total: FloatArray, count: float, typical: FloatArray) -> FloatArray:
     return weight * total / max(count, 1.0) + (1.0 - weight + SHRUNK) * typical
 
 
-def closure_scatter(samples: Samples, known: Known) -> tuple[FloatArray, float, FloatArray, float]:
+def closure_scatter(
+    samples: SampleValues, known: Known
+) -> tuple[FloatArray, float, FloatArray, float]:
     """Sum squared differences over all pairs that follow, and count them; must-links first.
 
     Groups have sums: inside one of n samples the squared differences add up to n times its scatter,

@@ -23,7 +23,7 @@ from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table, 
 
 if TYPE_CHECKING:
     from linkselect.labelling._session import Ask
-    from linkselect.labelling._shown_samples import Samples
+    from linkselect.labelling._shown_samples import ShownSamples
 
 DIGITS = "handwritten digits (example)"
 DIGITS_AGAIN = """from sklearn.datasets import load_digits
@@ -207,12 +207,12 @@ class Command:
 
     def _samples(
         self, data: Table, shape: tuple[int, int] | None, texts: dict[str, list[str]]
-    ) -> Samples:
-        from linkselect.labelling._shown_samples import Samples
+    ) -> ShownSamples:
+        from linkselect.labelling._shown_samples import ShownSamples
 
         shown = self.showing
         ids = tuple(range(data.X.shape[0])) if data.ids is None else data.ids
-        return Samples(
+        return ShownSamples(
             data.X,
             ids,
             data.names,

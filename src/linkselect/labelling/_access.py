@@ -1,16 +1,12 @@
-"""Who may talk to the page: whoever has the link, on this machine, and nobody else."""
+"""Access to the page: only for requests from this machine that have the secret link."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # Only what the server itself sends; no inline script, no inline style, no address elsewhere.
 PAGE_POLICY = (
@@ -25,12 +21,10 @@ HEADERS = {
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }
-CHANGING = {"POST"}
-READING = {"GET", "HEAD"}
 
 
 def new_token() -> str:
-    """Return a secret that nobody guesses, in characters that an address can hold."""
+    """Return a secret that cannot be guessed, in characters that are allowed in an address."""
     return secrets.token_urlsafe(24)
 
 
@@ -52,12 +46,12 @@ class Guard:
         Which pages may show ours in a frame, as Content-Security-Policy has it.
     """
 
-    def __init__(self, app: App, token: str, port: int, framed_by: str = "'self'") -> None:
+    def __init__(self, app: ASGIApp, token: str, port: int, framed_by: str = "'self'") -> None:
         self.app = app
-        self.token = token.encode()
-        self.hosts = {f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost")}
+        self.token = token
+        self.hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         self.framed_by = framed_by
-        self._tickets: set[bytes] = set()
+        self._tickets: set[str] = set()
 
     def ticket(self) -> str:
         """Return a path that leads to the page once, and to nothing then.
@@ -65,16 +59,15 @@ class Guard:
         Other users of this machine can read with which address a browser was started.
         """
         ticket = new_token()
-        self._tickets.add(ticket.encode())
+        self._tickets.add(ticket)
         return f"/{ticket}/"
 
     def _takes_ticket(self, scope: Scope) -> bool:
-        headers = _single(scope["headers"])
-        if scope["method"] != "GET" or b"" in headers or headers.get(b"host") not in self.hosts:
+        if scope["method"] != "GET" or not self._is_ours(Headers(scope=scope)):
             return False
-        given = scope["path"].removeprefix("/").removesuffix("/").encode("utf-8", "replace")
-        found = [one for one in self._tickets if secrets.compare_digest(one, given)]
-        self._tickets.difference_update(found)
+        given = scope["path"].removeprefix("/").removesuffix("/")
+        found = {ticket for ticket in self._tickets if _same(ticket, given)}
+        self._tickets -= found
         return bool(found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -86,69 +79,54 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         if self._tickets and self._takes_ticket(scope):
-            await _answer(send, 303, {"location": f"/{self.token.decode()}/"})
+            headers = {**HEADERS, "location": f"/{self.token}/"}
+            await Response(None, 303, headers, "text/plain")(scope, receive, send)
             return
-        _, slash, rest = scope["path"].removeprefix("/").partition("/")
-        status = self._refusal(scope)
+        given, slash, rest = scope["path"].removeprefix("/").partition("/")
+        status = self._refusal(scope, given)
         if status or not slash:
             # Without the slash at the end, addresses on the page would lack the token.
-            await _answer(send, status or 404)
+            await Response(None, status or 404, HEADERS, "text/plain")(scope, receive, send)
             return
         inner = {**scope, "path": f"/{rest}", "raw_path": None, "root_path": ""}
         await self.app(inner, receive, self._with_headers(send))
 
-    def _refusal(self, scope: Scope) -> int:
+    def _is_ours(self, headers: Headers) -> bool:
+        """Tell whether a request names our host, once, and at most one page that it comes from."""
+        hosts = headers.getlist("host")
+        return len(hosts) == 1 and hosts[0] in self.hosts and len(headers.getlist("origin")) < 2
+
+    def _refusal(self, scope: Scope, token: str) -> int:
         """Return the status with which to refuse a request; 0 if it may pass."""
-        headers = _single(scope["headers"])
-        host = headers.get(b"host", b"")
-        given = scope["path"].removeprefix("/").partition("/")[0].encode("utf-8", "replace")
-        # The host first: a name that somebody lets point here must learn nothing at all.
-        if headers.get(b"", None) is not None or host not in self.hosts:
+        headers, is_post = Headers(scope=scope), scope["method"] == "POST"
+        # The host first: a foreign name that resolves to this machine must get no information.
+        if not self._is_ours(headers):
             return 421
-        if not secrets.compare_digest(given, self.token):
+        if not _same(token, self.token):
             return 404
-        if scope["method"] not in CHANGING | READING:
+        if not is_post and scope["method"] not in ("GET", "HEAD"):
             return 405
-        if scope["method"] in CHANGING and headers.get(b"origin") != b"http://" + host:
+        if is_post and headers.get("origin") != f"http://{headers['host']}":
             return 403
         # Newer browsers say who asks; parts of a page are only for our own pages.
-        site = headers.get(b"sec-fetch-site", b"same-origin")
-        navigates = headers.get(b"sec-fetch-mode") == b"navigate"
-        if site not in (b"same-origin", b"none") and not (
-            navigates and scope["method"] not in CHANGING
-        ):
-            return 403
-        return 0
+        is_elsewhere = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        navigates = headers.get("sec-fetch-mode") == "navigate" and not is_post
+        return 403 if is_elsewhere and not navigates else 0
 
     def _with_headers(self, send: Send) -> Send:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name.lower(): value for name, value in message["headers"]}
-                policy = given.pop(b"content-security-policy", PAGE_POLICY.encode())
+                headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    given.setdefault(name.encode(), value.encode())
-                framed = f"; frame-ancestors {self.framed_by}".encode()
-                given[b"content-security-policy"] = policy + framed
-                message = {**message, "headers": list(given.items())}
+                    headers.setdefault(name, value)
+                policy = headers.get("content-security-policy", PAGE_POLICY)
+                framed = f"{policy}; frame-ancestors {self.framed_by}"
+                headers["content-security-policy"] = framed
             await send(message)
 
         return sending
 
 
-def _single(headers: list[tuple[bytes, bytes]]) -> Mapping[bytes, bytes]:
-    """Return headers by name; a name given twice is a sign of trouble and stands under ''."""
-    found: dict[bytes, bytes] = {}
-    for name, value in headers:
-        if name in found and name in (b"host", b"origin"):
-            found[b""] = name
-        found[name] = value
-    return found
-
-
-async def _answer(send: Send, status: int, more: Mapping[str, str] | None = None) -> None:
-    """Answer without any content."""
-    headers = [(b"content-type", b"text/plain"), (b"content-length", b"0")]
-    named = {**HEADERS, **(more or {})}
-    headers += [(name.encode(), value.encode()) for name, value in named.items()]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+def _same(text: str, other: str) -> bool:
+    """Compare two texts in a time that does not tell how far they agree."""
+    return secrets.compare_digest(text.encode("utf-8", "replace"), other.encode("utf-8", "replace"))

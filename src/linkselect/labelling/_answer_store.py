@@ -6,8 +6,8 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ class AnswerFile:
             # Also a file that was being made when the process ended.
             if self._is_empty():
                 self._check_no_pairs("holds no answers")
-                with _transaction(self._connection):
+                with self._connection:
                     for statement in TABLES:
                         self._connection.execute(statement)
                     self._set({"format": str(FORMAT)})
@@ -94,9 +94,9 @@ class AnswerFile:
         )
 
     def _check(self) -> None:
-        """Refuse a file that is not ours, and a CSV file that somebody else has written since."""
+        """Refuse a file of another program, and a CSV file that was changed by something else."""
         try:
-            about = dict(self._connection.execute("SELECT name, value FROM about"))
+            about = self._about()
         except sqlite3.DatabaseError as error:
             raise _not_ours(self.path, error) from error
         if about.get("format") != str(FORMAT):
@@ -116,18 +116,19 @@ class AnswerFile:
                 "out",
             )
 
+    def _about(self) -> dict[str, str]:
+        return dict(self._connection.execute("SELECT name, value FROM about"))
+
     def _set(self, values: dict[str, str]) -> None:
-        sql = (
-            "INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value=excluded.value"
-        )
-        self._connection.executemany(sql, values.items())
+        self._connection.executemany("REPLACE INTO about VALUES (?, ?)", values.items())
 
     def state(self) -> dict[str, Any] | None:
         """Return what `PairQueries.from_state` takes; None if nothing was stored yet."""
-        row = self._connection.execute("SELECT value FROM about WHERE name = 'state'").fetchone()
-        if row is None:
+        about = self._about()
+        if "state" not in about:
             return None
-        state: dict[str, Any] = {**json.loads(row[0]), "given": [], "answers": [], "names": {}}
+        state: dict[str, Any] = json.loads(about["state"])
+        state |= {"given": [], "answers": [], "names": {}}
         sql = "SELECT given, a, b, name_a, name_b, answer FROM answer ORDER BY place"
         for given, a, b, name_a, name_b, answer in self._connection.execute(sql):
             state["given" if given else "answers"].append([a, b, answer])
@@ -155,14 +156,16 @@ class AnswerFile:
     def _store(self, queries: PairQueries) -> None:
         state = queries.state()
         lines = _lines(state)
-        n_same = _n_same(self._stored, lines)
+        same = (old == new for old, new in zip(self._stored, lines, strict=False))
+        n_same = sum(takewhile(bool, same))
         names = state["names"]
         rest = {name: state[name] for name in state.keys() - {"given", "answers", "names"}}
         with written_whole(self.out) as part:
             queries.pairs.to_csv(part, id_type=_id_type(queries))
             digest = _digest(part.read_bytes())
+            before = self._about().get("csv", digest)
             # Inside, so that the new CSV file takes its place only once the answers are there.
-            with _transaction(self._connection):
+            with self._connection:
                 self._connection.execute("DELETE FROM answer WHERE place >= ?", [n_same])
                 self._connection.executemany(
                     "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -171,13 +174,8 @@ class AnswerFile:
                         for place, (given, a, b, answer) in enumerate(lines[n_same:], n_same)
                     ],
                 )
-                self._set({"state": json.dumps(rest), "csv before": self._csv() or digest})
-                self._set({"csv": digest})
+                self._set({"state": json.dumps(rest), "csv before": before, "csv": digest})
         self._stored = lines
-
-    def _csv(self) -> str | None:
-        row = self._connection.execute("SELECT value FROM about WHERE name = 'csv'").fetchone()
-        return None if row is None else row[0]
 
     def close(self) -> None:
         """Let go of the file."""
@@ -196,16 +194,6 @@ class AnswerFile:
 def _lines(state: dict[str, Any]) -> list[Line]:
     kinds = ("given", "answers")
     return [(kind == "given", *line) for kind in kinds for line in map(tuple, state[kind])]
-
-
-def _n_same(old: list[Line], new: list[Line]) -> int:
-    """Count how many lines are the same at the start."""
-    if new[: len(old)] == old:  # the usual case: one more
-        return len(old)
-    return next(
-        (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b),
-        min(len(old), len(new)),
-    )
 
 
 def _id_type(queries: PairQueries) -> type | None:
@@ -227,8 +215,10 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = None
     try:
         # Answers come from several threads, but one at a time: see `Labelling`.
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1)
-        # Nobody else may write; the lock ends with the process, however it ends.
+        connection = sqlite3.connect(
+            path, isolation_level="IMMEDIATE", check_same_thread=False, timeout=1
+        )
+        # No other process may write; the lock ends with this one, however it ends.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -251,18 +241,6 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _not_ours(path: Path, error: Exception) -> GuidedValueError:
     return GuidedValueError(f"{path} is not a file of answers: {error}.", "Move it away.", "out")
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _digest(content: bytes) -> str:

@@ -1,42 +1,59 @@
-"""The rankings that follow answers in the background: what is wanted, and what was found last."""
+"""The rankings that follow answers in the background: what is wanted, and what was found last.
+
+The work is done by one process of joblib's executor, which follows `concurrent.futures`. Unlike the
+standard library's it does not run the user's script again in the new process, and it can end a
+process that is at work.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
-import numpy as np
-from scipy.sparse import issparse, save_npz
+import joblib
+from joblib.externals.loky import ProcessPoolExecutor
 
-Links = tuple[list[tuple[int, int]], list[tuple[int, int]]]
+from linkselect.labelling import _worker
 
-# How much lower than ours the priority of the other process is: questions come first.
-NICER = 10
+Rows = Sequence[tuple[int, int]]
+
 # The held-out estimate and the change of the best features come with every tenth answer.
 EVERY = 10
+ENDED_EARLY = "the computation ended early; is there enough memory?"
 
 
-def key_of(links: Links) -> str:
-    """Return what tells links apart from other ones, in whatever order they were answered.
+class Links(NamedTuple):
+    """Pairs of rows; those of them that are adaptive cannot be held out in a check."""
 
-    Examples
-    --------
-    >>> key_of(([(0, 1)], [(2, 3)])) == key_of(([(1, 0)], [(2, 3)]))
-    True
-    """
-    plain = [sorted(sorted(pair) for pair in some) for some in links]
-    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
+    must: Rows
+    cannot: Rows
+    adaptive: Rows = ()
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether there are both kinds, without which there is no ranking."""
+        return bool(self.must and self.cannot)
+
+    @property
+    def key(self) -> str:
+        """What tells links apart from other ones, in whatever order they were answered.
+
+        Examples
+        --------
+        >>> Links([(0, 1)], [(2, 3)]).key == Links([(1, 0)], [(2, 3)]).key
+        True
+        """
+        plain = [sorted(sorted(pair) for pair in some) for some in (self.must, self.cannot)]
+        return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -56,7 +73,7 @@ class Found:
     report : bytes or None
         The report, once it was asked for and made.
     report_key : str
-        The `key_of` the links that the report knows.
+        The key of the links that the report knows.
     alarms : tuple of str
         What the report says against the selected features.
     trouble : str or None
@@ -64,7 +81,7 @@ class Found:
     report_trouble : str or None
         Why the last report failed.
     report_trouble_key : str
-        The `key_of` the links of the report that failed.
+        The key of the links of the report that failed.
     """
 
     best: tuple[int, ...] = ()
@@ -79,6 +96,14 @@ class Found:
     report_trouble_key: str = ""
 
 
+class Task(NamedTuple):
+    """A function of `_worker`, and the number of answers or the key of the links it is about."""
+
+    work: Callable[..., dict[str, Any]]
+    about: Any
+    arguments: tuple[Any, ...]
+
+
 class Background:
     """Ranks features by the default selector, one ranking after the other, always of the newest.
 
@@ -87,23 +112,21 @@ class Background:
     X : array or sparse matrix
         The samples as they are ranked.
     about : dict
-        What the report says of them: `names`, `ids`, `source`, `preparation`, `image_shape`.
+        What the report says of them: `names`, `ids`, `source`, `preparation`, `image_shape` and
+        `is_large`.
     n_best : int
         How many features are called the best.
     """
 
     def __init__(self, X: Any, about: dict[str, Any], n_best: int) -> None:
-        self._X = X
-        self._about = about
+        self._held: Any = (X, about)
         self._n_best = n_best
         self._changed = threading.Condition()
-        self._wanted: list[dict[str, Any]] = []
-        self._running: dict[str, Any] | None = None
+        # By function, in the order in which they come; what is newer takes the place of the older.
+        self._wanted: dict[Any, Task] = {}
+        self._running: Task | None = None
+        self._pool: Any = None  # None also once it was ended for something that comes first
         self._closed = False
-        self._overtaken = False  # the process was killed, so that a report comes first
-        self._number = 0
-        self._process: subprocess.Popen[str] | None = None
-        self._folder: Path | None = None
         self.found = Found()
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -114,235 +137,128 @@ class Background:
         with self._changed:
             return bool(self._wanted) or self._running is not None
 
-    def rank(
-        self,
-        n_answers: int,
-        links: Links,
-        before: Links | None,
-        adaptive: Sequence[tuple[int, int]] = (),
-    ) -> None:
-        """Ask for the ranking that so many answers give, and with every tenth for a check.
-
-        Those of the links that are adaptive cannot be held out in the check.
-        """
-        must, cannot = links
-        if not must or not cannot:
+    def rank(self, n_answers: int, links: Links, before: Links | None) -> None:
+        """Ask for the ranking that so many answers give, and with every tenth for a check."""
+        if not links.are_enough:
             return
-        task = {
-            "what": "insight",
-            "n_answers": n_answers,
-            "must": must,
-            "cannot": cannot,
-            "adaptive": adaptive,
-            "before": before if before and all(before) else None,
-            "validate": n_answers % EVERY == 0,
-            "n_best": self._n_best,
-        }
         with self._changed:
-            self._want([*_still_wanted(self._wanted, task), task])
+            self._want(_worker.rank, n_answers, links, self._n_best)
+            if n_answers % EVERY == 0:
+                if before is not None and before.are_enough:
+                    self._want(_worker.compare, n_answers, links, before, self._n_best)
+                self._want(_worker.estimate, n_answers, links, self._n_best)
 
-    def write_report(
-        self,
-        links: Links,
-        call: str,
-        adaptive: Sequence[tuple[int, int]] = (),
-        *,
-        again: bool = False,
-    ) -> str:
+    def write_report(self, links: Links, call: str, *, again: bool = False) -> str:
         """Ask for the report that links give, unless it is there or has failed; return their key.
 
         What else is wanted waits until the report is there. With `again`, a report that has failed
         is made again.
         """
-        must, cannot = links
-        key = key_of(links)
-        task = {"what": "report", "key": key, "must": must, "cannot": cannot, "call": call}
-        task["adaptive"] = adaptive
+        key = links.key
         with self._changed:
             if again and self.found.report_trouble_key == key:
                 self.found = replace(self.found, report_trouble=None, report_trouble_key="")
-            running = self._running
-            # One that was killed is underway no more.
-            making = [] if running is None or self._overtaken else [running]
-            underway = [one.get("key") for one in (*making, *self._wanted[:1])]
-            if key in (self.found.report_key, self.found.report_trouble_key, *underway):
-                return key
-            waiting = [one for one in self._wanted if one["what"] != "report"]
-            if running and self._process is not None and not self._overtaken:
-                self._overtaken = True
-                self._process.kill()
-                newest = waiting[-1:] or [running]
-                if running["what"] != "report" and running in _still_wanted([running], newest[0]):
-                    waiting = [running, *waiting]
-            self._want([task, *waiting])
-            return key
+            underway = [self._wanted.get(_worker.report)]
+            if self._pool is not None:
+                underway.append(self._running)
+            known = (self.found.report_key, self.found.report_trouble_key)
+            if key not in (*known, *(task.about for task in underway if task)):
+                self._want(_worker.report, key, links, call)
+                if self._running is not None:
+                    self._end_process()
+        return key
 
-    def _want(self, tasks: list[dict[str, Any]]) -> None:
-        self._wanted = tasks
+    def _want(self, work: Callable[..., dict[str, Any]], about: Any, *arguments: Any) -> None:
+        self._wanted[work] = Task(work, about, arguments)
         self._changed.notify_all()
 
     def close(self) -> None:
         """End the other process, and clear away its files."""
         with self._changed:
             self._closed = True
+            self._held = (
+                None  # `close` is known to Python until it ends, but the samples need not be
+            )
+            self._end_process()
             self._changed.notify_all()
-            if self._process is not None:
-                self._process.kill()
         self._thread.join(timeout=5.0)
 
     def _serve(self) -> None:
-        try:
+        with TemporaryDirectory(prefix="linkselect-", ignore_cleanup_errors=True) as folder:
+            file = Path(folder) / "samples"
             while (task := self._next()) is not None:
                 try:
-                    self._do(task)
+                    if not file.exists():
+                        joblib.dump(self._held, file)
+                    self._do(task, file)
                 except OSError as error:
                     self._note(task, {"error": str(error)})
                 with self._changed:
                     self._running = None
-        finally:
-            self._end_process()
-            if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _next(self) -> dict[str, Any] | None:
+    def _next(self) -> Task | None:
         with self._changed:
-            while not self._wanted and not self._closed:
-                self._changed.wait()
+            self._changed.wait_for(lambda: self._wanted or self._closed)
             if self._closed:
                 return None
-            self._number += 1
-            self._running = {**self._wanted.pop(0), "number": self._number}
+            first = _worker.report if _worker.report in self._wanted else next(iter(self._wanted))
+            self._running = self._wanted.pop(first)
             return self._running
 
-    def _do(self, task: dict[str, Any]) -> None:
-        process = self._started()
-        assert process.stdin is not None
-        # A process that has ended is noticed below.
-        with suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(task) + "\n")
-            process.stdin.flush()
-        for found in _said(process):
-            if found.get("number") != task["number"]:
-                continue
-            if found.get("done"):
-                return
-            self._note(task, found)
-        # It ended: somebody wanted a report first, or there was not enough memory.
-        with self._changed:
-            expected = self._overtaken or self._closed
-        self._end_process()
-        if not expected:
-            self._note(task, {"error": "the computation ended early; is there enough memory?"})
-
-    def _note(self, task: dict[str, Any], found: dict[str, Any]) -> None:
-        """Keep what was found."""
-        with self._changed:
-            if task["what"] == "report":
-                self.found = self._with_report(task["key"], found)
-            else:
-                self.found = _with_ranking(self.found, task["n_answers"], found)
-
-    def _with_report(self, key: str, found: dict[str, Any]) -> Found:
-        if "report" not in found:
-            return replace(self.found, report_trouble=found["error"], report_trouble_key=key)
-        assert self._folder is not None
-        page = (self._folder / found["report"]).read_bytes()
-        return replace(
-            self.found,
-            report=page,
-            report_key=key,
-            alarms=tuple(found["alarms"]),
-            report_trouble=None,
-            report_trouble_key="",
-        )
-
-    def _started(self) -> subprocess.Popen[str]:
-        with self._changed:
-            is_killed = self._overtaken
-        if is_killed or (self._process is not None and self._process.poll() is not None):
-            self._end_process()
-        if self._process is None:
-            folder = self._written()
-            command = [sys.executable, "-m", "linkselect.labelling._worker", str(folder)]
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                encoding="utf-8",
-                env=_environment(),
-                # Ctrl-C is for the server, which ends this process in its own way.
-                start_new_session=True,
-            )
-            if hasattr(os, "setpriority"):
-                os.setpriority(os.PRIO_PROCESS, process.pid, NICER)
+    def _do(self, task: Task, file: Path) -> None:
+        pool = None
+        try:
             with self._changed:
-                self._process = process
                 if self._closed:
-                    process.kill()
-        assert self._process is not None
-        return self._process
+                    return
+                future = self._submitted(task, file)
+                pool = self._pool
+            self._note(task, future.result())
+        except Exception as error:
+            has_ended = isinstance(error, BrokenExecutor)
+            with self._changed:
+                if pool is not None and self._pool is not pool:
+                    # Ended for a report, after which the task comes again.
+                    self._wanted = {task.work: task, **self._wanted}
+                    return
+                self._pool = None if has_ended else self._pool
+            text = ENDED_EARLY if has_ended else f"{type(error).__name__}: {error}"
+            self._note(task, {"error": text})
 
-    def _written(self) -> Path:
-        """Write the samples once, for the other process to map into its memory."""
-        if self._folder is None:
-            folder = Path(tempfile.mkdtemp(prefix="linkselect-"))
-            self._folder = folder
-            if issparse(self._X):
-                save_npz(folder / "X.npz", self._X, compressed=False)
-            else:
-                np.save(folder / "X.npy", self._X)
-            (folder / "about.json").write_text(json.dumps(self._about), encoding="utf-8")
-        return self._folder
+    def _submitted(self, task: Task, file: Path) -> Future[dict[str, Any]]:
+        """Hand a task to the process, which is started if there is none or it has ended."""
+        with suppress(BrokenExecutor):
+            if self._pool is not None:
+                return self._pool.submit(task.work, file, *task.arguments)
+        given = (os.getpid(), file.parent)
+        self._pool = ProcessPoolExecutor(1, initializer=_worker.start, initargs=given)
+        future = self._pool.submit(task.work, file, *task.arguments)
+        # Executors wait for their tasks when Python ends, before `atexit`; what is registered here
+        # after theirs comes first.
+        threading._register_atexit(self.close)  # type: ignore[attr-defined]
+        return future
 
     def _end_process(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            for stream in (self._process.stdin, self._process.stdout):
-                # What it did not read is still to be written, and cannot be.
-                with suppress(BrokenPipeError):
-                    if stream is not None:
-                        stream.close()
-            self._process.wait()
-            with self._changed:
-                self._process, self._overtaken = None, False
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, kill_workers=True)
+            self._pool = None
 
-
-def _still_wanted(tasks: list[dict[str, Any]], newer: dict[str, Any]) -> list[dict[str, Any]]:
-    """Leave out rankings that a newer one makes useless; a check only a newer check does."""
-    return [
-        one
-        for one in tasks
-        if one is newer or one["what"] == "report" or (one["validate"] and not newer["validate"])
-    ]
-
-
-def _with_ranking(before: Found, n_answers: int, found: dict[str, Any]) -> Found:
-    """Add what a ranking and its check found."""
-    now = replace(before, trouble=found.get("error"))
-    if "best" in found:
-        best = tuple(found["best"])
-        now = replace(now, best=best, n_answers=n_answers, n_rows=found["n_rows"])
-    if "n_kept" in found or "estimate" in found:
-        same = now.checked is not None and now.checked["n_answers"] == n_answers
-        known = now.checked if same else {"estimate": None, "reason": None, "n_kept": None}
-        now = replace(now, checked={**(known or {}), **found, "n_answers": n_answers})
-    return now
-
-
-def _said(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """Yield what the other process says, until it ends."""
-    assert process.stdout is not None
-    for line in process.stdout:
-        with suppress(json.JSONDecodeError):  # half a line of a process that was killed
-            yield json.loads(line)
-
-
-def _environment() -> dict[str, str]:
-    """Let the other process find the library that we are, wherever it was imported from."""
-    import linkselect
-
-    ours = str(Path(linkselect.__file__).parents[1])
-    given: Sequence[str] = [ours, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(given)}
+    def _note(self, task: Task, found: dict[str, Any]) -> None:
+        """Keep what was found."""
+        is_report, error = task.work is _worker.report, found.pop("error", None)
+        with self._changed:
+            if error is not None and is_report:
+                new = {"report_trouble": error, "report_trouble_key": task.about}
+            elif error is not None:
+                new = {"trouble": error}
+            elif is_report:
+                new = {"report_key": task.about, "report_trouble": None, "report_trouble_key": ""}
+            elif task.work is _worker.rank:
+                new = {"n_answers": task.about, "trouble": None}
+            else:
+                known = self.found.checked
+                if known is None or known["n_answers"] != task.about:
+                    known = {"estimate": None, "reason": None, "n_kept": None}
+                checked = {**known, **found, "n_answers": task.about}
+                new, found = {"checked": checked, "trouble": None}, {}
+            self.found = replace(self.found, **found, **new)

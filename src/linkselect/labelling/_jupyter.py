@@ -19,7 +19,7 @@ from linkselect.asking._answers import Said
 from linkselect.labelling._labelling import Labelling, is_large
 from linkselect.labelling._sample_pictures import pictures_in_folder
 from linkselect.labelling._session import Ask, begin, check_installed
-from linkselect.labelling._shown_samples import Samples
+from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs import Pairs, check_ids
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class OpenQueries(PairQueries):
         )
 
 
-def open(  # noqa: A001
+def open_page(
     X: Any,
     pairs: Pairs | None = None,
     sample_ids: Iterable[Hashable] | None = None,
@@ -141,7 +141,7 @@ def open(  # noqa: A001
     --------
     >>> from sklearn.datasets import load_digits
     >>> from linkselect import labelling
-    >>> queries = labelling.open(load_digits().data, image_shape=(8, 8), random_state=0)
+    >>> queries = labelling.open_page(load_digits().data, image_shape=(8, 8), random_state=0)
     >>> queries.address.startswith("http://127.0.0.1:")
     True
     >>> queries.pairs
@@ -153,7 +153,7 @@ def open(  # noqa: A001
     values = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
     n_samples, n_features = values.shape
     ids = check_ids(range(n_samples) if found is None else found, n_samples)
-    samples = Samples(
+    samples = ShownSamples(
         values,
         ids,
         _names(X, feature_names, n_features),
@@ -166,11 +166,10 @@ def open(  # noqa: A001
             for name, column in (show or {}).items()
         },
     )
-    given = None if found is None else ids
     ask = Ask(
         X,
         samples,
-        given,
+        None if found is None else ids,
         pairs,
         None if out is None else Path(out),
         strategy,

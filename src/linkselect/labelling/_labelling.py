@@ -17,11 +17,11 @@ from linkselect.asking._answers import Said
 from linkselect.evaluation import suspect_pairs
 from linkselect.labelling._answer_store import AnswerFile
 from linkselect.labelling._background import EVERY, Background, Found, Links
-from linkselect.labelling._shown_samples import Samples
+from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.selectors._ranking import best_first
 
 MOST_BEST = 10
-# A question in a window that nobody answers is asked in another one after a while.
+# A question that one window shows without an answer is asked in another one after a while.
 SECONDS_SHOWN = 120.0
 # Above so many values the default selector takes minutes and gigabytes: the report at the end is
 # then of the Constraint Score, which looks at the samples of pairs only.
@@ -63,13 +63,19 @@ class Outcome:
     answer: str | None = None
     contradiction: Contradiction | None = None
 
+    @property
+    def note(self) -> str:
+        """The name of what a page says about it."""
+        if self.kind == "meanwhile":
+            return f"meanwhile-{self.answer}"
+        return self.answer or "same" if self.kind == "saved" else "same"
+
 
 class Undone(NamedTuple):
-    """An answer that was taken back."""
+    """An answer that was taken back, and the name of what a page says about it."""
 
     pair: tuple[Hashable, Hashable]
-    is_asked: bool  # whether it is the next question again
-    is_given: bool  # whether it had changed a given pair, which is as it was again
+    note: Literal["undone", "undone-only", "undone-given"]
 
 
 class Shown(NamedTuple):
@@ -80,8 +86,8 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """The live ranking.
+class LiveRanking:
+    """The ranking that follows every answer at once.
 
     Attributes
     ----------
@@ -106,9 +112,7 @@ class Labelling:
     ----------
     queries : PairQueries
         Chooses the questions and knows the answers.
-    X : array or sparse matrix
-        The samples as they are asked about and ranked.
-    samples : Samples
+    samples : ShownSamples
         How samples are shown.
     file : AnswerFile, optional
         Where answers are stored. Without it they live as long as this process.
@@ -121,14 +125,12 @@ class Labelling:
     def __init__(
         self,
         queries: PairQueries,
-        X: Any,
-        samples: Samples,
+        samples: ShownSamples,
         file: AnswerFile | None = None,
         background: Background | None = None,
         repeat: str = "",
     ) -> None:
         self.queries = queries
-        self.X = X
         self.samples = samples
         self.file = file
         self.background = background
@@ -137,7 +139,7 @@ class Labelling:
         self._lock = threading.RLock()
         self._is_writing = False
         self._shown: dict[str, Shown] = {}
-        self._ranked: tuple[Any, Ranked | None] = (None, None)
+        self._ranked: tuple[Any, LiveRanking | None] = (None, None)
         # Also on going on: the CSV file may be one answer behind, and pairs may have been given.
         self._store()
         self._follow()
@@ -176,10 +178,7 @@ class Labelling:
                 return Outcome("same", before)
             if before in ("alike", "different"):
                 return Outcome("meanwhile", before)
-            contradiction = self.queries.answer(pair, said)
-            if contradiction is not None:
-                return Outcome("contradiction", contradiction=contradiction)
-            return Outcome("saved", said)
+            return _outcome(said, self.queries.answer(pair, said))
 
     def change(self, rows: tuple[int, int], said: Said | None) -> Outcome:
         """Give an earlier answer another value, or take it back if it is None."""
@@ -188,10 +187,7 @@ class Labelling:
             before = self._answer_to(pair)
             if before is None or before == said:
                 return Outcome("same", before)
-            contradiction = self.queries.change(pair, said)
-            if contradiction is not None:
-                return Outcome("contradiction", contradiction=contradiction)
-            return Outcome("saved", said)
+            return _outcome(said, self.queries.change(pair, said))
 
     def undo(self) -> Undone | None:
         """Take back the last answer; None if there is none."""
@@ -200,12 +196,10 @@ class Labelling:
             if last is None:
                 return None
             self._no_longer_shown(last.pair)
-            following = self.queries.next_pair()
-            return Undone(
-                last.pair,
-                is_asked=following is not None and {*following} == {*last.pair},
-                is_given=any({*one.pair} == {*last.pair} for one in self.queries.given),
-            )
+            if any({*one.pair} == {*last.pair} for one in self.queries.given):
+                return Undone(last.pair, "undone-given")
+            is_asked = {*(self.queries.next_pair() or ())} == {*last.pair}
+            return Undone(last.pair, "undone" if is_asked else "undone-only")
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -230,11 +224,8 @@ class Labelling:
                 self._follow()
 
     def _answer_to(self, pair: tuple[Hashable, Hashable]) -> Said | None:
-        wanted = frozenset(pair)
-        for one in (*self.queries.history, *self.queries.given):
-            if frozenset(one.pair) == wanted:
-                return one.answer
-        return None
+        both = (*self.queries.history, *self.queries.given)
+        return next((one.answer for one in both if {*one.pair} == {*pair}), None)
 
     def _store(self) -> None:
         if self.file is not None:
@@ -247,18 +238,17 @@ class Labelling:
         if self.background is not None:
             history = self.queries.history
             before = self._links(history[:-EVERY]) if len(history) > EVERY else None
-            self.background.rank(len(history), self._links(history), before, self._adaptive())
+            self.background.rank(len(history), self._links(history), before)
 
     def _links(self, history: Sequence[Answer]) -> Links:
-        links: dict[str, list[tuple[int, int]]] = {"alike": [], "different": [], "unsure": []}
-        for one in (*self.queries.given, *history):
-            links[one.answer].append(self._rows(one.pair))
-        return links["alike"], links["different"]
+        sure = [one for one in (*self.queries.given, *history) if one.answer != "unsure"]
+        return Links(
+            [self._rows(one.pair) for one in sure if one.answer == "alike"],
+            [self._rows(one.pair) for one in sure if one.answer == "different"],
+            [self._rows(one.pair) for one in sure if one.adaptive],
+        )
 
-    def _adaptive(self) -> list[tuple[int, int]]:
-        return [self._rows(pair) for pair in self.queries.pairs.adaptive]
-
-    def ranked(self) -> Ranked | None:
+    def ranked(self) -> LiveRanking | None:
         """Return the live ranking; None until there is an alike and a different pair."""
         with self._lock:
             known = (self.queries.given, self.queries.history)
@@ -266,7 +256,7 @@ class Labelling:
                 self._ranked = (known, self._rank())
             return self._ranked[1]
 
-    def _rank(self) -> Ranked | None:
+    def _rank(self) -> LiveRanking | None:
         scores = self.queries.scores()
         if scores is None:
             return None
@@ -276,7 +266,7 @@ class Labelling:
         # The score compares sums; means tell more, since there are more pairs of one kind.
         pairs = self.queries.pairs
         ratios = scores[best] * pairs.n_cannot / pairs.n_must
-        return Ranked(best, tuple((1.0 / (1.0 + ratios)).tolist()), order)
+        return LiveRanking(best, tuple((1.0 / (1.0 + ratios)).tolist()), order)
 
     def found(self) -> tuple[Found, bool]:
         """Return what the background knows, and whether it is at work."""
@@ -294,9 +284,9 @@ class Labelling:
         """
         with self._lock:
             links = self._links(self.queries.history)
-            if self.background is None or not all(links):
+            if self.background is None or not links.are_enough:
                 return None
-            return self.background.write_report(links, self.repeat, self._adaptive(), again=again)
+            return self.background.write_report(links, self.repeat, again=again)
 
     # -- all answers -------------------------------------------------------------------------------
 
@@ -321,7 +311,7 @@ class Labelling:
         pairs = self.queries.pairs
         if min(pairs.n_must, pairs.n_cannot) < 2:
             return {}
-        found = suspect_pairs(self.X, pairs, self.queries.sample_ids)
+        found = suspect_pairs(self.queries.X, pairs, self.queries.sample_ids)
         return {frozenset((one.a, one.b)): one.suspicion for one in found}
 
     def _rows(self, pair: tuple[Hashable, Hashable]) -> tuple[int, int]:
@@ -337,3 +327,9 @@ class Labelling:
         with self._lock:
             if self.file is not None:
                 self.file.close()
+
+
+def _outcome(said: Said | None, contradiction: Contradiction | None) -> Outcome:
+    if contradiction is not None:
+        return Outcome("contradiction", contradiction=contradiction)
+    return Outcome("saved", said)

@@ -83,7 +83,7 @@ class Server:
             raise OSError(f"The page could not be started at port {self.port}.")
 
     def wait(self) -> None:
-        """Wait until the server ends, or somebody presses Ctrl-C."""
+        """Wait until the server ends, or the user presses Ctrl-C."""
         while not self._ended.wait(0.5):
             pass
 

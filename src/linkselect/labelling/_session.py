@@ -15,7 +15,7 @@ from linkselect.labelling._answer_store import AnswerFile
 from linkselect.labelling._background import Background
 from linkselect.labelling._labelling import Labelling, is_large, number_of_best
 from linkselect.labelling._sample_pictures import lacking
-from linkselect.labelling._shown_samples import Samples
+from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs import Pairs
 
 
@@ -39,7 +39,7 @@ class Ask:
     ----------
     X : array, sparse matrix or frame
         The samples as they are asked about and ranked.
-    samples : Samples
+    samples : ShownSamples
         How they are shown.
     sample_ids : iterable of hashable, optional
         What names each sample.
@@ -56,13 +56,13 @@ class Ask:
     repeat : str
         What to type to rank again.
     progress : callable, optional
-        Is told how far reading X is.
+        Called with the number of steps done and of all steps while X is read.
     kind : type of PairQueries
         What is made to choose questions.
     """
 
     X: Any
-    samples: Samples
+    samples: ShownSamples
     sample_ids: Iterable[Hashable] | None = None
     pairs: Pairs | None = None
     out: Path | None = None
@@ -92,9 +92,8 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
             "image_shape": samples.image_shape,
             "is_large": is_large(queries.X),
         }
-        X = queries.X
-        background = Background(X, about, number_of_best(X.shape[1]))
-        return Labelling(queries, X, samples, file, background, ask.repeat), notes
+        background = Background(queries.X, about, number_of_best(len(samples.names)))
+        return Labelling(queries, samples, file, background, ask.repeat), notes
     except BaseException:
         if file is not None:
             file.discard()

@@ -8,7 +8,6 @@ every figure that it made.
 
 from linkselect.plot._comparisons import agreement, curves
 from linkselect.plot._feature_plots import mask, path, scores
-from linkselect.plot._scatter import pairs
-from linkselect.plot._worth import pair_worth
+from linkselect.plot._pair_plots import pair_worth, pairs
 
 __all__ = ["agreement", "curves", "mask", "pair_worth", "pairs", "path", "scores"]

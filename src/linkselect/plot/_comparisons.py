@@ -71,38 +71,26 @@ def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
     lines = [
         _draw_curve(ax, curve, place, len(curves)) for place, curve in enumerate(curves.values())
     ]
-    # The legend drops names that start with an underscore, so it gets them afterwards.
     beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     where: dict[str, Any] = beside if len(curves) > MOST_IN_LEGEND else {"loc": "best"}
-    legend = ax.legend(
-        lines,
-        ["method"] * len(lines),
-        frameon=False,
-        handlelength=HANDLE_LENGTH,
-        fontsize="small",
-        **where,
-    )
-    make_plain(legend.get_texts(), [short_name(name) for name in curves])
-    ax.set_xlabel("number of features", color=INK)
-    ax.set_ylabel("accuracy", color=INK)
+    _add_legend(ax, lines, [short_name(name) for name in curves], **where)
     ax.locator_params(axis="x", integer=True)
-    calm(ax, "y")
+    calm(ax, "y", x="number of features", y="accuracy")
     return ax
+
+
+def _add_legend(
+    where: Axes | Figure | SubFigure, lines: Any, names: list[str], **look: Any
+) -> None:
+    settings = {"frameon": False, "handlelength": HANDLE_LENGTH, "fontsize": "small", **look}
+    # A legend drops names that start with an underscore, so it gets them afterwards.
+    legend = where.legend(lines, ["method"] * len(names), **settings)
+    make_plain(legend.get_texts(), names)
 
 
 def legend_below(ax: Axes) -> None:
     """Move the legend of curves below them, if there is no room beside or inside."""
-    handles, names = _legend_of(ax)
-    legend = ax.legend(
-        handles,
-        ["method"] * len(names),
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.22),
-        frameon=False,
-        handlelength=HANDLE_LENGTH,
-        fontsize="small",
-    )
-    make_plain(legend.get_texts(), names)
+    _add_legend(ax, *_legend_of(ax), loc="upper center", bbox_to_anchor=(0.5, -0.22))
 
 
 def legend_columns(names: Iterable[str], inches: float, size: float) -> int:
@@ -115,19 +103,10 @@ def legend_columns(names: Iterable[str], inches: float, size: float) -> int:
 
 def legend_under(part: Figure | SubFigure, ax: Axes, n_columns: int, size: float) -> None:
     """Give the legend of curves to a figure with constrained layout, which makes room for it."""
-    handles, names = _legend_of(ax)
+    lines, names = _legend_of(ax)
     ax.get_legend().remove()  # type: ignore[union-attr]
-    legend = part.legend(
-        handles,
-        ["method"] * len(names),
-        loc="outside lower center",
-        ncols=n_columns,
-        frameon=False,
-        handlelength=HANDLE_LENGTH,
-        fontsize=size,
-        borderpad=0.1,
-    )
-    make_plain(legend.get_texts(), names)
+    place = {"loc": "outside lower center", "ncols": n_columns, "borderpad": 0.1}
+    _add_legend(part, lines, names, fontsize=size, **place)
 
 
 def _legend_of(ax: Axes) -> tuple[Any, list[str]]:
@@ -193,7 +172,7 @@ def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) 
         raise GuidedValueError("rankings is empty.", "Pass at least one method and its ranking.")
     if k < 1:
         raise GuidedValueError(f"k={k}, but at least one feature is compared.", "Choose 1 or more.")
-    ranks = np.array([_ranks(name, found) for name, found in _same_length(rankings)])
+    ranks = np.array(_checked_ranks(rankings))
     k = min(k, ranks.shape[1])
     side = min(1.9 + 0.62 * len(ranks), 9.5)
     ax = axes_or_new(ax, side + 1.4, side)
@@ -201,29 +180,25 @@ def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) 
     return ax
 
 
-def _same_length(rankings: Mapping[str, Any]) -> list[tuple[str, NDArray[Any]]]:
-    found = []
+def _checked_ranks(rankings: Mapping[str, Any]) -> list[NDArray[Any]]:
+    found: list[NDArray[Any]] = []
     for name, ranking in rankings.items():
         if hasattr(ranking, "fit"):
             check_is_fitted(ranking)
-        found.append((name, np.asarray(getattr(ranking, "ranking_", ranking))))
-    (first, expected), *others = found
-    for name, ranks in others:
-        if ranks.shape != expected.shape:
+        ranks = np.asarray(getattr(ranking, "ranking_", ranking))
+        if ranks.ndim != 1 or ranks.size == 0 or ranks.min() < 1:
             raise GuidedValueError(
-                f"{name!r} ranks {ranks.size} features, but {first!r} ranks {expected.size}.",
+                f"The ranking {name!r} is not a row of ranks from 1.",
+                "Pass selector.ranking_ (not order_).",
+            )
+        if found and ranks.size != found[0].size:
+            raise GuidedValueError(
+                f"{name!r} ranks {ranks.size} features, but {next(iter(rankings))!r} ranks "
+                f"{found[0].size}.",
                 "Compare rankings of the same features.",
             )
+        found.append(ranks)
     return found
-
-
-def _ranks(name: str, ranks: NDArray[Any]) -> NDArray[Any]:
-    if ranks.ndim != 1 or ranks.size == 0 or ranks.min() < 1:
-        raise GuidedValueError(
-            f"The ranking {name!r} is not a row of ranks from 1.",
-            "Pass selector.ranking_ (not order_).",
-        )
-    return ranks
 
 
 def draw_agreement(

@@ -1,4 +1,4 @@
-"""Scores as dots: better is to the right for every method, and the axis need not begin at 0."""
+"""Scores and values of features along one axis, which need not begin at 0."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ import numpy as np
 
 from linkselect._arrays import BoolArray, FloatArray
 from linkselect._display import score_text
-from linkselect.plot._style import FAINT, FILL, INK, MUTED, PLAIN_TEXT, calm, short_name
+from linkselect.plot._style import (
+    COLOURS,
+    FAINT,
+    FILL,
+    INK,
+    LEGEND,
+    MUTED,
+    PLAIN_TEXT,
+    calm,
+    note,
+    short_name,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +29,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 60
 # Scores that differ by more than this factor are drawn by their order of magnitude.
 WIDE_RANGE = 100.0
+LONGEST_GROUP = 14
 SELECTED: dict[str, Any] = {"color": FILL, "markerfacecolor": FILL, "markeredgecolor": FILL}
 OTHER: dict[str, Any] = {"color": MUTED, "markerfacecolor": "none", "markeredgecolor": MUTED}
 
@@ -41,22 +53,11 @@ def draw_scores(
     places = np.arange(len(values))
     named = len(values) <= MOST_NAMED
     shown = np.clip(values, low, high)
-    for chosen, label, style in (
-        (selected, "selected", SELECTED),
-        (~selected, "not selected", OTHER),
-    ):
-        if chosen.any():
-            size = 5.5 if named else 2.5
-            ax.plot(
-                shown[chosen],
-                places[chosen],
-                "o",
-                label=label,
-                markersize=size,
-                clip_on=False,
-                zorder=3,
-                **style,
-            )
+    dots: dict[str, Any] = {"markersize": 5.5 if named else 2.5, "clip_on": False, "zorder": 3}
+    if selected.any():
+        ax.plot(shown[selected], places[selected], "o", label="selected", **dots, **SELECTED)
+    if not selected.all():
+        ax.plot(shown[~selected], places[~selected], "o", label="not selected", **dots, **OTHER)
     if is_log:
         ax.set_xscale("log")
     else:
@@ -65,17 +66,12 @@ def draw_scores(
     ax.set_ylim(len(values) - 0.4, -0.6)
     _label(ax, names, values, named, longest_name)
     direction = "larger" if greater_is_better else "smaller"
-    ax.set_xlabel(f"score ({direction} is better: to the right)", color=INK)
-    calm(ax, "both" if named else "x")
+    grid = "both" if named else "x"
+    calm(ax, grid, x=f"score ({direction} is better: to the right)")
     ax.spines["left"].set_visible(False)
     if selected.any() and not selected.all():
-        ax.legend(
-            loc="lower right" if named and _is_free(shown[-3:], worse, better) else "best",
-            framealpha=0.9,
-            edgecolor="none",
-            fontsize="small",
-            handletextpad=0.2,
-        )
+        where: Any = "lower right" if named and _is_free(shown[-3:], worse, better) else "best"
+        ax.legend(loc=where, handletextpad=0.2, **LEGEND)
 
 
 def _is_free(values: FloatArray, worse: float, better: float) -> bool:
@@ -116,14 +112,48 @@ def _label(
     ax.set_yticks(places, shown, **PLAIN_TEXT)
     ax.grid(axis="y", color=FAINT, linewidth=0.6, linestyle=(0, (1, 2)))
     for place, value in zip(places, values, strict=True):
-        ax.annotate(
-            score_text(value, 3, padded=True),
-            (1.0, place),
-            xycoords=("axes fraction", "data"),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize="small",
-            color=MUTED,
-            annotation_clip=False,
+        text = score_text(value, 3, padded=True)
+        look = {"color": MUTED, "va": "center", "annotation_clip": False}
+        note(ax, text, (1.0, place), (8, 0), xycoords=("axes fraction", "data"), **look)
+
+
+def draw_groups(ax: Axes, labels: Sequence[str], quantiles: Sequence[Sequence[float]]) -> None:
+    """Draw one strip for each group, the first on top.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where to draw.
+    labels : sequence of str
+        The name of each group.
+    quantiles : sequence of five floats each
+        The 5, 25, 50, 75 and 95 % quantiles: ends of a thin line, ends of a thick one, and a dot.
+    """
+    for place, (low, first, middle, third, high) in enumerate(quantiles):
+        colour = COLOURS[place % (len(COLOURS) - 1)]
+        ax.plot([low, high], [place, place], color=colour, linewidth=1.2, solid_capstyle="butt")
+        ax.plot([first, third], [place, place], color=colour, linewidth=7, solid_capstyle="butt")
+        ax.plot(
+            [middle], [place], "o", color=INK, markerfacecolor="#ffffff", markersize=4.5, zorder=3
         )
+    shown = [short_name(label, LONGEST_GROUP) for label in labels]
+    ax.set_yticks(range(len(labels)), shown, **PLAIN_TEXT)
+    ax.set_ylim(len(labels) - 0.45, -0.55)
+    _settle(ax)
+
+
+def draw_histogram(ax: Axes, counts: Sequence[int], low: float, high: float) -> None:
+    """Draw how often values occur between the lowest and the highest."""
+    edges = np.linspace(low, high, len(counts) + 1)
+    ax.stairs(counts, edges, fill=True, color=FILL)
+    ax.set_yticks([])
+    ax.set_ylim(bottom=0)
+    _settle(ax)
+
+
+def _settle(ax: Axes) -> None:
+    calm(ax, "x")
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.locator_params(axis="x", nbins=4)
+    ax.margins(x=0.06)

@@ -6,22 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
-from linkselect._arrays import BoolArray, FloatArray, IntArray
-from linkselect._display import check_shape
-from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._arrays import BoolArray, FloatArray
+from linkselect._display import check_shape, checked_names
+from linkselect._messages import GuidedTypeError, GuidedValueError, many
 from linkselect.plot._dots import draw_scores
-from linkselect.plot._style import (
-    FAINT,
-    FILL,
-    INK,
-    MUTED,
-    STRESS,
-    axes_or_new,
-    calm,
-)
+from linkselect.plot._style import FAINT, FILL, INK, MUTED, STRESS, axes_or_new, calm, note
 from linkselect.selectors._method import describe
 from linkselect.selectors._ranking import best_first
 
@@ -67,7 +59,7 @@ def scores(
     values = _fitted(selector, "scores_")
     if n < 1:
         raise GuidedValueError(f"n={n}, but at least one feature is drawn.", "Choose 1 or more.")
-    named = feature_names(selector, names)
+    named = checked_names(selector, names)
     greater = describe(selector).greater_is_better
     best = np.asarray(getattr(selector, "order_", best_first(values, greater)))[:n]
     ax = axes_or_new(ax, 6.4, min(0.27 * len(best) + 1.1, 11.0))
@@ -137,36 +129,25 @@ def draw_path(
     known = np.isfinite(values)
     if mark_best and known.any():
         ranked = np.where(known, values if greater_is_better else -values, -np.inf)
-        _mark_best(ax, steps, values, int(ranked.argmax()), greater_is_better)
-    ax.set_xlabel("number of features", color=INK)
-    ax.set_ylabel("criterion", color=INK)
+        _mark_best(ax, values, int(ranked.argmax()), greater_is_better)
     ax.locator_params(axis="x", integer=True)
-    calm(ax, "y")
+    calm(ax, "y", x="number of features", y="criterion")
 
 
-def _mark_best(
-    ax: Axes,
-    steps: IntArray,
-    values: FloatArray,
-    best: int,
-    greater_is_better: bool,
-) -> None:
+def _mark_best(ax: Axes, values: FloatArray, best: int, greater_is_better: bool) -> None:
     kind = "maximum" if greater_is_better else "minimum"
-    at = (float(steps[best]), float(values[best]))
+    at = (best + 1.0, float(values[best]))
     ax.plot(*at, marker="D", markersize=9, color=STRESS, markerfacecolor="none", mew=2, zorder=4)
-    many = "features" if steps[best] > 1 else "feature"
     # Beside the point, on the side that has more room; inside the picture above or below.
-    right = best < 0.6 * len(steps)
+    right = best < 0.6 * len(values)
     ax.margins(y=0.34)
-    ax.annotate(
-        f"{kind} {values[best]:.3g}\nat {steps[best]} {many}",
+    note(
+        ax,
+        f"{kind} {values[best]:.3g}\nat {many(best + 1, 'feature')}",
         at,
-        xytext=(9 if right else -9, 9 if greater_is_better else -9),
-        textcoords="offset points",
+        (9 if right else -9, 9 if greater_is_better else -9),
         ha="left" if right else "right",
         va="bottom" if greater_is_better else "top",
-        fontsize="small",
-        color=INK,
     )
 
 
@@ -265,16 +246,3 @@ def _fitted(selector: Any, attribute: str) -> FloatArray:
         }[attribute]
         raise GuidedTypeError(f"{type(selector).__name__} has no {attribute}.", way_out)
     return np.asarray(found, dtype=float)
-
-
-def feature_names(selector: Any, names: Sequence[str] | None) -> NDArray[Any]:
-    """Return one name per feature: the given ones, those known from `fit`, or x0, x1, ..."""
-    if names is None:
-        return _check_feature_names_in(selector)
-    if len(names) != selector.n_features_in_:
-        raise GuidedValueError(
-            f"names has {len(names)} entries, but the selector was fitted on "
-            f"{selector.n_features_in_} features.",
-            "Pass one name per feature, in the order of the columns.",
-        )
-    return np.asarray(names, dtype=object)

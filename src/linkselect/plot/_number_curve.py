@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkselect._arrays import FloatArray
-from linkselect.plot._style import FILL, INK, MUTED, STRESS, calm
+from linkselect.plot._style import FILL, MUTED, STRESS, calm, note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,57 +36,43 @@ def draw_number(
     ax.plot(x, mean, color=FILL, marker="o", markersize=3.2, linewidth=1.4)
     if chance is not None:
         ax.axhline(chance, color=MUTED, linewidth=0.8, dashes=(2, 3))
-        ax.annotate(
-            "chance",
-            (x[-1], chance),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="right",
-            fontsize="small",
-            color=MUTED,
-        )
-    ax.axvline(n_selected, color=STRESS, linestyle=":", linewidth=1.2)
-    _name_selected(ax, x, n_selected)
+        note(ax, "chance", (x[-1], chance), (0, 3), ha="right", color=MUTED)
+    _mark_selected(ax, x[0], x[-1], n_selected)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.1 * (high - low))  # room for the number
     spread_numbers(ax, counts, n_selected)
-    ax.set_xlabel("number of features", color=INK)
-    ax.set_ylabel(measure, color=INK)
-    calm(ax, "y")
+    calm(ax, "y", x="number of features", y=measure)
 
 
 def draw_ranked_scores(
     ax: Axes, values: FloatArray, n_selected: int, greater_is_better: bool
 ) -> None:
     """Draw the scores in the order of their ranks, better upwards, and mark the last one kept."""
-    ranks = np.arange(1, len(values) + 1)
-    known = np.isfinite(values)
+    last = len(values)
     # More points than that are not seen.
-    some = np.unique(np.geomspace(1, len(values), 400).astype(np.intp)) - 1
-    some = some[known[some]]
-    ax.plot(ranks[some], values[some], color=FILL, linewidth=1.4)
-    ax.axvline(n_selected, color=STRESS, linestyle=":", linewidth=1.2)
+    ranks = np.unique(np.geomspace(1, last, 400).astype(np.intp))
+    ranks = ranks[np.isfinite(values[ranks - 1])]
+    ax.plot(ranks, values[ranks - 1], color=FILL, linewidth=1.4)
+    _mark_selected(ax, 1, last, n_selected)
     low, high = ax.get_ylim()
     room = 0.1 * (high - low)
     ax.set_ylim((low, high + room) if greater_is_better else (high, low - room))
-    _name_selected(ax, ranks[[0, -1]].astype(float), n_selected)
-    ax.set_xscale("log")
-    last = len(values)
     ticks = [tick for tick in (1, 10, 100, 1000, 10_000, 100_000) if tick < 0.6 * last] + [last]
-    ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    ax.minorticks_off()
-    ax.set_xlabel("rank", color=INK)
+    _by_factors(ax, ticks)
     direction = "larger" if greater_is_better else "smaller"
-    ax.set_ylabel(f"score ({direction} is better)", color=INK)
-    calm(ax, "y")
+    calm(ax, "y", x="rank", y=f"score ({direction} is better)")
 
 
 def spread_numbers(ax: Axes, counts: Sequence[int], n_selected: int | None = None) -> None:
     """Let the axis of numbers of features grow by factors, as the numbers do."""
-    ax.set_xscale("log")
     ticks = number_ticks(counts)
     if n_selected is not None and counts[0] <= n_selected <= counts[-1]:
         ticks = _with_tick(ticks, n_selected)
+    _by_factors(ax, ticks)
+
+
+def _by_factors(ax: Axes, ticks: list[int]) -> None:
+    ax.set_xscale("log")
     ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     ax.minorticks_off()
 
@@ -99,20 +85,13 @@ def _with_tick(ticks: list[int], wanted: int) -> list[int]:
     return sorted([*others, wanted])
 
 
-def _name_selected(ax: Axes, x: FloatArray, n_selected: int) -> None:
+def _mark_selected(ax: Axes, first: float, last: float, n_selected: int) -> None:
+    ax.axvline(n_selected, color=STRESS, linestyle=":", linewidth=1.2)
     # On the side that has more room.
-    right = np.log(n_selected / x[0]) <= 0.5 * np.log(x[-1] / x[0])
-    ax.annotate(
-        f"{n_selected:,} kept",
-        (n_selected, 0.98),
-        xycoords=("data", "axes fraction"),
-        xytext=(4 if right else -4, 0),
-        textcoords="offset points",
-        ha="left" if right else "right",
-        va="top",
-        fontsize="small",
-        color=INK,
-    )
+    right = np.log(n_selected / first) <= 0.5 * np.log(last / first)
+    where = {"xycoords": ("data", "axes fraction"), "ha": "left" if right else "right"}
+    shift = (4 if right else -4, 0)
+    note(ax, f"{n_selected:,} kept", (n_selected, 0.98), shift, va="top", **where)
 
 
 def number_ticks(counts: Sequence[int]) -> list[int]:

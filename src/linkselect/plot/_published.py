@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from linkselect.plot._style import INK, default_settings, text_width
+from linkselect.plot._style import INK, check_matplotlib, styled, text_width
 
 if TYPE_CHECKING:
     import os
@@ -22,17 +21,11 @@ Width = Literal["single", "double"]
 INCHES: dict[Width, float] = {"single": 3.5, "double": 7.2}
 
 LETTERS = 8
+SIZES = ("axes.labelsize", "axes.titlesize", "xtick.labelsize", "ytick.labelsize")
 SETTINGS: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that a figure is the same everywhere
-    "font.size": LETTERS,
-    "axes.labelsize": LETTERS,
-    "axes.titlesize": LETTERS,
-    "xtick.labelsize": LETTERS,
-    "ytick.labelsize": LETTERS,
-    "legend.fontsize": LETTERS,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
+    **dict.fromkeys(("font.size", "legend.fontsize", *SIZES), LETTERS),
+    **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
     "lines.linewidth": 1.2,
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -47,15 +40,8 @@ SETTINGS: dict[str, Any] = {
 @contextmanager
 def paper_style() -> Iterator[None]:
     """Draw as for a paper, whatever the style of the session."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise ImportError(
-            "Figures need matplotlib, which is not installed: pip install 'linkselect[plot]'"
-        ) from None
-    with mpl.rc_context(default_settings() | SETTINGS), warnings.catch_warnings():
-        # Names may hold letters that the font lacks; a box is drawn for them.
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
+    check_matplotlib("Figures")
+    with styled(SETTINGS):
         yield
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,40 +32,69 @@ LINES = tuple(
 
 # Names come from data: a dollar sign in them is no formula.
 PLAIN_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
+# A legend over the picture.
+LEGEND: dict[str, Any] = {"fontsize": "small", "framealpha": 0.9, "edgecolor": "none"}
 LONGEST_NAME = 28
+
+
+def have_matplotlib() -> bool:
+    """Tell whether pictures can be drawn."""
+    return find_spec("matplotlib") is not None
+
+
+def check_matplotlib(what: str) -> None:
+    """Say what to install if pictures cannot be drawn."""
+    if not have_matplotlib():
+        raise ImportError(
+            f"{what} need matplotlib, which is not installed: pip install 'linkselect[plot]'"
+        )
 
 
 def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the given Axes, or those of a new figure of this size in inches."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "Pictures need matplotlib, which is not installed: pip install 'linkselect[plot]'"
-        ) from None
+    check_matplotlib("Pictures")
     if ax is not None:
         return ax
+    import matplotlib.pyplot as plt
+
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def default_settings() -> Any:
-    """Return matplotlib's own settings, so that a picture does not depend on those of a session.
+@contextmanager
+def styled(settings: dict[str, Any]) -> Iterator[None]:
+    """Draw with matplotlib's defaults and some other settings, whatever those of the session.
 
-    The backend is not among them: it is the session's own matter.
+    The backend stays that of the session.
     """
     import matplotlib as mpl
 
-    return {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
+    default: Any = {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
+    with mpl.rc_context(default | settings), warnings.catch_warnings():
+        # Names may hold letters that the font lacks: a box is drawn for them, or the browser knows.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        yield
 
 
-def calm(ax: Axes, grid: str | None = None) -> None:
-    """Take away the box, and draw a faint grid along one axis ("x" or "y"), both or none."""
+def calm(ax: Axes, grid: str | None = None, *, x: str | None = None, y: str | None = None) -> None:
+    """Take away the box, draw a faint grid along "x", "y" or "both", and name the axes."""
+    if x is not None:
+        ax.set_xlabel(x, color=INK)
+    if y is not None:
+        ax.set_ylabel(y, color=INK)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(MUTED)
     ax.tick_params(color=MUTED, labelcolor=INK)
     if grid is not None:
         ax.grid(axis=grid, color=FAINT, linewidth=0.6)  # type: ignore[arg-type]
         ax.set_axisbelow(True)
+
+
+def note(
+    ax: Axes, text: str, at: tuple[float, float], shift: tuple[float, float], **look: Any
+) -> None:
+    """Write a small text beside a point, so many points to the right of it and above."""
+    settings = {"fontsize": "small", "color": INK, **PLAIN_TEXT, **look}
+    ax.annotate(text, at, xytext=shift, textcoords="offset points", **settings)
 
 
 def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
@@ -102,10 +134,5 @@ def make_plain(texts: Iterable[Text], names: Iterable[str]) -> None:
 
 def mean_and_spread(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return mean and deviation over runs; a run without a value does not count."""
-    known = np.isfinite(values)
-    count = known.sum(axis=0)
-    filled = np.where(known, values, 0.0)
-    with np.errstate(invalid="ignore"):
-        mean = np.where(count > 0, filled.sum(axis=0) / np.maximum(count, 1), np.nan)
-        squares = np.where(known, (values - mean) ** 2, 0.0)
-    return mean, np.sqrt(squares.sum(axis=0) / np.maximum(count, 1))
+    known = np.ma.masked_invalid(values)
+    return known.mean(axis=0).filled(np.nan), known.std(axis=0).filled(0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +13,10 @@ from linkselect._messages import GuidedValueError
 from linkselect.evaluation._significance import p_text
 from linkselect.plot._comparisons import curves, draw_agreement, legend_below
 from linkselect.plot._number_curve import spread_numbers
-from linkselect.plot._style import MUTED
-from linkselect.report._image_features import draw_both, have_matplotlib
+from linkselect.plot._style import MUTED, have_matplotlib
+from linkselect.report._image_features import draw_both
 from linkselect.report._page import render_page, write_page
-from linkselect.report._plain import plain_text
-from linkselect.report._words import comparison_sentence
+from linkselect.report._schema import plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,18 +52,23 @@ def comparison_page(
     -------
     str
     """
-    return render_page(
+    named = [f"x{place}" for place in range(comparison.n_features)] if names is None else names
+    if len(named) != comparison.n_features:
+        raise GuidedValueError(
+            f"names has {len(named)} entries, but {comparison.n_features} features were compared.",
+            "Pass one name per feature.",
+        )
+    page = render_page(
         "comparison.html",
         found=comparison,
-        source=None if source is None else plain_text(source),
-        call=None if call is None else plain_text(call),
-        lead=plain_text(comparison_sentence(comparison)),
-        methods=_methods(comparison),
-        measures=[_measure(one, comparison.level) for one in comparison.measures],
-        best=_best_features(comparison, names),
+        names=named,
+        source=source,
+        call=call,
+        p_text=p_text,
         pictures=_pictures(comparison) if have_matplotlib() else None,
         version=linkselect.__version__,
     )
+    return plain_text(page)
 
 
 def write_comparison(
@@ -87,66 +91,6 @@ def write_comparison(
         As in `comparison_page`.
     """
     write_page(comparison_page(comparison, names=names, source=source, call=call), path)
-
-
-def _methods(found: Comparison) -> list[dict[str, Any]]:
-    rows = []
-    for name in found.ranked:
-        stability, seconds = found.stability[name], found.seconds[name]
-        rows.append(
-            {
-                "name": plain_text(name),
-                "used": found.saw[name],
-                "measured": [_mean(measure, name) for measure in found.measures],
-                "stability": "" if np.isnan(stability) else f"{stability:.2f}",
-                "stability_share": f"{100 * np.clip(np.nan_to_num(stability), 0, 1):.1f}%",
-                "seconds": f"{seconds:.3g} s",
-            }
-        )
-    return rows
-
-
-def _mean(measure: Measure, name: str) -> dict[str, str] | None:
-    """Return a method's mean and best value as text; None if it was not measured."""
-    if name not in measure.means:
-        return None
-    mean, curve = measure.means[name], measure.curves[name]
-    best = int(curve.mean.argmax())
-    return {
-        "mean": _value(measure, mean),
-        "peak": f"{_value(measure, curve.mean[best])} with {curve.n_features[best]:,}",
-    }
-
-
-def _measure(measure: Measure, level: float) -> dict[str, Any]:
-    differences = [
-        {
-            "better": plain_text(one.better),
-            "worse": plain_text(one.worse),
-            "gap": measure.gap_text(one.mean).removesuffix(" points"),
-            "p": p_text(one.p_adjusted).removeprefix("= "),
-            "shown": one.p_adjusted < level,
-        }
-        for one in measure.differences
-    ]
-    return {"name": measure.name, "differences": differences}
-
-
-def _value(measure: Measure, value: float) -> str:
-    return f"{value:.1%}" if measure.name == "accuracy" else measure.value_text(value)
-
-
-def _best_features(found: Comparison, names: Sequence[str] | None) -> dict[str, list[str]]:
-    named = [f"x{place}" for place in range(found.n_features)] if names is None else names
-    if len(named) != found.n_features:
-        raise GuidedValueError(
-            f"names has {len(named)} entries, but {found.n_features} features were compared.",
-            "Pass one name per feature.",
-        )
-    return {
-        plain_text(name): [plain_text(named[place]) for place in found.rankings[name][: found.top]]
-        for name in found.ranked
-    }
 
 
 def _pictures(found: Comparison) -> dict[str, str]:

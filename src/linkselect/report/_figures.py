@@ -7,23 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkselect.plot._comparisons import curves, draw_agreement, legend_columns, legend_under
-from linkselect.plot._dots import draw_scores
-from linkselect.plot._feature_plots import draw_path
-from linkselect.plot._number_curve import draw_number
 from linkselect.plot._published import INCHES, LETTERS, Width, add_caption, letter, paper_style
 from linkselect.plot._style import fitting_name, make_plain, text_width
 from linkselect.report._comparison_page import spread_if_wide
-from linkselect.report._report_pictures import numbers
+from linkselect.report._report_pictures import MOST_DOTS, draw_best, draw_criterion, draw_held_out
 from linkselect.report._schema import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+    from matplotlib.gridspec import GridSpec
 
     from linkselect.evaluation._measure import Measure
     from linkselect.evaluation._result import Comparison
 
-MOST_FEATURES = 20
 INCHES_PER_FEATURE = 0.155
 LONGEST_NAME = {"single": 18, "double": 24}
 # The part of both columns that the curves of a comparison take; the heat map has the rest.
@@ -37,7 +34,7 @@ LEGEND_LETTERS, SMALLEST_LETTERS = 6.7, 4.5
 def figure_caption(summary: Summary) -> str:
     """Say what the figure of a summary shows, and by which rule the number was chosen."""
     method, data = summary["method"], summary["data"]
-    n_shown = min(MOST_FEATURES, len(summary["ranking"]["feature"]))
+    n_shown = min(MOST_DOTS, len(summary["ranking"]["feature"]))
     text = (
         f"The best {n_shown} features by {method['name']}, of which full dots are selected; "
         f"{method['n_selected']:,} of {data['n_features']:,} are. "
@@ -72,51 +69,27 @@ def ranking_figure(summary: Summary, width: Width = "single") -> Figure:
     >>> float(figure.get_figwidth())
     3.5
     """
-    ranking = summary["ranking"]
-    names = ranking["feature"][:MOST_FEATURES]
-    second = _has_second(summary)
-    tall = INCHES_PER_FEATURE * len(names) + 0.55
+    n_shown = min(MOST_DOTS, len(summary["ranking"]["feature"]))
+    curve, path = summary["number_of_features"]["curve"], summary["path"]
+    has_second = curve is not None or (path is not None and path["has_optimum"])
     with paper_style():
-        axes = _panels(width, tall, 1.65 if second else 0.0)
-        draw_scores(
-            axes[0],
-            names,
-            numbers(ranking["score"][:MOST_FEATURES]),
-            np.array(ranking["selected"][:MOST_FEATURES]),
-            summary["method"]["greater_is_better"],
-            LONGEST_NAME[width],
-        )
-        if second:
-            _draw_second(axes[1], summary)
-        _finish(axes, figure_caption(summary))
-    return _figure_of(axes[0])
+        from matplotlib.figure import Figure
 
-
-def _has_second(summary: Summary) -> bool:
-    path = summary["path"]
-    return summary["number_of_features"]["curve"] is not None or (
-        path is not None and path["has_optimum"]
-    )
-
-
-def _draw_second(ax: Axes, summary: Summary) -> None:
-    n_selected = summary["method"]["n_selected"]
-    curve = summary["number_of_features"]["curve"]
-    if curve is not None:
-        draw_number(
-            ax,
-            curve["n_features"],
-            curve["mean"],
-            curve["standard_error"],
-            n_selected,
-            f"held-out {curve['measure'].removeprefix('1-NN ')}",
-        )
-        return
-    path = summary["path"]
-    assert path is not None
-    errors = None if path["errors"] is None else numbers(path["errors"])
-    greater = summary["method"]["greater_is_better"]
-    draw_path(ax, numbers(path["values"]), greater, n_selected, errors)
+        height, is_single = INCHES_PER_FEATURE * n_shown + 0.55, width == "single"
+        if has_second:
+            room = 0.75 if is_single else 0.3
+            figure, grid = _divided(width, (height, 1.65), (1.1, 1.0), room)
+            axes = [figure.add_subplot(grid[place]) for place in range(2)]
+        else:
+            size = (INCHES[width], height + (0.5 if is_single else 0.3))
+            axes = [Figure(figsize=size, layout="constrained").add_subplot()]
+        draw_best(summary, axes[0], False, LONGEST_NAME[width])
+        if curve is not None:
+            measure = f"held-out {curve['measure'].removeprefix('1-NN ')}"
+            draw_held_out(summary, axes[1], measure)
+        elif has_second:
+            draw_criterion(summary, axes[1], False)
+        return _finished(axes, figure_caption(summary))
 
 
 def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
@@ -145,44 +118,29 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
         if len(names) == 1:
             figure = Figure(figsize=(INCHES[width], first + 0.3), layout="constrained")
             # A part of its own, so that the caption stands below the legend.
-            part = figure.add_subfigure(figure.add_gridspec()[0])
-            _draw_measure(part, part.add_subplot(), found.measures[0], n_columns)
-            add_caption(figure, comparison_caption(found))
-            return figure
-        other_room = INCHES[width] - (0.0 if width == "single" else curves_room)
-        labels = [
-            f"{fitting_name(name, LABEL_ROOM, LETTERS, 24)}  {place + 1}"
-            for place, name in enumerate(names)
-        ]
-        cell = _cell(labels, other_room)
-        figure, parts = _parts(width, first, cell * len(names) + 0.5)
+            parts = [figure.add_subfigure(figure.add_gridspec()[0])]
+        else:
+            room = INCHES[width] - (0.0 if width == "single" else curves_room)
+            labels = [
+                f"{fitting_name(name, LABEL_ROOM, LETTERS, 24)}  {place + 1}"
+                for place, name in enumerate(names)
+            ]
+            cell = _cell(labels, room)
+            heights, shares = (first, cell * len(names) + 0.5), (CURVES_SHARE, 1 - CURVES_SHARE)
+            figure, grid = _divided(width, heights, shares, 0.6 if width == "single" else 0.4)
+            # Laid out apart: long names in one do not narrow the other.
+            parts = [figure.add_subfigure(grid[place]) for place in range(2)]
         axes = [part.add_subplot() for part in parts]
         _draw_measure(parts[0], axes[0], found.measures[0], n_columns)
-        _draw_agreement(axes[1], found, labels, cell)
-        for ax, text in zip(axes, "ab", strict=True):
-            letter(ax, text)
-        add_caption(figure, comparison_caption(found))
-    return figure
+        if len(names) > 1:
+            _draw_agreement(axes[1], found, labels, cell)
+        return _finished(axes, comparison_caption(found))
 
 
 def _cell(labels: list[str], inches: float) -> float:
     """Return the side of a cell of the heat map that leaves room for the names."""
     widest = max(text_width(label, LETTERS) for label in labels)
     return min(0.42, (inches - widest - 0.45) / len(labels))
-
-
-def _parts(width: Width, first: float, second: float) -> tuple[Figure, list[SubFigure]]:
-    """Make two parts that are laid out apart: long names in one do not narrow the other."""
-    from matplotlib.figure import Figure
-
-    if width == "single":
-        size = (INCHES[width], first + second + 0.6)
-        figure = Figure(figsize=size, layout="constrained")
-        grid = figure.add_gridspec(2, 1, height_ratios=[first, second])
-        return figure, [figure.add_subfigure(grid[place]) for place in range(2)]
-    figure = Figure(figsize=(INCHES[width], max(first, second, 2.4) + 0.4), layout="constrained")
-    grid = figure.add_gridspec(1, 2, width_ratios=[CURVES_SHARE, 1 - CURVES_SHARE])
-    return figure, [figure.add_subfigure(grid[place]) for place in range(2)]
 
 
 def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float) -> None:
@@ -227,33 +185,26 @@ def _draw_measure(part: Figure | SubFigure, ax: Axes, measure: Measure, n_column
     ax.set_ylabel("test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs")
 
 
-def _panels(width: Width, first: float, second: float) -> list[Axes]:
-    """Make one or two panels: above each other in one column, side by side in both."""
+def _divided(
+    width: Width, heights: tuple[float, float], shares: tuple[float, float], caption: float
+) -> tuple[Figure, GridSpec]:
+    """Make room for two panels: above each other in one column, side by side in both."""
     from matplotlib.figure import Figure
 
-    caption = 0.5 if width == "single" else 0.3
-    if not second:
-        figure = Figure(figsize=(INCHES[width], first + caption), layout="constrained")
-        return [figure.add_subplot()]
-    if width == "single":
-        size = (INCHES[width], first + second + caption + 0.25)
-        figure = Figure(figsize=size, layout="constrained")
-        return list(figure.subplots(2, 1, height_ratios=[first, second]))
-    size = (INCHES[width], max(first, second, 2.4) + caption)
-    figure = Figure(figsize=size, layout="constrained")
-    return list(figure.subplots(1, 2, width_ratios=[1.1, 1]))
+    is_single = width == "single"
+    height = sum(heights) if is_single else max(*heights, 2.4)
+    figure = Figure(figsize=(INCHES[width], height + caption), layout="constrained")
+    if is_single:
+        return figure, figure.add_gridspec(2, 1, height_ratios=heights)
+    return figure, figure.add_gridspec(1, 2, width_ratios=shares)
 
 
-def _finish(axes: list[Axes], caption: str) -> None:
+def _finished(axes: list[Axes], caption: str) -> Figure:
+    """Add the letters of two panels and the caption."""
     if len(axes) > 1:
-        for ax, text in zip(axes, "ab", strict=False):
+        for ax, text in zip(axes, "ab", strict=True):
             letter(ax, text)
-    add_caption(_figure_of(axes[0]), caption)
-
-
-def _figure_of(ax: Axes) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = ax.figure
-    assert isinstance(figure, Figure)
+    figure = axes[0].get_figure(root=True)
+    assert figure is not None
+    add_caption(figure, caption)
     return figure

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from linkselect.plot._style import COLOURS, FAINT, FILL, INK, MUTED, STRESS, default_settings
+from linkselect.plot._style import COLOURS, FAINT, FILL, INK, MUTED, STRESS, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,15 +32,6 @@ VARIABLES = {
 def picture_colours() -> dict[str, str]:
     """Return the light value of every colour of a picture by the name that page.css has for it."""
     return {name[4:-1]: colour for colour, name in VARIABLES.items()}
-
-
-def have_matplotlib() -> bool:
-    """Tell whether pictures can be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def draw_both(
@@ -96,17 +86,12 @@ def draw_svg(
     -------
     str
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    settings = default_settings()
+    settings = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     settings |= {"svg.fonttype": "none", "svg.hashsalt": name, "svg.id": name}
-    settings |= {"font.size": letters}
-    settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     file = io.StringIO()
-    with mpl.rc_context(settings), warnings.catch_warnings():
-        # The browser draws the text, and it knows more letters than matplotlib's font.
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
+    with styled({**settings, "font.size": letters}):
         figure = Figure(figsize=(width, height), layout="constrained")
         draw(figure.add_subplot())
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))

@@ -7,19 +7,19 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from linkselect._display import score_text
 from linkselect._files import written_whole
-from linkselect._messages import many
-from linkselect.report._image_features import have_matplotlib, picture_colours
+from linkselect._messages import many, pairs_text
+from linkselect.plot._style import have_matplotlib
+from linkselect.report._image_features import picture_colours
 from linkselect.report._report_pictures import profile_pictures, report_pictures
 from linkselect.report._schema import Score, Summary
 from linkselect.report._validation_summary import again_lines, claim_lines, twin_lines
-from linkselect.report._words import method_line, plain_sentence, title
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -64,17 +64,13 @@ def render(summary: Summary) -> str:
     return render_page(
         "report.html",
         summary=summary,
-        title=title(summary),
-        lead=plain_sentence(summary),
-        method_line=method_line(summary),
         cards=_cards(summary, columns),
         validation=found,
         claims=[] if found is None else claim_lines(found),
         validation_lines=[] if found is None else [*again_lines(found), *twin_lines(found)],
         pictures=report_pictures(summary) if have_matplotlib() else None,
-        rows=_rows(columns, ROWS_PER_PAGE),
+        rows=_rows(columns, range(min(ROWS_PER_PAGE, len(ranking["feature"])))),
         table={**columns, "rows_per_page": ROWS_PER_PAGE, "worst": worst, "best": best},
-        more=_more,
     )
 
 
@@ -89,9 +85,8 @@ def _older_lack(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _rows(columns: dict[str, Any], n_rows: int) -> list[dict[str, Any]]:
-    cells = zip(*columns.values(), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in islice(cells, n_rows)]
+def _rows(columns: dict[str, Any], places: Iterable[int]) -> list[dict[str, Any]]:
+    return [{name: column[place] for name, column in columns.items()} for place in places]
 
 
 def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
@@ -116,12 +111,9 @@ def _cards(summary: Summary, columns: dict[str, Any]) -> list[dict[str, Any]]:
     if profiles is None or not profiles["features"] or not have_matplotlib():
         return []
     place = {name: row for row, name in enumerate(columns["feature"])}
+    rows = _rows(columns, [place[one["feature"]] for one in profiles["features"]])
     pictures = profile_pictures(profiles)
-    rows = [place[one["feature"]] for one in profiles["features"]]
-    return [
-        {**{name: column[row] for name, column in columns.items()}, "picture": picture}
-        for row, picture in zip(rows, pictures, strict=True)
-    ]
+    return [{**row, "picture": picture} for row, picture in zip(rows, pictures, strict=True)]
 
 
 def render_page(template: str, package: str = "linkselect.report", **content: Any) -> str:
@@ -139,7 +131,7 @@ def render_page(template: str, package: str = "linkselect.report", **content: An
     try:
         from markupsafe import Markup
 
-        environment = _environment(package)
+        environment = environment_of(package)
     except ImportError:
         raise ImportError(
             "A report needs jinja2, which is not installed: pip install 'linkselect[report]'"
@@ -156,7 +148,7 @@ def render_page(template: str, package: str = "linkselect.report", **content: An
 
 
 @cache
-def _environment(package: str) -> Environment:
+def environment_of(package: str) -> Environment:
     """Return what keeps the templates of a package, read and compiled once."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
@@ -168,10 +160,8 @@ def _environment(package: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["score"] = _score_on_page
-    environment.filters["share"] = _share
-    environment.filters["sentence"] = _sentence
-    environment.globals["many"] = many
+    environment.filters.update(score=_score_on_page, share=_share, sentence=_sentence)
+    environment.globals.update(many=many, pairs_text=pairs_text)
     environment.policies["json.dumps_function"] = _strict_json
     return environment
 
@@ -202,11 +192,6 @@ def _share(score: Score, worst: float, best: float) -> str:
     # Infinite scores are as good or bad as can be.
     share = (float(score) - worst) / (best - worst)
     return f"{100 * min(max(share, 0.0), 1.0):.1f}%"
-
-
-def _more(again: float, twins: str) -> str:
-    """Say beside a name what a phone has no column for."""
-    return f"frequency {again:.2f}" + (f"; correlated with {twins}" if twins else "")
 
 
 def write_report(summary: Summary, path: str | os.PathLike[str]) -> None:

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+import math
+from typing import Any, Literal, NotRequired, TypedDict
 
 # Grows by one when a key changes its meaning or goes; new keys may come at any time.
 SCHEMA_VERSION = 1
 
+# Longer lists are cut; their length is said.
+MOST_LISTED = 12
 # JSON holds neither NaN nor infinity: None is no score, "inf" and "-inf" are infinite ones.
 Score = float | Literal["inf", "-inf"] | None
+
+
+def plain_text(value: Any) -> str:
+    """Return text that every encoding of Unicode can hold."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")
+
+
+def plain_number(value: Any) -> Score:
+    """Return a number that JSON can hold: None for no value, text for an infinite one."""
+    number = float(value)
+    if math.isnan(number):
+        return None
+    return number if math.isfinite(number) else ("inf" if number > 0 else "-inf")
 
 
 class Parameter(TypedDict):

@@ -9,36 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy
 import sklearn
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 import linkselect
 from linkselect._arrays import IntArray
 from linkselect._checks import index_of, refuse_stored
-from linkselect._display import check_shape, pair_rows, two_dimensional_view
+from linkselect._display import check_shape, checked_names, n_rows
 from linkselect._messages import GuidedTypeError, many
 from linkselect._samples.degenerate import constant_columns
 from linkselect._samples.one_pass import Surveyed
 from linkselect.pairs import Pairs
-from linkselect.report._number_summary import describe_number
-from linkselect.report._plain import MOST_LISTED, plain_number, plain_text
-from linkselect.report._profiles import describe_profiles
-from linkselect.report._schema import (
-    SCHEMA_VERSION,
-    DataSummary,
-    MaskSummary,
-    MethodSummary,
-    Parameter,
-    PathSummary,
-    ProfilesSummary,
-    RankingSummary,
-    Summary,
-    SupervisionSummary,
-    ValidationSummary,
-    ViewSummary,
-)
-from linkselect.report._supervision_summary import describe_supervision
+from linkselect.report import _schema as schema
+from linkselect.report._schema import MOST_LISTED, SCHEMA_VERSION, plain_number, plain_text
+from linkselect.report._used_summary import describe_profiles, describe_supervision, describe_view
 from linkselect.report._validation_summary import alarms, describe_validation
 from linkselect.selectors._foreign import Ranked
 from linkselect.selectors._method import classes_seen, describe
@@ -46,9 +31,6 @@ from linkselect.selectors._method import classes_seen, describe
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures, Validation
 
-# A picture with more would be a blot, and the page would be slow.
-MOST_DRAWN_PAIRS = 300
-MOST_DRAWN_SAMPLES = 1500
 LITTLE_COVERAGE = 0.05
 TIED = (
     "The last selected feature and the first one left out have the same score, so the choice "
@@ -63,6 +45,7 @@ def summarize(
     pairs: Pairs | None = None,
     *,
     sample_ids: Iterable[Hashable] | None = None,
+    feature_names: Sequence[str] | None = None,
     source: str | None = None,
     call: str | None = None,
     preparation: str | None = None,
@@ -75,7 +58,7 @@ def summarize(
     validation: Validation | None = None,
     number: NumberOfFeatures | None = None,
     values: Any = None,
-) -> Summary:
+) -> schema.Summary:
     """Gather what a report says about a fitted selector, as plain data.
 
     Everything in it can be written as JSON: a missing score is None, an infinite one the text
@@ -89,6 +72,8 @@ def summarize(
         What it was fitted on.
     sample_ids : iterable of hashable, optional
         The ids that the pairs use. Default: the index of a pandas frame, else row numbers.
+    feature_names : sequence of str, optional
+        One name per feature. Default: the column names of X in `fit`, else x0, x1, ...
     source : str, optional
         Where the data come from, such as the name of a file.
     call : str, optional
@@ -134,39 +119,41 @@ def summarize(
     >>> summary["supervision"]["kind"]
     'labels'
     """
-    _check_given(selector, X)
+    ids = _checked_ids(selector, X, sample_ids)
     values = X if values is None else values
-    ids = _ids(X, sample_ids)
-    used_y, used_pairs = _used(selector, y, pairs)
-    data = _describe_data(selector, X, values, preparation)
-    supervision = describe_supervision(selector, used_y, used_pairs, ids)
-    ranking = _describe_ranking(selector)
-    if notes is None:
-        notes = _ignored(type(selector).__name__, (y, used_y), (pairs, used_pairs))
-    found = _describe_validation(selector, validation)
+    names = [plain_text(name) for name in checked_names(selector, feature_names)]
+    classes, used_pairs, ignored = _used(selector, y, pairs)
+    data = _describe_data(selector, X, values, names, preparation)
+    supervision = describe_supervision(classes, used_pairs, ids)
+    ranking = _describe_ranking(selector, names)
+    found = None if validation is None else describe_validation(validation, names)
+    shown = (_selected(selector), names, values, classes, used_pairs, ids)
     return {
         "schema_version": SCHEMA_VERSION,
         "source": None if source is None else plain_text(source),
-        "call": plain_text(call or _python_call(selector, used_y, used_pairs, sample_ids)),
+        "call": plain_text(call or _python_call(selector, classes, used_pairs, sample_ids)),
         "version": _versions(),
         "method": _describe_method(selector),
         "data": data,
         "supervision": supervision,
         "ranking": ranking,
         "path": _describe_path(selector),
-        "view": _describe_view(X, used_pairs, ids) if view else None,
+        "view": describe_view(X, used_pairs, ids) if view and used_pairs is not None else None,
         "mask": _describe_mask(selector, image_shape, image_order),
         "validation": found,
         "number_of_features": describe_number(selector, number),
-        "profiles": _describe_profiles(selector, values, used_y, used_pairs, ids) if view else None,
+        "profiles": describe_profiles(*shown) if view else None,
         "alarms": [] if found is None else alarms(found, data["n_features"]),
-        "notes": [*map(plain_text, notes), *_notes(selector, data, supervision, ranking)],
+        "notes": _notes(ignored if notes is None else notes, selector, data, supervision, ranking),
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
     }
 
 
-def _check_given(selector: Any, X: Any) -> None:
+def _checked_ids(
+    selector: Any, X: Any, sample_ids: Iterable[Hashable] | None
+) -> tuple[Hashable, ...]:
+    """Check selector and samples, and return the id of each sample."""
     check_is_fitted(selector)
     if not hasattr(selector, "order_"):
         raise GuidedTypeError(
@@ -175,23 +162,26 @@ def _check_given(selector: Any, X: Any) -> None:
         )
     if not isinstance(X, Surveyed):
         refuse_stored("A report", X, "The command line writes one: linkselect rank FILE --report.")
-
-
-def _n_samples(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def _ids(X: Any, sample_ids: Iterable[Hashable] | None) -> tuple[Hashable, ...]:
     found = index_of(X) if sample_ids is None else sample_ids
-    return tuple(range(_n_samples(X))) if found is None else tuple(found)
+    return tuple(range(n_rows(X))) if found is None else tuple(found)
 
 
-def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None]:
-    """Return y or pairs, whichever the method looks at; pairs come first."""
+def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None, Sequence[str]]:
+    """Return the classes or the pairs that the method looks at, and say what it ignores."""
     sees = describe(selector).sees
     if sees == "pairs" and pairs is not None:
-        return None, pairs
-    return (None if sees == "nothing" else y), None
+        ignored = [] if y is None else ["The labels did not count, since pairs were given."]
+        return None, pairs, ignored
+    classes = None if sees == "nothing" or y is None else classes_seen(selector, y)
+    unused = ["labels"] if y is not None and classes is None else []
+    unused += ["pairs"] if pairs is not None else []
+    sentence = f"{type(selector).__name__} does not look at {' or '.join(unused)}."
+    return classes, None, [sentence] if unused else []
+
+
+def _selected(selector: Any) -> IntArray:
+    order = np.asarray(selector.order_)
+    return order[np.asarray(selector.get_support())[order]]
 
 
 def _ignored(name: str, y: tuple[Any, Any], pairs: tuple[Any, Any]) -> list[str]:
@@ -225,13 +215,13 @@ def _plain_value(value: Any) -> float | bool | str | None:
     return plain_text(repr(value))
 
 
-def _describe_method(selector: Any) -> MethodSummary:
+def _describe_method(selector: Any) -> schema.MethodSummary:
     method, n_selected = describe(selector), int(selector.get_support().sum())
     if isinstance(selector, Ranked):  # it only adds a ranking to a selector of another library
         selector = selector.estimator_
     kind = type(selector)
     usual = {} if method.wraps else kind().get_params(deep=False)
-    parameters: list[Parameter] = [
+    parameters: list[schema.Parameter] = [
         {
             "name": name,
             "value": _plain_value(value),
@@ -248,17 +238,19 @@ def _describe_method(selector: Any) -> MethodSummary:
     }
 
 
-def _describe_data(selector: Any, X: Any, unprepared: Any, preparation: str | None) -> DataSummary:
-    names = [plain_text(name) for name in _check_feature_names_in(selector)]
+def _describe_data(
+    selector: Any, X: Any, unprepared: Any, names: list[str], preparation: str | None
+) -> schema.DataSummary:
+    numbers = [f"x{place}" for place in range(len(names))]
     where = "stored" if isinstance(X, Surveyed) else "sparse" if issparse(X) else "dense"
     values: Any = np.asarray(X) if where == "dense" else X
     n_missing = 0 if where == "stored" else _count_missing(unprepared)
     constant = np.flatnonzero(constant_columns(values.tocsc() if issparse(values) else values))
     return {
-        "n_samples": _n_samples(X),
+        "n_samples": n_rows(X),
         "n_features": len(names),
         "kind": f"{where}, {values.dtype}",
-        "named": hasattr(selector, "feature_names_in_"),
+        "named": hasattr(selector, "feature_names_in_") or names != numbers,
         "preparation": None if preparation is None else plain_text(preparation),
         "n_missing": n_missing,
         "n_constant": len(constant),
@@ -271,18 +263,18 @@ def _count_missing(X: Any) -> int:
     return int(np.isnan(values).sum()) if values.dtype.kind == "f" else 0
 
 
-def _describe_ranking(selector: Any) -> RankingSummary:
-    order = np.asarray(selector.order_)
-    names = _check_feature_names_in(selector)
+def _describe_ranking(selector: Any, names: list[str]) -> schema.RankingSummary:
+    order = np.asarray(selector.order_).tolist()
+    selected = selector.get_support()
     return {
-        "feature": [plain_text(names[feature]) for feature in order],
+        "feature": [names[feature] for feature in order],
         "score": [plain_number(selector.scores_[feature]) for feature in order],
         "rank": list(range(1, len(order) + 1)),
-        "selected": [bool(chosen) for chosen in selector.get_support()[order]],
+        "selected": [bool(selected[feature]) for feature in order],
     }
 
 
-def _describe_path(selector: Any) -> PathSummary | None:
+def _describe_path(selector: Any) -> schema.PathSummary | None:
     values = getattr(selector, "path_", None)
     if values is None or len(values) < 2:
         return None
@@ -294,66 +286,14 @@ def _describe_path(selector: Any) -> PathSummary | None:
     }
 
 
-def _describe_view(X: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]) -> ViewSummary | None:
-    """Place some samples in two dimensions: those of the drawn pairs, and others around them."""
-    if pairs is None:
-        return None
-    links = pair_rows(pairs, X, ids)
-    share = min(1.0, MOST_DRAWN_PAIRS / max(1, sum(map(len, links))))
-    must, cannot = (_evenly(link, int(np.ceil(share * len(link)))) for link in links)
-    named = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
-    others = np.setdiff1d(np.arange(len(ids)), named)
-    rows = np.union1d(named, _evenly(others, MOST_DRAWN_SAMPLES - len(named)))
-    points, labels = two_dimensional_view(_rows(X, rows))
-    # Threads add in another order; fewer digits than that keep reports the same.
-    width = float(np.abs(points).max()) or 1.0
-    return {
-        "points": np.round(points / width, 4).tolist(),
-        "labels": list(labels),
-        "must": np.searchsorted(rows, must).tolist(),
-        "cannot": np.searchsorted(rows, cannot).tolist(),
-        "n_must": len(links[0]),
-        "n_cannot": len(links[1]),
-    }
-
-
-def _describe_profiles(
-    selector: Any, X: Any, y: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]
-) -> ProfilesSummary:
-    order = np.asarray(selector.order_)
-    selected = order[np.asarray(selector.get_support())[order]]
-    names = [plain_text(name) for name in _check_feature_names_in(selector)]
-    classes = None if y is None else classes_seen(selector, y)
-    return describe_profiles(selected, names, X, classes, pairs, ids)
-
-
-def _evenly(items: NDArray[Any], n_wanted: int) -> NDArray[Any]:
-    if n_wanted >= len(items):
-        return items
-    return items[np.linspace(0, len(items) - 1, max(n_wanted, 0)).astype(np.intp)]
-
-
-def _rows(X: Any, rows: IntArray) -> Any:
-    if issparse(X):
-        return X.tocsr()[rows]
-    return np.asarray(X)[rows]
-
-
 def _describe_mask(
     selector: Any, shape: tuple[int, int] | None, order: Literal["C", "F"]
-) -> MaskSummary | None:
+) -> schema.MaskSummary | None:
     if shape is None:
         return None
     selected = selector.get_support()
     pixels = selected.reshape(check_shape(shape, len(selected)), order=order)
     return {"pixels": pixels.astype(int).tolist()}
-
-
-def _describe_validation(selector: Any, validation: Validation | None) -> ValidationSummary | None:
-    if validation is None:
-        return None
-    names = [plain_text(name) for name in _check_feature_names_in(selector)]
-    return describe_validation(validation, names)
 
 
 def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) -> str:
@@ -367,45 +307,36 @@ def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) ->
 
 
 def _notes(
+    given: Sequence[str],
     selector: Any,
-    data: DataSummary,
-    supervision: SupervisionSummary,
-    ranking: RankingSummary,
+    data: schema.DataSummary,
+    supervision: schema.SupervisionSummary,
+    ranking: schema.RankingSummary,
 ) -> list[str]:
-    """Say in sentences what a reader should look at before trusting the ranking."""
+    """Add to given notes what a reader should look at before trusting the ranking."""
+    n_conflicts, n_lost = supervision.get("n_conflicts", 0), supervision.get("lost", 0)
     n_unscored = sum(score is None for score in ranking["score"])
-    found = [
-        (
-            supervision.get("n_conflicts", 0) > 0,
-            f"{many(supervision.get('n_conflicts', 0), 'cannot-link')} contradicted the "
-            "must-links and did not count.",
-        ),
-        (
-            supervision.get("lost", 0) > 0,
-            f"{many(supervision.get('lost', 0), 'pair')} had an end that is not in the data "
-            "and did not count.",
-        ),
-        (
-            supervision["kind"] != "none" and supervision["coverage"] < LITTLE_COVERAGE,
-            f"Only {supervision['coverage']:.1%} of the samples have a label or a pair.",
-        ),
-        # What was done about them is said where the preparation is described.
-        (
-            data["n_missing"] > 0 and data["preparation"] is None,
-            f"The data lack {many(data['n_missing'], 'value')}.",
-        ),
-        (
-            data["n_constant"] > 0,
-            f"The data hold {many(data['n_constant'], 'constant feature')}, the same in every "
-            "sample.",
-        ),
-        (n_unscored > 0, f"There is no score for {many(n_unscored, 'feature')}, ranked last."),
-        (
-            _chooses_by_score(selector) and _tied_at_the_cut(ranking),
-            TIED,
-        ),
-    ]
-    return [sentence for holds, sentence in found if holds]
+    notes = [plain_text(note) for note in given]
+    if n_conflicts:
+        text = many(n_conflicts, "cannot-link")
+        notes.append(f"{text} contradicted the must-links and did not count.")
+    if n_lost:
+        notes.append(
+            f"{many(n_lost, 'pair')} had an end that is not in the data and did not count."
+        )
+    if supervision["kind"] != "none" and supervision["coverage"] < LITTLE_COVERAGE:
+        notes.append(f"Only {supervision['coverage']:.1%} of the samples have a label or a pair.")
+    # What was done about them is said where the preparation is described.
+    if data["n_missing"] and data["preparation"] is None:
+        notes.append(f"The data lack {many(data['n_missing'], 'value')}.")
+    if data["n_constant"]:
+        text = many(data["n_constant"], "constant feature")
+        notes.append(f"The data hold {text}, the same in every sample.")
+    if n_unscored:
+        notes.append(f"There is no score for {many(n_unscored, 'feature')}, ranked last.")
+    if _chooses_by_score(selector) and _tied_at_the_cut(ranking):
+        notes.append(TIED)
+    return notes
 
 
 def _chooses_by_score(selector: Any) -> bool:
@@ -413,8 +344,45 @@ def _chooses_by_score(selector: Any) -> bool:
     return not hasattr(selector, "path_") and not hasattr(selector, "selection_frequencies_")
 
 
-def _tied_at_the_cut(ranking: RankingSummary) -> bool:
+def _tied_at_the_cut(ranking: schema.RankingSummary) -> bool:
     scores, n_selected = ranking["score"], sum(ranking["selected"])
     if not 0 < n_selected < len(scores) or scores[n_selected] is None:
         return False
     return bool(scores[n_selected - 1] == scores[n_selected])
+
+
+def describe_number(selector: Any, number: NumberOfFeatures | None) -> schema.NumberSummary:
+    """Describe how the number of features was chosen; None if `fit` resolved the parameter."""
+    if number is not None:
+        return {
+            "n_features": number.n_features,
+            "rule": number.rule,
+            "reason": number.reason,
+            "curve": _curve(number),
+        }
+    n_features = int(selector.get_support().sum())
+    if getattr(selector, "n_features_to_select", None) != "auto":
+        reason = "The number was given by n_features_to_select."
+        return {"n_features": n_features, "rule": "given", "reason": reason, "curve": None}
+    own = getattr(selector, "own_number", "")
+    return {
+        "n_features": n_features,
+        "rule": "own optimum" if own else "half",
+        "reason": f"{own[0].upper()}{own[1:]}." if own else "Half of the features, the default.",
+        "curve": None,
+    }
+
+
+def _curve(number: NumberOfFeatures) -> schema.CurveSummary | None:
+    if number.curve is None or number.measure is None or number.rankings is None:
+        return None
+    values = number.curve.values
+    # Folds that are dealt again hold out the same rows, so they do not count as new ones.
+    n_folds = number.rankings.held_out.n_folds
+    error = values.std(axis=0, ddof=1) / np.sqrt(n_folds) if len(values) > 1 else 0 * values[0]
+    return {
+        "measure": number.measure,
+        "n_features": number.curve.n_features.tolist(),
+        "mean": np.round(number.curve.mean, 6).tolist(),
+        "standard_error": np.round(error, 6).tolist(),
+    }

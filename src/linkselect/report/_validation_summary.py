@@ -41,14 +41,12 @@ def alarms(found: ValidationSummary, n_features: int) -> list[str]:
                 f"The selected features are not shown to agree with the {held_out} better than "
                 f"chance: {_measured(estimate)}, chance {estimate['chance']:.2f}."
             )
-        ahead = [
-            f"{name} ({estimate[key]:.2f})"  # type: ignore[literal-required]
-            for name, key in (
-                ("as many random features", "random_features"),
-                (f"all {n_features:,} features", "all_features"),
-            )
-            if round(estimate[key], 2) > round(estimate["value"], 2)  # type: ignore[literal-required]
-        ]
+        others = {
+            "as many random features": estimate["random_features"],
+            f"all {n_features:,} features": estimate["all_features"],
+        }
+        best = round(estimate["value"], 2)
+        ahead = [f"{name} ({one:.2f})" for name, one in others.items() if round(one, 2) > best]
         if ahead:
             lines.append(
                 f"On held-out {held_out}, {' and '.join(ahead)} do better than the selected ones "
@@ -82,14 +80,18 @@ def validation_lines(found: ValidationSummary) -> list[str]:
 
 def claim_lines(found: ValidationSummary) -> list[str]:
     """Say whether the features are better than chance, and than random ones."""
-    named = (
-        ("better than chance", "better_than_chance", "p_value"),
-        ("better than as many random features", "better_than_random", "p_random"),
-    )
+    named = [
+        ("better than chance", found["better_than_chance"], found.get("p_value")),
+        (
+            "better than as many random features",
+            found.get("better_than_random"),
+            found.get("p_random"),
+        ),
+    ]
     texts = [
-        f"{'' if found[claim] else 'not shown to be '}{name} (p {p_text(found[p])})"  # type: ignore[literal-required]
-        for name, claim, p in named
-        if found.get(p) is not None
+        f"{'' if holds else 'not shown to be '}{name} (p {p_text(p)})"
+        for name, holds, p in named
+        if p is not None
     ]
     if not texts:
         return []

@@ -1,8 +1,8 @@
-"""The samples as strategies see them: some rows at a time, and how much each feature varies."""
+"""The samples that are asked about: their ids, and their values as strategies see them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,23 +12,25 @@ from sklearn.base import BaseEstimator
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._blocks import LEAST_WIDTH, column_block, column_slices, slices
 from linkselect._checks import check_samples, check_spread, explained_overflow
+from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples.degenerate import constant_columns
 from linkselect._samples.moments import moments
+from linkselect.asking._answers import Rows, in_order
+from linkselect.pairs import check_ids
+from linkselect.pairs._conflicts import Pair
+from linkselect.pairs._ids import plain_id
 
 Progress = Callable[[int, int], None]
 
-# Progress is told at least about so often, if there are enough features.
+# Progress is reported at least about so often, if there are enough features.
 STEPS = 20
 
 
-class _Asked(BaseEstimator):
-    """Give scikit-learn's checks a name for their messages."""
+# Gives scikit-learn's checks a name for their messages.
+_Asked = type("PairQueries", (BaseEstimator,), {})
 
 
-_Asked.__name__ = "PairQueries"
-
-
-class Samples:
+class SampleValues:
     """Hold X, without a copy if it is an array or CSR, and the variance of each feature.
 
     Parameters
@@ -36,7 +38,7 @@ class Samples:
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     progress : callable, optional
-        Is told how many of how many steps of reading X are done.
+        Called with the number of steps done and of all steps while X is read.
 
     Attributes
     ----------
@@ -108,3 +110,58 @@ def _spread(X: Matrix, progress: Progress | None) -> FloatArray:
         if progress is not None:
             progress(done, len(parts))
     return spread
+
+
+class SampleNames:
+    """Find the rows of samples that a person or a program names.
+
+    Parameters
+    ----------
+    sample_ids : iterable of hashable or None
+        The id of each row; None if they are row numbers.
+    n_samples : int
+        The number of rows.
+
+    Attributes
+    ----------
+    ids : tuple of hashable
+        The id of each row.
+    are_rows : bool
+        Whether no ids were given.
+    """
+
+    def __init__(self, sample_ids: Iterable[Hashable] | None, n_samples: int) -> None:
+        self.are_rows = sample_ids is None
+        self.ids = check_ids(range(n_samples) if sample_ids is None else sample_ids, n_samples)
+        self.row_of = {sample: row for row, sample in enumerate(self.ids)}
+
+    def checked(self, pair: Any) -> Pair:
+        """Return a pair of ids of two different samples."""
+        if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+            raise GuidedTypeError(
+                f"pair={pair!r}, but a pair is two samples.", "Pass a tuple of two ids.", "pair"
+            )
+        a, b = plain_id(pair[0]), plain_id(pair[1])
+        for sample in (a, b):
+            if not isinstance(sample, Hashable) or sample not in self.row_of:
+                raise GuidedValueError(
+                    f"The pair ({a!r}, {b!r}) names {sample!r}, which is not among the "
+                    f"{len(self.ids)} samples, such as {self.ids[0]!r}.",
+                    "Name samples by sample_ids, or by row number if there are none.",
+                    "pair",
+                )
+        if a == b:
+            raise GuidedValueError(
+                f"The pair ({a!r}, {b!r}) is one sample twice.",
+                "Name two different samples.",
+                "pair",
+            )
+        return a, b
+
+    def rows(self, pair: Pair) -> Rows:
+        """Return the rows of a pair."""
+        return self.row_of[pair[0]], self.row_of[pair[1]]
+
+    def key(self, pair: Pair) -> Rows:
+        """Return the rows of a pair, smaller first, whichever way round it stands."""
+        return in_order(*self.rows(pair))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from linkselect.labelling._drawing import (
+from linkselect.labelling._shown_samples import (
     CURVE_SIZE,
     MARK,
     curve_path,

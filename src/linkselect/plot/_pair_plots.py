@@ -1,0 +1,204 @@
+"""Pictures of pairs: which samples they join, and what each of them changes in a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._checks import refuse_stored
+from linkselect._display import evenly, pair_rows, two_dimensional_view
+from linkselect._messages import GuidedValueError
+from linkselect.evaluation._pair_worth import PairWorth
+from linkselect.pairs import Pairs
+from linkselect.plot._style import (
+    FAINT,
+    FILL,
+    INK,
+    LEGEND,
+    MUTED,
+    PLAIN_TEXT,
+    STRESS,
+    axes_or_new,
+    calm,
+    note,
+    short_name,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# More points than this are stored as dots of an image in vector files.
+MOST_VECTOR_POINTS = 2000
+# More bars than this have no room for names.
+MOST_NAMED_BARS = 60
+LONGEST_MOVED = 24
+
+
+def pairs(
+    pairs: Pairs,
+    X: Any,
+    ax: Axes | None = None,
+    *,
+    sample_ids: Iterable[Hashable] | None = None,
+    max_pairs: int = 1000,
+) -> Axes:
+    """Draw pairs as lines over a view of the samples in two dimensions.
+
+    Must-links are full lines, cannot-links dashed ones. Samples in a pair are full dots, others
+    pale ones. More than two columns are shown by their first two principal components.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Which samples belong together and which do not.
+    X : array-like of shape (n_samples, n_features)
+        The samples.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+    sample_ids : iterable of hashable, optional
+        One id per row, by which the pairs name samples. Default: the index of a pandas frame,
+        else row numbers.
+    max_pairs : int, default=1000
+        If there are more pairs, draw about that many, evenly taken; the legend says so.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import Pairs, plot
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ax = plot.pairs(Pairs(must=[(0, 3)], cannot=[(0, 60)]), X)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['must-links (1)', 'cannot-links (1)']
+    """
+    refuse_stored("This picture", X)
+    must, cannot = pair_rows(pairs, X, sample_ids)
+    view, labels = two_dimensional_view(X)
+    ax = axes_or_new(ax, 6.0, 4.6)
+    draw_pairs(ax, view, labels, must, cannot, max_pairs)
+    return ax
+
+
+def draw_pairs(
+    ax: Axes,
+    view: FloatArray,
+    labels: Sequence[str],
+    must: IntArray,
+    cannot: IntArray,
+    max_pairs: int = 1000,
+) -> None:
+    """Draw samples as dots and pairs as lines between them."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
+    named = np.zeros(len(view), dtype=bool)
+    named[np.concatenate([must.ravel(), cannot.ravel()])] = True
+    raster = len(view) > MOST_VECTOR_POINTS
+    x, y = view.T
+    ax.scatter(x[~named], y[~named], s=14, color=FAINT, linewidths=0, rasterized=raster)
+    ax.scatter(x[named], y[named], s=20, color=INK, linewidths=0, zorder=3, rasterized=raster)
+    share = min(1.0, max_pairs / max(1, len(must) + len(cannot)))
+    kinds: list[tuple[IntArray, str, str, Any]] = [
+        (cannot, "cannot-links", STRESS, (0, (4, 2.5))),
+        (must, "must-links", FILL, "solid"),
+    ]
+    handles = []
+    for links, name, colour, dashes in kinds:
+        if not len(links):
+            continue
+        drawn = evenly(links, int(np.ceil(share * len(links))))
+        pale = float(np.clip(8 / np.sqrt(len(drawn) + 1), 0.3, 0.9))
+        look: dict[str, Any] = {
+            "linestyles": [dashes],
+            "linewidths": 1.3,
+            "alpha": pale,
+            "zorder": 2,
+        }
+        ax.add_collection(LineCollection(list(view[drawn]), colors=colour, **look))
+        amount = f"{len(links):,}"
+        amount = amount if len(drawn) == len(links) else f"{len(drawn):,} of {amount}"
+        handles.append(Line2D([], [], color=colour, linestyle=dashes, label=f"{name} ({amount})"))
+    if handles:
+        ax.legend(handles=handles[::-1], **LEGEND)
+    calm(ax, x=labels[0], y=labels[1])
+    ax.spines[:].set_visible(False)
+    ax.set(xticks=[], yticks=[])
+
+
+def pair_worth(worth: Sequence[PairWorth], n: int = 20, ax: Axes | None = None) -> Axes:
+    """Draw by how many places features would move without each pair, the largest on top.
+
+    Must-links have a full bar, cannot-links a hatched one, with the feature that would move most
+    beside it. A pair that the selector cannot be fitted without comes first and says so.
+
+    Parameters
+    ----------
+    worth : sequence of PairWorth
+        What `linkselect.evaluation.pair_worth` returned.
+    n : int, default=20
+        How many pairs to draw at most. Above 60 there is no room for names.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from linkselect import ConstraintScore, Pairs, evaluation, plot
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pairs = Pairs(must=[(0, 3), (51, 60)], cannot=[(0, 60), (51, 120)])
+    >>> ax = plot.pair_worth(evaluation.pair_worth(ConstraintScore(), X, pairs))
+    >>> ax.get_yticklabels()[0].get_text()
+    '0 - 60'
+    """
+    if not worth:
+        raise GuidedValueError("worth is empty.", "Pass what evaluation.pair_worth returned.")
+    if n < 1:
+        raise GuidedValueError(f"n={n}, but a picture has at least one bar.", "Choose 1 or more.")
+    shifts = np.array([one.rank_shift for one in worth], dtype=float)
+    needed = np.isnan(shifts)
+    best = np.lexsort((-np.where(needed, 0.0, shifts), ~needed))[:n]
+    drawn = [worth[place] for place in best]
+    ax = axes_or_new(ax, 6.4, min(0.27 * len(drawn) + 1.1, 11.0))
+    _draw_bars(ax, drawn)
+    if len(drawn) <= MOST_NAMED_BARS:
+        _name_bars(ax, drawn)
+    else:
+        ax.set_yticks([])
+    ax.set_ylim(len(drawn) - 0.4, -0.6)
+    ax.margins(x=0.3)
+    ax.set_xlim(left=0)
+    ax.legend(loc="lower right", **LEGEND)
+    calm(ax, "x", x="mean change of rank without the pair")
+    return ax
+
+
+def _draw_bars(ax: Axes, drawn: list[PairWorth]) -> None:
+    lengths = np.nan_to_num(np.array([one.rank_shift for one in drawn], dtype=float))
+    hatched = {"facecolor": "none", "edgecolor": STRESS, "hatch": "//////", "linewidth": 0.8}
+    looks: dict[str, dict[str, Any]] = {"must": {"color": FILL}, "cannot": hatched}
+    for kind, look in looks.items():
+        places = [place for place, one in enumerate(drawn) if one.link == kind]
+        if places:
+            ax.barh(places, lengths[places], height=0.72, label=f"{kind}-links", **look)
+
+
+def _name_bars(ax: Axes, drawn: list[PairWorth]) -> None:
+    names = [short_name(f"{one.a} - {one.b}") for one in drawn]
+    ax.set_yticks(range(len(drawn)), names, fontsize="small", **PLAIN_TEXT)
+    ax.tick_params(axis="y", length=0)
+    for place, one in enumerate(drawn):
+        text = short_name(one.moved[0], LONGEST_MOVED) if one.moved else "none moves"
+        if np.isnan(one.rank_shift):
+            text = "needed: no ranking without it"
+        at = (float(np.nan_to_num(one.rank_shift)), place)
+        note(ax, text, at, (4, 0), va="center", fontsize="x-small", color=MUTED)

@@ -1,0 +1,111 @@
+"""The sizes that decide how work is cut up, and from when on it is compiled or drawn.
+
+No result depends on them. A test sets them by name alone, in every module that has the name, so
+that it need not know where in the library a size lives. `tests/conftest.py` has the fixtures.
+"""
+
+import importlib
+import pkgutil
+import sys
+from functools import cache
+from math import inf
+
+import linkselect
+from linkselect._compiled import hits, manhattan, similarity_sums
+
+# Blocks, tiles and chunks, each with its smallest value that makes sense.
+LEAST = {
+    "BLOCK_SIZE": 16,
+    "CELLS_AS_BITS": 1,
+    "CHUNK_SIZE": 1,
+    "DIFFERENCES_AT_ONCE": 1,
+    "DIFFERENCES_WORTH_THREADS": 0,
+    "DISTANCES_PER_BLOCK": 1,
+    "EDGE_CHUNK": 1,
+    "FEATURES_PER_BLOCK": 1,
+    "FEATURES_PER_TASK": 1,
+    "FEW": 1,
+    "FIRST_LOOK": 2,
+    "LEAST_QUERIES": 1,
+    "LISTED_AT_ONCE": 1,
+    "LOCAL_TILE_BYTES": 1,
+    "MAX_KEPT_DISTANCES": 0,
+    "MAX_NEAR_TILE": 1,
+    "MAX_TILE": 1,
+    "MEMBERSHIP_SIZE": 0,
+    "MUTUAL_TILE_SIZE": 1,
+    "N_NEAREST": 1,
+    "PIECE_SIZE": 1,
+    "PRODUCT_WIDTH": 1,
+    "ROWS_PER_BLOCK": 1,
+    "SIZES_AT_ONCE": 1,
+    "SPARSE_BLOCK_WIDTH": 1,
+    "SPARSE_EDGE_CHUNK": 1,
+    "STATES_AS_BITS": 0,
+    "TERMS_SIZE": 1,
+    "TILES_PER_STEP": 1,
+    "TILE_SIDE": 1,
+    "TILE_SIZE": 1,
+    "VALUES_PER_BLOCK": 1,
+    "VALUES_PER_COARSE_SUM": 1,
+}
+WORTH_COMPILING = (
+    "COMPARISONS_WORTH_COMPILING",
+    "DIFFERENCES_WORTH_COMPILING",
+    "VALUES_WORTH_COMPILING",
+)
+LOOPS = (hits.count_hits, manhattan.manhattan_distances, similarity_sums.pair_sums)
+OTHERS = ("cli", "labelling", "plot", "report", "reproduction")
+
+
+@cache
+def _modules():
+    """Load all modules that compute: one that is loaded later would keep a size of the test's."""
+    found = pkgutil.walk_packages(linkselect.__path__, "linkselect.", onerror=None)
+    names = [each.name for each in found if each.name.split(".")[1] not in (*OTHERS, "__main__")]
+    return [importlib.import_module(name) for name in names]
+
+
+def set_sizes(patch, **sizes):
+    """Give sizes other values, in every module that has them."""
+    for name, value in sizes.items():
+        having = [module for module in _modules() if name in vars(module)]
+        assert having, f"no module has {name}"
+        for module in having:
+            patch.setattr(module, name, value)
+
+
+def value_of(name):
+    """Return the value of a size, which is the same in every module that has it."""
+    (value,) = {vars(module)[name] for module in _modules() if name in vars(module)}
+    return value
+
+
+def shrink(patch, more=0):
+    """Cut work into the smallest blocks, or into ones that are a little larger."""
+    set_sizes(patch, **{name: least + more for name, least in LEAST.items()})
+
+
+def shrink_parts(patch, n_bytes):
+    """Read stored samples in parts of so many bytes."""
+    set_sizes(patch, SLAB_BYTES=n_bytes, PART_BYTES=n_bytes)
+
+
+def compile_from(patch, is_always):
+    """Run compiled loops whatever the size, or never."""
+    least = 0 if is_always else inf
+    set_sizes(patch, CANDIDATES_WORTH_SORTING=0, **dict.fromkeys(WORTH_COMPILING, least))
+
+
+def remove_numba(patch):
+    """Let numba not be installed, where loops would be compiled."""
+    patch.setitem(sys.modules, "numba", None)
+    # What is kept of earlier calls stays for later tests: to compile takes seconds.
+    set_sizes(patch, **{loop.__name__: loop.__wrapped__ for loop in LOOPS})
+    compile_from(patch, is_always=True)
+
+
+def calls_of(loop):
+    """Count how often a search has asked for a compiled loop, which is made once."""
+    found = loop.cache_info()
+    return found.hits + found.misses
