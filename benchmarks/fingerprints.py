@@ -97,7 +97,7 @@ FROM_PAIRS = [
 # Slow on many features or samples.
 CONSENSUS = [
     ls.ConsensusSelector(random_state=0),
-    ls.ConsensusSelector([("lsdf", ls.LSDF()), ("constraint", ls.ConstraintScore())]),
+    ls.ConsensusSelector(estimators=[("lsdf", ls.LSDF()), ("constraint", ls.ConstraintScore())]),
 ]
 STORAGES = {
     "dense": np.asarray,

@@ -221,7 +221,7 @@ def group(*kinds: str) -> Callable[[], list[str]]:
     """Make a list for autosummary of the selectors of some kinds."""
 
     def lines() -> list[str]:
-        more = ["ScoreFunction"] if "wrappers" in kinds else []
+        more = ["AsScoreFunction"] if "wrappers" in kinds else []
         return autosummary([one.__name__ for one in methods(*kinds)] + more)
 
     return lines

@@ -25,8 +25,9 @@ def test_powers_of_two_change_nothing(scale, power):
 
 
 @pytest.mark.parametrize("power", POWERS)
-def test_zeros_stay_zeros(power):
-    some = sparse.csr_array(X * (X > 2))
+@pytest.mark.parametrize("sign", [1, -1])
+def test_zeros_stay_zeros(power, sign):
+    some = sparse.csr_array(sign * X * (X > 2))
     other = some.copy()
     other.data = np.ldexp(other.data, power)
     found = Preparation("minmax", "none").transformer(sparse=True).fit_transform(other)

@@ -171,7 +171,7 @@ def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, reads):
         ("fisher", ls.FisherScore()),
         ("constraint", ls.ConstraintScore()),
     ]
-    consensus = ls.ConsensusSelector(members)
+    consensus = ls.ConsensusSelector(estimators=members)
     here = clone(consensus).fit(X, classes).scores_
     on_disk = stored(tmp_path, X)
     assert_allclose(clone(consensus).fit(on_disk, classes).scores_, here)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,7 @@ from linkselect.selectors._variance_score import VarianceScore
 from linkselect.selectors._wrapper import arguments_of, read_once
 
 Members = list[tuple[str, Any]]
+Init = TypeVar("Init", bound=Callable[..., None])
 
 # Above this many features a member that searches takes this many steps only; the rest follow by
 # their value at the last step. The measured defaults are those with these numbers.
@@ -60,13 +61,32 @@ ABOUT_PAIRS = r".*( pairs have an end that|contradicts? the must-links)"
 _MEMBERS_FOR_EXAMPLE = "Write [('fisher', FisherScore()), ('relieff', ReliefF())]"
 
 
+def _members_may_come_first(init: Init) -> Init:
+    """Accept the positions of version 0.1, with a warning: members, weights, number of features."""
+
+    @wraps(init)
+    def in_either_order(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not (args and (isinstance(args[0], list) or len(args) > 2)):
+            return init(self, *args, **kwargs)
+        warn_user(
+            "The first argument of ConsensusSelector is now n_features_to_select; members in its "
+            "place will be refused from version 0.3 on.",
+            FutureWarning,
+            way_out="Write ConsensusSelector(estimators=[...]).",
+        )
+        by_name = dict(zip(("estimators", "weights", "n_features_to_select"), args, strict=False))
+        return init(self, **by_name, **kwargs)
+
+    return cast(Init, in_either_order)
+
+
 class ConsensusSelector(_BaseComposition, RankingSelector):
     """Rank features by the mean of the ranks that several selectors give them.
 
-    Every member is fitted on the same samples and told the same. The score of a feature is the
-    mean of its ranks, weighted if `weights` are given; smaller is better, ties go to the earlier
-    column. Ranks fit every score, whatever its scale or direction. Members that work in different
-    ways complement each other better than members that resemble each other.
+    Every member is fitted on the same samples with the same supervision. The score of a feature is
+    the mean of its ranks, weighted if `weights` are given; smaller is better, ties go to the
+    earlier column. Ranks fit every score, whatever its scale or direction. Members that work in
+    different ways complement each other better than members that resemble each other.
 
     With `estimators="auto"` the members follow from what is known. From pairs:
     `SimilarityConstraintScore(mode="semi-supervised")`, `CompensatedLaplacianScore` and `SCGS`.
@@ -75,7 +95,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     `SparsityScore(graph="lle")`. A default member that cannot work from what is known is left out.
     A warning names one that cannot rank the data at hand: if samples are so far apart that
     `CompensatedLaplacianScore` finds no neighbours, `ConstraintScore` takes its place, given pairs
-    of both kinds; any other is left out. If nobody remains, `VarianceScore` ranks the features.
+    of both kinds; any other is left out. If none remains, `VarianceScore` ranks the features.
     The default members see a copy of X scaled to [0, 1] (sparse X: to a largest absolute value of
     1); members that are passed see X as it is. Above 200 features searches take 50 steps, and the
     other features follow by their value at the last one.
@@ -92,13 +112,13 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
 
     Parameters
     ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
     estimators : "auto" or list of (str, selector), default="auto"
         The members by name. Selectors of other libraries take part by `ranking_`, `scores_` (larger
         is better) or `get_support`, whichever they have.
     weights : array-like of shape (n_members,), optional
         How much each member counts; not negative. Default: all the same.
-    n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
         that cannot-link with ("warn") or without ("drop") a warning. For the default members.
@@ -147,19 +167,20 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         "random_state": ["random_state"],
     }
 
+    @_members_may_come_first
     def __init__(
         self,
-        estimators: Literal["auto"] | Members = "auto",
-        weights: ArrayLike | None = None,
         n_features_to_select: int | float | Literal["auto"] = "auto",
+        estimators: Literal["auto"] | Members = "auto",
         *,
+        weights: ArrayLike | None = None,
         on_conflict: OnConflict = "raise",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        self.n_features_to_select = n_features_to_select
         self.estimators = estimators
         self.weights = weights
-        self.n_features_to_select = n_features_to_select
         self.on_conflict = on_conflict
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -209,17 +230,6 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         """
         self._set_params("estimators", **params)
         return self
-
-    def _validate_params(self) -> None:
-        # Other selectors take the number first.
-        if isinstance(self.estimators, Real):
-            raise GuidedValueError(
-                f"estimators={self.estimators!r} is a number, but the first argument is the "
-                "members.",
-                f"Write ConsensusSelector(n_features_to_select={self.estimators!r}).",
-                "estimators",
-            )
-        super()._validate_params()
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return 3 if isinstance(self.estimators, str) else len(self.estimators)

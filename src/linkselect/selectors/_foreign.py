@@ -36,7 +36,7 @@ class Ranked(Wrapper):
 
     See Also
     --------
-    ScoreFunction : The other way round, for `SelectKBest`.
+    AsScoreFunction : The other way round, for `SelectKBest`.
 
     Examples
     --------
