@@ -267,7 +267,8 @@ def _rank_by_parts(
     task: Task, wanted: int | float | str, said: list[str]
 ) -> tuple[Fitted, Summary]:
     """Fit the method part by part; nothing that needs all of the table is done."""
-    from linkselect._samples.one_pass import Surveyed
+    from linkselect._samples.parts import Parts
+    from linkselect._samples.survey import Survey
 
     assert task.told is not None
     data, told = task.data, task.told
@@ -275,8 +276,7 @@ def _rank_by_parts(
         fitted = _fit(task.selector, data, task.links, None)
     number = number_by_parts(fitted.selector, wanted)
     # The extremes tell which features are constant, scaled or not.
-    nobody = np.full(data.X.shape[0], -1, dtype=np.intp)
-    surveyed = Surveyed(data.X, told.low, told.high, nobody, None)
+    surveyed = Parts(data.X, Survey(told.low, told.high))
     preparation = task.prepare.describe(sparse=False)
     summary = _summarize(
         replace(fitted, X=surveyed),

@@ -13,9 +13,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, check_consistent_length
 
 from linkselect._arrays import IntArray, Matrix
-from linkselect._checks import check_spread, each_entry_once, refuse_stored, without_mask
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given, check_spread, refuse_stored, without_mask
 from linkselect._messages import GuidedValueError, warn_user
+from linkselect._samples import as_samples
 from linkselect.evaluation._accuracy import check_counts
 from linkselect.evaluation._argument_checks import (
     check_classes,
@@ -185,7 +185,7 @@ def _samples(X: Any, prepare: Any, classifier: Any) -> Matrix:
         ensure_all_finite=prepare is None,
         input_name="X",
     )
-    samples = each_entry_once(samples)
+    samples = as_samples(samples).values
     if prepare is None and classifier is None:
         # Here, where features still have their names: every method has them in another order.
         check_spread(samples, _get_feature_names(X))

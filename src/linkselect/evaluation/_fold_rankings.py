@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.base import clone
 
 from linkselect._arrays import IntArray
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given
 from linkselect._messages import GuidedError
 from linkselect.evaluation._curves import Curve
 from linkselect.evaluation._effort import Effort

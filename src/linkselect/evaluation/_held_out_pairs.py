@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given
 from linkselect._messages import GuidedValueError, pairs_text
 from linkselect.evaluation._held_out import Estimate, Fold, HeldOut
 from linkselect.evaluation._pair_auc import (

@@ -6,15 +6,14 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect._arrays import IntArray, Matrix
-from linkselect._checks import check_spread, each_entry_once, refuse_stored, without_mask
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given, check_spread, refuse_stored, without_mask
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._resampling import seeded
+from linkselect._samples import as_samples
 from linkselect._supervision import by_rows, present_pairs
 from linkselect.evaluation._pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
 from linkselect.pairs import PairConflictError, Pairs, describe_conflicts
@@ -33,7 +32,7 @@ def check_matrix(X: Any) -> Matrix:
         input_name="X",
     )
     check_spread(found, names)
-    return each_entry_once(found.tocsr()) if issparse(found) else found
+    return as_samples(found).rows_first
 
 
 def check_selector(selector: Any) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given
 from linkselect._messages import many
 from linkselect.evaluation._curves import Curve
 from linkselect.evaluation._effort import FOLDS_INSIDE, MOST_FOLDS, MOST_RESAMPLES, plan_fits

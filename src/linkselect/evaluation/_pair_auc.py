@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.stats import rankdata
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._bibliography import cites
-from linkselect._blocks import BLOCK_SIZE, row_block, slices
-from linkselect._checks import explained_overflow, index_of
-from linkselect._fit_inputs import Given
+from linkselect._blocks import BLOCK_SIZE, slices
+from linkselect._checks import Given, explained_overflow, index_of
 from linkselect._messages import GuidedValueError
-from linkselect._samples.degenerate import with_equal_ties
+from linkselect._samples import as_samples
 from linkselect._supervision import check_index, check_is_pairs, present_pairs
 from linkselect.evaluation._accuracy import check_counts
 from linkselect.evaluation._curves import numbers_of_features
@@ -30,6 +28,7 @@ from linkselect.evaluation._inputs import (
 )
 from linkselect.evaluation._pair_folds import PairKFold, check_enough, read_units
 from linkselect.pairs import Pairs
+from linkselect.selectors._ranking import with_equal_ties
 from linkselect.selectors._wrapper import arguments_of
 
 CHANCE = 0.5
@@ -301,10 +300,7 @@ def total_distances(samples: Any, links: IntArray, features: IntArray | None = N
 
 def values_of(samples: Any, rows: IntArray, features: IntArray) -> FloatArray:
     """Copy some features of some rows as float64; differences of narrow integers overflow."""
-    if issparse(samples):
-        values: FloatArray = samples[rows][:, features].toarray().astype(np.float64)
-        return values
-    return row_block(samples, np.ix_(rows, features))
+    return as_samples(samples).cells(rows, features)
 
 
 def auc_over_counts(

@@ -13,15 +13,13 @@ from sklearn.utils.validation import _num_samples
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import map_threads
-from linkselect._checks import check_samples, refuse_stored
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given, check_samples, refuse_stored
 from linkselect._messages import GuidedValueError
-from linkselect._samples.degenerate import with_equal_ties
 from linkselect._supervision import from_pairs, present_pairs
 from linkselect.evaluation._inputs import check_selector, reproducible
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
-from linkselect.selectors._ranking import best_first
+from linkselect.selectors._ranking import best_first, with_equal_ties
 
 Link = Literal["must", "cannot"]
 Linked = tuple[Hashable, Hashable, Link]

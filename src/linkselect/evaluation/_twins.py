@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._blocks import dense_blocks, one_blas_thread
+from linkselect._blocks import one_blas_thread
+from linkselect._samples import as_samples
 
 LEAST_CORRELATION = 0.9
 MOST_TWINS = 3
@@ -48,16 +48,15 @@ def correlated_twins(X: Any, features: IntArray) -> list[tuple[Twin, ...]]:
     >>> [twin.feature for twin in correlated_twins(X, np.array([0]))[0]]
     [2, 1]
     """
-    n_samples = X.shape[0]
+    samples = as_samples(X)
+    n_samples = samples.shape[0]
     if n_samples > MOST_ROWS:
-        rows = np.linspace(0, n_samples - 1, MOST_ROWS).astype(np.intp)
-        X = (X.tocsr() if issparse(X) else X)[rows]
-    columns = X.tocsc()[:, features].toarray() if issparse(X) else X[:, features]
-    wanted = _standardized(np.array(columns, dtype=np.float64))
+        samples = samples.take(np.linspace(0, n_samples - 1, MOST_ROWS).astype(np.intp))
+    wanted = _standardized(samples.own_values(features).astype(np.float64))
     found: list[list[Twin]] = [[] for _ in features]
     # One BLAS thread, since the order of its sums depends on how many it has.
     with one_blas_thread():
-        for block, values in dense_blocks(X):
+        for block, values in samples.dense_blocks():
             correlations = wanted.T @ _standardized(values)
             for i, j in zip(*np.nonzero(np.abs(correlations) >= LEAST_CORRELATION), strict=True):
                 if (other := block.start + int(j)) != features[i]:

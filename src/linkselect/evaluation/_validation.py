@@ -14,7 +14,7 @@ from sklearn.utils.validation import _get_feature_names
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._blocks import map_threads, slices
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given
 from linkselect._messages import GuidedValueError
 from linkselect._resampling import seeded
 from linkselect.evaluation._by_chance import against_chance

@@ -10,16 +10,13 @@ import numpy as np
 import scipy
 import sklearn
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 import linkselect
-from linkselect._arrays import IntArray
 from linkselect._checks import index_of, refuse_stored
 from linkselect._display import check_shape, pair_rows, two_dimensional_view
 from linkselect._messages import GuidedTypeError, many
-from linkselect._samples.degenerate import constant_columns
-from linkselect._samples.one_pass import Surveyed
+from linkselect._samples import Samples, as_samples
 from linkselect.pairs import Pairs
 from linkselect.report._number_summary import describe_number
 from linkselect.report._plain import MOST_LISTED, plain_number, plain_text
@@ -173,7 +170,7 @@ def _check_given(selector: Any, X: Any) -> None:
             f"{type(selector).__name__} has no order_.",
             "Pass a fitted selector of linkselect, of a Pipeline its step: pipeline['selector'].",
         )
-    if not isinstance(X, Surveyed):
+    if not isinstance(X, Samples):  # as the command line passes what it has read by parts
         refuse_stored("A report", X, "The command line writes one: linkselect rank FILE --report.")
 
 
@@ -250,25 +247,20 @@ def _describe_method(selector: Any) -> MethodSummary:
 
 def _describe_data(selector: Any, X: Any, unprepared: Any, preparation: str | None) -> DataSummary:
     names = [plain_text(name) for name in _check_feature_names_in(selector)]
-    where = "stored" if isinstance(X, Surveyed) else "sparse" if issparse(X) else "dense"
-    values: Any = np.asarray(X) if where == "dense" else X
-    n_missing = 0 if where == "stored" else _count_missing(unprepared)
-    constant = np.flatnonzero(constant_columns(values.tocsc() if issparse(values) else values))
+    samples = as_samples(X)
+    where = {"parts": "stored", "sparse": "sparse"}.get(samples.kind, "dense")
+    n_missing = 0 if where == "stored" else as_samples(unprepared).count_missing()
+    constant = np.flatnonzero(samples.constant_columns())
     return {
         "n_samples": _n_samples(X),
         "n_features": len(names),
-        "kind": f"{where}, {values.dtype}",
+        "kind": f"{where}, {samples.dtype}",
         "named": hasattr(selector, "feature_names_in_"),
         "preparation": None if preparation is None else plain_text(preparation),
         "n_missing": n_missing,
         "n_constant": len(constant),
         "constant": [names[feature] for feature in constant[:MOST_LISTED]],
     }
-
-
-def _count_missing(X: Any) -> int:
-    values = X.data if issparse(X) else np.asarray(X)
-    return int(np.isnan(values).sum()) if values.dtype.kind == "f" else 0
 
 
 def _describe_ranking(selector: Any) -> RankingSummary:
@@ -304,7 +296,7 @@ def _describe_view(X: Any, pairs: Pairs | None, ids: tuple[Hashable, ...]) -> Vi
     named = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
     others = np.setdiff1d(np.arange(len(ids)), named)
     rows = np.union1d(named, _evenly(others, MOST_DRAWN_SAMPLES - len(named)))
-    points, labels = two_dimensional_view(_rows(X, rows))
+    points, labels = two_dimensional_view(as_samples(X).take(rows).values)
     # Threads add in another order; fewer digits than that keep reports the same.
     width = float(np.abs(points).max()) or 1.0
     return {
@@ -331,12 +323,6 @@ def _evenly(items: NDArray[Any], n_wanted: int) -> NDArray[Any]:
     if n_wanted >= len(items):
         return items
     return items[np.linspace(0, len(items) - 1, max(n_wanted, 0)).astype(np.intp)]
-
-
-def _rows(X: Any, rows: IntArray) -> Any:
-    if issparse(X):
-        return X.tocsr()[rows]
-    return np.asarray(X)[rows]
 
 
 def _describe_mask(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
 from linkselect._arrays import IntArray
+from linkselect._samples.samples import Kind
 from linkselect._supervision import Supervision
 from linkselect.pairs import encode_labels, label_array
 
@@ -46,6 +47,8 @@ class Method:
         Keys of the bibliography: the paper that proposed the method comes first.
     wraps : bool
         Whether it works around another selector, which then decides what it sees and needs.
+    works_on : tuple of {"memory", "sparse", "device", "parts"}
+        Which samples it works on: dense or sparse in memory, on a device, stored in parts.
     """
 
     sees: Sees
@@ -55,6 +58,7 @@ class Method:
     path_has_optimum: bool = False
     references: tuple[str, ...] = ()
     wraps: bool = False
+    works_on: tuple[Kind, ...] = ("memory", "sparse")
 
 
 def describe(selector: Any) -> Method:
@@ -86,6 +90,7 @@ def describe(selector: Any) -> Method:
         selector.path_has_optimum,
         tuple(selector.references),
         selector.wraps,
+        tuple(selector.works_on),
     )
 
 

@@ -10,14 +10,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkselect import _search as search
-from linkselect._arrays import BoolArray, IntArray, Matrix
+from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import warn_user
+from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.graphs import resolve_sigma
 from linkselect.selectors._method import Need
 from linkselect.selectors._parameters import SIGMA
 from linkselect.selectors._ranking import Ranking, count_features
-from linkselect.selectors._selector import PairSelector, Track
+from linkselect.selectors._selector import Track
+from linkselect.selectors._supervised_selectors import PairSelector
 
 # Pairs over which sigma is matched, and must-links over which it is checked.
 PAIRS_FOR_SIGMA = 1_000_000
@@ -116,7 +118,7 @@ class SimilarityConstraintScore(PairSelector):
     searches = True
     path_has_optimum = True
     own_number = "the best point of the method's own path"
-    _stays_on_device = True
+    works_on = ("memory", "sparse", "device")
     references = ("salmi2020",)
     _constant_is_undefined = False
 
@@ -164,7 +166,7 @@ class SimilarityConstraintScore(PairSelector):
         return count_features(self.n_features_to_select, n_features)
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         target = self._target(X, known)
         sigma = self._width(X, target)
@@ -183,7 +185,7 @@ class SimilarityConstraintScore(PairSelector):
         fitted = {"path_": found.path, "standard_error_": found.standard_error, "sigma_": sigma}
         return Ranking(found.scores, found.order, n_selected, fitted)
 
-    def _target(self, X: Matrix, known: Supervision) -> IntArray | search.PairTarget:
+    def _target(self, X: Samples, known: Supervision) -> IntArray | search.PairTarget:
         """Return the groups if all their pairs count, else the pairs that do."""
         # A seed, since NumPy's generators draw from billions of pairs without listing them.
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -207,7 +209,7 @@ class SimilarityConstraintScore(PairSelector):
             )
         return groups
 
-    def _width(self, X: Matrix, target: IntArray | search.PairTarget) -> float:
+    def _width(self, X: Samples, target: IntArray | search.PairTarget) -> float:
         if self.sigma == "auto":
             return resolve_sigma("auto", X, self.n_jobs)
         if not isinstance(target, search.PairTarget):
@@ -218,7 +220,7 @@ class SimilarityConstraintScore(PairSelector):
         self._check_width(X, target)
         return float(self.sigma)
 
-    def _check_width(self, X: Matrix, target: search.PairTarget) -> None:
+    def _check_width(self, X: Samples, target: search.PairTarget) -> None:
         """Warn if the kernel of many a feature alone cannot tell alike from unlike."""
         if target.n_must == 0:
             return

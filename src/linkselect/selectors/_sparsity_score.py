@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
-from linkselect._arrays import BoolArray, FloatArray, Matrix
+from linkselect._arrays import BoolArray, FloatArray
 from linkselect._messages import GuidedValueError, warn_user
+from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs._reconstruction import (
     Reconstruction,
@@ -130,7 +131,7 @@ class SparsityScore(RankingSelector):
         return n_reconstruction_steps(n_samples, n_features, self.graph, self.form, self.solver)
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         found = self._reconstruct(X, track)
         fitted = {
@@ -154,7 +155,7 @@ class SparsityScore(RankingSelector):
                 settings={"X": "minmax", "form": "tolerance", "graph": "lle"},
             )
 
-    def _reconstruct(self, X: Matrix, track: Track[Any]) -> Reconstruction:
+    def _reconstruct(self, X: Samples, track: Track[Any]) -> Reconstruction:
         options = (self.graph, self.form, self.tolerance)
         if self.form == "equality":
             raise GuidedValueError(

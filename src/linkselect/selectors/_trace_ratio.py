@@ -7,12 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from linkselect import _search as search
-from linkselect._arrays import BoolArray, Matrix
-from linkselect._samples.devices import to_numpy
+from linkselect._arrays import BoolArray
+from linkselect._forms import ratio
+from linkselect._samples import Samples
 from linkselect._supervision import Supervision
-from linkselect.scores._ratios import ratio
 from linkselect.selectors._ranking import Ranking, count_features
-from linkselect.selectors._selector import LabelSelector, Track
+from linkselect.selectors._selector import Track
+from linkselect.selectors._supervised_selectors import LabelSelector
 
 
 class TraceRatio(LabelSelector):
@@ -64,7 +65,7 @@ class TraceRatio(LabelSelector):
 
     greater_is_better = True
     searches = True
-    _stays_on_device = True
+    works_on = ("memory", "sparse", "device")
     references = ("nie2008",)
     _infinite = "no class has two samples that differ in them"
 
@@ -83,10 +84,10 @@ class TraceRatio(LabelSelector):
         return count_features(self.n_features_to_select, n_features)
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         between, within = search.between_and_within(X, known.classes, self.n_jobs)
-        scores = np.where(to_numpy(constant), np.nan, ratio(between, within))
+        scores = np.where(constant, np.nan, ratio(between, within))
         # What has no scatter at all would cost a subset nothing and stand before real features.
         varying, rest = np.flatnonzero(~np.isnan(scores)), np.flatnonzero(np.isnan(scores))
         between, within = between[varying], within[varying]
