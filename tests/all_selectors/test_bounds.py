@@ -30,11 +30,8 @@ from linkselect._search import (
     ties,
     trace_ratio,
 )
-from linkselect.graphs import _device_distances as device_distances
-from linkselect.graphs import _distances as distances
-from linkselect.graphs import _graph_types as kinds
-from linkselect.graphs import _kernels as kernels
-from linkselect.graphs import _products as products
+from linkselect._samples import as_samples, device_neighbors, distances, neighbors
+from linkselect.graphs import _distance_graphs as distance_graphs
 from linkselect.scores import _relief as relief
 from tests.helpers import literal
 from tests.helpers.bound_attacks import (
@@ -63,7 +60,7 @@ def test_the_search_finds_what_was_wrong_with_distances_in_float64(monkeypatch):
 
     found = climb(share, opposite_drifting(128), nudge, np.random.default_rng(2), 40)
     assert found <= 0.25
-    monkeypatch.setattr(products, "SUMS_IN_FLOAT64", 1)
+    monkeypatch.setattr(neighbors, "SUMS_IN_FLOAT64", 1)
     found = climb(share, opposite_drifting(128), nudge, np.random.default_rng(2), 40)
     if found <= 1:
         pytest.skip("the linear algebra of this machine adds up in a better order")
@@ -112,7 +109,7 @@ def from_left_to_right(monkeypatch):
         total = np.add.accumulate(terms, axis=2, dtype=left.dtype)[:, :, -1]
         return -2 * total + pool.norms.astype(left.dtype)
 
-    monkeypatch.setattr(products.Products, "distances", in_order)
+    monkeypatch.setattr(neighbors.Products, "distances", in_order)
 
 
 @pytest.mark.parametrize("n_features", [2, 17, 384, 1024])
@@ -211,7 +208,7 @@ def test_widths_and_balls_of_odd_data(kind):
     wide = X.astype(np.float64)
     left, right = np.triu_indices(len(X), 1)
     away = ((wide[left] - wide[right]) ** 2).sum(axis=1)
-    assert kernels._median_distance(X, np.arange(len(X)), 1) == np.median(away)
+    assert as_samples(X).median_distance(np.arange(len(X)), 1) == np.median(away)
     for radius in np.sqrt(np.quantile(away, [0.2, 0.5], method="nearest")):
         for width in (np.nextafter(radius, 0), radius):
             found = graphs.ball_edges(X, width)
@@ -437,9 +434,9 @@ def test_the_constants_are_those_that_are_derived():
         (ties.UNIT, U64),
         (discretize.ROUNDING, 160 * U64),
         (trace_ratio.ROUNDING, 8 * U64),
-        (kinds.EXPONENT_ERROR, 1e-9),
-        (kinds.VANISHED, 1e-290),
-        (kernels.FAINT, 1e-100),
+        (distances.EXPONENT_ERROR, 1e-9),
+        (distances.VANISHED, 1e-290),
+        (distance_graphs.FAINT, 1e-100),
     ]:
         assert found == derived
 
@@ -554,7 +551,7 @@ def test_the_bounds_of_products_on_a_device_are_those_of_the_processor():
         X = np.random.default_rng(0).normal(size=(4, n_features))
         there = array_api_strict.asarray(X)
         for dtype in (np.float32, np.float64):
-            here = device_distances.products(
+            here = device_neighbors.products(
                 device_of(there), there, getattr(array_api_strict, np.dtype(dtype).name)
             )
             norms, length = to_numpy(here.norms), products.product_length(n_features)

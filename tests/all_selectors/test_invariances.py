@@ -15,8 +15,7 @@ from linkselect import _blocks as blocks
 from linkselect import _forms as forms
 from linkselect._samples import moments
 from linkselect._search import all_pairs, nearest_neighbor, screening
-from linkselect.graphs import _distances as distances
-from linkselect.graphs import _neighbors as neighbors
+from linkselect._samples import distances, neighbors, sparse as sparse_samples
 from linkselect.scores import _relief as relief
 from tests.helpers.estimators import COMBINED, PAIRWISE, SELECTORS, WRAPPERS
 from tests.helpers.problems import DENSE, SPARSE, store
@@ -192,10 +191,10 @@ def small_blocks(monkeypatch):
     """Cut small data into many blocks, so that threads have something to share."""
     monkeypatch.setattr(blocks, "BLOCK_SIZE", 1 << 10)
     monkeypatch.setattr(moments, "BLOCK_SIZE", 1 << 10)
-    monkeypatch.setattr(blocks, "SPARSE_BLOCK_WIDTH", 8)
-    monkeypatch.setattr(forms, "SPARSE_EDGE_CHUNK", 64)
+    monkeypatch.setattr(sparse_samples, "BLOCK_WIDTH", 8)
+    monkeypatch.setattr(sparse_samples, "EDGE_CHUNK", 64)
     monkeypatch.setattr(distances, "CHUNK_SIZE", 1 << 9)
-    monkeypatch.setattr(distances, "TILE_SIZE", 1 << 11)
+    monkeypatch.setattr(neighbors, "TILE_SIZE", 1 << 11)
     monkeypatch.setattr(neighbors, "MUTUAL_TILE_SIZE", 1 << 10)
     monkeypatch.setattr(relief, "ROWS_PER_BLOCK", 16)
     monkeypatch.setattr(all_pairs, "ROWS_PER_BLOCK", 16)

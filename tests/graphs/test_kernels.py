@@ -8,9 +8,9 @@ from scipy import sparse
 from sklearn import config_context
 
 from linkselect import graphs
-from linkselect.graphs import _distances as distances
-from linkselect.graphs import _kernels as kernels
-from linkselect.graphs._kernels import gaussian_edges
+from linkselect._samples import neighbors
+from linkselect.graphs import _distance_graphs as distance_graphs
+from linkselect.graphs._distance_graphs import gaussian_edges
 from tests.helpers import literal
 from tests.helpers.dense_graphs import dense
 from tests.helpers.problems import samples
@@ -49,7 +49,7 @@ def test_auto_sigma_of_many_samples_does_not_change():
 @given(X=samples())
 def test_complete_kernel_in_tiles(tile, X):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distances, "TILE_SIZE", tile)
+        patch.setattr(neighbors, "TILE_SIZE", tile)
         graph = graphs.kernel_graph(X, 0.8)
         expected = literal.gauss(X, 0.8)
         assert_allclose(graph.degrees, expected.sum(axis=1), rtol=1e-12)
@@ -99,7 +99,7 @@ def test_twins_count_in_the_median_unless_they_are_most(n_twins):
 @pytest.mark.parametrize("shape", [(12, 40), (40, 12), (30, 31), (31, 30)])
 def test_the_median_runs_over_some_of_many_samples(shape, monkeypatch):
     """Over all of 30, and over 30 of more; how many features there are does not matter."""
-    monkeypatch.setattr(kernels, "SIGMA_ROWS", 30)
+    monkeypatch.setattr(distance_graphs, "SIGMA_ROWS", 30)
     X = np.random.default_rng(0).normal(size=shape)
     seen = X
     if len(X) > 30:

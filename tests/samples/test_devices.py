@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 import linkselect as ls
 from linkselect import _search as search
 from linkselect._forms import laplacian_form
-from linkselect._samples import devices
+from linkselect._samples import as_samples, device_neighbors, devices
 from linkselect._samples.devices import (
     Device,
     add_by_index,
@@ -32,8 +32,6 @@ from linkselect._samples.devices import (
 )
 from linkselect._samples.moments import moments
 from linkselect.graphs import Groups, auto_sigma, ball_edges, kernel_graph, nearest, nearest_edges
-from linkselect.graphs import _device_distances as device_distances
-from linkselect.graphs._distances import products
 from tests.helpers.estimators import SELECTORS, WRAPPERS
 
 ON_DEVICE = [each for each in SELECTORS if get_tags(each).array_api_support]
@@ -193,7 +191,7 @@ def test_out_of_memory_is_explained(put, cancer, monkeypatch):
     def fail(*_):
         raise OutOfMemoryError("Tried to allocate 2.00 GiB.")
 
-    monkeypatch.setattr(device_distances, "nearest", fail)
+    monkeypatch.setattr(device_neighbors, "nearest", fail)
     with pytest.raises(MemoryError, match=r"ran out of memory .*2\.00 GiB.*float32"):
         fit_there(ls.LaplacianScore(), put, cancer[0])
 
@@ -228,14 +226,14 @@ def test_rows_that_products_leave_open_are_done_again(put, monkeypatch, differen
     X = random.normal(size=(90, 4)) * 1e-6
     X[:45] += 100.0
     seen = []
-    search_again = device_distances._Search.by_differences
+    search_again = device_neighbors._Search.by_differences
 
     def watched(self, queries):
         seen.append(len(queries))
         return search_again(self, queries)
 
-    monkeypatch.setattr(device_distances, "DIFFERENCES_AT_ONCE", differences)
-    monkeypatch.setattr(device_distances._Search, "by_differences", watched)
+    monkeypatch.setattr(device_neighbors, "DIFFERENCES_AT_ONCE", differences)
+    monkeypatch.setattr(device_neighbors._Search, "by_differences", watched)
     assert_same_neighbors(put, X, 3)
     assert bool(sum(seen)) == bool(differences), "float64 products decide here, float32 do not"
 
@@ -248,12 +246,9 @@ def test_equally_near_samples_go_by_number(put):
 def test_small_tiles_give_the_same(put, cancer, monkeypatch):
     X, y = cancer
     expected = ls.LaplacianConstraintScore().fit(X, y).scores_
-    monkeypatch.setattr(device_distances, "TILE_SIZE", 1000)
-    for module in ("device_distances", "device_kernels"):
-        monkeypatch.setattr(f"linkselect.graphs.{module}.BLOCK_SIZE", 600)
-    monkeypatch.setattr("linkselect._samples.device_forms.BLOCK_SIZE", 600)
-    monkeypatch.setattr(devices, "BLOCK_SIZE", 600)
-    monkeypatch.setattr("linkselect._search.device_similarity.BLOCK_SIZE", 600)
+    monkeypatch.setattr(device_neighbors, "TILE_SIZE", 1000)
+    for module in ("_samples.device_neighbors", "_samples.device", "_search.device_similarity"):
+        monkeypatch.setattr(f"linkselect.{module}.BLOCK_SIZE", 600)
     assert_same_neighbors(put, X, 5)
     there = fit_there(ls.LaplacianConstraintScore(), put, X, y)
     assert_allclose(to_numpy(there.scores_), expected, rtol=1e-10)
@@ -340,10 +335,10 @@ def test_lower_precision_of_products_widens_the_bounds(cancer):
     torch = pytest.importorskip("torch")
     X, _ = cancer
     before = torch.get_float32_matmul_precision()
-    exact = products(_torch(X), n_jobs=None).errors
+    exact = as_samples(_torch(X)).products(np.float32, None).errors
     try:
         torch.set_float32_matmul_precision("high")
-        rounded = products(_torch(X), n_jobs=None).errors
+        rounded = as_samples(_torch(X)).products(np.float32, None).errors
         assert bool((rounded > 10 * exact).all())
         assert_same_neighbors(_torch, X, 5)
     finally:
@@ -358,10 +353,10 @@ def test_moments_skip_samples_without_weight(put, cancer):
     codes = np.where(np.arange(len(y)) % 3, y, -1).astype(np.intp)
     weights = np.where(np.arange(len(y)) % 5, 1.0 + np.arange(len(y)), 0.0)
     for given in (None, weights):
-        here, there = moments(X, codes, given), moments(put(X), codes, given)
+        here, there = moments(X, codes, given), as_samples(put(X))._moments(put(X), codes, given)
         assert_allclose(to_numpy(there.scatter), here.scatter, rtol=1e-12)
         assert_allclose(to_numpy(there.between()), here.between(), rtol=1e-11)
-    nobody = moments(put(X), np.full(len(y), -1))
+    nobody = as_samples(put(X))._moments(put(X), np.full(len(y), -1))
     assert not to_numpy(nobody.scatter).any()
 
 

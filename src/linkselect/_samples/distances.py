@@ -273,11 +273,11 @@ def kernel_degrees(graph: Kernel, n_jobs: int | None) -> FloatArray:
     def work(tile: Tile) -> None:
         degrees[tile[0]] = kernel_weights(graph, *tile).sum(axis=1)
 
-    map_threads(work, _tiles(graph.codes), n_jobs)
+    map_threads(work, kernel_tiles(graph.codes), n_jobs)
     return degrees
 
 
-def _tiles(codes: IntArray) -> Iterator[Tile]:
+def kernel_tiles(codes: IntArray) -> Iterator[Tile]:
     """Yield the rows and columns of each tile of the weight matrix."""
     for members in members_of(codes):
         for part in row_tiles(len(members), len(members)):
@@ -326,7 +326,7 @@ def kernel_form(X: Samples, columns: list[slice], graph: Kernel, n_jobs: int | N
             parts.append([squares, squares - (own * (weights @ centred)).sum(axis=0)])
         return np.concatenate(parts, axis=1)
 
-    tiles = list(_tiles(graph.codes))
+    tiles = list(kernel_tiles(graph.codes))
     squares, form = np.sum(map_threads(work, tiles, n_jobs), axis=0)
     unsure = np.flatnonzero(form <= CANCELLATION * squares)
     unsure = unsure[squares[unsure] > 0]

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from linkselect import LaplacianScore
-from linkselect.graphs import _distances as distances
-from linkselect.graphs import _wide_distances as wide_distances
+from linkselect._samples import as_samples, distances, wide
+from linkselect._samples.distances import pair_distances
 from linkselect.graphs import auto_sigma, nearest
-from linkselect.graphs._distances import pair_distances, products
 
 
 def samples(kind, n_samples=40, n_features=900):
@@ -42,9 +41,9 @@ def test_sums_over_columns_find_what_a_copy_finds(kind, monkeypatch):
     if kind == "nearly equal":
         X[-1] = -X[-1]
     expected, sigma = nearest(X, 3), auto_sigma(X)
-    monkeypatch.setattr(wide_distances, "COPY_BYTES", 0)
-    monkeypatch.setattr(wide_distances, "PIECE_WIDTH", 70)
-    assert wide_distances.is_wide(X)
+    monkeypatch.setattr(wide, "COPY_BYTES", 0)
+    monkeypatch.setattr(wide, "PIECE_WIDTH", 70)
+    assert as_samples(X).is_wide
     for found, right in zip(nearest(X, 3, n_jobs=2), expected, strict=True):
         np.testing.assert_array_equal(found, right)
     assert auto_sigma(X, n_jobs=2) == sigma
@@ -54,14 +53,14 @@ def test_products_in_float64_follow_if_float32_leaves_too_many_open(monkeypatch)
     X = samples("nearly equal", n_samples=300)
     X[-1] = -X[-1]
     expected = nearest(X, 1)
-    monkeypatch.setattr(wide_distances, "COPY_BYTES", 0)
-    asked, rough = [], wide_distances.rough_distances
+    monkeypatch.setattr(wide, "COPY_BYTES", 0)
+    asked, rough = [], wide.rough_distances
 
     def noting(X, n_jobs, dtype):
         asked.append(dtype)
         return rough(X, n_jobs, dtype)
 
-    monkeypatch.setattr(wide_distances, "rough_distances", noting)
+    monkeypatch.setattr(wide, "rough_distances", noting)
     for found, right in zip(nearest(X, 1), expected, strict=True):
         np.testing.assert_array_equal(found, right)
     assert asked == [np.float32, np.float64]
@@ -69,8 +68,8 @@ def test_products_in_float64_follow_if_float32_leaves_too_many_open(monkeypatch)
 
 @pytest.mark.parametrize("shape", [(40, 30), (3000, 4000)])
 def test_narrow_samples_and_many_are_copied(shape, monkeypatch):
-    monkeypatch.setattr(wide_distances, "COPY_BYTES", 0)
-    assert not wide_distances.is_wide(np.broadcast_to(np.float32(0), shape))
+    monkeypatch.setattr(wide, "COPY_BYTES", 0)
+    assert not as_samples(np.broadcast_to(np.float32(0), shape)).is_wide
 
 
 def peak_of(function):
@@ -85,7 +84,7 @@ def peak_of(function):
 def test_wide_samples_take_little_more_memory_than_they_are():
     X = np.random.default_rng(0).standard_normal((60, 300_000), dtype=np.float32)
     # The copy that a search among more samples needs, and the scores of a fit without one.
-    assert peak_of(lambda: products(X, n_jobs=1)) < 1.4 * X.nbytes
+    assert peak_of(lambda: as_samples(X).products(np.float32, 1)) < 1.4 * X.nbytes
     assert peak_of(lambda: LaplacianScore(n_jobs=1).fit(X)) < 0.8 * X.nbytes
 
 
@@ -100,5 +99,5 @@ def test_long_rows_are_compared_piece_by_piece(kind, monkeypatch):
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     # The same bits by one thread, the other way round, and for some pairs alone.
     np.testing.assert_array_equal(pair_distances(X, right, left, n_jobs=1), found)
-    np.testing.assert_array_equal(pair_distances(X, left[5:9], right[5:9]), found[5:9])
-    assert pair_distances(X, left[:0], right[:0]).shape == (0,)
+    np.testing.assert_array_equal(pair_distances(X, left[5:9], right[5:9], 1), found[5:9])
+    assert pair_distances(X, left[:0], right[:0], 1).shape == (0,)
