@@ -22,8 +22,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 import linkselect as ls
-import linkselect._messages
 import stored_data as data
+from linkselect._messages import GuidedError
 
 N_PAIRS = 100
 
@@ -135,7 +135,7 @@ def fit(task):
         with Clock() as clock, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             selector.fit(X, **told)
-    except ls.messages.GuidedError as error:
+    except GuidedError as error:
         if not task.get("may_fail"):
             raise
         return clock.times | {"error": str(error)}

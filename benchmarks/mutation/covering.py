@@ -109,8 +109,10 @@ class Cover:
 
 def mirror_of(path):
     """Return how the names of the tests begin that mirror a source file."""
-    inside = path.split("linkselect/", 1)[1].removesuffix(".py")
-    return f"tests/test_{inside.replace('/', '_')}.py"
+    *folders, name = path.split("linkselect/", 1)[1].split("/")
+    return "/".join(
+        ["tests", *(folder.lstrip("_") for folder in folders), f"test_{name.lstrip('_')}"]
+    )
 
 
 def statement_lines(code, line):

@@ -14,7 +14,7 @@ from tests.helpers.papers_helpers import TOY_PAPER, add_toy_paper
 RUN = """
 import sys
 import toy_paper
-from linkselect.reproduction import papers
+from linkselect.reproduction import _papers as papers
 papers.PAPERS["toy"] = "toy"
 sys.modules["linkselect.reproduction._papers.toy"] = toy_paper
 from linkselect.cli import main

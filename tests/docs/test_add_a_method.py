@@ -73,7 +73,7 @@ def apply(folder, file, language, text):
 
 
 def run_python(folder, *arguments):
-    paths = [str(folder / "src"), str(folder / "tests")]
+    paths = [str(folder / "src"), str(folder)]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, *map(str, arguments)]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
