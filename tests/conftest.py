@@ -109,13 +109,13 @@ def cancer():
 @pytest.fixture
 def precisions(monkeypatch):
     """List the types of the products that a search for neighbours computes."""
-    from linkselect.graphs import _neighbors as neighbors
+    from linkselect._samples.samples import Dense
 
-    computed, products = [], neighbors.products
+    computed, products = [], Dense.products
 
-    def noting(X, dtype=np.float32, **options):
+    def noting(X, dtype, n_jobs):
         computed.append(np.dtype(dtype).name)
-        return products(X, dtype, **options)
+        return products(X, dtype, n_jobs)
 
-    monkeypatch.setattr(neighbors, "products", noting)
+    monkeypatch.setattr(Dense, "products", noting)
     return computed

@@ -12,11 +12,10 @@ from linkselect import _blocks as blocks
 from linkselect import _forms as forms
 from linkselect import graphs
 from linkselect._forms import laplacian_product
+from linkselect._samples import Samples, as_samples, distances, neighbors
 from linkselect._samples.moments import moments
-from linkselect._samples.one_pass import survey
 from linkselect._supervision import from_labels, from_pairs
 from linkselect.graphs import Groups, cannot_graph, must_graph, nearest_edges
-from linkselect.graphs import _distances as distances
 from tests.helpers import literal
 from tests.helpers.dense_graphs import dense
 from tests.helpers.fitting import STORAGE
@@ -54,12 +53,12 @@ def test_two_forms_of_the_same_groups_take_one_pass(store, monkeypatch):
     apart = [Groups(y, weight=2.0), Groups(y.copy(), across=True)]
     passes = []
 
-    def counted(block, codes, weights):
+    def counted(block, codes, weights=None):
         passes.append(block.shape)
         return moments(block, codes, weights)
 
     expected = [forms.laplacian_form(store(X), graph) for graph in apart]
-    monkeypatch.setattr(forms, "moments", counted)
+    monkeypatch.setattr(Samples, "_moments", staticmethod(counted))
     for two, n_passes in ((apart, 2), (together, 1)):
         passes.clear()
         assert_array_equal(forms.laplacian_forms(store(X), *two), expected)
@@ -81,7 +80,7 @@ def test_degree_form(store, X):
 def test_kurtosis(store):
     X = np.random.default_rng(0).poisson(0.3, size=(200, 5)).astype(float)
     X[:, 1], X[:, 2], X[:, 3] = 7.0, np.arange(200) < 20, np.arange(200) % 2 + 1e8
-    found = forms.kurtosis(store(X))
+    found = as_samples(store(X)).kurtosis(None)
     deviation = X - X.mean(axis=0)
     expected = [np.mean(f**4) / np.mean(f**2) ** 2 for f in deviation[:, [0, 2, 3, 4]].T]
     assert_allclose(found[[0, 2, 3, 4]], expected, rtol=1e-10)
@@ -94,9 +93,9 @@ def test_kurtosis(store):
 def test_kurtosis_of_samples_outside_memory(shape, tmp_path):
     X = np.random.default_rng(0).exponential(size=shape)
     np.save(tmp_path / "X.npy", X)
-    stored = survey(ls.open_stored(tmp_path / "X.npy"), np.full(len(X), -1))
+    stored = as_samples(ls.open_stored(tmp_path / "X.npy"))
     assert stored.by_columns == (shape[0] < shape[1])
-    assert_allclose(forms.kurtosis(stored), forms.kurtosis(X), rtol=1e-12)
+    assert_allclose(stored.kurtosis(None), as_samples(X).kurtosis(None), rtol=1e-12)
 
 
 @pytest.mark.parametrize("store", STORAGE)
@@ -262,7 +261,7 @@ def test_edges_between_few_of_the_samples(n_features):
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_kernel_forms_keep_their_digits_in_any_unit_and_tile(unit, monkeypatch):
-    monkeypatch.setattr(distances, "TILE_SIZE", 300)
+    monkeypatch.setattr(neighbors, "TILE_SIZE", 300)
     # One feature tells two far clusters apart and nothing else, so that its sums cancel.
     X = np.column_stack([np.repeat([0.0, 1.0], 20), np.random.default_rng(0).random(40)])
     points = X * [6.0, 1.0]
@@ -278,13 +277,13 @@ def test_only_forms_that_cancel_are_computed_by_differences(monkeypatch):
     noise = np.random.default_rng(1).normal(size=40)
     # The share of the noise in the form is about its square.
     X = np.column_stack([apart + size * noise for size in (0.0, 1e-4, 1e-2, 1.0)])
-    by_differences, asked = forms._kernel_form_by_differences, []
+    by_differences, asked = distances._form_by_differences, []
 
     def watched(X, graph, tiles, features, n_jobs):
         asked.extend(features.tolist())
         return by_differences(X, graph, tiles, features, n_jobs)
 
-    monkeypatch.setattr(forms, "_kernel_form_by_differences", watched)
+    monkeypatch.setattr(distances, "_form_by_differences", watched)
     W = literal.gauss(points, 1.0)
     found = forms.laplacian_form(X, graphs.kernel_graph(points, 1.0))
     assert_allclose(found, [literal.form(f, W) for f in X.T], rtol=1e-8)

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from linkselect import graphs
 from linkselect._compiled import similarity_sums as compiled
+from linkselect._samples import as_samples, device_neighbors, distances, neighbors
 from linkselect._samples.devices import device_of, product_rounding, to_numpy
 from linkselect._search import (
     all_pairs,
@@ -30,7 +31,6 @@ from linkselect._search import (
     ties,
     trace_ratio,
 )
-from linkselect._samples import as_samples, device_neighbors, distances, neighbors
 from linkselect.graphs import _distance_graphs as distance_graphs
 from linkselect.scores import _relief as relief
 from tests.helpers import literal
@@ -121,7 +121,7 @@ def test_a_near_tie_that_products_decide_wrongly(
     X = near_ties(n_features)
     expected = [2, 0, 0, 5, 3, 3]
     monkeypatch.setattr(
-        distances, "product_errors", lambda *args: share * products.product_errors(*args)
+        distances, "product_errors", lambda *args: share * neighbors.product_errors(*args)
     )
     found = found_neighbors(X, 1).ravel()
     among = found_neighbors(X, 1, queries=np.array([0]), pool=np.array([1, 2]))
@@ -445,13 +445,13 @@ def test_the_constants_are_those_that_are_derived():
 def test_the_bounds_of_sums_are_those_that_are_derived(n_features):
     """Of distances, in shares of a squared norm, and of ReliefF's sums of differences."""
     length = min(n_features, 1024) + -(-n_features // 1024)
-    assert products.product_length(n_features) == length
+    assert neighbors.product_length(n_features) == length
     norms = np.array([0.0, 1.0, 3.0])
     for dtype, share, tiny in [
         (np.float32, (length + 32) * U32, 2.0**-126),
         (np.float64, (6 * length + 32) * U64, 2.0**-1022),
     ]:
-        found = products.product_errors(norms, length, dtype)
+        found = neighbors.product_errors(norms, length, dtype)
         assert_allclose(found, share * norms + (length + 16) * tiny, rtol=1e-14)
     r = (min(n_features, 4096) + 8) * U32
     a = n_features * (2.0**-23 + 2.0**-42)
@@ -554,8 +554,8 @@ def test_the_bounds_of_products_on_a_device_are_those_of_the_processor():
             here = device_neighbors.products(
                 device_of(there), there, getattr(array_api_strict, np.dtype(dtype).name)
             )
-            norms, length = to_numpy(here.norms), products.product_length(n_features)
-            expected = products.product_errors(norms, length, dtype)
+            norms, length = to_numpy(here.norms), neighbors.product_length(n_features)
+            expected = neighbors.product_errors(norms, length, dtype)
             assert_allclose(to_numpy(here.errors), expected, rtol=1e-14)
             assert_allclose(
                 norms, (((X - X.mean(axis=0)) / here.scale) ** 2).sum(axis=1), rtol=1e-5

@@ -12,10 +12,9 @@ from sklearn.base import clone
 
 import linkselect as ls
 from linkselect import _blocks as blocks
-from linkselect import _forms as forms
-from linkselect._samples import moments
+from linkselect._samples import distances, moments, neighbors
+from linkselect._samples import sparse as sparse_samples
 from linkselect._search import all_pairs, nearest_neighbor, screening
-from linkselect._samples import distances, neighbors, sparse as sparse_samples
 from linkselect.scores import _relief as relief
 from tests.helpers.estimators import COMBINED, PAIRWISE, SELECTORS, WRAPPERS
 from tests.helpers.problems import DENSE, SPARSE, store

@@ -14,13 +14,13 @@ from scipy.spatial.distance import cdist
 from sklearn import config_context
 
 import linkselect as ls
+from linkselect import graphs
+from linkselect._samples import as_samples, device_neighbors, distances, neighbors
 from linkselect._samples.devices import device_of
+from linkselect._samples.parts import Parts
 from linkselect._search import information, listed_pairs, nearest_neighbor, pair_target, screening
 from linkselect._search.all_pairs import AllPairs, memory_needed
 from linkselect._search.kernel_terms import kernel_terms
-from linkselect._samples import as_samples, device_neighbors, distances, neighbors
-from linkselect._samples.parts import Parts
-from linkselect import graphs
 from linkselect.graphs._distance_graphs import listed_kernel
 from linkselect.graphs._reconstruction import _tile_size
 from linkselect.scores import _relief as relief

@@ -15,9 +15,9 @@ from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 import linkselect as ls
 from linkselect import graphs
 from linkselect._forms import degree_form, laplacian_form
-from linkselect._samples import stored_forms
+from linkselect._samples import as_samples, neighbors, parts
 from linkselect._samples.devices import to_numpy
-from linkselect._samples.one_pass import survey
+from linkselect._supervision import from_labels
 from linkselect.graphs import Queries
 from linkselect.selectors import _constrained_laplacian_score as constrained_laplacian_score
 from linkselect.selectors import _neighbor_graph as neighbor_graph
@@ -114,7 +114,7 @@ def test_edges_that_only_others_find_are_not_seen(X):
 
 def test_counts_pass_through_every_graph_made_of_neighbours(X, y):
     near = graphs.sampled_edges(X, 4, queries(range(30), range(100, 150))).counted()
-    known = ls.supervision.from_labels(y, 300)
+    known = from_labels(y, 300)
     for graph in [
         graphs.gaussian_edges(near, 5.0),
         near.reweigh(2.0),
@@ -275,10 +275,8 @@ def test_from_pairs_and_when_most_samples_are_labelled(X):
 
 def test_without_unlabelled_samples_lsdf_searches_nothing(X, monkeypatch):
     labels = np.arange(300) % 3
-    expected = ls.scores.lsdf(
-        X, graphs.nearest_edges(X, 5), ls.supervision.from_labels(labels, 300), 100.0
-    )
-    monkeypatch.setattr(graphs.neighbors, "nearest", None)
+    expected = ls.scores.lsdf(X, graphs.nearest_edges(X, 5), from_labels(labels, 300), 100.0)
+    monkeypatch.setattr(neighbors, "nearest", None)
     assert_array_equal(ls.LSDF().fit(X, labels).scores_, expected)
     with pytest.raises(ValueError, match="n_neighbors=300"):
         ls.LSDF(n_neighbors=300).fit(X, labels)
@@ -345,7 +343,7 @@ def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_p
         return
     expected = clone(some).fit(X, y)
     # Two columns at a time.
-    monkeypatch.setattr(stored_forms, "HELD_BYTES", 300 * 8 * 2)
+    monkeypatch.setattr(parts, "HELD_BYTES", 300 * 8 * 2)
     found = some.fit(tmp_path / "X.npy", y)
     assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
     assert_allclose(found.standard_errors_, expected.standard_errors_, rtol=1e-6)
@@ -357,7 +355,7 @@ def test_nearly_all_samples_outside_memory(n_features, tmp_path):
     X = np.random.default_rng(0).normal(size=(40, n_features))
     X[-1] += 100.0
     np.save(tmp_path / "X.npy", X)
-    stored = survey(ls.open_stored(tmp_path / "X.npy"), np.full(40, -1))
+    stored = as_samples(ls.open_stored(tmp_path / "X.npy"))
     found = graphs.sampled_edges(stored, 2, queries([], range(39))).counted()
     expected = graphs.sampled_edges(X, 2, queries([], range(39))).counted()
     for name in ("left", "right", "counts"):
@@ -410,7 +408,7 @@ def test_who_is_found_back_does_not_depend_on_how_many_are_asked_at_once(X, monk
     expected = graphs.sampled_edges(X, 5, asked)
     monkeypatch.setattr("linkselect.graphs._sampled.LISTED_AT_ONCE", 35)
     sizes = []
-    nearest = graphs.neighbors.nearest
+    nearest = graphs.nearest
 
     def counted(*arguments, queries, **options):
         sizes.append(len(queries))

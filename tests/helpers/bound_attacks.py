@@ -14,11 +14,11 @@ from scipy import sparse
 
 from linkselect._compiled import similarity_sums as compiled
 from linkselect._compiled.manhattan import FEATURES_PER_SUM, manhattan_distances
+from linkselect._samples import as_samples
+from linkselect._samples.neighbors import PRODUCT_WIDTH, product_errors
 from linkselect._search import all_pairs
 from linkselect._search.criterion import form_rounding
 from linkselect._search.screening import Screen
-from linkselect._samples import as_samples
-from linkselect._samples.neighbors import PRODUCT_WIDTH, product_errors
 from linkselect.scores import _relief as relief
 
 U32, U64 = 2.0**-24, 2.0**-53

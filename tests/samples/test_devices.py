@@ -21,6 +21,7 @@ from sklearn.utils import get_tags
 import linkselect as ls
 from linkselect import _search as search
 from linkselect._forms import laplacian_form
+from linkselect._messages import GuidedTypeError
 from linkselect._samples import as_samples, device_neighbors, devices
 from linkselect._samples.devices import (
     Device,
@@ -110,13 +111,13 @@ def test_other_types_of_numbers(put, cancer, kind):
 
 @pytest.mark.parametrize("selector", ON_CPU, ids=str)
 def test_selectors_that_stay_on_the_cpu_say_so(selector, put, cancer):
-    with pytest.raises(ls.messages.GuidedTypeError, match=r"CPU only.*X\.cpu\(\)\.numpy\(\)"):
+    with pytest.raises(GuidedTypeError, match=r"CPU only.*X\.cpu\(\)\.numpy\(\)"):
         fit_there(selector, put, *cancer)
 
 
 def test_a_device_without_float64_is_refused(put, cancer, monkeypatch):
     monkeypatch.setattr("linkselect._checks._max_precision_float_dtype", lambda xp, _: xp.float32)
-    with pytest.raises(ls.messages.GuidedTypeError, match="no float64"):
+    with pytest.raises(GuidedTypeError, match="no float64"):
         fit_there(ls.FisherScore(), put, *cancer)
 
 

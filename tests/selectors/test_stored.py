@@ -12,11 +12,9 @@ from sklearn.pipeline import make_pipeline
 
 import linkselect as ls
 from linkselect import evaluation, plot, report
-from linkselect._samples import one_pass as survey_module
-from linkselect._samples.one_pass import Surveyed, survey
+from linkselect._samples import as_samples
+from linkselect._samples import survey as survey_module
 from linkselect._samples.sources import stored as kinds
-from linkselect.selectors import _neighbor_graph as neighbor_graph
-from linkselect.selectors._column_scorer import ColumnScorer
 from tests.helpers.estimators import SELECTORS, WRAPPERS
 from tests.helpers.fitting import needs_callbacks
 
@@ -67,8 +65,8 @@ def told(selector, classes):
     return [{"y": few}, {"pairs": ls.Pairs.from_labels(few)}]
 
 
-READ_PARTS = [each for each in SELECTORS if each._reads_parts]
-IN_MEMORY = [each for each in [*SELECTORS, *WRAPPERS] if not each._reads_parts]
+READ_PARTS = [each for each in SELECTORS if "parts" in each.works_on]
+IN_MEMORY = [each for each in [*SELECTORS, *WRAPPERS] if "parts" not in each.works_on]
 
 
 def test_which_selectors_read_parts():
@@ -173,7 +171,7 @@ def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, monkeypat
 
 @pytest.mark.parametrize(
     "selector",
-    [each for each in READ_PARTS if isinstance(each, ColumnScorer)],
+    [ls.VarianceScore(), ls.FisherScore(), ls.FisherMarkov(), ls.ConstraintScore()],
     ids=repr,
 )
 def test_wide_samples_are_read_once(selector, rng, tmp_path, monkeypatch):
@@ -191,7 +189,7 @@ def test_wide_samples_are_read_once(selector, rng, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("small_parts")
 def test_rows_in_pairs_are_taken_when_all_are_read(samples, tmp_path, monkeypatch):
     X, classes = samples
-    # Nobody squares what is in no pair, in memory neither.
+    # Samples in no pair are not squared, in memory neither.
     X[-1] = 1e200
     pairs = ls.Pairs.from_labels(some_labels(classes))
     here, on_disk = ls.ConstraintScore().fit(X, pairs=pairs), stored(tmp_path, X)
@@ -208,10 +206,10 @@ def counted(read, method):
 
 
 def test_scores_of_another_selector_are_not_taken(rng, tmp_path):
-    X, nobody = rng.random((24, 350)), np.full(24, -1)
-    first = survey(stored(tmp_path, X), nobody, score=ls.VarianceScore()._column_score(None))
+    X, none = as_samples(stored(tmp_path, rng.random((24, 350)))), np.full(24, -1)
+    first = X.surveyed(none, score=ls.VarianceScore()._column_score(None))
     assert first.scores is not None
-    assert survey(first, nobody).scores is None
+    assert first.surveyed(none).scores is None
 
 
 @pytest.mark.parametrize("make", [stored, lambda _, X: X], ids=["stored", "memory"])
@@ -231,7 +229,7 @@ def test_rounding_does_not_order_features_of_zeros_and_ones(make, rng, tmp_path)
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.filterwarnings("ignore:1 of 7 features are constant")
 def test_parts_without_a_known_sample_beside_huge_values(samples, tmp_path, monkeypatch):
-    monkeypatch.setattr(neighbor_graph, "HELD_BYTES", 0)
+    monkeypatch.setattr("linkselect._samples.parts.HELD_BYTES", 0)
     X, _ = samples
     X[:, 2] = 1e200  # its square is infinite, but nothing about it varies
     pairs = ls.Pairs(must=[(70, 71), (72, 74)], cannot=[(70, 72)])
@@ -289,7 +287,7 @@ def test_nothing_of_an_earlier_fit_stays(samples):
 def test_pairs_among_more_rows_than_are_held(samples, tmp_path, monkeypatch):
     X, classes = samples
     pairs = ls.Pairs.from_labels(some_labels(classes))
-    monkeypatch.setattr("linkselect._samples.stored_forms.HELD_BYTES", 300)
+    monkeypatch.setattr("linkselect._samples.parts.HELD_BYTES", 300)
     here, there = (ls.ConstraintScore().fit(data, pairs=pairs) for data in (X, stored(tmp_path, X)))
     assert_allclose(there.scores_, here.scores_, rtol=1e-12)
 
@@ -368,10 +366,11 @@ def _must_not_be_called(*_):
     raise AssertionError
 
 
-def test_the_survey_merges_what_parts_tell(samples, tmp_path, small_parts):
+def test_the_survey_merges_what_parts_hold(samples, tmp_path, small_parts):
     X, classes = samples
     codes = some_labels(classes)
-    found = survey(stored(tmp_path, X + 1e8), codes)
+    X_there = as_samples(stored(tmp_path, X + 1e8)).surveyed(codes)
+    found = X_there.survey
     assert_array_equal(found.low, (X + 1e8).min(axis=0))
     assert_array_equal(found.high, (X + 1e8).max(axis=0))
     for code in (-1, 0, 1, 2):
@@ -380,9 +379,12 @@ def test_the_survey_merges_what_parts_tell(samples, tmp_path, small_parts):
         assert_allclose(
             found.moments.scatter[code + 1], ((own - own.mean(0)) ** 2).sum(0), rtol=1e-6
         )
-    assert survey(found, codes) is found
-    assert survey(found, classes) is not found
-    assert isinstance(found, Surveyed)
+    # What is known already is not read again, and nothing else is taken for it.
+    assert X_there.surveyed(codes) is X_there
+    assert X_there.surveyed(np.full(N_SAMPLES, -1)) is X_there
+    assert_array_equal(X_there.surveyed(classes).codes, classes)
+    others = np.where(codes == 2, -1, codes)
+    assert_array_equal(X_there.surveyed(others).codes, others)
 
 
 def test_the_default_number_of_queries_is_said(samples, tmp_path, monkeypatch):

@@ -382,7 +382,7 @@ class Dense(Samples):
 
     def nearest(self, n_neighbors: int, n_jobs: int | None, among: Search = EVERYTHING) -> Found:
         """Find the nearest rows of a pool for each query."""
-        if self.is_wide and among is EVERYTHING:
+        if self.is_wide and all(part is None for part in among):
             queries = np.arange(self.shape[0])
             return wide.nearest(self, self._rough(n_jobs), n_neighbors, queries, n_jobs)
         return super().nearest(n_neighbors, n_jobs, among)
