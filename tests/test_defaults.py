@@ -17,7 +17,7 @@ from linkselect._search import (
     sparse_regression,
     targets,
 )
-from linkselect.graphs import _kernels as kernels
+from linkselect.graphs import _distance_graphs as distance_graphs
 from linkselect.graphs import _l1_reconstruction as l1_reconstruction
 from linkselect.graphs import _reconstruction as reconstruction
 
@@ -75,7 +75,7 @@ def test_values_cannot_be_changed():
 def test_limits_are_those_documented():
     weights, step = reconstruction.reconstruction_weights, reconstruction
     for found, expected, one, words in [
-        (kernels.SIGMA_ROWS, 2000, kernels.auto_sigma, "Above 2,000 samples"),
+        (distance_graphs.SIGMA_ROWS, 2000, distance_graphs.auto_sigma, "Above 2,000 samples"),
         (targets.N_WIDTHS, 64, targets.match_sigma, "A grid of 64 widths"),
         (sparse_regression.CONVEX_SHARE, 0.999, sparse_regression.scgs, "0.999 times the largest"),
         (l1_reconstruction.CERTAIN_GAP, 1e-6, weights, "within 1e-6 of their optimum"),

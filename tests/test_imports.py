@@ -29,7 +29,6 @@ FLOW = [
     "_compiled",
     "graphs",
     "_forms",
-    "_unit_scaling",
     "_callbacks",
     "_checks",
     "_fit_inputs",

@@ -7,11 +7,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._checks import index_of
 from linkselect._messages import GuidedValueError
+from linkselect._samples import as_samples
 from linkselect.pairs import Pairs, check_ids
 
 
@@ -26,20 +26,20 @@ def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
     >>> labels
     ('first feature', 'second feature')
     """
-    values: Any = X if issparse(X) else np.asarray(X, dtype=float)
-    n_columns = values.shape[1]
+    samples = as_samples(X)
+    n_columns = samples.shape[1]
     # Arpack works on sparse data as they are, but finds fewer components than there are columns.
-    if issparse(values) and min(values.shape) <= 3:
-        values = values.toarray()
+    is_sparse = samples.kind == "sparse" and min(samples.shape) > 3
+    values: Any = samples.values if is_sparse else np.asarray(samples.dense(), dtype=float)
     if n_columns == 1:
         return np.column_stack([values, np.zeros(len(values))]), ("the one feature", "")
     if n_columns == 2:
         return values, ("first feature", "second feature")
     from sklearn.decomposition import PCA
 
-    pca = PCA(2, svd_solver="arpack" if issparse(values) else "auto", random_state=0)
+    pca = PCA(2, svd_solver="arpack" if is_sparse else "auto", random_state=0)
     width = 1.0
-    if not issparse(values):
+    if not is_sparse:
         # PCA multiplies first and subtracts the mean from the products, which a large offset leaves
         # without digits; and products of huge or tiny values leave the range of float64.
         values = values - values.mean(axis=0)

@@ -375,7 +375,7 @@ def test_few_samples_outside_memory_stay_there(tmp_path):
 
 
 def test_samples_outside_memory_are_drawn_if_they_are_many(X, tmp_path, monkeypatch):
-    monkeypatch.setattr(neighbor_graph, "QUERIES_OF_STORED", 100)
+    monkeypatch.setattr(parts, "QUERIES", 100)
     np.save(tmp_path / "X.npy", X)
     with pytest.warns(UserWarning, match=r"300 samples outside memory, so .* 100 of them only"):
         found = ls.LaplacianScore(random_state=0).fit(tmp_path / "X.npy")
@@ -394,7 +394,7 @@ def test_other_ways_to_find_neighbours_need_samples_in_memory(X, parameters, tmp
 
 @pytest.mark.usefixtures("small_draws")
 def test_very_many_neighbours_outside_memory_are_refused(X, y, tmp_path, monkeypatch):
-    monkeypatch.setattr(neighbor_graph, "MOST_LISTED", 400)
+    monkeypatch.setattr(parts, "MOST_LISTED", 400)
     np.save(tmp_path / "X.npy", X)
     some = ls.LaplacianScore(n_neighbors=10, max_queries=50, random_state=0)
     with pytest.raises(ValueError, match="n_neighbors=10, for 50 samples, are 500 neighbours.*400"):

@@ -389,7 +389,7 @@ def test_the_survey_merges_what_parts_hold(samples, tmp_path, small_parts):
 
 def test_the_default_number_of_queries_is_said(samples, tmp_path, monkeypatch):
     X, _ = samples
-    monkeypatch.setattr("linkselect.selectors._neighbor_graph.QUERIES_OF_STORED", 50)
+    monkeypatch.setattr("linkselect._samples.parts.QUERIES", 50)
     with pytest.warns(UserWarning, match="neighbours are searched for 50 of them only"):
         found = ls.LaplacianScore(random_state=0).fit(stored(tmp_path, X))
     assert found.standard_errors_.shape == (N_FEATURES,)

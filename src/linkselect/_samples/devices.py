@@ -99,8 +99,10 @@ def check_placement(selector: Any, X: Any) -> None:
         check(X, selector, attribute="support_", method="transform")
 
 
-def with_zeros(here: Device, X: Any, support: BoolArray) -> Any:
-    """Return X with columns of zeros where features were left out."""
+def with_zeros(X: Any, support: BoolArray) -> Any:
+    """Return X with columns of zeros where features were left out; None if X is on no device."""
+    if (here := device_of(X)) is None:
+        return None
     if X.shape[1] != support.sum():
         raise ValueError("X has a different shape than during fitting.")
     xp = here.xp

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 # Rows of stored samples that are held in memory at a time.
 HELD_BYTES = 256 * 2**20
+# How many samples are asked for their neighbours by default, and at most so many of these are
+# listed, about 150 bytes each.
+QUERIES = 20_000
+MOST_LISTED = 1 << 24
 TAKE_ROWS = "Pass some of the rows: linkselect.open_stored(X).take(rows) reads them into memory."
 
 
@@ -62,6 +66,7 @@ class Parts(Samples):
         self.stored, self.values, self.by_columns = stored, self, stored.by_columns
         self.codes = np.full(self.shape[0], -1, dtype=np.intp) if codes is None else codes
         self.must_stay_outside = not (self.by_columns or self._can_hold(self.shape[0]))
+        self.default_queries, self.most_listed = QUERIES, stored.allowed(MOST_LISTED)
         self._found = found
         self.scores = None if found is None else found.scores
         # Some rows, sorted, and their values; and the products between few samples by type.

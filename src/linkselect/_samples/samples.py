@@ -72,6 +72,9 @@ class Samples(ABC):
         Whether they are stored in parts of all rows and some columns.
     must_stay_outside : bool
         Whether they are read by rows, and too large to be held in memory.
+    default_queries, most_listed : int or None
+        Of how many samples neighbours are searched by default, and how many neighbours may be
+        listed; None: all of them.
     scores : ndarray of shape (n_features,) or None
         Those that were computed while the samples were read for the first time.
     """
@@ -80,6 +83,8 @@ class Samples(ABC):
     here: Device | None = None
     by_columns = False
     must_stay_outside = False
+    default_queries: int | None = None
+    most_listed: int | None = None
     scores: FloatArray | None = None
     _moments = staticmethod(moments)
 

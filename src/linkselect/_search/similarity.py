@@ -82,12 +82,8 @@ def select_from_groups(
     or four times X). Draw pairs above some 5,000 samples.
     """
     samples = by_group(groups)
-    some = as_samples(X).take(samples)
-    criterion: SimilarityCriterion
-    if some.here is None:
-        criterion = AllPairs(some.dense(), groups[samples], sigma, n_jobs)
-    else:
-        criterion = AllPairsOnDevice(some.here, some.values, groups[samples], sigma)
+    make = AllPairs, AllPairsOnDevice
+    criterion = _criterion(X, samples, make, groups[samples], sigma, n_jobs)
     return _select_forward(criterion, n_features, until_minimum, track)
 
 
@@ -123,13 +119,23 @@ def select_from_pairs(
     samples, ends = np.unique(np.concatenate([target.first, target.second]), return_inverse=True)
     first, second = np.split(ends, 2)
     among_samples = target._replace(first=first, second=second)
-    some = as_samples(X).take(samples)
-    criterion: SimilarityCriterion
-    if some.here is None:
-        criterion = ListedPairs(some.dense(), among_samples, sigma, n_jobs)
-    else:
-        criterion = ListedPairsOnDevice(some.here, some.values, among_samples, sigma)
+    make = ListedPairs, ListedPairsOnDevice
+    criterion = _criterion(X, samples, make, among_samples, sigma, n_jobs)
     return _select_forward(criterion, n_features, until_minimum, track)
+
+
+def _criterion(
+    X: Any, rows: IntArray, make: Any, target: Any, sigma: float, n_jobs: int | None
+) -> SimilarityCriterion:
+    """Make the criterion over some rows, on the CPU or on the device of X."""
+    some = as_samples(X).take(rows)
+    in_memory, on_device = make
+    found: SimilarityCriterion
+    if some.here is None:
+        found = in_memory(some.dense(), target, sigma, n_jobs)
+    else:
+        found = on_device(some.here, some.values, target, sigma)
+    return found
 
 
 def _select_forward(

@@ -41,7 +41,7 @@ class Preparation:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        from linkselect._unit_scaling import FitUnits, unit_scaler
+        from linkselect._samples.unit_scaling import FitUnits, unit_scaler
 
         steps: list[Any] = []
         if self.scale != "none":

@@ -7,11 +7,11 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._messages import GuidedValueError, many
+from linkselect._samples import as_samples
 from linkselect.evaluation._accuracy import nearest_classes, nearest_neighbor_curve
 from linkselect.evaluation._held_out import Estimate, Fold, HeldOut
 from linkselect.evaluation._permutation import Arrangements, log_ways
@@ -39,7 +39,7 @@ class LabelFolds(HeldOut):
         n_repeats: int = 1,
         groups: IntArray | None = None,
     ) -> None:
-        self._X, self._codes = (X.tocsr() if issparse(X) else X), codes
+        self._X, self._codes = as_samples(X).rows_first, codes
         self.groups, self._seed = groups, seed
         labelled = np.flatnonzero(codes >= 0)
         sizes = np.bincount(codes[labelled]) if len(labelled) else np.zeros(1, dtype=np.intp)
@@ -116,9 +116,8 @@ class LabelFolds(HeldOut):
     def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
         """Classify the held-out rows by their nearest labelled row, for each count."""
         kept = order[: counts[-1]]
-        train, test = (self._X[rows][:, kept] for rows in (fold.train, fold.test))
-        if issparse(train):
-            train, test = train.toarray(), test.toarray()
+        both = (self._X[rows][:, kept] for rows in (fold.train, fold.test))
+        train, test = (as_samples(some).dense() for some in both)
         y_train, y_test = (self._codes[rows] for rows in (fold.train, fold.test))
         first = np.arange(len(kept))
         return nearest_neighbor_curve(train, y_train, test, y_test, first, counts)

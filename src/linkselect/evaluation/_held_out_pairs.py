@@ -8,13 +8,13 @@ from collections.abc import Hashable
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._checks import Given
 from linkselect._messages import GuidedValueError, pairs_text
+from linkselect._samples import as_samples
 from linkselect.evaluation._held_out import Estimate, Fold, HeldOut
 from linkselect.evaluation._pair_auc import (
     CHANCE,
@@ -60,7 +60,7 @@ class PairFolds(HeldOut):
     ) -> None:
         # Cannot-links that contradict must-links did not count in the fit either.
         held = pairs.without_conflicts()
-        self._X, self._rows = (X.tocsr() if issparse(X) else X), tuple(range(len(ids)))
+        self._X, self._rows = as_samples(X).rows_first, tuple(range(len(ids)))
         self.groups = groups
         self.is_adaptive = held.n_adaptive > 0
         links = held.rows(dict(zip(ids, self._rows, strict=True)))

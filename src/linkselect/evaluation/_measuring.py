@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._messages import many
+from linkselect._samples import as_samples
 from linkselect.evaluation._accuracy import count_hits, nearest_neighbor_curve
 from linkselect.evaluation._curves import RANDOM, Curve
 from linkselect.pairs import Pairs
@@ -149,7 +149,7 @@ class Task:
 
     def _accuracies(self, split: Split, features: IntArray, counts: IntArray) -> FloatArray:
         a, b = self._prepared(split, features)
-        if self.classifier is None and not issparse(a):
+        if self.classifier is None and as_samples(a).kind == "memory":
             train, test = (self.codes[rows] for rows in split)
             return nearest_neighbor_curve(a, train, b, test, np.arange(a.shape[1]), counts)
         return np.array([self._accuracy(a[:, :k], b[:, :k], split) for k in counts])
@@ -170,4 +170,4 @@ class Task:
 
 def as_matrix(prepared: Any) -> Matrix:
     """Return what a transformer made as an array or a sparse matrix, also if it makes frames."""
-    return prepared if issparse(prepared) else np.asarray(prepared)
+    return as_samples(prepared).values

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.utils.validation import _get_feature_names
 
 from linkselect._arrays import BoolArray, IntArray
@@ -17,6 +16,7 @@ from linkselect._blocks import map_threads, slices
 from linkselect._checks import Given
 from linkselect._messages import GuidedValueError
 from linkselect._resampling import seeded
+from linkselect._samples import as_samples
 from linkselect.evaluation._by_chance import against_chance
 from linkselect.evaluation._effort import FOLDS_INSIDE, Effort, plan_fits
 from linkselect.evaluation._fold_rankings import (
@@ -337,7 +337,7 @@ def _selected_again(
     """Return which features are selected in every resample that could be ranked."""
     rng = np.random.RandomState(seed)
     stable = StableSelector(selector)
-    rows_first = X.tocsr() if issparse(X) else X
+    rows_first = as_samples(X).rows_first
     draws = [
         (seeded(selector, rng), *stable._draw(given, X.shape[0], rng)) for _ in range(n_resamples)
     ]

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._display import check_shape, score_text
+from linkselect._samples import as_samples
 from linkselect.labelling._drawing import curve_path, curve_places, grey, mask_png, png
 
 Kind = Literal["picture", "pixels", "curve", "text", "values"]
@@ -84,14 +84,12 @@ class Samples:
 
     def values(self, row: int) -> FloatArray:
         """Return the values of one sample."""
-        found = self.X[[row]].toarray()[0] if issparse(self.X) else self.X[row]
-        return np.asarray(found, dtype=float)
+        return as_samples(self.X[[row]]).dense()[0].astype(float)
 
     @cached_property
     def _some(self) -> FloatArray:
         step = max(1, self.X.shape[0] // LOOKED_AT)
-        rows = self.X[::step]
-        return np.asarray(rows.toarray() if issparse(rows) else rows, dtype=float)
+        return np.asarray(as_samples(self.X[::step]).dense(), dtype=float)
 
     @cached_property
     def value_range(self) -> tuple[float, float]:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._display import pair_rows
+from linkselect._samples import as_samples
 from linkselect.pairs import Pairs
 from linkselect.report._plain import plain_text
 from linkselect.report._schema import (
@@ -86,10 +86,8 @@ def describe_profiles(
 
 
 def _columns(X: Any, features: IntArray) -> FloatArray:
-    if issparse(X):
-        return X.tocsc()[:, features].toarray().astype(np.float64)
-    values = X.iloc[:, features] if hasattr(X, "iloc") else np.asarray(X)[:, features]
-    return np.asarray(values, dtype=np.float64)
+    chosen = X.iloc[:, features] if hasattr(X, "iloc") else as_samples(X).own_values(features)
+    return np.asarray(chosen, dtype=np.float64)
 
 
 def _by_class(

@@ -27,8 +27,8 @@ from linkselect._messages import (
 from linkselect._samples import Samples
 from linkselect._samples.parts import TAKE_ROWS
 from linkselect._samples.samples import Kind
+from linkselect._samples.unit_scaling import scaled_to_one
 from linkselect._supervision import OnConflict
-from linkselect._unit_scaling import scaled_to_one
 from linkselect.selectors._compensated_laplacian_score import CompensatedLaplacianScore
 from linkselect.selectors._constraint_score import ConstraintScore
 from linkselect.selectors._laplacian_score import LaplacianScore

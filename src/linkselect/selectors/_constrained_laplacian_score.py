@@ -13,7 +13,7 @@ from linkselect._messages import GuidedValueError, many
 from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.graphs import Edges, resolve_sigma
-from linkselect.selectors._neighbor_graph import QUERIES_OF_STORED, GraphSelector
+from linkselect.selectors._neighbor_graph import GraphSelector
 from linkselect.selectors._parameters import SIGMA
 from linkselect.selectors._supervised_selectors import PairSelector
 
@@ -126,7 +126,7 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
     def _check_search(self, X: Samples, known: Supervision) -> None:
         super()._check_search(X, known)
         n_labelled = int(np.count_nonzero(~known.unlabelled))
-        if X.kind == "parts" and known.must is None and n_labelled > MOST_LABELLED:
+        if X.most_listed is not None and known.must is None and n_labelled > MOST_LABELLED:
             raise GuidedValueError(
                 f"{many(n_labelled, 'sample')} have a label. Every two of one class are compared, "
                 f"which takes time by the square of their number, and X is outside memory: "
@@ -136,8 +136,7 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
                 "y",
             )
         n_samples = X.shape[0]
-        asks_all = self.max_queries is None and n_samples <= QUERIES_OF_STORED
-        asks_all |= self.max_queries is not None and self.max_queries >= n_samples
+        asks_all = (self.max_queries or X.default_queries or n_samples) >= n_samples
         if asks_all and X.must_stay_outside and known.must is None:
             n_bytes = n_samples * X.shape[1] * X.dtype.itemsize
             fewer = max(2 * n_labelled, n_samples // 2)

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from linkselect._arrays import BoolArray, FloatArray
 from linkselect._messages import GuidedValueError, many, warn_user
-from linkselect._samples import Parts, Samples
+from linkselect._samples import Samples
 from linkselect._samples.neighbors import none_found
 from linkselect._supervision import Supervision, restrict
 from linkselect.graphs import (
@@ -39,10 +39,6 @@ from linkselect.selectors._parameters import (
 from linkselect.selectors._ranking import Ranking
 from linkselect.selectors._selector import RankingSelector, Track
 
-# How many samples of stored data are drawn by default.
-QUERIES_OF_STORED = 20_000
-# At most so many of their neighbours are listed, about 150 bytes each.
-MOST_LISTED = 1 << 24
 # A standard error needs so many drawn samples that carry the variance of the feature. With fewer,
 # a draw may miss those that matter, and then its standard error is small, too: with 10 to 20, two
 # of them covered 81 to 88 % of lognormal features; with more, 90 to 96 % of word counts.
@@ -188,8 +184,8 @@ class GraphSelector(RankingSelector):
     def _queries(self, X: Samples, known: Supervision) -> Queries | None:
         """Draw the samples that are asked for their neighbours; None for all."""
         n_samples, n_queries = X.shape[0], self.max_queries
-        if n_queries is None and X.kind == "parts" and n_samples > QUERIES_OF_STORED:
-            n_queries = QUERIES_OF_STORED
+        if n_queries is None and X.default_queries is not None and n_samples > X.default_queries:
+            n_queries = X.default_queries
             warn_user(
                 f"X has {many(n_samples, 'sample')} outside memory, so neighbours are searched for "
                 f"{n_queries:,} of them only; scores are estimates (see standard_errors_).",
@@ -232,8 +228,8 @@ class GraphSelector(RankingSelector):
                 "n_neighbors nearest.",
                 "X",
             )
-        if isinstance(X, Parts) and self._needs_graph(known):
-            self._check_edges(X)
+        if X.most_listed is not None and self._needs_graph(known):
+            self._check_edges(X, X.most_listed)
         if self.neighbors_transformer is not None and X.kind == "device":
             raise GuidedValueError(
                 "neighbors_transformer works on NumPy and SciPy arrays, and X is on a device.",
@@ -241,10 +237,10 @@ class GraphSelector(RankingSelector):
                 "neighbors_transformer",
             )
 
-    def _check_edges(self, X: Parts) -> None:
+    def _check_edges(self, X: Samples, most: int) -> None:
         """Refuse more neighbours than may be listed beside samples that do not fit in memory."""
-        n_asked = min(self.max_queries or QUERIES_OF_STORED, X.shape[0])
-        n_listed, most = n_asked * self.n_neighbors, X.stored.allowed(MOST_LISTED)
+        n_asked = min(self.max_queries or X.default_queries or X.shape[0], X.shape[0])
+        n_listed = n_asked * self.n_neighbors
         if self.n_neighbors < X.shape[0] and n_listed > most:
             raise GuidedValueError(
                 f"n_neighbors={self.n_neighbors}, for {many(n_asked, 'sample')}, are {n_listed:,} "

@@ -154,8 +154,6 @@ class Ranking:
             "support_": ranking <= self.n_selected,
             **self.fitted,
         }
-        if X.here is None:
-            return found
         arrays = {name: one for name, one in found.items() if isinstance(one, np.ndarray)}
         return found | {name: X.placed(array) for name, array in arrays.items()}
 

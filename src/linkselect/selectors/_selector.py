@@ -33,7 +33,6 @@ from linkselect._messages import ConstantFeaturesWarning, GuidedValueError, warn
 from linkselect._samples import Parts, Samples, as_parts
 from linkselect._samples.devices import (
     check_placement,
-    device_of,
     is_out_of_memory,
     out_of_memory,
     to_numpy,
@@ -377,9 +376,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def inverse_transform(self, X: Any) -> Any:
         """Put columns of zeros where features were left out; see scikit-learn's `SelectorMixin`."""
         refuse_stored("inverse_transform", X, "Pass np.asarray(X) if it fits in memory.")
-        if get_config()["array_api_dispatch"] and (here := device_of(X)) is not None:
-            return with_zeros(here, X, self.get_support())
-        return super().inverse_transform(X)
+        filled = with_zeros(X, self.get_support()) if get_config()["array_api_dispatch"] else None
+        return super().inverse_transform(X) if filled is None else filled
 
     def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return feature, score, rank and selected as a data frame, best first.

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from linkselect._unit_scaling import FitUnits, scaled_to_one
+from linkselect._samples.unit_scaling import FitUnits, scaled_to_one
 from linkselect.cli import run
 from linkselect.cli._preparation import Preparation
 
