@@ -18,13 +18,13 @@ from math import ceil
 from pathlib import Path
 
 import numpy as np
-
-from linkselect._samples.moments import Moments
 from linkselect._samples.one_pass import _all_told, _Told
-from linkselect._samples.sources.merging import FAN_IN, MergeTree, level_sizes
-from linkselect._samples.sources.stored import MANY_PARTS, PART_BYTES, SLAB_BYTES
 from linkselect._samples.stored_forms import HELD_BYTES
 from linkselect.graphs._stored_neighbors import QUERY_BYTES, _nearest_of_all
+
+from linkselect._samples.moments import Moments
+from linkselect._samples.sources.merging import FAN_IN, MergeTree, level_sizes
+from linkselect._samples.sources.stored import MANY_PARTS, PART_BYTES, SLAB_BYTES
 from measured_pages import show
 from stored import PAGE, STORE
 from stored_tables import largest, table

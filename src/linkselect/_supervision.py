@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 
 from linkselect._arrays import BoolArray, IntArray
-from linkselect._messages import GuidedTypeError, GuidedValueError, many, warn_user
+from linkselect._messages import (
+    GuidedTypeError,
+    GuidedValueError,
+    LeftOutPairsWarning,
+    many,
+    warn_user,
+)
 from linkselect.pairs import (
     LoneClass,
     PairConflictError,
@@ -337,6 +343,7 @@ def _report_lost(
         warn_user(
             f"{len(plain)} of {n_given} pairs have an end that is not among the {len(row_of)} "
             f"samples and are left out, such as {absent!r} of the pair {plain[0]!r}.",
+            LeftOutPairsWarning,
             way_out="In cross-validation give more pairs or use larger folds."
             if may_be_fold
             else "Pass sample_ids=X.index if X holds only some of the samples on purpose.",
@@ -369,7 +376,7 @@ def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
         if on_conflict == "raise":
             raise error
         left = "It was" if pairs.n_conflicts == 1 else "They were"
-        warn_user(f"{error.problem} {left} left out.", way_out=error.way_out)
+        warn_user(f"{error.problem} {left} left out.", LeftOutPairsWarning, way_out=error.way_out)
     return pairs.without_conflicts()
 
 

@@ -22,15 +22,15 @@ from linkselect._search import (
     criterion,
     device_similarity,
     discretize,
-    draw_from_pairs,
     information,
     kernel_terms,
     listed_pairs,
     screening,
-    select_from_groups,
     ties,
     trace_ratio,
 )
+from linkselect._search.similarity import select_from_groups
+from linkselect._search.targets import draw_from_pairs
 from linkselect.graphs import _distance_graphs as distance_graphs
 from linkselect.scores import _relief as relief
 from tests.helpers import literal
@@ -276,7 +276,7 @@ def test_codes_that_round_the_wrong_way(n_more, share, monkeypatch):
     assert np.abs(rows[1] - rows[0]).sum() < np.abs(rows[2] - rows[0]).sum()
     monkeypatch.setattr(relief, "CODE_ROUNDING", share * relief.CODE_ROUNDING)
     order = np.argsort(classes, kind="stable")
-    codes = relief._difference_codes(rows, np.zeros(9, dtype=bool))[order]
+    codes = relief._difference_codes(as_samples(rows), np.zeros(9, dtype=bool))[order]
     of = relief._candidates(codes, np.zeros(9, dtype=bool), np.bincount(classes), 1, 1)
     candidates = order[next(iter(of(slice(0, 1))))[1]].tolist()
     assert 2 in candidates

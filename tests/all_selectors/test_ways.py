@@ -17,10 +17,10 @@ import linkselect as ls
 from linkselect import graphs
 from linkselect._samples import as_samples, device_neighbors, distances, neighbors
 from linkselect._samples.devices import device_of
-from linkselect._samples.parts import Parts
-from linkselect._search import information, listed_pairs, nearest_neighbor, pair_target, screening
+from linkselect._search import information, listed_pairs, nearest_neighbor, screening
 from linkselect._search.all_pairs import AllPairs, memory_needed
 from linkselect._search.kernel_terms import kernel_terms
+from linkselect._search.targets import pair_target
 from linkselect.graphs._distance_graphs import listed_kernel
 from linkselect.graphs._reconstruction import _tile_size
 from linkselect.scores import _relief as relief
@@ -212,7 +212,6 @@ def compared(monkeypatch):
         monkeypatch.setattr(owner, "pair_distances", counted)
 
     watch(distances, 1)
-    watch(Parts, 1)
     watch(device_neighbors, 2)
     return counts
 

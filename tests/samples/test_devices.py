@@ -19,7 +19,6 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import get_tags
 
 import linkselect as ls
-from linkselect import _search as search
 from linkselect._forms import laplacian_form
 from linkselect._messages import GuidedTypeError
 from linkselect._samples import as_samples, device_neighbors, devices
@@ -32,6 +31,7 @@ from linkselect._samples.devices import (
     to_numpy,
 )
 from linkselect._samples.moments import moments
+from linkselect._search.similarity import select_from_groups
 from linkselect.graphs import Groups, auto_sigma, ball_edges, kernel_graph, nearest, nearest_edges
 from tests.helpers.estimators import SELECTORS, WRAPPERS
 
@@ -387,8 +387,8 @@ def test_a_narrow_kernel_is_evaluated_pair_by_pair(put, cancer):
     X, y = cancer
     # More terms than are kept: every value is a direct sum.
     for sigma in (1e-3, 0.01):
-        here = search.select_from_groups(X[:60], y[:60], sigma, 5)
-        there = search.select_from_groups(put(X[:60]), y[:60], sigma, 5)
+        here = select_from_groups(X[:60], y[:60], sigma, 5)
+        there = select_from_groups(put(X[:60]), y[:60], sigma, 5)
         assert_array_equal(there.order, here.order)
         assert_allclose(there.path, here.path, rtol=1e-12)
 
@@ -399,7 +399,7 @@ def test_a_feature_of_two_far_clusters(put):
     X = random.normal(size=(40, 4))
     X[:, 0] += np.where(np.arange(40) % 2, 1e9, -1e9)
     groups = np.arange(40) % 3
-    here, there = (search.select_from_groups(kind(X), groups, 3.0, 4) for kind in (np.array, put))
+    here, there = (select_from_groups(kind(X), groups, 3.0, 4) for kind in (np.array, put))
     assert_array_equal(there.order, here.order)
     assert_allclose(there.path, here.path, rtol=1e-12)
     assert_allclose(there.scores, here.scores, rtol=1e-12)
@@ -408,8 +408,8 @@ def test_a_feature_of_two_far_clusters(put):
 def test_equal_features_are_chosen_by_index(put, cancer):
     X, y = cancer
     twice = np.column_stack([X[:60, ::3], X[:60, ::3]])
-    found = search.select_from_groups(put(twice), y[:60], 1.0, 6)
-    assert_array_equal(found.order, search.select_from_groups(twice, y[:60], 1.0, 6).order)
+    found = select_from_groups(put(twice), y[:60], 1.0, 6)
+    assert_array_equal(found.order, select_from_groups(twice, y[:60], 1.0, 6).order)
 
 
 # -- what the standard lacks -----------------------------------------------------------------

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from linkselect._samples import as_samples
-from linkselect._search import least_redundant, rank_merit, redundancy
+from linkselect._search import redundancy
+from linkselect._search.redundancy import least_redundant, rank_merit
 
 
 def test_copies_rank_last_and_constants_do_no_harm():

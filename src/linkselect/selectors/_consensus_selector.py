@@ -21,6 +21,7 @@ from linkselect._messages import (
     ConstantFeaturesWarning,
     GuidedTypeError,
     GuidedValueError,
+    LeftOutPairsWarning,
     RoundedFeaturesWarning,
     warn_user,
 )
@@ -54,9 +55,6 @@ SEARCH_STEPS = 50
 DRAWN_PAIRS = 1000
 # Looser than the default of SCGS: a rank needs few digits.
 SCGS_TOLERANCE = 1e-2
-
-# How warnings begin that every member would give about the same pairs.
-ABOUT_PAIRS = r".*( pairs have an end that|contradicts? the must-links)"
 
 _MEMBERS_FOR_EXAMPLE = "Write [('fisher', FisherScore()), ('relieff', ReliefF())]"
 
@@ -132,6 +130,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     array([2, 3, 1, 0])
     """
 
+    _seconds = 6.0
     references = ("dwork2001",)
     # Whether tiny differences are a problem is for the members to say.
     _squares_differences = False
@@ -292,7 +291,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
             warnings.simplefilter("ignore", ConstantFeaturesWarning)
             warnings.simplefilter("ignore", RoundedFeaturesWarning)
             if isinstance(self.estimators, str):  # said when they were chosen
-                warnings.filterwarnings("ignore", message=ABOUT_PAIRS)
+                warnings.simplefilter("ignore", LeftOutPairsWarning)
             return clone(member).fit(X, **arguments_of(known, member))
 
     def _default_places(self, X: Samples, given: Given) -> list[Members]:

@@ -63,6 +63,7 @@ class ConstraintScore(PairSelector):
     """
 
     works_on = ("memory", "sparse", "device", "parts")
+    _seconds = 0.02
     references = ("zhang2008",)
     _undefined = "they have the same value at both ends of every pair"
 

@@ -74,6 +74,7 @@ class EnsembleCLS(PairSelector):
     array([2, 3, 0, 1])
     """
 
+    _seconds = 10.0
     references = ("benabdeslem2016", "salmi2020")
     _undefined = "in no member do they vary over the pairs or the free samples"
 

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 from linkselect._arrays import BoolArray
 from linkselect._messages import warn_user
 from linkselect._samples import Samples
-from linkselect._search import fcbf
+from linkselect._search.fcbf import fcbf
 from linkselect._supervision import Supervision
 from linkselect.selectors._information_selector import InformationSelector
 from linkselect.selectors._ranking import Ranking, count_features

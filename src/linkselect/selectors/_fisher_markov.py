@@ -48,6 +48,7 @@ class FisherMarkov(LabelSelector):
 
     greater_is_better = True
     works_on = ("memory", "sparse", "device", "parts")
+    _seconds = 0.02
     references = ("cheng2011",)
     _constant_is_undefined = False
 

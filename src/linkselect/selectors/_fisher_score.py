@@ -42,6 +42,7 @@ class FisherScore(LabelSelector):
 
     greater_is_better = True
     works_on = ("memory", "sparse", "device", "parts")
+    _seconds = 0.02
     references = ("duda2001",)
     _infinite = "no class has two samples that differ in them"
 

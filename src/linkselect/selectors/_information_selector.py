@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
-from linkselect._search import states_of
+from linkselect._search.discretize import states_of
 from linkselect._supervision import Supervision
 from linkselect.selectors._supervised_selectors import LabelSelector
 

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from linkselect._arrays import BoolArray
 from linkselect._samples import Samples
-from linkselect._search import mrmr
+from linkselect._search.mrmr import mrmr
 from linkselect._supervision import Supervision
 from linkselect.selectors._information_selector import InformationSelector
 from linkselect.selectors._ranking import Ranking, count_features

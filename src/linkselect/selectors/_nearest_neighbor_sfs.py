@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
 
-from linkselect import _search as search
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._checks import Given
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
+from linkselect._search.nearest_neighbor import select_by_nearest_neighbor
 from linkselect._supervision import Supervision, check_labels, from_labels
 from linkselect.pairs import encode_labels
 from linkselect.selectors._ranking import Ranking, count_features
@@ -77,6 +77,7 @@ class NearestNeighborSFS(LabelSelector):
     greater_is_better = True
     searches = True
     path_has_optimum = True
+    _seconds = 6.0
     references = ("whitney1971", "salmi2020")
     _constant_is_undefined = False
 
@@ -119,7 +120,7 @@ class NearestNeighborSFS(LabelSelector):
         classes = known.classes[labelled]
         samples = X.take(labelled).dense()
         n_selected = self._n_steps(*X.shape)
-        found = search.select_by_nearest_neighbor(
+        found = select_by_nearest_neighbor(
             samples,
             classes,
             n_selected,

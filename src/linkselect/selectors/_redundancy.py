@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from linkselect._arrays import BoolArray
 from linkselect._checks import Given
 from linkselect._samples import Samples
-from linkselect._search import least_redundant, rank_merit
+from linkselect._search.redundancy import least_redundant, rank_merit
 from linkselect.selectors._method import describe
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track

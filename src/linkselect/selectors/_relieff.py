@@ -54,6 +54,7 @@ class ReliefF(LabelSelector):
     """
 
     greater_is_better = True
+    _seconds = 1.0
     references = ("robnik2003", "kira1992")
     _constant_is_undefined = False
     _squares_differences = False

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from linkselect import _search as search
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import one_blas_thread
 from linkselect._messages import warn_user
 from linkselect._samples import Samples
+from linkselect._search.sparse_regression import scgs
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.graphs import nearest_edges
 from linkselect.selectors._parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS, POSITIVE
@@ -104,6 +104,7 @@ class SCGS(PairSelector):
 
     greater_is_better = True
     needs = ("a pair or a label",)
+    _seconds = 3.0
     references = ("liu2016", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -154,7 +155,7 @@ class SCGS(PairSelector):
         options = (self.sparsity, self.pair_weight, self.graph_weight, self.tol, self.max_iter)
         # One BLAS thread, since the order of its sums depends on how many it has.
         with one_blas_thread():
-            found = search.scgs(dense, known, near, *options)
+            found = scgs(dense, known, near, *options)
         if found.violation > self.tol:
             warn_user(
                 f"SCGS stopped after {found.n_iter} steps with violation {found.violation:.2g}, "

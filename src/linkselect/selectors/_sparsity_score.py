@@ -90,6 +90,7 @@ class SparsityScore(RankingSelector):
     (150, 150)
     """
 
+    _seconds = 60.0
     references = ("liu2012",)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -39,6 +39,7 @@ class VarianceScore(RankingSelector):
 
     greater_is_better = True
     works_on = ("memory", "sparse", "device", "parts")
+    _seconds = 0.02
     references = ("duda2001",)
     _constant_is_undefined = False
 
