@@ -109,13 +109,13 @@ def cancer():
 @pytest.fixture
 def precisions(monkeypatch):
     """List the types of the products that a search for neighbours computes."""
-    from linkselect._samples.samples import Dense
+    from linkselect._samples import Samples
 
-    computed, products = [], Dense.products
+    computed, products = [], Samples.products
 
     def noting(X, dtype, n_jobs):
         computed.append(np.dtype(dtype).name)
         return products(X, dtype, n_jobs)
 
-    monkeypatch.setattr(Dense, "products", noting)
+    monkeypatch.setattr(Samples, "products", noting)
     return computed

@@ -92,14 +92,6 @@ def centre(block: FloatArray) -> FloatArray:
     return block
 
 
-def row_block(X: NDArray[Any], rows: Any) -> FloatArray:
-    """Copy some rows of a dense X as float64.
-
-    In C order whatever the order of X, since sums in another order differ in their last digits.
-    """
-    return np.array(X[rows], dtype=np.float64, order="C")
-
-
 def map_threads(
     function: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None = None
 ) -> list[Result]:

@@ -8,7 +8,6 @@ from scipy.sparse import issparse
 from linkselect._samples.device import OnDevice
 from linkselect._samples.devices import device_of
 from linkselect._samples.parts import Parts as Parts
-from linkselect._samples.samples import Dense
 from linkselect._samples.samples import Samples as Samples
 from linkselect._samples.sources import find_stored
 from linkselect._samples.sparse import Sparse
@@ -19,14 +18,14 @@ def as_samples(X: Any) -> Samples:
     if isinstance(X, Samples):
         return X
     if type(X) is np.ndarray:
-        return Dense(X)
+        return Samples(X)
     if (parts := as_parts(X)) is not None:
         return parts
     if issparse(X):
         return Sparse(X)
     if (here := device_of(X)) is not None:
         return OnDevice(here, X)
-    return Dense(np.asarray(X))
+    return Samples(np.asarray(X))
 
 
 def as_parts(X: Any) -> Parts | None:

@@ -54,8 +54,8 @@ class Moments:
         origin = self._origin[int(xp.argmax(self.mass)), :]
         means = self.means_minus(origin)
         mass = xp.sum(self.mass)
-        overall = self._summed(means) / (float(mass) or 1.0)
-        scatter = self.within() + self._summed((means - overall) ** 2)
+        overall = weighted_sum(self.mass, means) / (float(mass) or 1.0)
+        scatter = self.within() + weighted_sum(self.mass, (means - overall) ** 2)
         alone = (part[None, :] for part in (scatter, origin, overall))
         return Moments(xp.reshape(mass, (1,)), *alone)
 
@@ -68,7 +68,7 @@ class Moments:
         xp = namespace_of(gaps)
         means = xp.abs(self.means_minus(whole._origin[0, :])) + xp.abs(whole._offset[0, :])
         equal = xp.abs(gaps) <= 2 * float(np.finfo(np.float64).eps) * means
-        return self._summed(xp.where(equal, xp.zeros_like(gaps), gaps) ** 2)
+        return weighted_sum(self.mass, xp.where(equal, xp.zeros_like(gaps), gaps) ** 2)
 
     def of_groups(self, chosen: slice) -> Moments:
         """Return the moments of some groups only."""
@@ -80,16 +80,12 @@ class Moments:
         """Return the scatter inside groups."""
         return namespace_of(self.scatter).sum(self.scatter, axis=0)
 
-    def _summed(self, values: FloatArray) -> FloatArray:
-        """Add up values over groups, weighted by mass.
-
-        Not by a matrix product: the last digit of that depends on a column's place.
-        """
-        return weighted_sum(self.mass, values)
-
 
 def weighted_sum(weights: Any, values: Any) -> Any:
-    """Add up the rows of a matrix, each with its weight."""
+    """Add up the rows of a matrix, each with its weight.
+
+    Not by a matrix product: the last digit of that depends on a column's place.
+    """
     return namespace_of(values).sum(weights[:, None] * values, axis=0)
 
 

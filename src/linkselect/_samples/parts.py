@@ -22,7 +22,6 @@ from linkselect._samples.samples import (
     LARGEST_EXACT,
     NO_FEATURES,
     Columns,
-    Dense,
     Grouping,
     Samples,
     digest,
@@ -164,7 +163,7 @@ class Parts(Samples):
             return function(self.take(rows))
         width = max(self.stored.allowed(HELD_BYTES) // (len(rows) * self.dtype.itemsize), 1)
         chosen = (np.arange(some.start, some.stop) for some in slices(self.shape[1], width))
-        found = [function(Dense(self.stored.choose(some).take(rows))) for some in chosen]
+        found = [function(Samples(self.stored.choose(some).take(rows))) for some in chosen]
         return np.concatenate(found, axis=-1)
 
     def _can_hold(self, n_rows: int) -> bool:
@@ -176,7 +175,7 @@ class Parts(Samples):
     ) -> FloatArray:
         """Compute what a function makes of the moments of each grouping."""
         if self.by_columns:
-            work = partial(Dense.from_moments, function=function, groupings=groupings)
+            work = partial(Samples.from_moments, function=function, groupings=groupings)
             found: FloatArray = self.map_column_parts(work, n_jobs)
             return found
         return function(
@@ -207,7 +206,7 @@ class Parts(Samples):
         """Average the fourth power of standardised values."""
         found: FloatArray
         if self.by_columns:
-            found = self.map_column_parts(Dense.kurtosis, n_jobs)
+            found = self.map_column_parts(Samples.kurtosis, n_jobs)
             return found
         # The rows may be a billion: one group takes no memory.
         alone = self._moments_of_rows(np.broadcast_to(np.intp(0), self.shape[0]), None, n_jobs)
@@ -224,14 +223,14 @@ class Parts(Samples):
 
     # -- rows --------------------------------------------------------------------------------
 
-    def take(self, rows: IntArray) -> Dense:
+    def take(self, rows: IntArray) -> Samples:
         """Read some rows into memory; those that are held are not read."""
         if self._held is not None and len(self._held[0]):
             held, values = self._held
             place = np.searchsorted(held, rows)
             if np.array_equal(held[np.minimum(place, len(held) - 1)], rows):
-                return Dense(values[place])
-        return Dense(self.stored.take(rows))
+                return Samples(values[place])
+        return Samples(self.stored.take(rows))
 
     def choose(self, columns: Columns) -> Parts:
         """Return some columns, without reading anything."""
@@ -341,7 +340,7 @@ def _digests(part: Part) -> list[list[bytes]]:
 def _on_values(function: Callable[..., FloatArray], part: Part) -> FloatArray:
     ((_, values),) = part.slabs()
     with np.errstate(over="raise"):
-        return function(Dense(values), n_jobs=1)
+        return function(Samples(values), n_jobs=1)
 
 
 def _fourth_powers_of_part(part: Part, *, mean: FloatArray, deviation: FloatArray) -> FloatArray:
@@ -355,7 +354,7 @@ def _fourth_powers_of_part(part: Part, *, mean: FloatArray, deviation: FloatArra
 
 def _pair_distances_of_part(part: Part, *, left: IntArray, right: IntArray) -> FloatArray:
     ((_, values),) = part.slabs()
-    return Dense(values).pair_distances(left, right, n_jobs=1)
+    return Samples(values).pair_distances(left, right, n_jobs=1)
 
 
 def _products_of_part(part: Part, *, scale: float, dtype: Any) -> wide.Sums:

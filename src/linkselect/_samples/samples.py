@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from hashlib import blake2b
@@ -45,16 +44,17 @@ FIRST_ROWS = 8
 NO_FEATURES: IntArray = np.empty(0, dtype=np.intp)
 
 
-class Samples(ABC):
-    """Samples of any kind: only their own class knows how they are stored.
+class Samples:
+    """Samples: what the library asks of them, and the answers of an array in memory.
 
-    What has a body here suits samples in memory. Sums have one entry per feature on their last
-    axis, and are on the device of the samples.
+    Sparse samples, those on a device and those stored in parts answer in a class of their own.
+    Only that class knows how they are stored. Sums have one entry per feature on their last axis,
+    and are on the device of the samples.
 
     Parameters
     ----------
-    values : object
-        What holds the samples; never written to.
+    values : array of shape (n_samples, n_features)
+        Any numeric type; never written to.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Samples(ABC):
         Those that were computed while the samples were read for the first time.
     """
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[Kind] = "memory"
     here: Device | None = None
     by_columns = False
     must_stay_outside = False
@@ -95,59 +95,78 @@ class Samples(ABC):
 
     # -- single features ---------------------------------------------------------------------
 
-    @abstractmethod
     def constant_columns(self) -> BoolArray:
         """Tell which features have one value only, by comparing the values themselves."""
+        X = self.values
+        # Most features that vary show it in a few rows, so only the others are read to the end.
+        constant: BoolArray = (X[:FIRST_ROWS] == X[0]).all(axis=0)
+        left = np.flatnonzero(constant)
+        for part in slices(len(left), block_width(BLOCK_SIZE, X.shape[0])):
+            constant[left[part]] = (X[:, left[part]] == X[0, left[part]]).all(axis=0)
+        return constant
 
-    @abstractmethod
     def faint_columns(self) -> IntArray:
         """List the features that vary, but by so little that squared differences underflow."""
+        X = self.values
+        if X.dtype.kind != "f" or X.dtype.itemsize < 8:
+            return NO_FEATURES  # narrow types hold no such numbers
+        left = np.flatnonzero(_extent(X[:FIRST_ROWS]) < FAINT)
+        found = [NO_FEATURES]
+        for part in slices(len(left), block_width(BLOCK_SIZE, X.shape[0])):
+            extent = _extent(X[:, left[part]])
+            found.append(left[part][(extent > 0) & (extent < FAINT)])
+        return np.concatenate(found)
 
     def rounded_columns(self) -> IntArray:
         """List the features of whole numbers so large that float64 rounds them."""
-        return NO_FEATURES
+        X = self.values
+        if not may_be_rounded(X):
+            return NO_FEATURES
+        parts = slices(X.shape[1], block_width(BLOCK_SIZE, X.shape[0]))
+        return np.flatnonzero(np.concatenate([is_rounded(X[:, p]).any(axis=0) for p in parts]))
 
     def count_missing(self) -> int:
         """Count the values that are NaN, of samples in memory."""
-        return 0
+        return int(np.isnan(self.values).sum()) if self.dtype.kind == "f" else 0
 
     def overflows(self) -> bool:
         """Tell whether squares of values overflow without notice."""
         return False
 
-    @abstractmethod
     def column_keys(self, features: IntArray, runs: IntArray) -> list[Hashable]:
         """Return a key for each feature; two of one run have the same if all values are equal."""
+        return [digest(self.values[:, feature]) for feature in features]
 
     # -- rows and columns --------------------------------------------------------------------
 
-    @abstractmethod
     def take(self, rows: IntArray) -> Samples:
         """Return some rows; of stored samples in memory."""
+        return Samples(self.values[rows])
 
-    @abstractmethod
     def choose(self, columns: Columns) -> Samples:
         """Return some columns."""
+        return Samples(self.values[:, columns])
 
-    @abstractmethod
     def dense(self) -> Any:
         """Return the values as a dense array, on their device, without a copy if it is one."""
+        return self.values
 
-    @abstractmethod
     def own_values(self, columns: Columns) -> NDArray[Any]:
         """Return some columns dense, in their own type: as floats, large whole numbers may meet."""
+        return self.values[:, columns]
 
-    @abstractmethod
     def cells(self, rows: IntArray, features: IntArray | None = None) -> FloatArray:
         """Copy some rows, all features of them or some, as a dense array of float64 in C order."""
+        chosen = rows if features is None else np.ix_(rows, features)
+        return np.array(self.values[chosen], dtype=np.float64, order="C")
 
-    @abstractmethod
     def _block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
         """Copy some columns as float64; dense ones into the scratch memory, if there is some."""
+        return column_block(self.values, columns, rows, scratch)
 
-    @abstractmethod
     def _column_slices(self, n_rows: int) -> list[slice]:
         """Cut the columns into blocks of so many rows."""
+        return column_slices(self.values, n_rows)
 
     def block(self, columns: Columns, rows: Any = slice(None)) -> FloatArray:
         """Copy some columns as a dense array of float64."""
@@ -245,9 +264,12 @@ class Samples(ABC):
         found: FloatArray = self.fetched(self.map_columns(work, n_jobs=n_jobs))
         return found
 
-    @abstractmethod
     def edge_form(self, graph: Edges, n_jobs: int | None) -> Any:
         """Compute the sum over edges of `w_ij (f_i - f_j)^2`."""
+        rows, work, once = distances.edge_sums(graph)
+        is_all = once and len(rows) == self.shape[0]
+        found: FloatArray = self.map_columns(work, None if is_all else rows, n_jobs)
+        return found
 
     def kernel_form(self, graph: Kernel, n_jobs: int | None) -> Any:
         """Compute `f'Lf` tile by tile as `f'Df - f'Wf`, on centred columns."""
@@ -259,9 +281,9 @@ class Samples(ABC):
 
     # -- distances ---------------------------------------------------------------------------
 
-    @abstractmethod
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
         """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences in float64."""
+        return distances.pair_distances(self.values, left, right, n_jobs)
 
     def kernel_distances(
         self, left: IntArray, right: IntArray, sigma: float, n_jobs: int | None
@@ -269,12 +291,15 @@ class Samples(ABC):
         """Compute squared distances as exactly as a Gaussian of this width needs them."""
         return self.pair_distances(left, right, n_jobs)
 
-    @abstractmethod
     def products(self, dtype: Any, n_jobs: int | None) -> Products:
         """Prepare the rows for fast distances in the given precision."""
+        return distances.prepared_rows(self.values, dtype, n_jobs)
 
     def nearest(self, n_neighbors: int, n_jobs: int | None, among: Search = EVERYTHING) -> Found:
         """Find the nearest rows of a pool for each query; see `graphs.nearest`."""
+        if self.is_wide and all(part is None for part in among):
+            queries = np.arange(self.shape[0])
+            return wide.nearest(self, self._rough(n_jobs), n_neighbors, queries, n_jobs)
         return neighbors.nearest(self, n_neighbors, n_jobs, among)
 
     def pairs_within(self, radius: float, n_jobs: int | None) -> Found:
@@ -287,93 +312,9 @@ class Samples(ABC):
 
     def _rough_pairs(self, among: IntArray, n_jobs: int | None) -> tuple[NDArray[Any], FloatArray]:
         """Return the distances of all pairs i < j, up to errors of the samples, and these."""
+        if self.is_wide:
+            return wide.rough_pairs(self._rough(n_jobs), among)
         return distances.rough_pairs(self.products(np.float32, n_jobs), n_jobs)
-
-
-class Dense(Samples):
-    """An array or a memory map."""
-
-    kind = "memory"
-
-    def constant_columns(self) -> BoolArray:
-        """Tell which features have one value only."""
-        X = self.values
-        # Most features that vary show it in a few rows, so only the others are read to the end.
-        constant: BoolArray = (X[:FIRST_ROWS] == X[0]).all(axis=0)
-        left = np.flatnonzero(constant)
-        for part in slices(len(left), block_width(BLOCK_SIZE, X.shape[0])):
-            constant[left[part]] = (X[:, left[part]] == X[0, left[part]]).all(axis=0)
-        return constant
-
-    def faint_columns(self) -> IntArray:
-        """List the features that vary too little."""
-        X = self.values
-        if X.dtype.kind != "f" or X.dtype.itemsize < 8:
-            return NO_FEATURES  # narrow types hold no such numbers
-        left = np.flatnonzero(_extent(X[:FIRST_ROWS]) < FAINT)
-        found = [NO_FEATURES]
-        for part in slices(len(left), block_width(BLOCK_SIZE, X.shape[0])):
-            extent = _extent(X[:, left[part]])
-            found.append(left[part][(extent > 0) & (extent < FAINT)])
-        return np.concatenate(found)
-
-    def rounded_columns(self) -> IntArray:
-        """List the features of large whole numbers."""
-        X = self.values
-        if not may_be_rounded(X):
-            return NO_FEATURES
-        parts = slices(X.shape[1], block_width(BLOCK_SIZE, X.shape[0]))
-        return np.flatnonzero(np.concatenate([is_rounded(X[:, p]).any(axis=0) for p in parts]))
-
-    def count_missing(self) -> int:
-        """Count the values that are NaN."""
-        return int(np.isnan(self.values).sum()) if self.dtype.kind == "f" else 0
-
-    def column_keys(self, features: IntArray, runs: IntArray) -> list[Hashable]:
-        """Return a digest of each feature."""
-        return [digest(self.values[:, feature]) for feature in features]
-
-    def take(self, rows: IntArray) -> Dense:
-        """Return some rows."""
-        return Dense(self.values[rows])
-
-    def choose(self, columns: Columns) -> Dense:
-        """Return some columns."""
-        return Dense(self.values[:, columns])
-
-    def dense(self) -> NDArray[Any]:
-        """Return the array."""
-        return self.values
-
-    def own_values(self, columns: Columns) -> NDArray[Any]:
-        """Return some columns in their own type."""
-        return self.values[:, columns]
-
-    def cells(self, rows: IntArray, features: IntArray | None = None) -> FloatArray:
-        """Copy some rows and features as float64."""
-        chosen = rows if features is None else np.ix_(rows, features)
-        return np.array(self.values[chosen], dtype=np.float64, order="C")
-
-    def _block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
-        return column_block(self.values, columns, rows, scratch)
-
-    def _column_slices(self, n_rows: int) -> list[slice]:
-        return column_slices(self.values, n_rows)
-
-    def edge_form(self, graph: Edges, n_jobs: int | None) -> FloatArray:
-        """Compute the sum over edges of squared differences."""
-        rows, work, once = distances.edge_sums(graph)
-        is_all = once and len(rows) == self.shape[0]
-        found: FloatArray = self.map_columns(work, None if is_all else rows, n_jobs)
-        return found
-
-    def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` by direct differences."""
-        return distances.pair_distances(self.values, left, right, n_jobs)
-
-    def products(self, dtype: Any, n_jobs: int | None) -> Products:
-        """Prepare the rows for fast distances."""
-        return distances.prepared_rows(self.values, dtype, n_jobs)
 
     @property
     def is_wide(self) -> bool:
@@ -384,18 +325,6 @@ class Dense(Samples):
 
     def _rough(self, n_jobs: int | None) -> wide.Rough:
         return partial(wide.rough_distances, self.values, n_jobs)
-
-    def nearest(self, n_neighbors: int, n_jobs: int | None, among: Search = EVERYTHING) -> Found:
-        """Find the nearest rows of a pool for each query."""
-        if self.is_wide and all(part is None for part in among):
-            queries = np.arange(self.shape[0])
-            return wide.nearest(self, self._rough(n_jobs), n_neighbors, queries, n_jobs)
-        return super().nearest(n_neighbors, n_jobs, among)
-
-    def _rough_pairs(self, among: IntArray, n_jobs: int | None) -> tuple[NDArray[Any], FloatArray]:
-        if self.is_wide:
-            return wide.rough_pairs(self._rough(n_jobs), among)
-        return super()._rough_pairs(among, n_jobs)
 
 
 def may_be_rounded(values: NDArray[Any]) -> bool:

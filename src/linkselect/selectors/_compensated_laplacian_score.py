@@ -12,7 +12,7 @@ from linkselect import scores
 from linkselect._arrays import FloatArray
 from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision
-from linkselect.graphs import Edges, resolve_sigma
+from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import GraphSelector
 from linkselect.selectors._parameters import AT_LEAST_0, SIGMA
 from linkselect.selectors._supervised_selectors import PairSelector
@@ -117,9 +117,6 @@ class CompensatedLaplacianScore(GraphSelector, PairSelector):
         self.random_state = random_state
         self.on_conflict = on_conflict
         self.n_jobs = n_jobs
-
-    def _width(self, X: Samples) -> float:
-        return resolve_sigma(self.sigma, X, self.n_jobs)
 
     def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.compensated_laplacian(

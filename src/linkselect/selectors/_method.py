@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from numpy.typing import NDArray
@@ -82,16 +82,7 @@ def describe(selector: Any) -> Method:
     if not hasattr(selector, "sees"):
         # Tags say whether labels are required, not whether they are used if they are there.
         return Method("labels", ("labels",) if get_tags(selector).target_tags.required else ())
-    return Method(
-        selector.sees,
-        tuple(selector.needs),
-        bool(selector.greater_is_better),
-        selector.searches,
-        selector.path_has_optimum,
-        tuple(selector.references),
-        selector.wraps,
-        tuple(selector.works_on),
-    )
+    return Method(**{field.name: getattr(selector, field.name) for field in fields(Method)})
 
 
 def _required(selector: type) -> dict[str, None]:

@@ -69,6 +69,7 @@ class GraphSelector(RankingSelector):
     }
 
     n_neighbors: int
+    sigma: float | Literal["auto"] | None = None
     radius: float | None = None
     max_queries: int | None
     neighbors_transformer: Any
@@ -90,7 +91,7 @@ class GraphSelector(RankingSelector):
 
     def _width(self, X: Samples) -> float:
         """Return the width of the Gaussian; 0 for a method without one."""
-        return 0.0
+        return 0.0 if self.sigma is None else resolve_sigma(self.sigma, X, self.n_jobs)
 
     def _needs_graph(self, known: Supervision) -> bool:
         """Whether any edge between neighbours counts."""
@@ -265,13 +266,10 @@ class NeighborGraphSelector(GraphSelector):
         "radius": RADIUS,
     }
 
-    sigma: float | Literal["auto"]
     weights: Literal["gaussian", "binary"]
 
     def _width(self, X: Samples) -> float:
-        if self.weights == "binary":
-            return 0.0
-        return resolve_sigma(self.sigma, X, self.n_jobs)
+        return 0.0 if self.weights == "binary" else super()._width(X)
 
     def _weighted(self, near: Edges, sigma: float) -> Edges:
         return near.reweigh(1.0) if self.weights == "binary" else gaussian_edges(near, sigma)

@@ -6,12 +6,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from importlib import import_module
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._messages import many
 from linkselect._notebook import panel, table
 from linkselect._samples import Samples, as_samples
@@ -92,23 +92,6 @@ def with_equal_twins(X: Any, scores: FloatArray, order: IntArray | None = None) 
     settled = scores.copy()
     settled[features] = scores[twins]
     return settled
-
-
-class Kinds(NamedTuple):
-    """How many features there are of each kind."""
-
-    all: int
-    constant: int
-    finite: int
-    infinite: int
-    undefined: int
-    """Those that vary, and have no score."""
-
-
-def count_kinds(scores: FloatArray, constant: BoolArray) -> Kinds:
-    """Count what is odd about features and their scores."""
-    masks = constant, np.isfinite(scores), np.isinf(scores), np.isnan(scores) & ~constant
-    return Kinds(len(scores), *(int(np.count_nonzero(mask)) for mask in masks))
 
 
 def count_features(wanted: Any, n_features: int) -> int:

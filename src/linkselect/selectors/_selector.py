@@ -49,7 +49,6 @@ from linkselect.selectors._ranking import (
     Ranking,
     best_first,
     count_features,
-    count_kinds,
     ranking_frame,
     ranking_view,
     with_equal_ties,
@@ -322,22 +321,24 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return Supervision(np.full(n_samples, -1, dtype=np.intp))
 
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
-        count = count_kinds(scores, constant)
-        if count.constant:
+        n_all, n_constant = len(scores), np.count_nonzero(constant)
+        n_infinite = np.count_nonzero(np.isinf(scores))
+        n_undefined = np.count_nonzero(np.isnan(scores) & ~constant)
+        if n_constant:
             rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
             warn_user(
-                f"{count.constant} of {count.all} features are constant; they {rank}.",
+                f"{n_constant} of {n_all} features are constant; they {rank}.",
                 ConstantFeaturesWarning,
                 way_out="Remove them with sklearn.feature_selection.VarianceThreshold().",
             )
-        if count.infinite > 1 and not count.finite:
+        if n_infinite > 1 and not np.isfinite(scores).any():
             warn_user(
-                f"The scores of all {count.infinite} features that vary are infinite, which tells "
+                f"The scores of all {n_infinite} features that vary are infinite, which tells "
                 f"none of them from another: {self._infinite}."
             )
-        if count.undefined:
+        if n_undefined:
             warn_user(
-                f"{count.undefined} of {count.all} features vary, but have no score and rank last: "
+                f"{n_undefined} of {n_all} features vary, but have no score and rank last: "
                 f"{self._undefined}."
             )
 
