@@ -31,7 +31,6 @@ FLOW = [
     "_forms",
     "_callbacks",
     "_checks",
-    "_fit_inputs",
     "scores",
     "_search",
     "selectors",

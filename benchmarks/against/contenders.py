@@ -11,9 +11,9 @@ import time
 from itertools import combinations_with_replacement
 
 import numpy as np
-from linkselect.graphs._neighbors import nearest
 
 import linkselect as ls
+from linkselect.graphs import nearest
 
 N_NEIGHBORS = 10
 N_NEAREST = 5
