@@ -162,11 +162,11 @@ def default_by_parts(usual: str, pairs: Pairs | None) -> str:
 
 def check_reads_parts(choice: Choice, selector: Any, table: Table) -> None:
     """Refuse a method that needs all of a table in memory if it is read by parts."""
-    if not isinstance(table, StoredTable) or getattr(selector, "_reads_parts", False):
+    from linkselect.selectors._method import describe
+
+    if not isinstance(table, StoredTable) or "parts" in describe(selector).works_on:
         return
-    able = [
-        name for name, one in methods().items() if getattr(one.selector, "_reads_parts", 0) is True
-    ]
+    able = [name for name, one in methods().items() if "parts" in describe(one.selector).works_on]
     raise UsageError(
         f"{choice.name} needs the table in memory, but {table.source} is read by parts. These "
         f"methods can read parts: {', '.join(able)}. Or {INTO_MEMORY}."

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from cyclopts import Parameter
 
 from linkselect.cli._by_parts import (
@@ -286,9 +285,10 @@ def _ties(summary: Summary) -> list[str]:
 
 def _surveyed(X: Any, seen: ColumnValues) -> Any:
     """Return stored samples with their extremes, which tell what is constant, scaled or not."""
-    from linkselect._samples.one_pass import Surveyed
+    from linkselect._samples.parts import Parts
+    from linkselect._samples.survey import Survey
 
-    return Surveyed(X, seen.low, seen.high, np.full(X.shape[0], -1, dtype=np.intp), None)
+    return Parts(X, Survey(seen.low, seen.high))
 
 
 def _options(choice: Choice) -> dict[str, str]:

@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, issparse, vstack
+from scipy.sparse import coo_array, csr_array, vstack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import map_threads, one_blas_thread, slices
 from linkselect._messages import GuidedValueError, warn_user
+from linkselect._samples import as_samples
 from linkselect._solvers import barycentric_weights, ridge_weights
+from linkselect.graphs._distance_graphs import check_n_neighbors, nearest
 from linkselect.graphs._l1_reconstruction import (
     CERTAIN_GAP,
     NEAR_GAP,
@@ -30,7 +32,6 @@ from linkselect.graphs._l1_reconstruction import (
     solver_for,
     twin_weights,
 )
-from linkselect.graphs._neighbors import check_n_neighbors, nearest
 
 Kind = Literal["l1", "l2", "lle"]
 MaxIter = int | Literal["auto"]
@@ -293,7 +294,7 @@ def reconstruct(
         left take their nearest one and count as unsolved.
     """
     # One order of the values in memory, or rounding would depend on where X comes from.
-    X = np.ascontiguousarray(X.toarray() if issparse(X) else X, dtype=np.float64)
+    X = np.ascontiguousarray(as_samples(X).dense(), dtype=np.float64)
     if kind == "l2":
         # The rounding of BLAS depends on the number of its threads.
         with one_blas_thread():

@@ -15,26 +15,28 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 
-from linkselect._arrays import BoolArray, FloatArray, Matrix
-from linkselect._checks import TAKE_ROWS
-from linkselect._fit_inputs import Given
+from linkselect._arrays import BoolArray, FloatArray
+from linkselect._checks import Given, works_on
 from linkselect._messages import (
     ConstantFeaturesWarning,
     GuidedTypeError,
     GuidedValueError,
+    LeftOutPairsWarning,
     RoundedFeaturesWarning,
     warn_user,
 )
-from linkselect._samples.degenerate import with_equal_ties
+from linkselect._samples import Samples
+from linkselect._samples.parts import TAKE_ROWS
+from linkselect._samples.samples import Kind
+from linkselect._samples.unit_scaling import scaled_to_one
 from linkselect._supervision import OnConflict
-from linkselect._unit_scaling import scaled_to_one
 from linkselect.selectors._compensated_laplacian_score import CompensatedLaplacianScore
 from linkselect.selectors._constraint_score import ConstraintScore
 from linkselect.selectors._laplacian_score import LaplacianScore
 from linkselect.selectors._method import Need, Sees, describe, missing_needs
 from linkselect.selectors._mrmr import MRMR
 from linkselect.selectors._parameters import ON_CONFLICT
-from linkselect.selectors._ranking import Ranking
+from linkselect.selectors._ranking import Ranking, with_equal_ties
 from linkselect.selectors._redundancy import Redundancy
 from linkselect.selectors._scgs import SCGS
 from linkselect.selectors._selector import RankingSelector, Track
@@ -54,9 +56,6 @@ SEARCH_STEPS = 50
 DRAWN_PAIRS = 1000
 # Looser than the default of SCGS: a rank needs few digits.
 SCGS_TOLERANCE = 1e-2
-
-# How warnings begin that every member would give about the same pairs.
-ABOUT_PAIRS = r".*( pairs have an end that|contradicts? the must-links)"
 
 _MEMBERS_FOR_EXAMPLE = "Write [('fisher', FisherScore()), ('relieff', ReliefF())]"
 
@@ -151,6 +150,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     array([2, 3, 1, 0])
     """
 
+    _seconds = 6.0
     references = ("dwork2001",)
     # Whether tiny differences are a problem is for the members to say.
     _squares_differences = False
@@ -204,11 +204,12 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         return tuple(dict.fromkeys(needs))
 
     @property
-    def _reads_parts(self) -> bool:  # type: ignore[override]
-        """Whether all members do."""
-        if isinstance(self.estimators, str):
-            return False
-        return all(getattr(member, "_reads_parts", False) for _, member in self._checked_members())
+    def works_on(self) -> tuple[Kind, ...]:  # type: ignore[override]
+        """What it works on: also on parts if all members do."""
+        automatic = isinstance(self.estimators, str)
+        members = [] if automatic else [member for _, member in self._checked_members()]
+        on_parts = members and all(works_on(member, "parts") for member in members)
+        return ("memory", "sparse", "parts") if on_parts else ("memory", "sparse")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, and if `deep` those of the members.
@@ -237,13 +238,13 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     def _know(self, given: Given, n_samples: int) -> Given:
         return read_once(given, n_samples)
 
-    def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
+    def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         automatic = isinstance(self.estimators, str)
         own = [] if automatic else self._checked_members()
         places = self._default_places(X, known) if automatic else [[one] for one in own]
         weights = self._checked_weights(len(places))
         # The default members expect features in [0, 1].
-        samples = scaled_to_one(X) if automatic else X
+        samples = scaled_to_one(X.values) if automatic else X.values
         fitted, counts = [], []
         for candidates, weight in track(list(zip(places, weights, strict=True))):
             if (found := self._first_able(candidates, samples, known, ~constant)) is not None:
@@ -267,7 +268,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         )
 
     def _first_able(
-        self, candidates: Members, X: Matrix, known: Given, varies: BoolArray
+        self, candidates: Members, X: Any, known: Given, varies: BoolArray
     ) -> tuple[str, Any] | None:
         """Fit the first candidate for a place that can rank the data, and name those that cannot.
 
@@ -294,16 +295,16 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
             )
         return None
 
-    def _fitted(self, member: Any, X: Matrix, known: Given) -> Any:
+    def _fitted(self, member: Any, X: Any, known: Given) -> Any:
         with warnings.catch_warnings():
             # Said once, of all members together.
             warnings.simplefilter("ignore", ConstantFeaturesWarning)
             warnings.simplefilter("ignore", RoundedFeaturesWarning)
             if isinstance(self.estimators, str):  # said when they were chosen
-                warnings.filterwarnings("ignore", message=ABOUT_PAIRS)
+                warnings.simplefilter("ignore", LeftOutPairsWarning)
             return clone(member).fit(X, **arguments_of(known, member))
 
-    def _default_places(self, X: Matrix, given: Given) -> list[Members]:
+    def _default_places(self, X: Samples, given: Given) -> list[Members]:
         """Return the candidates for each place; the first that can rank the data takes it."""
         known = given.supervision(X.shape[0], self.on_conflict)
         steps = X.shape[1] if X.shape[1] <= MANY_FEATURES else SEARCH_STEPS

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
-from linkselect._arrays import BoolArray, FloatArray, Matrix
+from linkselect._arrays import BoolArray, FloatArray
 from linkselect._messages import GuidedValueError, warn_user
+from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs._reconstruction import (
     Reconstruction,
@@ -91,6 +92,7 @@ class SparsityScore(RankingSelector):
     (150, 150)
     """
 
+    _seconds = 60.0
     references = ("liu2012",)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -144,7 +146,7 @@ class SparsityScore(RankingSelector):
         return n_reconstruction_steps(n_samples, n_features, self.graph, self.form, self.solver)
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         found = self._reconstruct(X, track)
         fitted = {
@@ -168,7 +170,7 @@ class SparsityScore(RankingSelector):
                 settings={"X": "minmax", "form": "tolerance", "graph": "lle"},
             )
 
-    def _reconstruct(self, X: Matrix, track: Track[Any]) -> Reconstruction:
+    def _reconstruct(self, X: Samples, track: Track[Any]) -> Reconstruction:
         options = (self.graph, self.form, self.tolerance)
         check_reconstruction(
             X.shape[0], *options, self.n_neighbors, self.regularization, self.solver

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from linkselect._unit_scaling import FitUnits, scaled_to_one
+from linkselect._samples.unit_scaling import FitUnits, scaled_to_one
 from linkselect.cli import run
 from linkselect.cli._preparation import Preparation
 
@@ -94,3 +94,9 @@ def test_faint_columns_are_named_if_they_are_not_scaled(tmp_path, capsys):
     assert "--scale minmax" in errors
     assert run(call) == 0
     assert "scaled to [0, 1]" in capsys.readouterr().out
+
+
+def test_sparse_features_are_divided_by_their_largest_size_whatever_its_sign():
+    X = sparse.csr_array([[0.0, -4e-30], [-2.0, 0.0], [1.0, -2e-30]])
+    expected = [[0.0, -1.0], [-1.0, 0.0], [0.5, -0.5]]
+    np.testing.assert_allclose(scaled_to_one(X).toarray(), expected)
