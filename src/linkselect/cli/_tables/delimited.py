@@ -305,7 +305,6 @@ def _decoded(block: bytes, n_lines: int, file: TableFile) -> str:
 def _split(block: bytes, n_lines: int, file: TableFile, layout: Layout) -> _Cells:
     """Split lines without quotes at every separator; blank lines hold no row."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     block = block if block.endswith(b"\n") else block + b"\n"
     codes = np.frombuffer(block, np.uint8)
@@ -323,7 +322,7 @@ def _split(block: bytes, n_lines: int, file: TableFile, layout: Layout) -> _Cell
     if blank.any():
         values = values.filter(pa.array(np.repeat(~blank, n_cells)))
     lines = n_lines + 1 + np.flatnonzero(~blank)
-    return _Cells(lines, pc.ascii_trim(values, f" \t\r\n{layout.separator}"))
+    return _Cells(lines, _trimmed(values, layout.separator))
 
 
 def _by_csv(
@@ -345,9 +344,9 @@ def _by_csv(
                 raise _wrong_length(len(row), last, file, layout)
             if row:
                 places.append(last)
-                values += map(str.strip, row)
+                values += row
             if len(values) >= _CELLS:
-                yield _Cells(np.array(places), pa.array(values, pa.string()))
+                yield _Cells(np.array(places), _trimmed(pa.array(values, pa.string())))
                 places, values = [], []
     except csv.Error as error:
         if next(lines, None) is None:
@@ -360,7 +359,13 @@ def _by_csv(
             "closes?"
         ) from error
     if values:
-        yield _Cells(np.array(places), pa.array(values, pa.string()))
+        yield _Cells(np.array(places), _trimmed(pa.array(values, pa.string())))
+
+
+def _trimmed(values: pa.StringArray, separator: str = "") -> pa.StringArray:
+    import pyarrow.compute as pc
+
+    return pc.ascii_trim(values, f" \t\r\n{separator}")
 
 
 def _wrong_length(n_values: int, line: int, file: TableFile, layout: Layout) -> InputError:
