@@ -10,10 +10,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._checks import Given, check_spread, refuse_stored, without_mask
 from linkselect._messages import GuidedTypeError, GuidedValueError, many
 from linkselect._resampling import seeded
 from linkselect._samples import as_samples
+from linkselect._samples.checks import Given, check_spread, refuse_stored, without_mask
 from linkselect._supervision import by_rows, present_pairs
 from linkselect.evaluation._curves import RANDOM
 from linkselect.evaluation._pair_folds import LEAVE_CONFLICTS_OUT, PairKFold

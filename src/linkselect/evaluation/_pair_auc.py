@@ -12,8 +12,8 @@ from scipy.stats import rankdata
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._bibliography import cites
 from linkselect._blocks import BLOCK_SIZE, slices
-from linkselect._checks import Given, explained_overflow, index_of
 from linkselect._messages import GuidedValueError
+from linkselect._samples.checks import Given, explained_overflow, index_of
 from linkselect._supervision import check_index, check_is_pairs
 from linkselect.evaluation._curves import Curve, check_counts, numbers_of_features
 from linkselect.evaluation._inputs import (

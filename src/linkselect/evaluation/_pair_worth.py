@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import BLOCK_SIZE, block_width, map_threads, slices
-from linkselect._checks import check_samples, explained_overflow
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples, as_samples
+from linkselect._samples.checks import check_samples, explained_overflow
 from linkselect._supervision import from_pairs
 from linkselect.evaluation._inputs import (
     check_both_kinds,
