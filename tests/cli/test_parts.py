@@ -478,8 +478,8 @@ def test_bar_shows_the_share_and_the_time_left(table, monkeypatch, capsys):
 
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
-    with parts_shown(show=True):
-        map_parts(open_stored(table, columns=NAMES), len_of, what="read", n_jobs=1)
+    with parts_shown():
+        map_parts(open_stored(table, columns=NAMES), len_of, what="reading: sums", n_jobs=1)
     text = capsys.readouterr().err
     assert "reading: sums" in text
     assert "1/1" in text

@@ -55,6 +55,13 @@ class Choice:
     is_ours: bool = True
 
     @property
+    def options(self) -> dict[str, str]:
+        """What to type for each parameter."""
+        settings = {name: f"--set {name}=VALUE" for name in self.parameters}
+        settings |= {"sigma": "--set sigma=auto"} if "sigma" in settings else {}
+        return {**settings, "on_conflict": "--set on_conflict=drop"}
+
+    @property
     def needs(self) -> Literal["nothing", "labels", "pairs or labels", "another method"]:
         """What it cannot work without."""
         if self.method.wraps:
@@ -87,9 +94,14 @@ def methods() -> dict[str, Choice]:
     return {name: _choice(selector) for name, selector in _classes().items()}
 
 
-def _choice(selector: Any) -> Choice:
+def described(selector: Any) -> Method:
+    """Describe a selector or a class of selectors; not imported before a command runs."""
     from linkselect.selectors._method import describe
 
+    return describe(selector)
+
+
+def _choice(selector: Any) -> Choice:
     signature = inspect.signature(selector).parameters
     parameters = {
         name: None if given.default is inspect.Parameter.empty else given.default
@@ -98,7 +110,7 @@ def _choice(selector: Any) -> Choice:
     }
     summary = (selector.__doc__ or "").strip().splitlines()[0]
     name = command_name(selector.__name__)
-    return Choice(name, selector, describe(selector), summary, parameters)
+    return Choice(name, selector, described(selector), summary, parameters)
 
 
 def command_name(class_name: str) -> str:

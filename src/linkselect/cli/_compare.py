@@ -15,10 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from linkselect.cli._choices import Choice, Seed, about_width, make_selector, method_named, parts_of
+from linkselect._messages import many
+from linkselect.cli._choices import (
+    Choice,
+    Seed,
+    about_width,
+    described,
+    make_selector,
+    method_named,
+    parts_of,
+)
 from linkselect.cli._comparison_output import as_text, write_all
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of
-from linkselect.cli._output import DEFAULT_OUTPUT, Output, say, say_json, tracked
+from linkselect.cli._output import DEFAULT_OUTPUT, Output, tracked
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
 from linkselect.cli._supervision_input import (
     about_rows,
@@ -139,6 +148,8 @@ def compare(
     output.check({"the table": table, "--pairs": pairs})
     how.check()
     data = read_table(table, read)
+    if top is not None and not 1 <= top <= len(data.names):
+        raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
     choices = _chosen(methods, "pairs" if pairs is not None else labelled_rows(data))
     links = None if pairs is None else read_pairs(pairs, data.ids is not None)
     selectors = {
@@ -149,7 +160,9 @@ def compare(
     data, prepare, more = settle_values(data, prepare)
     notes += more
     if links is not None and on_conflict == "drop":
-        notes += _contradicted(links)
+        if links.n_conflicts:
+            left_out = many(links.n_conflicts, "cannot-link")
+            notes.append(f"{left_out} left out, which must-links contradict.")
         links = links.without_conflicts()
     with blamed(choices):
         found, caught = _measure(
@@ -160,21 +173,12 @@ def compare(
             seed,
             pairs=links,
             n_features=_numbers(n_features, data),
-            top=_top(top, data),
+            top=top,
             prepare=prepare.transformer(data.is_sparse),
         )
-    _tell(
-        found, data, _record(found, data, prepare.describe(data.is_sparse), notes + caught), output
-    )
-
-
-def _tell(found: Comparison, data: Table, record: dict[str, Any], output: Output) -> None:
-    """Print what was found, and write it where it was asked for."""
+    record = _record(found, data, prepare.describe(data.is_sparse), notes + caught)
     output.say_notes(record["notes"])
-    if output.json:
-        say_json(record)
-    elif not output.quiet:
-        say(as_text(found, record))
+    output.say(record, lambda: as_text(found, record))
     write_all(found, data, record, output)
     output.say_written()
 
@@ -194,12 +198,10 @@ def _chosen(names: str | None, known: str) -> list[Choice]:
 
 def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
     """Refuse methods that lack what they need; return what should be said, each thing once."""
-    from linkselect.selectors._method import describe
-
     notes: list[str] = []
     on_labelled = {}
     for name, selector in selectors.items():
-        method = describe(selector)
+        method = described(selector)
         notes += check_supervision(name, method, data, links)
         if about_rows(name, method, data):
             on_labelled[name] = method
@@ -220,13 +222,6 @@ def _check_split_size(data: Table, test_size: float) -> None:
             f"{n_labelled - n_test} training rows, but each need {n_classes} or more, one for each "
             "class. Choose a share nearer to 0.5."
         )
-
-
-def _contradicted(links: Any) -> list[str]:
-    from linkselect._messages import many
-
-    count = links.n_conflicts
-    return [f"{many(count, 'cannot-link')} left out, which must-links contradict."] if count else []
 
 
 def _selector(choice: Choice, on_conflict: OnConflict, seed: int, scale: Scale) -> Any:
@@ -280,12 +275,6 @@ def _numbers(text: str | None, data: Table) -> list[int] | None:
     if not parts or not all(part.isdecimal() and 1 <= int(part) <= n_all for part in parts):
         raise UsageError(f"--n-features {text}: write numbers from 1 to {n_all}, such as 1,2,5,10.")
     return sorted({int(part) for part in parts})
-
-
-def _top(top: int | None, data: Table) -> int | None:
-    if top is not None and not 1 <= top <= len(data.names):
-        raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
-    return top
 
 
 def _classifier(name: Classifier, seed: int) -> Any:

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkselect._messages import many
-from linkselect.cli._output import (
-    Output,
-    text_table,
-    write_columns,
-    write_figure,
-    write_json,
-    write_page,
-)
+from linkselect.cli._output import Output, text_table
 
 if TYPE_CHECKING:
     from linkselect.cli._tables import Table
@@ -85,43 +77,33 @@ def _matrix(found: Comparison, values: Any, title: str) -> str:
     return f"{title}\n{text_table(['', *found.methods], rows, left=[0])}"
 
 
-def _write_values(path: Path, found: Comparison, record: dict[str, Any]) -> None:
-    """Write everything as JSON, or the curves as a table with one line for each value."""
-    if path.suffix.lower() == ".json":
-        write_json(path, record)
-        return
-    columns = {measure.name.lower(): _values(measure) for measure in found.measures}
+def _columns(found: Comparison) -> dict[str, list[Any]]:
+    """Return the curves as a table with one line for each method, split (or fold) and number."""
+    columns = {
+        measure.name.lower(): {
+            (name, split, count): value
+            for name, curve in measure.curves.items()
+            for split, values in enumerate(curve.values.tolist())
+            for count, value in zip(curve.n_features.tolist(), values, strict=True)
+        }
+        for measure in found.measures
+    }
     places = list(dict.fromkeys(place for column in columns.values() for place in column))
-    by_name = {
-        "method": [name for name, _, _ in places],
-        "split": [split for _, split, _ in places],
-        "n_features": [count for _, _, count in places],
+    by_name: dict[str, list[Any]] = {
+        name: [place[at] for place in places]
+        for at, name in enumerate(("method", "split", "n_features"))
     }
-    values = {key: [column.get(place) for place in places] for key, column in columns.items()}
-    write_columns(path, by_name | values)
-
-
-def _values(measure: Measure) -> dict[tuple[str, int, int], float]:
-    """Return every value by method, split (or fold) and number of features."""
-    return {
-        (name, split, count): value
-        for name, curve in measure.curves.items()
-        for split, values in enumerate(curve.values.tolist())
-        for count, value in zip(curve.n_features.tolist(), values, strict=True)
-    }
+    return by_name | {key: [one.get(place) for place in places] for key, one in columns.items()}
 
 
 def write_all(found: Comparison, data: Table, record: dict[str, Any], output: Output) -> None:
     """Write the values, the page and the figure that were asked for."""
-    if output.out is not None:
-        _write_values(output.out, found, record)
-    if output.report is not None:
-        from linkselect.report import comparison_page
+    from linkselect.report import comparison_figure, comparison_page
+    from linkselect.report._figures import comparison_caption
 
-        page = comparison_page(found, names=data.names, source=data.source, call=record["call"])
-        write_page(output.report, page)
-    if output.figure is not None:
-        from linkselect.report._figures import comparison_caption, comparison_figure
-
-        figure = comparison_figure(found, output.figure_width)
-        write_figure(output.figure, figure, comparison_caption(found))
+    output.write(
+        record,
+        lambda _: _columns(found),
+        lambda: comparison_page(found, names=data.names, source=data.source, call=record["call"]),
+        lambda: (comparison_figure(found, output.figure_width), comparison_caption(found)),
+    )

@@ -86,6 +86,49 @@ class Output:
         """Whether a person watches the output and may want to see how far the work is."""
         return sys.stdout.isatty() and not (self.quiet or self.json)
 
+    def say(self, record: Any, text: Callable[[], str]) -> None:
+        """Print the result, as JSON or as text for people."""
+        if self.json:
+            say_json(record)
+        elif not self.quiet:
+            say(text())
+
+    def write(
+        self,
+        record: Any,
+        columns: Callable[[str], Mapping[str, Any]],
+        page: Callable[[], str],
+        figure: Callable[[], tuple[Any, str]],
+    ) -> None:
+        """Write the files that were asked for.
+
+        Parameters
+        ----------
+        record : dict
+            The whole result as plain data.
+        columns : callable
+            Takes the ending of the file, and returns the table of the result.
+        page : callable
+            Returns the report.
+        figure : callable
+            Returns a figure and its caption.
+        """
+        if self.out is not None:
+            kind = self.out.suffix.lower()
+            if kind == ".json":
+                write_json(self.out, record)
+            else:
+                write_columns(self.out, columns(kind))
+        if self.report is not None:
+            write_page(self.report, page())
+        if self.figure is not None:
+            from linkselect.plot._published import paper_style, save_figure
+
+            drawn, caption = figure()
+            form: Any = self.figure.suffix.lower().removeprefix(".")
+            with paper_style():
+                write_safely(self.figure, lambda part: save_figure(drawn, part, form, caption))
+
     def say_written(self, *more: Path | None) -> None:
         """Name the files that were written, on the last line; `more` beside our own."""
         written = [str(path) for path in (self.out, *more, self.report, self.figure) if path]
@@ -277,15 +320,6 @@ def write_safely(path: Path, write: Callable[[Path], object]) -> None:
 def write_page(path: Path, page: str) -> None:
     """Write a page of HTML whole or not at all."""
     write_safely(path, lambda part: part.write_text(page, "utf-8", newline="\n"))
-
-
-def write_figure(path: Path, figure: Any, caption: str) -> None:
-    """Write a figure for a paper: .pdf, .svg or .png by the ending."""
-    from linkselect.plot._published import paper_style, save_figure
-
-    kind: Any = path.suffix.lower().removeprefix(".")
-    with paper_style():
-        write_safely(path, lambda part: save_figure(figure, part, kind, caption))
 
 
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect._arrays import FloatArray, IntArray
+from linkselect._arrays import IntArray
 from linkselect._messages import many
 from linkselect.cli._errors import InputError, shown
 from linkselect.cli._tables import Table
@@ -86,8 +86,10 @@ def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparatio
     Returns the table without columns that have no value, what is to be done to the others, and
     what should be said.
     """
+    from linkselect._samples.degenerate import faint_columns
+
     if prepare.scale == "none":
-        _refuse_faint_columns(table)
+        refuse_faint(table, faint_columns(table.X))
     nothing_to_fill = replace(prepare, impute="none")
     rounded = about_rounding(table, _rounded_columns(table))
     if table.X.dtype.kind != "f":
@@ -148,20 +150,7 @@ def too_large() -> InputError:
     )
 
 
-def _refuse_faint_columns(table: Table) -> None:
-    from linkselect._samples.degenerate import faint_columns
-
-    _refuse_columns(table, faint_columns(table.X))
-
-
-def refuse_faint(table: Table, extent: FloatArray) -> None:
-    """Refuse columns whose extent from the least to the largest value is too small."""
-    from linkselect._samples.degenerate import FAINT
-
-    _refuse_columns(table, np.flatnonzero((extent > 0) & (extent < FAINT)))
-
-
-def _refuse_columns(table: Table, faint: IntArray) -> None:
+def refuse_faint(table: Table, faint: IntArray) -> None:
     """Refuse what the library refuses, too, but by name; scaling changes such columns first."""
     from linkselect._samples.degenerate import FAINT
 

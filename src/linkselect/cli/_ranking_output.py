@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkselect._messages import many, pairs_text
-from linkselect.cli._output import (
-    Output,
-    escape_formula,
-    text_table,
-    write_columns,
-    write_figure,
-    write_json,
-    write_page,
-)
+from linkselect.cli._output import Output, escape_formula, text_table
 from linkselect.cli._tables import Table
 
 if TYPE_CHECKING:
@@ -42,11 +32,10 @@ def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
     ]
     n_shown = min(_SHOWN, n_selected)
     ranking = summary["ranking"]
+    best = (ranking[name][:n_shown] for name in ("rank", "feature", "score"))
     rows = [
         [str(rank), feature, score_text(score, 6, missing="none", infinity="inf")]
-        for rank, feature, score in islice(
-            zip(ranking["rank"], ranking["feature"], ranking["score"], strict=True), n_shown
-        )
+        for rank, feature, score in zip(*best, strict=True)
     ]
     lines.append(text_table(["rank", "feature", "score"], rows, left=[1], widest=60))
     if n_selected > n_shown:
@@ -77,30 +66,23 @@ def _known_text(data: Table, links: Any) -> str:
     return text
 
 
-def _write_ranking(path: Path, summary: Summary, escape_formulas: bool) -> None:
-    """Write the ranking as a table, or everything as JSON."""
-    if path.suffix.lower() == ".json":
-        write_json(path, summary)
-        return
-    ranking = summary["ranking"]
-    # A column of numbers holds no text, but it can hold the infinity that JSON cannot.
-    scores = [np.nan if score is None else float(score) for score in ranking["score"]]
-    names: list[str] = ranking["feature"]
-    if escape_formulas and path.suffix.lower() in (".csv", ".tsv"):
-        names = [escape_formula(name) for name in names]
-    write_columns(path, {**ranking, "feature": names, "score": scores})
-
-
 def write_all(summary: Summary, output: Output, escape_formulas: bool) -> None:
     """Write the ranking, the page and the figure that were asked for."""
-    if output.out is not None:
-        _write_ranking(output.out, summary, escape_formulas)
-    if output.report is not None:
-        from linkselect.report import render
+    from linkselect.report import ranking_figure, render
+    from linkselect.report._figures import figure_caption
 
-        write_page(output.report, render(summary))
-    if output.figure is not None:
-        from linkselect.report._figures import figure_caption, ranking_figure
+    def columns(kind: str) -> dict[str, Any]:
+        ranking = summary["ranking"]
+        # A column of numbers holds no text, but it can hold the infinity that JSON cannot.
+        scores = [np.nan if score is None else float(score) for score in ranking["score"]]
+        names: list[str] = ranking["feature"]
+        if escape_formulas and kind in (".csv", ".tsv"):
+            names = [escape_formula(name) for name in names]
+        return {**ranking, "feature": names, "score": scores}
 
-        figure = ranking_figure(summary, output.figure_width)
-        write_figure(output.figure, figure, figure_caption(summary))
+    output.write(
+        summary,
+        columns,
+        lambda: render(summary),
+        lambda: (ranking_figure(summary, output.figure_width), figure_caption(summary)),
+    )

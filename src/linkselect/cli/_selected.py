@@ -85,5 +85,5 @@ def _pieces(data: StoredTable) -> Iterator[tuple[slice, NDArray[Any]]]:
     report, parts = reporting.get(), data.X.parts
     for done, part in enumerate(parts):
         if report is not None:
-            report(done, len(parts), "write")
+            report(done, len(parts), "writing the selected features")
         yield from part.slabs()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,6 @@ from linkselect.cli._tables.parts import StoredTable, library_errors
 if TYPE_CHECKING:
     from linkselect._samples.sources import Part, Stored
 
-Place = tuple[int, int]
-
 # A median is taken over so many rows, and over fewer if that would take more bytes. Its standard
 # error is then 1.25 / sqrt(20,000), less than 1 % of the standard deviation of its column.
 MOST_ROWS = 20_000
@@ -48,8 +46,6 @@ class ColumnValues:
     mean, squares : ndarray
         The mean, 0 if there is no value, and the sum of squared differences from it. Both 0 if
         they were not asked for.
-    missing, infinite : tuple of int, or None
-        Row and column of the first such value.
     """
 
     n_rows: int
@@ -58,8 +54,6 @@ class ColumnValues:
     n_missing: IntArray
     mean: FloatArray
     squares: FloatArray
-    missing: Place | None = None
-    infinite: Place | None = None
 
     def choose(self, kept: IntArray) -> ColumnValues:
         """Return the same of some columns."""
@@ -76,21 +70,18 @@ def look_at_values(X: Stored, moments: bool) -> ColumnValues:
     """
     from linkselect._samples.sources import map_parts, reduce_parts
 
-    work = partial(_of_part, moments=moments)
+    work, what = partial(_of_part, moments=moments), "reading: gaps and ranges"
     if X.by_columns:
-        return _beside(map_parts(X, work, what="look at values"))
-    found: ColumnValues = reduce_parts(X, work, partial(reduce, _merged), what="look at values")
+        return _beside(map_parts(X, work, what=what))
+    found: ColumnValues = reduce_parts(X, work, partial(reduce, _merged), what=what)
     return found
 
 
 def _of_part(part: Part, *, moments: bool) -> ColumnValues:
-    place = part.columns.start
-    return reduce(
-        _merged, [_of_slab(slab, rows.start, place, moments) for rows, slab in part.slabs()]
-    )
+    return reduce(_merged, [_of_slab(slab, moments) for _, slab in part.slabs()])
 
 
-def _of_slab(slab: NDArray[Any], row: int, column: int, moments: bool) -> ColumnValues:
+def _of_slab(slab: NDArray[Any], moments: bool) -> ColumnValues:
     low, high = slab.min(axis=0).astype(np.float64), slab.max(axis=0).astype(np.float64)
     n_missing = np.zeros(len(low), dtype=np.intp)
     # NaN takes part in every comparison, so that whole columns need no second look.
@@ -99,23 +90,11 @@ def _of_slab(slab: NDArray[Any], row: int, column: int, moments: bool) -> Column
         n_missing[some] = np.isnan(slab[:, some]).sum(axis=0)
         low[some] = np.fmin.reduce(slab[:, some], axis=0)
         high[some] = np.fmax.reduce(slab[:, some], axis=0)
-    missing = _first(np.isnan, slab, some, row, column)
-    endless = np.flatnonzero(np.isinf(low) | np.isinf(high))
-    infinite = _first(np.isinf, slab, endless, row, column)
     mean = squares = np.zeros(len(low))
-    if moments and infinite is None:
-        mean, squares = _moments(slab)
-    return ColumnValues(len(slab), low, high, n_missing, mean, squares, missing, infinite)
-
-
-def _first(
-    is_odd: Callable[[Any], Any], slab: NDArray[Any], columns: IntArray, row: int, column: int
-) -> Place | None:
-    """Return the first place of an odd value among some columns of a slab that begins there."""
-    if not len(columns):
-        return None
-    found, place = np.argwhere(is_odd(slab[:, columns]))[0].tolist()
-    return row + found, column + int(columns[place])
+    if moments:
+        with np.errstate(invalid="ignore"):  # infinite values are refused later
+            mean, squares = _moments(slab)
+    return ColumnValues(len(slab), low, high, n_missing, mean, squares)
 
 
 def _moments(slab: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
@@ -150,8 +129,6 @@ def _merged(one: ColumnValues, other: ColumnValues) -> ColumnValues:
         one.n_missing + other.n_missing,
         one.mean + share * gap,
         one.squares + other.squares + gap**2 * n_one * share,
-        _soonest([one.missing, other.missing]),
-        _soonest([one.infinite, other.infinite]),
     )
 
 
@@ -160,16 +137,21 @@ def _beside(some: Sequence[ColumnValues]) -> ColumnValues:
     joined: dict[str, Any] = {
         name: np.concatenate([getattr(one, name) for one in some]) for name in _BY_COLUMN
     }
-    return replace(
-        some[0],
-        **joined,
-        missing=_soonest(one.missing for one in some),
-        infinite=_soonest(one.infinite for one in some),
-    )
+    return replace(some[0], **joined)
 
 
-def _soonest(places: Iterable[Place | None]) -> Place | None:
-    return min((place for place in places if place is not None), default=None)
+def _first(X: Stored, is_odd: Callable[[Any], Any]) -> tuple[int, int]:
+    """Read again for the row and column of the first odd value, which an error names."""
+
+    def places() -> Iterator[tuple[int, int]]:
+        for part in X.parts:
+            for rows, slab in part.slabs():
+                odd = is_odd(slab)
+                if odd.any():
+                    row, column = divmod(int(odd.argmax()), slab.shape[1])
+                    yield rows.start + row, part.columns.start + column
+
+    return min(places()) if X.by_columns else next(places())
 
 
 # -- filling and scaling ---------------------------------------------------------------------
@@ -183,26 +165,25 @@ def settle_stored(
     Returns the table as the method sees it, without columns that have no value; what was done to
     the others; what should be said; and what the values were before.
     """
-    from linkselect._samples.degenerate import LARGEST_EXACT
+    from linkselect._samples.degenerate import FAINT, LARGEST_EXACT
 
     with library_errors():
         seen = look_at_values(table.X, prepare.scale == "standard" or prepare.impute == "mean")
-    if seen.infinite is not None:
-        raise infinite_value(table, *seen.infinite)
+        if np.isinf([seen.low, seen.high]).any():
+            raise infinite_value(table, *_first(table.X, np.isinf))
     empty = seen.n_missing == seen.n_rows
     large = np.fmax(-seen.low, seen.high) > LARGEST_EXACT
     notes = about_rounding(table, np.flatnonzero(large & table.X.whole))
     notes += about_empty(table, np.flatnonzero(empty))
-    first = seen.missing
     if empty.any():
         kept = np.flatnonzero(~empty)
-        first = None if first is None or empty[first[1]] else first
         table, seen = table.with_features(kept), seen.choose(kept)
     if prepare.scale == "none":
-        refuse_faint(table, seen.high - seen.low)
+        extent = seen.high - seen.low
+        refuse_faint(table, np.flatnonzero((extent > 0) & (extent < FAINT)))
     X = table.X
     if seen.n_missing.any():
-        row = None if first is None else first[0]
+        row = _first(X, np.isnan)[0] if prepare.impute == "none" else None
         notes.append(about_missing(table, seen.n_missing, prepare.impute, row))
         values, about = _replacements(X, seen, prepare, seed)
         X, notes = X.filled(values), [*notes, *about]

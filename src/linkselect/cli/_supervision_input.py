@@ -47,12 +47,6 @@ def _for_some_labels() -> list[str]:
     return [name for name in methods() if name in usual]
 
 
-def rows_for(name: str, method: Method, table: Table) -> tuple[Table, list[str]]:
-    """Return the rows that a method can use, and what should be said about the others."""
-    notes = about_rows(name, method, table)
-    return table.labelled() if notes else table, notes
-
-
 def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | None) -> list[str]:
     """Refuse a method that lacks what it needs; return what should be said about its input.
 
