@@ -23,10 +23,11 @@ from sklearn.utils import check_array
 
 import linkselect as ls
 import plain
-from linkselect import _search as search
 from linkselect import scores
 from linkselect._search import nearest_neighbor as nearest_neighbor_search
 from linkselect._search import screening
+from linkselect._search.targets import nearest_prototypes
+from linkselect._search.trace_ratio import between_and_within
 from linkselect._supervision import from_pairs
 from linkselect.graphs import reconstruction_weights
 
@@ -141,7 +142,7 @@ def similarity():
     with patch.object(screening, "VALUES_WORTH_COMPILING", np.inf):
         products = best_time(lambda: selector.fit(X, partial), 2)
     yield "", "linkselect without numba", products, 20 / products, 1
-    groups = search.nearest_prototypes(X, partial)
+    groups = nearest_prototypes(X, partial)
     target = (groups[:, None] == groups) * 1.0
     first = range(X.shape[1])
     step = best_time(lambda: plain.similarity_step(X, np.ones_like(target), target, first), 1)
@@ -192,7 +193,7 @@ def trace_ratio():
     """The best subset of 8 out of 20 features against trying all."""
     rng = np.random.default_rng(0)
     few, y = rng.normal(size=(200, 20)), rng.integers(0, 5, 200)
-    between, within = search.between_and_within(few, y)
+    between, within = between_and_within(few, y)
     ours = best_time(lambda: ls.TraceRatio(8).fit(few, y))
     peer = best_time(lambda: plain.best_of_all_subsets(between, within, 8), 1)
     yield "Trace ratio, 8 of 20 features", "linkselect, whole fit", ours, None, None

@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 
 from linkselect._samples.moments import Moments
-from linkselect._samples.one_pass import _all_told, _Told
+from linkselect._samples.part_neighbors import QUERY_BYTES, _nearest_of_all
+from linkselect._samples.parts import HELD_BYTES
 from linkselect._samples.sources.merging import FAN_IN, MergeTree, level_sizes
 from linkselect._samples.sources.stored import MANY_PARTS, PART_BYTES, SLAB_BYTES
-from linkselect._samples.stored_forms import HELD_BYTES
-from linkselect.graphs._stored_neighbors import QUERY_BYTES, _nearest_of_all
+from linkselect._samples.survey import Survey, merged_surveys
 from measured_pages import show
 from stored import PAGE, STORE
 from stored_tables import largest, table
@@ -230,7 +230,7 @@ def simulate_merges(setting):
         mass = np.full(shape[0], setting.n_rows / setting.n_parts / shape[0])
         # Two sets of numbers in turn: making new ones would take longer than merging them.
         scatter, origin, offset = base[number % 2]
-        return _Told(offset[0], offset[0], Moments(mass, scatter, origin, offset))
+        return Survey(offset[0], offset[0], Moments(mass, scatter, origin, offset))
 
     base = [[rng.random(shape) for _ in range(3)] for _ in range(2)]
     n_queries = min(setting.batch, setting.max_queries)
@@ -242,7 +242,7 @@ def simulate_merges(setting):
         return rows, distances[number % 2]
 
     merges = {
-        "moments": (told, _all_told),
+        "moments": (told, merged_surveys),
         "nearest": (lists, partial(_nearest_of_all, n_neighbors=setting.n_neighbors)),
     }
     return {name: merged_by_tree(setting.n_parts, *both) for name, both in merges.items()}

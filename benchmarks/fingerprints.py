@@ -97,7 +97,7 @@ FROM_PAIRS = [
 # Slow on many features or samples.
 CONSENSUS = [
     ls.ConsensusSelector(random_state=0),
-    ls.ConsensusSelector([("lsdf", ls.LSDF()), ("constraint", ls.ConstraintScore())]),
+    ls.ConsensusSelector(estimators=[("lsdf", ls.LSDF()), ("constraint", ls.ConstraintScore())]),
 ]
 STORAGES = {
     "dense": np.asarray,
@@ -187,9 +187,9 @@ def elsewhere(X, y):
         places = [*parts_of(X, Path(folder)), ("array-api-strict", array_api_strict.asarray(X))]
         for place, samples in places:
             is_array = place == "array-api-strict"
-            able = "_stays_on_device" if is_array else "_reads_parts"
+            kind = "device" if is_array else "parts"
             for estimator, known in jobs(X, y):
-                if getattr(estimator, able, False):
+                if kind in getattr(estimator, "works_on", ()):
                     key = " | ".join([place, " ".join(repr(estimator).split()), *known])
                     with config_context(array_api_dispatch=is_array):
                         found[key] = fingerprint(estimator, samples, known)

@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 import linkselect as ls
-from linkselect._unit_scaling import scaled_to_one
+from linkselect._samples.unit_scaling import scaled_to_one
 from linkselect.evaluation import nearest_neighbor_curve
 from measured_pages import show
 

@@ -139,7 +139,7 @@ def kinds_table() -> list[str]:
     rows = [
         [
             f"`{one.__name__}`",
-            "yes" if one._stays_on_device else "no",
+            "yes" if "device" in describe(one).works_on else "no",
             reads_parts(one),
         ]
         for one in methods()
@@ -150,9 +150,9 @@ def kinds_table() -> list[str]:
 
 def reads_parts(selector: type) -> str:
     """Say whether a selector reads samples outside memory by parts, and what it estimates."""
-    if isinstance(inspect.getattr_static(selector, "_reads_parts"), property):
+    if isinstance(inspect.getattr_static(selector, "works_on"), property):
         return "if all its members do"
-    if not selector._reads_parts:
+    if "parts" not in describe(selector).works_on:
         return "no"
     return "neighbours of `max_queries` rows" if hasattr(selector, "_queries") else "exact"
 
@@ -221,7 +221,7 @@ def group(*kinds: str) -> Callable[[], list[str]]:
     """Make a list for autosummary of the selectors of some kinds."""
 
     def lines() -> list[str]:
-        more = ["ScoreFunction"] if "wrappers" in kinds else []
+        more = ["AsScoreFunction"] if "wrappers" in kinds else []
         return autosummary([one.__name__ for one in methods(*kinds)] + more)
 
     return lines

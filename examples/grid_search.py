@@ -21,10 +21,10 @@ from sklearn.preprocessing import MinMaxScaler
 
 from linkselect import (
     LSDF,
+    AsScoreFunction,
     ConstraintScore,
     LaplacianScore,
     Pairs,
-    ScoreFunction,
     SimilarityConstraintScore,
     plot,
 )
@@ -73,11 +73,11 @@ plt.show()
 model = Pipeline(
     [
         ("scale", MinMaxScaler()),
-        ("select", SelectKBest(ScoreFunction(LaplacianScore()), k=5)),
+        ("select", SelectKBest(AsScoreFunction(LaplacianScore()), k=5)),
         ("classify", KNeighborsClassifier(1)),
     ]
 )
-search = GridSearchCV(model, {"select__score_func__selector__n_neighbors": [3, 10, 30]}, cv=5)
+search = GridSearchCV(model, {"select__score_func__estimator__n_neighbors": [3, 10, 30]}, cv=5)
 print(search.fit(X, y).best_params_)
 
 sklearn.set_config(enable_metadata_routing=False)

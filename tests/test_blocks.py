@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from linkselect._blocks import blockwise, map_threads, slices
+from linkselect._blocks import map_threads, slices
+from linkselect._samples import as_samples
 
 
 def blas_threads():
@@ -69,5 +70,5 @@ def test_none_takes_as_many_threads_as_blas_may_use():
 
 def test_blocks_are_copies():
     X = np.ones((4, 3))
-    blockwise(lambda block: block.__imul__(2).sum(axis=0), X)
+    as_samples(X).map_columns(lambda block: block.__imul__(2).sum(axis=0))
     assert (X == 1).all()

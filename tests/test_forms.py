@@ -11,8 +11,8 @@ import linkselect as ls
 from linkselect import _forms as forms
 from linkselect import graphs
 from linkselect._forms import laplacian_product
+from linkselect._samples import Samples, as_samples
 from linkselect._samples.moments import moments
-from linkselect._samples.one_pass import survey
 from linkselect._supervision import from_labels, from_pairs
 from linkselect.graphs import Groups, cannot_graph, must_graph, nearest_edges
 from tests.helpers import literal
@@ -52,12 +52,12 @@ def test_two_forms_of_the_same_groups_take_one_pass(store, monkeypatch):
     apart = [Groups(y, weight=2.0), Groups(y.copy(), across=True)]
     passes = []
 
-    def counted(block, codes, weights):
+    def counted(block, codes, weights=None):
         passes.append(block.shape)
         return moments(block, codes, weights)
 
     expected = [forms.laplacian_form(store(X), graph) for graph in apart]
-    monkeypatch.setattr(forms, "moments", counted)
+    monkeypatch.setattr(Samples, "_moments", staticmethod(counted))
     for two, n_passes in ((apart, 2), (together, 1)):
         passes.clear()
         assert_array_equal(forms.laplacian_forms(store(X), *two), expected)
@@ -79,7 +79,7 @@ def test_degree_form(store, X):
 def test_kurtosis(store):
     X = np.random.default_rng(0).poisson(0.3, size=(200, 5)).astype(float)
     X[:, 1], X[:, 2], X[:, 3] = 7.0, np.arange(200) < 20, np.arange(200) % 2 + 1e8
-    found = forms.kurtosis(store(X))
+    found = as_samples(store(X)).kurtosis(None)
     deviation = X - X.mean(axis=0)
     expected = [np.mean(f**4) / np.mean(f**2) ** 2 for f in deviation[:, [0, 2, 3, 4]].T]
     assert_allclose(found[[0, 2, 3, 4]], expected, rtol=1e-10)
@@ -92,9 +92,9 @@ def test_kurtosis(store):
 def test_kurtosis_of_samples_outside_memory(shape, tmp_path):
     X = np.random.default_rng(0).exponential(size=shape)
     np.save(tmp_path / "X.npy", X)
-    stored = survey(ls.open_stored(tmp_path / "X.npy"), np.full(len(X), -1))
+    stored = as_samples(ls.open_stored(tmp_path / "X.npy"))
     assert stored.by_columns == (shape[0] < shape[1])
-    assert_allclose(forms.kurtosis(stored), forms.kurtosis(X), rtol=1e-12)
+    assert_allclose(stored.kurtosis(None), as_samples(X).kurtosis(None), rtol=1e-12)
 
 
 @pytest.mark.parametrize("store", STORAGE)

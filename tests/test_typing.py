@@ -1,4 +1,4 @@
-"""What a type checker sees: `fit` returns the class it was called on."""
+"""What a type checker sees in a user's project: what `fit` returns, and what it leaves."""
 
 import subprocess
 import sys
@@ -11,7 +11,11 @@ from linkselect import cluster, selectors
 
 ROOT = Path(__file__).parents[1]
 CODE = """
-from typing import assert_type
+from typing import Any, assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
 from linkselect import FisherScore, SCGS, StableSelector
 from linkselect.cluster import COPKMeans
 
@@ -20,6 +24,17 @@ assert_type(FisherScore().fit(X, y), FisherScore)
 assert_type(SCGS().fit(X, y), SCGS)
 assert_type(StableSelector(FisherScore()).fit(X, y), StableSelector)
 assert_type(COPKMeans(2).fit(X), COPKMeans)
+
+fitted = FisherScore().fit(X, y)
+assert_type(fitted.scores_, NDArray[np.float64])
+assert_type(fitted.order_, NDArray[np.intp])
+assert_type(fitted.ranking_, NDArray[np.intp])
+assert_type(fitted.support_, NDArray[np.bool_])
+assert_type(fitted.n_features_, int)
+assert_type(fitted.get_support(), NDArray[np.bool_])
+assert_type(fitted.get_support(indices=True), NDArray[np.intp])
+assert_type(fitted.transform(X), NDArray[Any])
+assert_type(fitted.transform(np.zeros((2, 2))), NDArray[Any])
 """
 
 

@@ -13,7 +13,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 import linkselect as ls
-from linkselect.graphs._neighbors import nearest
+from linkselect.graphs import nearest
 
 N_NEIGHBORS = 10
 N_NEAREST = 5

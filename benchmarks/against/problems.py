@@ -66,7 +66,7 @@ def neighbor_graph(n_samples, n_features):
 
 def states(n_samples, n_features, n_classes=3):
     """Features in three states, as mRMR and FCBF want them."""
-    from linkselect._search import states_of
+    from linkselect._search.discretize import states_of
 
     made = labelled(n_samples, n_features, n_classes)
     return Problem(np.ascontiguousarray(states_of(made.X, "deviation"), dtype=np.int64), made.y)

@@ -23,6 +23,7 @@ _HOMES = {
     "LSDF": "selectors",
     "MRMR": "selectors",
     "SCGS": "selectors",
+    "AsScoreFunction": "selectors",
     "COPKMeans": "cluster",
     "CompensatedLaplacianScore": "selectors",
     "ConsensusSelector": "selectors",
@@ -38,7 +39,6 @@ _HOMES = {
     "Pairs": "pairs",
     "Redundancy": "selectors",
     "ReliefF": "selectors",
-    "ScoreFunction": "selectors",
     "SimilarityConstraintScore": "selectors",
     "SparsityScore": "selectors",
     "SpectralScore": "selectors",
@@ -49,14 +49,19 @@ _HOMES = {
     "open_stored": "_samples.sources",
 }
 
+# Names of the last version, at whose use their module warns: docs/deprecations.md.
+_FORMER = {"ScoreFunction": "selectors"}
+
 __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    home = _HOMES.get(name) or _FORMER.get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    if name in _HOMES:
+        globals()[name] = value
     return value
 
 

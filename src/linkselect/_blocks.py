@@ -14,12 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from threadpoolctl import ThreadpoolController
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._samples import devices
-from linkselect._samples.devices import device_of
+from linkselect._arrays import FloatArray, IntArray
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,8 +27,6 @@ BLOCK_SIZE = 1 << 19
 # However many rows there are, a block of fewer columns would be little more than its calls; however
 # few there are, one of more columns would leave too few blocks for the threads.
 LEAST_WIDTH, MOST_WIDTH = 16, 1 << 13
-# By the width alone: how many entries a sparse block holds is known only once it is cut.
-SPARSE_BLOCK_WIDTH = 1 << 14
 
 
 def slices(total: int, size: int) -> list[slice]:
@@ -49,16 +44,10 @@ def block_width(size: int, n_rows: int) -> int:
     return max(size // max(n_rows, 1), LEAST_WIDTH)
 
 
-def column_slices(X: Matrix, n_rows: int | None = None) -> list[slice]:
+def column_slices(X: NDArray[Any], n_rows: int | None = None) -> list[slice]:
     """Cut the columns of X so that a block with `n_rows` rows has about BLOCK_SIZE entries."""
     n_samples, n_features = X.shape
-    if issparse(X):
-        return slices(n_features, SPARSE_BLOCK_WIDTH)
-    return _dense_slices(n_features, n_rows or n_samples)
-
-
-def _dense_slices(n_features: int, n_rows: int) -> list[slice]:
-    return slices(n_features, min(block_width(BLOCK_SIZE, n_rows), MOST_WIDTH))
+    return slices(n_features, min(block_width(BLOCK_SIZE, n_rows or n_samples), MOST_WIDTH))
 
 
 class Scratch(threading.local):
@@ -67,109 +56,40 @@ class Scratch(threading.local):
     Fresh memory for each of them costs several times as much as the arithmetic in it.
     """
 
-    def __init__(self) -> None:
-        self._memory = np.empty(0)
+    def __init__(self, dtype: Any = np.float64) -> None:
+        self._memory = np.empty(0, dtype)
 
-    def array(self, *shape: int) -> FloatArray:
+    def array(self, *shape: int) -> NDArray[Any]:
         """Return an array in C order with whatever is in it; the one before is lost."""
         size = prod(shape)
         if size > 2 * BLOCK_SIZE:
-            return np.empty(shape)  # too much to be kept
+            return np.empty(shape, self._memory.dtype)  # too much to be kept
         if size > len(self._memory):
-            self._memory = np.empty(size)
+            self._memory = np.empty(size, self._memory.dtype)
         return self._memory[:size].reshape(shape)
 
 
 def column_block(
-    X: Matrix, columns: slice, rows: Any = slice(None), scratch: Scratch | None = None
-) -> Matrix:
+    X: NDArray[Any],
+    columns: slice | IntArray,
+    rows: Any = slice(None),
+    scratch: Scratch | None = None,
+) -> FloatArray:
     """Copy some columns as float64, so that no arithmetic can overflow or touch the input."""
-    if issparse(X):
-        block = X[:, columns].astype(np.float64)
-        return block if isinstance(rows, slice) else block[rows]
     values = X[:, columns][rows]
     copy = np.empty(values.shape) if scratch is None else scratch.array(*values.shape)
     copy[...] = values
     return copy
 
 
-def row_block(X: Matrix, rows: Any) -> FloatArray:
-    """Copy some rows of a dense X as float64.
+def centre(block: FloatArray) -> FloatArray:
+    """Subtract the mean of each column, in place.
 
-    In C order whatever the order of X, since sums in another order differ in their last digits.
+    The first row is subtracted before, so that an offset of any size costs no digits.
     """
-    return np.array(X[rows], dtype=np.float64, order="C")
-
-
-def dense_blocks(X: Matrix) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield all columns of X block by block as dense float64 copies, also if X is sparse."""
-    n_samples, n_features = X.shape
-    stored = X.tocsc() if issparse(X) else X
-    for columns in _dense_slices(n_features, n_samples):
-        block = column_block(stored, columns)
-        yield columns, block.toarray() if issparse(block) else block
-
-
-def own_values(X: Matrix, columns: slice) -> NDArray[Any]:
-    """Return some columns dense, in their own type: as floats, large whole numbers would meet."""
-    values = X[:, columns]
-    return values.toarray() if issparse(values) else values
-
-
-def blockwise(
-    function: Callable[[Matrix], FloatArray],
-    X: Matrix,
-    *,
-    rows: IntArray | None = None,
-    n_jobs: int | None = None,
-) -> FloatArray:
-    """Apply `function` to column blocks of X and join the results along the last axis.
-
-    Parameters
-    ----------
-    function : callable
-        Takes a float64 block of all (or the given) rows and some columns (CSC if X is
-        sparse) and returns an array whose last axis runs over these columns. The block is lost
-        after that.
-    X : matrix of shape (n_samples, n_features)
-        Any numeric type; never written to.
-    rows : ndarray of int, optional
-        The rows that the function needs. Default: all.
-    n_jobs : int, optional
-        See `map_threads`.
-    """
-    if (here := device_of(X)) is not None:
-        return _blockwise_on_device(here, function, X, rows)
-    if issparse(X):
-        X = X.tocsc()
-    needed = slice(None) if rows is None else rows
-
-    # One of its own, since a function may go through blocks, too.
-    scratch = Scratch()
-
-    def work(columns: slice) -> FloatArray:
-        return function(column_block(X, columns, needed, scratch))
-
-    n_rows = None if rows is None else len(rows)
-    return np.concatenate(map_threads(work, column_slices(X, n_rows), n_jobs), axis=-1)
-
-
-def _blockwise_on_device(
-    here: devices.Device,
-    function: Callable[[Any], Any],
-    X: Any,
-    rows: IntArray | None,
-) -> Any:
-    """Apply `function` to large column blocks, one after the other."""
-    needed = None if rows is None else here.put(rows)
-    n_rows = X.shape[0] if rows is None else len(rows)
-    parts = []
-    for columns in slices(X.shape[1], block_width(devices.BLOCK_SIZE, n_rows)):
-        block = X[:, columns]
-        parts.append(
-            function(here.float64(block if needed is None else here.xp.take(block, needed, axis=0)))
-        )
-    return parts[0] if len(parts) == 1 else here.xp.concat(parts, axis=-1)
+    block -= block[0].copy()
+    block -= block.mean(axis=0)
+    return block
 
 
 def map_threads(

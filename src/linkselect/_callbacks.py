@@ -6,12 +6,14 @@ The one place that knows how versions of scikit-learn differ in this.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import sklearn
 
 from linkselect._messages import GuidedTypeError
+from linkselect._samples.sources import reporting
 
 Step = TypeVar("Step")
 
@@ -65,3 +67,31 @@ def tracked(estimator: Any, task: Any, steps: Iterable[Step]) -> Iterator[Step]:
         yield step
         if part.call_on_fit_task_end(estimator=estimator):
             return
+
+
+@contextmanager
+def parts_reported(estimator: Any, task: Any) -> Iterator[None]:
+    """Report every part that was read to the callbacks of a fit, and to earlier listeners."""
+    reading, reported, before = task, 0, reporting.get()
+
+    def report(done: int, total: int, what: str) -> None:
+        nonlocal reading, reported
+        if before is not None:
+            before(done, total, what)
+        if not done:
+            reading, reported = task.subcontext(task_name=what, max_subtasks=total), 0
+            reading.call_on_fit_task_begin(estimator=estimator)
+        # A cluster may end several parts before it is asked again.
+        while reported < done:
+            part = reading.subcontext(task_name="part")
+            part.call_on_fit_task_begin(estimator=estimator)
+            part.call_on_fit_task_end(estimator=estimator)
+            reported += 1
+            if reported == total:
+                reading.call_on_fit_task_end(estimator=estimator)
+
+    token = reporting.set(report)
+    try:
+        yield
+    finally:
+        reporting.reset(token)

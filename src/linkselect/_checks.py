@@ -1,24 +1,20 @@
-"""Checks of what a user passes in: samples, labels, the index of a frame."""
+"""Checks of what a user passes in: samples, labels, pairs and the ids of samples."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.utils import get_tags
 from sklearn.utils._array_api import _max_precision_float_dtype
-from sklearn.utils.validation import (
-    validate_data,
-)
+from sklearn.utils.validation import validate_data
 
-from linkselect._arrays import Matrix
 from linkselect._messages import (
     GuidedTypeError,
     GuidedValueError,
@@ -26,31 +22,38 @@ from linkselect._messages import (
     many,
     warn_user,
 )
-from linkselect._samples.degenerate import FAINT, faint_columns, is_rounded, rounded_columns
+from linkselect._samples import Parts, Samples, as_parts, as_samples
 from linkselect._samples.devices import device_of
-from linkselect._samples.sources import Stored, find_stored
-from linkselect.pairs._labels import is_missing, label_array, warn_of_text
+from linkselect._samples.parts import TAKE_ROWS
+from linkselect._samples.samples import FAINT, Kind, is_rounded
+from linkselect._samples.sources import Stored
+from linkselect._supervision import (
+    OnConflict,
+    Supervision,
+    check_labels,
+    from_labels,
+    from_pairs,
+    nothing,
+)
+from linkselect.pairs import Pairs
+from linkselect.pairs._labels import is_missing
 
 # How many columns an error names.
 NAMES_SHOWN = 5
 # How pandas and polars begin the types of dates and spans of time.
 TIMES = ("date", "time", "duration")
-
-
-# Sums of a thousand million squares of this are finite.
-LARGEST_ON_DEVICE = 1e149
-TAKE_ROWS = "Pass some of the rows: linkselect.open_stored(X).take(rows) reads them into memory."
 TO_THE_CPU = "Convert it: X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy."
 
 
-def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
+def check_samples(estimator: BaseEstimator, X: Any) -> Samples:
     """Check X as scikit-learn does: numbers, finite, two samples or more; dense, CSR or CSC.
 
     With scikit-learn's `array_api_dispatch` on, an array of another library stays as it is.
     """
-    if (stored := find_stored(X)) is not None:
-        return check_stored(estimator, stored)
-    check_library(estimator, X)
+    if (parts := as_parts(X)) is not None:
+        return check_parts(estimator, parts)
+    if get_config()["array_api_dispatch"]:
+        check_library(estimator, X)
     _check_names(X)
     given = X = without_mask(X)
     try:
@@ -73,17 +76,18 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Matrix:
         raise
     # Categories are compared as they are, and a selector inside another says it itself.
     as_it_is = getattr(estimator, "wraps", False) or getattr(estimator, "_takes_categories", False)
+    samples = as_samples(X)
     if not (as_it_is and X.dtype.kind in "iu"):
-        warn_of_rounding(_rounded(given, X))
-    return each_entry_once(X)
+        warn_of_rounding(_rounded(given, samples))
+    return samples
 
 
-def _rounded(given: Any, X: Matrix) -> list[Hashable]:
+def _rounded(given: Any, X: Samples) -> list[Hashable]:
     """Name the columns that lose differences between whole numbers when they become float64."""
     if not _is_frame(given):
-        return rounded_columns(X).tolist()
+        return X.rounded_columns().tolist()
     if X.dtype.kind in "iu":
-        return [given.columns[place] for place in rounded_columns(X)]
+        return [given.columns[place] for place in X.rounded_columns()]
     # Beside a column of floats all have become floats.
     kinds = [str(kind).lower().partition("64")[0] for kind in given.dtypes]
     return [
@@ -113,23 +117,16 @@ def without_mask(X: Any) -> Any:
     return np.where(X.mask, np.nan, X.data) if X.mask.any() else X.data
 
 
-def each_entry_once(X: Matrix) -> Matrix:
-    """Add up entries of a sparse matrix that are stored twice, and leave stored zeros out.
-
-    The former would count twice in a sum of squares, and the latter change the order of a sum.
-    """
-    if issparse(X) and not (X.has_canonical_format and X.data.all()):
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-    return X
+def works_on(estimator: BaseEstimator, kind: Kind) -> bool:
+    """Whether an estimator works on samples that are stored in this way."""
+    return kind in getattr(estimator, "works_on", ("memory", "sparse"))
 
 
-def check_stored(estimator: BaseEstimator, X: Stored) -> Stored:
+def check_parts(estimator: BaseEstimator, X: Parts) -> Parts:
     """Refuse stored samples if the estimator needs them in memory; they are not read yet."""
     name = type(estimator).__name__
-    if not getattr(estimator, "_reads_parts", False):
-        raise _needs_memory(name, X, getattr(estimator, "_instead_of_parts", TAKE_ROWS))
+    if not works_on(estimator, "parts"):
+        raise X.refusal(name, getattr(estimator, "_instead_of_parts", TAKE_ROWS))
     if X.shape[0] < 2:
         raise GuidedValueError(
             f"Found array with {many(X.shape[0], 'sample')} (shape={X.shape}) while a minimum of 2 "
@@ -137,8 +134,8 @@ def check_stored(estimator: BaseEstimator, X: Stored) -> Stored:
         )
     found: Any = estimator
     found.n_features_in_ = X.shape[1]
-    if X.names is not None:
-        found.feature_names_in_ = np.asarray(X.names, dtype=object)
+    if X.stored.names is not None:
+        found.feature_names_in_ = np.asarray(X.stored.names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del found.feature_names_in_
     return X
@@ -146,14 +143,27 @@ def check_stored(estimator: BaseEstimator, X: Stored) -> Stored:
 
 def refuse_stored(who: str, X: Any, way_out: str = TAKE_ROWS) -> None:
     """Refuse stored samples: turned into an array, they would be read whole without a word."""
-    if (stored := find_stored(X)) is not None:
-        raise _needs_memory(who, stored, way_out)
+    if (parts := as_parts(X)) is not None:
+        raise parts.refusal(who, way_out)
 
 
-def _needs_memory(who: str, X: Stored, way_out: str) -> GuidedTypeError:
-    return GuidedTypeError(
-        f"{who} needs all samples in memory, but X is {X.label}, which is read part by part.",
-        way_out,
+def check_columns(estimator: Any, stored: Stored) -> None:
+    """Refuse other columns than those of the fit, in the words of scikit-learn."""
+    if stored.shape[1] != estimator.n_features_in_:
+        raise GuidedValueError(
+            f"X has {stored.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input.",
+            "Pass the columns that it was fitted to.",
+            "X",
+        )
+    expected = getattr(estimator, "feature_names_in_", None)
+    if expected is None or stored.names is None or stored.names == list(expected):
+        return
+    place = next(j for j, name in enumerate(stored.names) if name != expected[j])
+    raise GuidedValueError(
+        "The feature names should match those that were passed during fit: column "
+        f"{place} of {stored.label} is {stored.names[place]!r}, and was {expected[place]!r}.",
+        "Pass the columns that it was fitted to, in the same order: open_stored(X, columns=...).",
         "X",
     )
 
@@ -161,9 +171,9 @@ def _needs_memory(who: str, X: Stored, way_out: str) -> GuidedTypeError:
 def check_library(estimator: BaseEstimator, X: Any) -> None:
     """Refuse arrays that are to stay on their device if the estimator does not work there."""
     here = device_of(X)
-    if here is None or not get_config()["array_api_dispatch"]:
+    if here is None:
         return
-    if not get_tags(estimator).array_api_support:
+    if not works_on(estimator, "device"):
         raise GuidedTypeError(
             f"{type(estimator).__name__} works on the CPU only, but X is a "
             f"{type(X).__module__.split('.')[0]} array and array_api_dispatch is on.",
@@ -277,10 +287,12 @@ def _no_number(column: Any) -> Any:
     return None
 
 
-def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
-    """Refuse features that vary so little that the squares of their differences underflow."""
-    check_size(X)
-    faint = faint_columns(X)
+def check_spread(X: Any, names: NDArray[Any] | None = None) -> None:
+    """Refuse values whose squares overflow unnoticed, and differences whose squares underflow."""
+    samples = as_samples(X)
+    if samples.overflows():
+        raise too_large(FloatingPointError("overflow encountered in square"))
+    faint = samples.faint_columns()
     if len(faint):
         name = f"feature {faint[0]}" if names is None else f"feature {names[faint[0]]!r}"
         raise GuidedValueError(
@@ -291,15 +303,6 @@ def check_spread(X: Matrix, names: NDArray[Any] | None = None) -> None:
             "Use larger units: divide each of them by its range.",
             "X",
         )
-
-
-def check_size(X: Matrix) -> None:
-    """Refuse values on a device whose squares overflow there without notice."""
-    here = device_of(X)
-    if here is None or here.xp.float64 != X.dtype:
-        return
-    if max(float(here.xp.max(X)), -float(here.xp.min(X))) > LARGEST_ON_DEVICE:
-        raise too_large(FloatingPointError("overflow encountered in square"))
 
 
 def too_large(error: FloatingPointError) -> GuidedValueError:
@@ -321,44 +324,117 @@ def explained_overflow() -> Iterator[None]:
         raise too_large(error) from error
 
 
-def check_labels(y: Any) -> Any:
-    """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
-    warn_of_text(y)
-    labels = label_array(y)
-    if labels.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported\n{labels}\n")
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels.ravel()
-    if labels.dtype.kind == "f":
-        whole = labels[labels == labels]
-        if np.isinf(whole).any() or (whole != np.floor(whole)).any():
-            odd = whole[np.isinf(whole) | (whole != np.floor(whole))][0]
-            raise GuidedValueError(
-                f"y has the value {odd:g}, but classes are whole numbers or text, with -1, None or "
-                "NaN for unlabelled samples.",
-                "Cut a continuous target into classes first.",
-            )
-    return labels
-
-
-def check_all_labelled(name: str, y: NDArray[Any]) -> None:
-    """Refuse labels of which some are missing, for the method of that name."""
-    if y.dtype.kind in "fmM":
-        n_missing = int(np.count_nonzero(y != y))
-    elif y.dtype.kind == "O":
-        n_missing = sum(is_missing(label, minus_one=False) for label in y)
-    else:
-        return
-    if n_missing:
-        raise GuidedValueError(
-            f"y has {many(n_missing, 'missing label')} (None, NaN or empty text), but {name} needs "
-            "a label for every sample.",
-            "Use a method that takes some labels, such as SCGS or LSDF, or pass the labelled "
-            "samples only.",
-            "y",
-        )
-
-
 def index_of(X: Any) -> Iterable[Hashable] | None:
     """Return the index of a pandas frame, whose labels stay with their rows in a fold."""
     return X.index if hasattr(X, "iloc") and hasattr(X, "index") else None
+
+
+@dataclass(frozen=True)
+class Given:
+    """What `fit` was given beside X, as it came: a method that ignores a part does not check it.
+
+    Attributes
+    ----------
+    y : array-like or None
+        Labels.
+    pairs : Pairs or None
+        Must-links and cannot-links.
+    sample_ids : iterable of hashable or None
+        The id of each row, by which pairs name samples; None if row numbers do. It may be
+        exhausted by reading it once.
+    ids_are_index : bool
+        Whether the ids were not passed, but are the index of a pandas X.
+
+    Examples
+    --------
+    >>> from linkselect import Pairs
+    >>> given = Given(y=[0, 0, 1, -1], pairs=Pairs(must=[(0, 3)]))
+    >>> given.supervision(4).classes.tolist()
+    [0, -1, -1, 0]
+    >>> Given(y=[0, 0, 1, -1]).supervision(4).classes.tolist()
+    [0, 0, 1, -1]
+    """
+
+    y: Any = None
+    pairs: Pairs | None = None
+    sample_ids: Iterable[Hashable] | None = None
+    ids_are_index: bool = False
+
+    @classmethod
+    def read(
+        cls,
+        X: Any,
+        y: Any = None,
+        pairs: Pairs | None = None,
+        sample_ids: Iterable[Hashable] | None = None,
+    ) -> Self:
+        """Take the arguments of `fit`; ids default to the index of a pandas X, also if stored."""
+        if isinstance(y, Pairs):
+            raise GuidedTypeError(
+                "The second argument is y, one label per sample, but it is a Pairs.",
+                "Pass pairs by name: .fit(X, pairs=pairs), or .fit(X, y, pairs=pairs).",
+                "y",
+            )
+        if isinstance(y, list | tuple) and y and all(_is_pair(one) for one in y):
+            raise GuidedTypeError(
+                f"The second argument is y, one label per sample, but it begins with {y[0]!r}.",
+                f"Pass pairs by name: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",
+                "y",
+            )
+        index: Any = index_of(X)
+        _warn_of_order(index, index_of(y))
+        if sample_ids is not None:
+            return cls(y, pairs, sample_ids)
+        if pairs is not None and (parts := as_parts(X)) is not None:
+            index = parts.stored.index()
+        return cls(y, pairs, index, ids_are_index=index is not None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are neither pairs nor labels."""
+        return self.pairs is None and self.y is None
+
+    def labels(self) -> Any:
+        """Check the labels and return them; None if there are none or pairs take their place.
+
+        A Pipeline hands y to every step: together with pairs it would silently turn them into full
+        supervision. To use both, pass `pairs | Pairs.from_labels(y)`.
+        """
+        return check_labels(self.y) if self.pairs is None and self.y is not None else None
+
+    def supervision(self, n_samples: int, on_conflict: OnConflict = "raise") -> Supervision:
+        """Return what pairs say about the rows of X, else what labels say, else nothing.
+
+        Parameters
+        ----------
+        n_samples : int
+            The number of rows.
+        on_conflict : {"raise", "warn", "drop"}, default="raise"
+            What to do when must-links join the two ends of a cannot-link: "raise" an error, or drop
+            that cannot-link with ("warn") or without ("drop") a warning.
+        """
+        if self.pairs is not None:
+            return from_pairs(
+                self.pairs,
+                n_samples,
+                self.sample_ids,
+                on_conflict,
+                ids_are_index=self.ids_are_index,
+            )
+        labels = self.labels()
+        return nothing(n_samples) if labels is None else from_labels(labels, n_samples)
+
+
+def _warn_of_order(of_samples: Any, of_labels: Any) -> None:
+    """Warn if labels name the samples in another order: they go by position, as in scikit-learn."""
+    if of_samples is None or of_labels is None or of_samples.equals(of_labels):
+        return
+    if len(of_samples) == len(of_labels) and set(of_samples) == set(of_labels):
+        warn_user(
+            "The index of y names the rows of X in another order, but labels go by position.",
+            way_out="Pass y.loc[X.index] if each label belongs to the row of its index.",
+        )
+
+
+def _is_pair(one: Any) -> bool:
+    return isinstance(one, tuple) and len(one) == 2

@@ -8,38 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.utils.validation import _check_feature_names_in
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._checks import index_of
 from linkselect._messages import GuidedValueError
+from linkselect._samples import as_samples
 from linkselect.pairs import Pairs
 from linkselect.pairs._ids import check_ids
-
-
-def n_rows(X: Any) -> int:
-    """Return the number of samples."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def some_rows(X: Any, rows: IntArray) -> Any:
-    """Return some samples, sparse if X is."""
-    return X.tocsr()[rows] if issparse(X) else np.asarray(X)[rows]
-
-
-def dense_rows(X: Any, rows: Any) -> FloatArray:
-    """Return some samples as dense float64; an array may be copied or not."""
-    chosen = X[rows]
-    return np.asarray(chosen.toarray() if issparse(chosen) else chosen, dtype=np.float64)
-
-
-def some_columns(X: Any, features: IntArray) -> FloatArray:
-    """Return some features as dense float64."""
-    if issparse(X):
-        return X.tocsc()[:, features].toarray().astype(np.float64)
-    values = X.iloc[:, features] if hasattr(X, "iloc") else np.asarray(X)[:, features]
-    return np.asarray(values, dtype=np.float64)
 
 
 def evenly(items: NDArray[Any], n_wanted: int) -> NDArray[Any]:
@@ -73,20 +49,20 @@ def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
     >>> labels
     ('first feature', 'second feature')
     """
-    values: Any = X if issparse(X) else np.asarray(X, dtype=float)
-    n_columns = values.shape[1]
+    samples = as_samples(X)
+    n_columns = samples.shape[1]
     # Arpack works on sparse data as they are, but finds fewer components than there are columns.
-    if issparse(values) and min(values.shape) <= 3:
-        values = values.toarray()
+    is_sparse = samples.kind == "sparse" and min(samples.shape) > 3
+    values: Any = samples.values if is_sparse else np.asarray(samples.dense(), dtype=float)
     if n_columns == 1:
         return np.column_stack([values, np.zeros(len(values))]), ("the one feature", "")
     if n_columns == 2:
         return values, ("first feature", "second feature")
     from sklearn.decomposition import PCA
 
-    pca = PCA(2, svd_solver="arpack" if issparse(values) else "auto", random_state=0)
+    pca = PCA(2, svd_solver="arpack" if is_sparse else "auto", random_state=0)
     width = 1.0
-    if not issparse(values):
+    if not is_sparse:
         # PCA multiplies first and subtracts the mean from the products, which a large offset leaves
         # without digits; and products of huge or tiny values leave the range of float64.
         values = values - values.mean(axis=0)
@@ -115,7 +91,7 @@ def pair_rows(
     >>> must
     array([[1, 0]])
     """
-    n_samples = n_rows(X)
+    n_samples = as_samples(X).shape[0]
     ids = index_of(X) if sample_ids is None else sample_ids
     named = range(n_samples) if ids is None else check_ids(ids, n_samples)
     return pairs.rows({sample: row for row, sample in enumerate(named)})

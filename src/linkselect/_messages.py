@@ -58,6 +58,10 @@ class RoundedFeaturesWarning(UserWarning):
     """Features of whole numbers that float64 does not hold."""
 
 
+class LeftOutPairsWarning(UserWarning):
+    """Pairs that are left out: they contradict others, or name samples that are not there."""
+
+
 def warn_user(
     problem: str,
     category: type[Warning] = UserWarning,

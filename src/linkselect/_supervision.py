@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 
 from linkselect._arrays import BoolArray, IntArray
-from linkselect._messages import GuidedTypeError, GuidedValueError, warn_user
+from linkselect._messages import (
+    GuidedTypeError,
+    GuidedValueError,
+    LeftOutPairsWarning,
+    many,
+    warn_user,
+)
 from linkselect.pairs import LoneClass, PairConflictError, Pairs
 from linkselect.pairs._conflicts import describe_conflicts
 from linkselect.pairs._ids import check_ids
-from linkselect.pairs._labels import encode_labels
+from linkselect.pairs._labels import encode_labels, is_missing, label_array, warn_of_text
 from linkselect.pairs._links import must_components
 
 OnConflict = Literal["raise", "warn", "drop"]
@@ -99,6 +105,44 @@ def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
     if lone is not None and lone.is_one:
         raise lone.error()
     return Supervision(codes, lone_class=lone)
+
+
+def check_labels(y: Any) -> Any:
+    """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
+    warn_of_text(y)
+    labels = label_array(y)
+    if labels.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{labels}\n")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.ravel()
+    if labels.dtype.kind == "f":
+        whole = labels[labels == labels]
+        if np.isinf(whole).any() or (whole != np.floor(whole)).any():
+            odd = whole[np.isinf(whole) | (whole != np.floor(whole))][0]
+            raise GuidedValueError(
+                f"y has the value {odd:g}, but classes are whole numbers or text, with -1, None or "
+                "NaN for unlabelled samples.",
+                "Cut a continuous target into classes first.",
+            )
+    return labels
+
+
+def check_all_labelled(name: str, y: NDArray[Any]) -> None:
+    """Refuse labels of which some are missing, for the method of that name."""
+    if y.dtype.kind in "fmM":
+        n_missing = int(np.count_nonzero(y != y))
+    elif y.dtype.kind == "O":
+        n_missing = sum(is_missing(label, minus_one=False) for label in y)
+    else:
+        return
+    if n_missing:
+        raise GuidedValueError(
+            f"y has {many(n_missing, 'missing label')} (None, NaN or empty text), but {name} needs "
+            "a label for every sample.",
+            "Use a method that takes some labels, such as SCGS or LSDF, or pass the labelled "
+            "samples only.",
+            "y",
+        )
 
 
 def check_length(n_labels: int, n_samples: int, n_features: int | None = None) -> None:
@@ -292,6 +336,7 @@ def _report_lost(
         warn_user(
             f"{len(plain)} of {n_given} pairs have an end that is not among the {len(row_of)} "
             f"samples and are left out, such as {absent!r} of the pair {plain[0]!r}.",
+            LeftOutPairsWarning,
             way_out="In cross-validation give more pairs or use larger folds."
             if may_be_fold
             else "Pass sample_ids=X.index if X holds only some of the samples on purpose.",
@@ -324,7 +369,7 @@ def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
         if on_conflict == "raise":
             raise error
         left = "It was" if pairs.n_conflicts == 1 else "They were"
-        warn_user(f"{error.problem} {left} left out.", way_out=error.way_out)
+        warn_user(f"{error.problem} {left} left out.", LeftOutPairsWarning, way_out=error.way_out)
     return pairs.without_conflicts()
 
 

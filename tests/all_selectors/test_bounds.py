@@ -15,26 +15,23 @@ from scipy import sparse
 
 from linkselect import graphs
 from linkselect._compiled import similarity_sums as compiled
+from linkselect._samples import as_samples, device_neighbors, distances, neighbors
 from linkselect._samples.devices import device_of, product_rounding, to_numpy
 from linkselect._search import (
     all_pairs,
     criterion,
     device_similarity,
     discretize,
-    draw_from_pairs,
     information,
     kernel_terms,
     listed_pairs,
     screening,
-    select_from_groups,
     ties,
     trace_ratio,
 )
-from linkselect.graphs import _device_distances as device_distances
-from linkselect.graphs import _distances as distances
-from linkselect.graphs import _graph_types as kinds
-from linkselect.graphs import _kernels as kernels
-from linkselect.graphs import _products as products
+from linkselect._search.similarity import select_from_groups
+from linkselect._search.targets import draw_from_pairs
+from linkselect.graphs import _distance_graphs as distance_graphs
 from linkselect.scores import _relief as relief
 from tests.helpers import literal
 from tests.helpers.bound_attacks import (
@@ -108,7 +105,7 @@ def from_left_to_right(monkeypatch):
         total = np.add.accumulate(terms, axis=2, dtype=left.dtype)[:, :, -1]
         return -2 * total + pool.norms.astype(left.dtype)
 
-    monkeypatch.setattr(products.Products, "distances", in_order)
+    monkeypatch.setattr(neighbors.Products, "distances", in_order)
 
 
 @pytest.mark.parametrize("n_features", [2, 17, 384, 1024])
@@ -120,7 +117,7 @@ def test_a_near_tie_that_products_decide_wrongly(
     X = near_ties(n_features)
     expected = [2, 0, 0, 5, 3, 3]
     monkeypatch.setattr(
-        distances, "product_errors", lambda *args: share * products.product_errors(*args)
+        distances, "product_errors", lambda *args: share * neighbors.product_errors(*args)
     )
     found = found_neighbors(X, 1).ravel()
     among = found_neighbors(X, 1, queries=np.array([0]), pool=np.array([1, 2]))
@@ -207,7 +204,7 @@ def test_widths_and_balls_of_odd_data(kind):
     wide = X.astype(np.float64)
     left, right = np.triu_indices(len(X), 1)
     away = ((wide[left] - wide[right]) ** 2).sum(axis=1)
-    assert kernels._median_distance(X, np.arange(len(X)), 1) == np.median(away)
+    assert as_samples(X).median_distance(np.arange(len(X)), 1) == np.median(away)
     for radius in np.sqrt(np.quantile(away, [0.2, 0.5], method="nearest")):
         for width in (np.nextafter(radius, 0), radius):
             found = graphs.ball_edges(X, width)
@@ -274,7 +271,7 @@ def test_codes_that_round_the_wrong_way(n_more, share, sizes):
     assert np.abs(rows[1] - rows[0]).sum() < np.abs(rows[2] - rows[0]).sum()
     sizes(CODE_ROUNDING=share * relief.CODE_ROUNDING)
     order = np.argsort(classes, kind="stable")
-    codes = relief._difference_codes(rows, np.zeros(9, dtype=bool))[order]
+    codes = relief._difference_codes(as_samples(rows), np.zeros(9, dtype=bool))[order]
     of = relief._candidates(codes, np.zeros(9, dtype=bool), np.bincount(classes), 1, 1)
     candidates = order[next(iter(of(slice(0, 1))))[1]].tolist()
     assert 2 in candidates
@@ -434,9 +431,9 @@ def test_the_constants_are_those_that_are_derived():
         (ties.UNIT, U64),
         (discretize.ROUNDING, 160 * U64),
         (trace_ratio.ROUNDING, 8 * U64),
-        (kinds.EXPONENT_ERROR, 1e-9),
-        (kinds.VANISHED, 1e-290),
-        (kernels.FAINT, 1e-100),
+        (distances.EXPONENT_ERROR, 1e-9),
+        (distances.VANISHED, 1e-290),
+        (distance_graphs.FAINT, 1e-100),
     ]:
         assert found == derived
 
@@ -445,13 +442,13 @@ def test_the_constants_are_those_that_are_derived():
 def test_the_bounds_of_sums_are_those_that_are_derived(n_features):
     """Of distances, in shares of a squared norm, and of ReliefF's sums of differences."""
     length = min(n_features, 1024) + -(-n_features // 1024)
-    assert products.product_length(n_features) == length
+    assert neighbors.product_length(n_features) == length
     norms = np.array([0.0, 1.0, 3.0])
     for dtype, share, tiny in [
         (np.float32, (length + 32) * U32, 2.0**-126),
         (np.float64, (6 * length + 32) * U64, 2.0**-1022),
     ]:
-        found = products.product_errors(norms, length, dtype)
+        found = neighbors.product_errors(norms, length, dtype)
         assert_allclose(found, share * norms + (length + 16) * tiny, rtol=1e-14)
     r = (min(n_features, 4096) + 8) * U32
     a = n_features * (2.0**-23 + 2.0**-42)
@@ -551,11 +548,11 @@ def test_the_bounds_of_products_on_a_device_are_those_of_the_processor():
         X = np.random.default_rng(0).normal(size=(4, n_features))
         there = array_api_strict.asarray(X)
         for dtype in (np.float32, np.float64):
-            here = device_distances.products(
+            here = device_neighbors.products(
                 device_of(there), there, getattr(array_api_strict, np.dtype(dtype).name)
             )
-            norms, length = to_numpy(here.norms), products.product_length(n_features)
-            expected = products.product_errors(norms, length, dtype)
+            norms, length = to_numpy(here.norms), neighbors.product_length(n_features)
+            expected = neighbors.product_errors(norms, length, dtype)
             assert_allclose(to_numpy(here.errors), expected, rtol=1e-14)
             assert_allclose(
                 norms, (((X - X.mean(axis=0)) / here.scale) ** 2).sum(axis=1), rtol=1e-5

@@ -12,15 +12,12 @@ from scipy.spatial.distance import cdist
 from sklearn import config_context
 
 import linkselect as ls
+from linkselect import graphs
+from linkselect._samples import as_samples, device_neighbors, distances, neighbors
 from linkselect._samples.devices import device_of
-from linkselect._samples.one_pass import survey
 from linkselect._search.all_pairs import AllPairs, memory_needed
 from linkselect._search.kernel_terms import kernel_terms
-from linkselect.graphs import _device_distances as device_distances
-from linkselect.graphs import _device_kernels as device_kernels
-from linkselect.graphs import _kernels as kernels
-from linkselect.graphs import _neighbors as neighbors
-from linkselect.graphs._distances import products
+from linkselect.graphs._distance_graphs import listed_kernel
 from linkselect.scores import _relief as relief
 
 
@@ -63,34 +60,32 @@ def compared(monkeypatch):
     """Count the pairs of samples whose distance is found by differences."""
     counts = []
 
-    def watch(module, place):
-        plain = module.pair_distances
+    def watch(owner, place):
+        plain = owner.pair_distances
 
         def counted(*given, **more):
             counts.append(given[place].shape[0])
             return plain(*given, **more)
 
-        monkeypatch.setattr(module, "pair_distances", counted)
+        monkeypatch.setattr(owner, "pair_distances", counted)
 
-    for module in (neighbors, kernels):
-        watch(module, 1)
-    for module in (device_distances, device_kernels):
-        watch(module, 2)
+    watch(distances, 1)
+    watch(device_neighbors, 2)
     return counts
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 5])
 def test_candidates_are_hardly_more_than_neighbours(n_neighbors):
     X = np.random.default_rng(0).normal(size=(300, 5))
-    rows = products(X, n_jobs=1)
+    rows = as_samples(X).products(np.float32, 1)
     assert len(neighbors._mutual_candidates(rows, n_neighbors, 1)[0]) == 300 * n_neighbors
     found = neighbors._candidates(rows, np.arange(100), np.arange(50, 300), n_neighbors, 64)
     assert 100 * n_neighbors <= len(found[0]) <= 110 * n_neighbors
     here = device_of(strict(X))
-    search = device_distances._Search(here, strict(X), here.put(np.arange(300)), n_neighbors)
-    rows = device_distances.products(here, strict(X), here.xp.float32)
+    search = device_neighbors._Search(here, strict(X), here.put(np.arange(300)), n_neighbors)
+    rows = device_neighbors.products(here, strict(X), here.xp.float32)
     # One more than the neighbours and the sample itself is enough to be certain.
-    for n_more, n_open in [(device_distances.MORE_CANDIDATES, 0), (1, 0), (0, 300)]:
+    for n_more, n_open in [(device_neighbors.MORE_CANDIDATES, 0), (1, 0), (0, 300)]:
         assert search.by_products(rows, np.arange(300), n_more)[2].sum() == n_open
 
 
@@ -98,16 +93,16 @@ def test_candidates_are_hardly_more_than_neighbours(n_neighbors):
 def test_few_distances_are_found_by_differences(store, compared):
     X = np.random.default_rng(0).normal(size=(300, 5))
     with config_context(array_api_dispatch=True):
-        edges = neighbors.ball_edges(store(X), 1.0)
+        edges = graphs.ball_edges(store(X), 1.0)
         assert compared == [len(edges.left)] == [356]
         compared.clear()
-        kernels.auto_sigma(store(X))
+        graphs.auto_sigma(store(X))
         assert sum(compared) <= 8
         compared.clear()
-        kernels.kernel_graph(store(X), 1.0)
+        graphs.kernel_graph(store(X), 1.0)
         assert not compared
         # Products do not resolve distances inside of two far clusters; those across do not matter.
-        kernels.kernel_graph(store(X + 1e7 * (np.arange(300) % 2)[:, None]), 1.0)
+        graphs.kernel_graph(store(X + 1e7 * (np.arange(300) % 2)[:, None]), 1.0)
         assert compared == [2 * 150 * 150]
 
 
@@ -116,8 +111,8 @@ def test_few_distances_of_stored_samples_are_found_by_differences(compared, tmp_
     none, codes = sparse.csr_array((40, 40)), np.arange(40) // 20
     for move, n_compared in [(0.0, 0), (1e7, 2 * 2 * 45)]:
         np.save(tmp_path / "X.npy", X + move * (np.arange(40) % 2)[:, None])
-        stored = survey(ls.open_stored(tmp_path / "X.npy"), np.full(40, -1))
-        kernels.listed_kernel(stored, 3.0, codes, none, 1)
+        stored = as_samples(ls.open_stored(tmp_path / "X.npy"))
+        listed_kernel(stored, 3.0, codes, none, 1)
         assert sum(compared) == n_compared
 
 
@@ -140,10 +135,10 @@ def test_both_ends_of_a_pair_count_in_the_error_of_its_distance(store, unit, com
     """One end alone would be resolved, both are not."""
     X = unit * np.repeat([[-1.0], [1.0]], 8, axis=0)
     X += 1e-9 * unit * np.arange(16)[:, None]
-    rows = products(X, np.float64, n_jobs=1)
+    rows = as_samples(X).products(np.float64, 1)
     error = rows.errors.min() * rows.scale**2
     with config_context(array_api_dispatch=True):
         for share, expected in [(1.5, [2 * 8 * 8]), (2.5, [])]:
-            kernels.kernel_graph(store(X), np.sqrt(share * error / 2e-9))
+            graphs.kernel_graph(store(X), np.sqrt(share * error / 2e-9))
             assert compared == expected
             compared.clear()

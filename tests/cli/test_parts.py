@@ -14,8 +14,8 @@ import zarr
 from threadpoolctl import threadpool_limits
 
 from linkselect import _blocks as blocks
+from linkselect._samples.sources import arrays
 from linkselect._samples.sources import stored as kinds
-from linkselect._samples.sources import zarr_arrays
 from linkselect.cli import _by_parts as by_parts
 from linkselect.cli import run
 from linkselect.cli._errors import InputError
@@ -551,7 +551,7 @@ def test_a_chunk_counts_as_it_is(tmp_path, monkeypatch):
     array[:] = np.random.default_rng(0).random((600, 4))
     opened = open_table(TableFile(tmp_path / "X.zarr"))
     assert opened.X.source.line_bytes() == 300 * 4 * 8
-    monkeypatch.setattr(zarr_arrays, "LINE_BYTES", 5000)
+    monkeypatch.setattr(arrays, "LINE_BYTES", 5000)
     assert opened.X.source.line_bytes() == 300 * 2 * 8
 
 

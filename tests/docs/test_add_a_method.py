@@ -32,13 +32,27 @@ assert describe(MustLinkScore).sees == "pairs"
 assert describe(MustLinkScore).needs == ("a must-link",)
 assert not describe(MustLinkScore).greater_is_better
 assert describe(MustLinkScore).references == ("zhang2008",)
+assert set(describe(MustLinkScore).works_on) == {"memory", "sparse", "device", "parts"}
 assert "References" in MustLinkScore.__doc__
 assert "scores_ : " in MustLinkScore.__doc__
 assert methods()["must_link"].selector is MustLinkScore
 assert run(["methods", "must_link"]) == 0
 
 import doctest
-import linkselect.selectors.must_link_score as module
+import linkselect.selectors._must_link_score as module
+
+from importlib.util import find_spec
+from sklearn import config_context
+from linkselect._samples.devices import to_numpy
+
+wide = dask.array.from_array(np.hstack([X] * 20), chunks=(-1, 50))
+assert wide.shape[0] < wide.shape[1]
+np.testing.assert_allclose(MustLinkScore().fit(wide, pairs=pairs).scores_[:13], selector.scores_)
+library = __import__("torch" if find_spec("torch") else "array_api_strict")
+with config_context(array_api_dispatch=True):
+    there = MustLinkScore().fit(library.asarray(X), pairs=pairs)
+assert type(there.scores_) is type(library.asarray(X))
+np.testing.assert_allclose(to_numpy(there.scores_), selector.scores_)
 
 found = doctest.testmod(module)
 assert found.attempted > 0 and found.failed == 0, found

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import linkselect as ls
-from linkselect import _search as search
 from linkselect import scores
 from linkselect._bibliography import (
     Reference,
@@ -18,6 +17,12 @@ from linkselect._bibliography import (
     with_attributes,
     with_references,
 )
+from linkselect._search.fcbf import fcbf
+from linkselect._search.mrmr import mrmr
+from linkselect._search.nearest_neighbor import select_by_nearest_neighbor
+from linkselect._search.similarity import select_from_groups, select_from_pairs
+from linkselect._search.sparse_regression import scgs
+from linkselect._search.trace_ratio import best_trace_ratio
 from tests.helpers.estimators import CLUSTERERS, COMBINED, SELECTORS, WRAPPERS
 
 ROOT = Path(__file__).parents[2]
@@ -265,13 +270,13 @@ def test_every_score_names_its_paper(name):
 @pytest.mark.parametrize(
     "function",
     [
-        search.best_trace_ratio,
-        search.fcbf,
-        search.mrmr,
-        search.scgs,
-        search.select_by_nearest_neighbor,
-        search.select_from_groups,
-        search.select_from_pairs,
+        best_trace_ratio,
+        fcbf,
+        mrmr,
+        scgs,
+        select_by_nearest_neighbor,
+        select_from_groups,
+        select_from_pairs,
     ],
 )
 def test_every_search_of_a_paper_names_it(function):

@@ -202,7 +202,7 @@ def test_every_class_page_has_what_a_reader_looks_for(name):
     text = inspect.getdoc(cls)
     sections = set(re.findall(r"^(\w[\w ]*)\n-+$", text, flags=re.MULTILINE))
     wanted = {"Parameters", "See Also", "Examples"}
-    if name != "ScoreFunction":  # it is called, not fitted
+    if name != "AsScoreFunction":  # it is called, not fitted
         wanted.add("Attributes")
     if name == "Pairs" or getattr(cls, "references", ()):
         wanted.add("References")
@@ -213,7 +213,7 @@ def test_every_method_is_in_the_table_of_methods():
     table = (ROOT / "docs" / "methods.md").read_text()
     selectors = import_module("linkselect.selectors")
     for name in selectors.__all__:
-        assert name == "ScoreFunction" or f"`{name}`" in table, name
+        assert name == "AsScoreFunction" or f"`{name}`" in table, name
 
 
 def test_generated_tables_are_fresh():

@@ -240,7 +240,7 @@ def test_the_order_in_which_pairs_are_listed_does_not_matter():
     "selector",
     [
         ls.ConsensusSelector(),
-        ls.ConsensusSelector([("drawn", ls.EnsembleCLS(n_estimators=3))]),
+        ls.ConsensusSelector(estimators=[("drawn", ls.EnsembleCLS(n_estimators=3))]),
         ls.Redundancy(ls.EnsembleCLS(n_estimators=3)),
     ],
     ids=["consensus", "member", "wrapped"],
@@ -261,7 +261,7 @@ def test_contradictions_are_left_out_as_the_selector_does():
         pair_auc_curve(ls.ConstraintScore(), X, wrong, [3])
     expected = pair_auc_curve(ls.ConstraintScore(), X, wrong.without_conflicts(), [3])
     dropping = ls.ConstraintScore(on_conflict="drop")
-    for selector in (dropping, ls.ConsensusSelector([("one", dropping)])):
+    for selector in (dropping, ls.ConsensusSelector(estimators=[("one", dropping)])):
         assert_array_equal(pair_auc_curve(selector, X, wrong, [3]).values, expected.values)
 
 

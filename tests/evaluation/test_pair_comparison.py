@@ -252,13 +252,13 @@ def test_contradictions_that_members_leave_out(problem):
     wrong = pairs | Pairs(cannot=[pairs.must[0]])
     dropping = ConstraintScore(on_conflict="drop")
     for selector in (
-        ConsensusSelector([("a", dropping), ("b", LaplacianScore())]),
+        ConsensusSelector(estimators=[("a", dropping), ("b", LaplacianScore())]),
         StableSelector(dropping, n_resamples=2),
-        ConsensusSelector([("a", Redundancy(dropping))], on_conflict="raise"),
+        ConsensusSelector(estimators=[("a", Redundancy(dropping))], on_conflict="raise"),
     ):
         found = compare({"one": selector}, X, pairs=wrong, n_features=[1])
         assert found.held_out_pairs.n_cannot == pairs.n_cannot
-    raising = ConsensusSelector([("a", ConstraintScore())], on_conflict="drop")
+    raising = ConsensusSelector(estimators=[("a", ConstraintScore())], on_conflict="drop")
     with pytest.raises(PairConflictError, match=r"pass pairs.without_conflicts\(\)"):
         compare({"one": raising}, X, pairs=wrong, n_features=[1])
 
@@ -266,7 +266,7 @@ def test_contradictions_that_members_leave_out(problem):
 def test_an_unset_random_state_is_seeded(problem):
     X, _, pairs = problem
     members = [("drawn", EnsembleCLS(n_estimators=2))]
-    methods = {"consensus": ConsensusSelector(), "member": ConsensusSelector(members)}
+    methods = {"consensus": ConsensusSelector(), "member": ConsensusSelector(estimators=members)}
     cv = PairKFold(2, random_state=0)
     one, two = (compare(methods, X, pairs=pairs, cv=cv, n_features=[1, 3]) for _ in range(2))
     assert one.rankings == two.rankings

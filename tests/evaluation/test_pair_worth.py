@@ -162,7 +162,7 @@ def test_the_only_pair_has_nothing_to_be_compared_with(selector):
 
 def test_draws_do_not_move_features():
     pairs = Pairs(PAIRS.must[:2], PAIRS.cannot[:2])
-    selector = ConsensusSelector([("drawn", EnsembleCLS(n_estimators=2))])
+    selector = ConsensusSelector(estimators=[("drawn", EnsembleCLS(n_estimators=2))])
     one, two = (pair_worth(selector, X, pairs) for _ in range(2))
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a.rank_change, b.rank_change)

@@ -212,7 +212,7 @@ def test_a_slow_method_is_tested_on_held_out_samples_alone(estimate_alone):
     X, pairs = np.tile(X, (3, 1)) + 0.1, pairs
     y = np.tile(np.arange(60) % 2, 3)
     pairs = Pairs.from_labels(y, n_must=40, n_cannot=40, random_state=0)
-    slow = ConsensusSelector([("one", ConstraintScore())], n_features_to_select=10)
+    slow = ConsensusSelector(estimators=[("one", ConstraintScore())], n_features_to_select=10)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("linkselect.evaluation._effort.SECONDS", 1e-9)
         found = validate(slow, X, pairs=pairs)
@@ -588,7 +588,9 @@ def test_the_order_in_which_pairs_are_listed_does_not_matter(estimate_alone):
     "selector",
     [
         ConsensusSelector(n_features_to_select=4),
-        ConsensusSelector([("drawn", EnsembleCLS(n_estimators=3))], n_features_to_select=4),
+        ConsensusSelector(
+            estimators=[("drawn", EnsembleCLS(n_estimators=3))], n_features_to_select=4
+        ),
         StableSelector(Redundancy(EnsembleCLS(n_estimators=3)), 4, n_resamples=2),
     ],
     ids=["consensus", "member", "nested"],

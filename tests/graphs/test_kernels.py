@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn import config_context
 
 from linkselect import graphs
-from linkselect.graphs._kernels import gaussian_edges
+from linkselect.graphs._distance_graphs import gaussian_edges
 from tests.helpers import literal
 from tests.helpers.dense_graphs import dense
 from tests.helpers.problems import samples

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from linkselect import graphs
 from linkselect._messages import GuidedValueError
-from linkselect.graphs import _distances as distances
-from linkselect.graphs import _neighbors as neighbors
+from linkselect._samples import as_samples, distances, neighbors
+from linkselect.graphs._distance_graphs import check_n_neighbors
 from tests.helpers import literal
 from tests.helpers.dense_graphs import dense
 from tests.helpers.problems import samples
@@ -75,7 +75,7 @@ def test_neighbours_that_products_alone_get_wrong(kind):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_bound_of_a_product_counts_all_its_roundings(width, dtype):
     X = np.random.default_rng(0).normal(size=(5, width))
-    rows = distances.products(X, dtype, n_jobs=1)
+    rows = as_samples(X).products(dtype, 1)
     # Terms of one sum and the sums of all parts, each rounded by eps / 2 of |x| |y| at most; and
     # 16 eps for the rows themselves and their norms. In float64 the norms and the differences that
     # decide are rounded as much (docs/bounds.md).
@@ -142,7 +142,7 @@ def test_sorted_samples_leave_no_more_candidates(precisions, shrink):
     """If every part of the samples is nearer to the queries than the one before."""
     shrink(1000)
     X = np.arange(20_000.0)[:, None]
-    left, right, _ = neighbors.nearest(X, 2, queries=np.arange(19_990, 20_000))
+    left, right, _ = graphs.nearest(X, 2, queries=np.arange(19_990, 20_000))
     assert precisions == ["float32"]
     assert left.tolist() == np.repeat(np.arange(19_990, 20_000), 2).tolist()
     assert right[-4:].tolist() == [19_997, 19_999, 19_998, 19_997]
@@ -211,16 +211,16 @@ def test_values_to_one_side_of_the_first_sample(sign, unit):
     assert_array_equal(found[0], expected[0])
     assert_array_equal(found[1], expected[1])
     assert_allclose(found[2], unit**2 * expected[2], rtol=1e-12)
-    rows = distances.products(sign * unit * X, n_jobs=1)
+    rows = as_samples(sign * unit * X).products(np.float32, 1)
     assert 0.1 < np.abs(rows.rows).max() <= 1.0
 
 
 def test_neighbours_are_fewer_than_samples():
     for n_neighbors in (1, 4):
-        neighbors.check_n_neighbors(n_neighbors, 5)
+        check_n_neighbors(n_neighbors, 5)
     for n_neighbors in (0, 5, 6):
         with pytest.raises(GuidedValueError) as caught:
-            neighbors.check_n_neighbors(n_neighbors, 5)
+            check_n_neighbors(n_neighbors, 5)
         assert str(caught.value) == (
             f"n_neighbors={n_neighbors}, but X has 5 samples, so a sample has only 4 others. "
             "Choose n_neighbors from 1 to 4."
@@ -233,6 +233,6 @@ def test_rows_that_lie_scattered_are_put_together_part_by_part(store, shrink):
     shrink(39)
     X = np.random.default_rng(0).normal(size=(12, 5)).astype(np.float32)
     left, right = np.triu_indices(12, k=1)
-    expected = distances.pair_distances(X, left, right)
-    assert_array_equal(distances.pair_distances(store(X), left, right), expected)
+    expected = distances.pair_distances(X, left, right, None)
+    assert_array_equal(distances.pair_distances(store(X), left, right, None), expected)
     assert_allclose(expected, np.square(X[left] - X[right]).sum(axis=1), rtol=1e-5)

@@ -140,6 +140,13 @@ def test_tolerance_form_is_feasible_and_certain(name, share):
     assert not len(found.unsolved)
 
 
+def test_a_tolerance_that_takes_too_many_steps_is_reported(rng):
+    X = rng.normal(size=(30, 6))
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 steps: nothing is certain of"):
+        weights = reconstruction_weights(X, form="tolerance", tolerance=1e-3, max_iter=2)
+    check_weights(weights, 30)
+
+
 @pytest.mark.parametrize(("n_samples", "n_features", "tolerance"), [(12, 3, 0.3), (8, 20, 6.0)])
 def test_tolerance_form_has_no_larger_norm_than_another_solver(n_samples, n_features, tolerance):
     X = np.random.default_rng(3).normal(size=(n_samples, n_features))

@@ -15,8 +15,8 @@ from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 import linkselect as ls
 from linkselect import graphs
 from linkselect._forms import degree_form, laplacian_form
+from linkselect._samples import as_samples
 from linkselect._samples.devices import to_numpy
-from linkselect._samples.one_pass import survey
 from linkselect._supervision import from_labels
 from linkselect.graphs import Queries
 
@@ -348,7 +348,7 @@ def test_nearly_all_samples_outside_memory(n_features, tmp_path):
     X = np.random.default_rng(0).normal(size=(40, n_features))
     X[-1] += 100.0
     np.save(tmp_path / "X.npy", X)
-    stored = survey(ls.open_stored(tmp_path / "X.npy"), np.full(40, -1))
+    stored = as_samples(ls.open_stored(tmp_path / "X.npy"))
     found = graphs.sampled_edges(stored, 2, queries([], range(39))).counted()
     expected = graphs.sampled_edges(X, 2, queries([], range(39))).counted()
     for name in ("left", "right", "counts"):

@@ -14,11 +14,11 @@ from scipy import sparse
 
 from linkselect._compiled import similarity_sums as compiled
 from linkselect._compiled.manhattan import FEATURES_PER_SUM, manhattan_distances
+from linkselect._samples import as_samples
+from linkselect._samples.neighbors import PRODUCT_WIDTH, product_errors
 from linkselect._search import all_pairs
 from linkselect._search.criterion import form_rounding
 from linkselect._search.screening import Screen
-from linkselect.graphs import _distances as distances
-from linkselect.graphs._products import PRODUCT_WIDTH, product_errors
 from linkselect.scores import _relief as relief
 
 U32, U64 = 2.0**-24, 2.0**-53
@@ -116,10 +116,10 @@ def awkward(n_features, rng):
 def share_of_distance_error(X, dtype=np.float32, store=np.asarray):
     """Compare distances by products with those by differences; 0.0 would be no error."""
     stored = store(X)
-    rows = distances.products(stored, dtype, n_jobs=1)
+    rows = as_samples(stored).products(dtype, 1)
     found = rows.distances(np.arange(len(X)), rows) + rows.norms[:, None]
     left, right = np.indices(found.shape).reshape(2, -1)
-    exact = distances.pair_distances(stored, left, right, 1).reshape(found.shape) / rows.scale**2
+    exact = as_samples(stored).pair_distances(left, right, 1).reshape(found.shape) / rows.scale**2
     return float((np.abs(found - exact) / (rows.errors[:, None] + rows.errors)).max())
 
 

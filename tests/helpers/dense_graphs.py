@@ -3,7 +3,7 @@
 import numpy as np
 
 from linkselect import graphs
-from linkselect.graphs import _kernels as kernels
+from linkselect._samples import distances
 
 
 def dense(graph, n):
@@ -21,6 +21,6 @@ def dense(graph, n):
             known & (~same if graph.across else same) & ~np.eye(n, dtype=bool), weights, 0
         )
     W = np.zeros((n, n))
-    for rows, columns in kernels.tile_members(graph.codes):
-        W[np.ix_(rows, columns)] = kernels.kernel_weights(graph, rows, columns)
+    for rows, columns in distances.kernel_tiles(graph.codes):
+        W[np.ix_(rows, columns)] = distances.kernel_weights(graph, rows, columns)
     return W

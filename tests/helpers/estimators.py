@@ -52,7 +52,9 @@ WRAPPERS = [
 # Several selectors in one.
 COMBINED = [
     ls.ConsensusSelector(random_state=0),
-    ls.ConsensusSelector([("fisher", ls.FisherScore()), ("variance", ls.VarianceScore())]),
+    ls.ConsensusSelector(
+        estimators=[("fisher", ls.FisherScore()), ("variance", ls.VarianceScore())]
+    ),
 ]
 # Greedy methods and subset scores: their order is not that of the features alone.
 SEARCHING = (ls.SimilarityConstraintScore, ls.TraceRatio, ls.NearestNeighborSFS)

@@ -28,7 +28,7 @@ pytest.importorskip("jinja2")
 
 
 # All but those that are made around another selector.
-SELECTORS = sorted(set(selectors.__all__) - {"Redundancy", "ScoreFunction", "StableSelector"})
+SELECTORS = sorted(set(selectors.__all__) - {"Redundancy", "AsScoreFunction", "StableSelector"})
 
 
 UNSUPERVISED = {"LaplacianScore", "SparsityScore", "SpectralScore", "VarianceScore"}

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from linkselect._samples import degenerate as columns
+from linkselect._samples import as_samples
+from linkselect.selectors import _ranking as ranking
 from tests.helpers.fitting import STORAGE
 from tests.helpers.problems import samples
 
@@ -15,26 +16,26 @@ from tests.helpers.problems import samples
 @pytest.mark.parametrize("store", STORAGE)
 @given(X=samples())
 def test_constant_columns(store, X):
-    assert_array_equal(columns.constant_columns(store(X)), X.max(axis=0) == X.min(axis=0))
+    assert_array_equal(as_samples(store(X)).constant_columns(), X.max(axis=0) == X.min(axis=0))
 
 
 def test_constant_columns_that_vary_late():
     X = np.zeros((5000, 40))
     X[-1, ::3] = 1e-300
-    assert_array_equal(columns.constant_columns(X), np.arange(40) % 3 != 0)
+    assert_array_equal(as_samples(X).constant_columns(), np.arange(40) % 3 != 0)
 
 
 def test_features_that_vary_too_little_to_be_squared():
     X = np.array([[1.0, 1e-100, 0.0, 1e-300], [2.0, 3e-100, 0.0, 1e-300]])
     X = np.repeat(X, 20, axis=0)
     for store in STORAGE:
-        assert_array_equal(columns.faint_columns(store(X)), [1])
+        assert_array_equal(as_samples(store(X)).faint_columns(), [1])
     # They may differ only behind the first rows.
     X[:, 0] = 1.0
     X[-1, 0] += 1e-16 * 4
-    assert_array_equal(columns.faint_columns(X), [1])
-    assert columns.faint_columns(X.astype(np.float32)).size == 0
-    assert columns.faint_columns(np.eye(3, dtype=np.int8)).size == 0
+    assert_array_equal(as_samples(X).faint_columns(), [1])
+    assert as_samples(X.astype(np.float32)).faint_columns().size == 0
+    assert as_samples(np.eye(3, dtype=np.int8)).faint_columns().size == 0
 
 
 @pytest.mark.parametrize("store", [np.asarray, np.asfortranarray, sparse.csr_array])
@@ -44,16 +45,16 @@ def test_copies_of_a_column_take_the_score_of_the_first(store):
     # Off by what rounding in another place of a matrix product may do.
     scores = np.array([0.5, 0.5, 0.5 + 1e-16, 0.5 - 1e-16, 0.7])
     for order in (None, np.argsort(scores)):
-        assert columns.with_equal_twins(X, scores, order).tolist() == [0.5, 0.5, 0.5, 0.5, 0.7]
+        assert ranking.with_equal_twins(X, scores, order).tolist() == [0.5, 0.5, 0.5, 0.5, 0.7]
     # Near scores of features that are no copies stay, and nothing has to be ordered again.
     near = np.array([0.5, 0.5 + 1e-16])
-    assert columns.with_equal_twins(X[:, :2], near) is near
+    assert ranking.with_equal_twins(X[:, :2], near) is near
 
 
 def test_the_sign_of_zero_makes_no_other_column():
     X = np.array([[0.0, -0.0], [1.0, 1.0]])
     scores = np.array([0.3, 0.3 + 1e-16])
-    assert columns.with_equal_twins(X, scores).tolist() == [0.3, 0.3]
+    assert ranking.with_equal_twins(X, scores).tolist() == [0.3, 0.3]
 
 
 def with_equal_ties(scores):
@@ -74,4 +75,4 @@ STEP = st.sampled_from([-3.0, -1.0, 0.0, 0.5, 2.0, np.inf, np.nan])
 def test_scores_that_differ_by_rounding_are_those_of_the_first(parts):
     # Four steps of 4e-13 are no tie, but two of them are, and so are all in a row.
     scores = np.array([value * (1 + 4e-13 * steps) for value, steps in parts])
-    assert_array_equal(columns.with_equal_ties(scores), with_equal_ties(scores))
+    assert_array_equal(ranking.with_equal_ties(scores), with_equal_ties(scores))

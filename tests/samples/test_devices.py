@@ -19,9 +19,9 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import get_tags
 
 import linkselect as ls
-from linkselect import _search as search
 from linkselect._forms import laplacian_form
 from linkselect._messages import GuidedTypeError
+from linkselect._samples import as_samples, device_neighbors
 from linkselect._samples.devices import (
     Device,
     add_by_index,
@@ -31,9 +31,8 @@ from linkselect._samples.devices import (
     to_numpy,
 )
 from linkselect._samples.moments import moments
+from linkselect._search.similarity import select_from_groups
 from linkselect.graphs import Groups, auto_sigma, ball_edges, kernel_graph, nearest, nearest_edges
-from linkselect.graphs import _device_distances as device_distances
-from linkselect.graphs._distances import products
 from tests.helpers.estimators import SELECTORS, WRAPPERS
 
 ON_DEVICE = [each for each in SELECTORS if get_tags(each).array_api_support]
@@ -193,7 +192,7 @@ def test_out_of_memory_is_explained(put, cancer, monkeypatch):
     def fail(*_):
         raise OutOfMemoryError("Tried to allocate 2.00 GiB.")
 
-    monkeypatch.setattr(device_distances, "nearest", fail)
+    monkeypatch.setattr(device_neighbors, "nearest", fail)
     with pytest.raises(MemoryError, match=r"ran out of memory .*2\.00 GiB.*float32"):
         fit_there(ls.LaplacianScore(), put, cancer[0])
 
@@ -327,10 +326,10 @@ def test_lower_precision_of_products_widens_the_bounds(cancer):
     torch = pytest.importorskip("torch")
     X, _ = cancer
     before = torch.get_float32_matmul_precision()
-    exact = products(_torch(X), n_jobs=None).errors
+    exact = as_samples(_torch(X)).products(np.float32, None).errors
     try:
         torch.set_float32_matmul_precision("high")
-        rounded = products(_torch(X), n_jobs=None).errors
+        rounded = as_samples(_torch(X)).products(np.float32, None).errors
         assert bool((rounded > 10 * exact).all())
         assert_same_neighbors(_torch, X, 5)
     finally:
@@ -345,10 +344,10 @@ def test_moments_skip_samples_without_weight(put, cancer):
     codes = np.where(np.arange(len(y)) % 3, y, -1).astype(np.intp)
     weights = np.where(np.arange(len(y)) % 5, 1.0 + np.arange(len(y)), 0.0)
     for given in (None, weights):
-        here, there = moments(X, codes, given), moments(put(X), codes, given)
+        here, there = moments(X, codes, given), as_samples(put(X))._moments(put(X), codes, given)
         assert_allclose(to_numpy(there.scatter), here.scatter, rtol=1e-12)
         assert_allclose(to_numpy(there.between()), here.between(), rtol=1e-11)
-    nobody = moments(put(X), np.full(len(y), -1))
+    nobody = as_samples(put(X))._moments(put(X), np.full(len(y), -1))
     assert not to_numpy(nobody.scatter).any()
 
 
@@ -378,8 +377,8 @@ def test_a_narrow_kernel_is_evaluated_pair_by_pair(put, cancer):
     X, y = cancer
     # More terms than are kept: every value is a direct sum.
     for sigma in (1e-3, 0.01):
-        here = search.select_from_groups(X[:60], y[:60], sigma, 5)
-        there = search.select_from_groups(put(X[:60]), y[:60], sigma, 5)
+        here = select_from_groups(X[:60], y[:60], sigma, 5)
+        there = select_from_groups(put(X[:60]), y[:60], sigma, 5)
         assert_array_equal(there.order, here.order)
         assert_allclose(there.path, here.path, rtol=1e-12)
 
@@ -390,7 +389,7 @@ def test_a_feature_of_two_far_clusters(put):
     X = random.normal(size=(40, 4))
     X[:, 0] += np.where(np.arange(40) % 2, 1e9, -1e9)
     groups = np.arange(40) % 3
-    here, there = (search.select_from_groups(kind(X), groups, 3.0, 4) for kind in (np.array, put))
+    here, there = (select_from_groups(kind(X), groups, 3.0, 4) for kind in (np.array, put))
     assert_array_equal(there.order, here.order)
     assert_allclose(there.path, here.path, rtol=1e-12)
     assert_allclose(there.scores, here.scores, rtol=1e-12)
@@ -399,8 +398,8 @@ def test_a_feature_of_two_far_clusters(put):
 def test_equal_features_are_chosen_by_index(put, cancer):
     X, y = cancer
     twice = np.column_stack([X[:60, ::3], X[:60, ::3]])
-    found = search.select_from_groups(put(twice), y[:60], 1.0, 6)
-    assert_array_equal(found.order, search.select_from_groups(twice, y[:60], 1.0, 6).order)
+    found = select_from_groups(put(twice), y[:60], 1.0, 6)
+    assert_array_equal(found.order, select_from_groups(twice, y[:60], 1.0, 6).order)
 
 
 # -- what the standard lacks -----------------------------------------------------------------

@@ -7,14 +7,20 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from linkselect._samples import as_samples
 from linkselect._samples.devices import to_numpy
-from linkselect._samples.moments import Moments, joined, merged, moments
+from linkselect._samples.moments import Moments, joined, merged
 
 STORES = {
     "dense": np.asarray,
     "sparse": sparse.csc_array,
     "device": lambda X: importlib.import_module("array_api_strict").asarray(X),
 }
+
+
+def moments(block, *grouping):
+    """Compute the moments of a block as the samples of its kind do."""
+    return as_samples(block)._moments(block, *grouping)
 
 
 def by_definition(X, codes, weights, n_groups):

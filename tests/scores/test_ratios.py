@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from numpy.testing import assert_array_equal
 
-from linkselect.scores._ratios import ratio
+from linkselect._forms import ratio
 
 
 def test_nothing_over_nothing_is_undefined_and_anything_else_over_0_infinite():

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import KBinsDiscretizer
 
-from linkselect._search import states_of
+from linkselect._search.discretize import states_of
 from tests.helpers import literal
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import linkselect as ls
-from linkselect._search import fcbf
+from linkselect._search.fcbf import fcbf
 from tests.helpers import literal
 from tests.helpers.fitting import ended_after, fitted
 from tests.helpers.problems import discrete_problem

@@ -6,8 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from linkselect._search import Discrete, mutual_information, symmetric_uncertainty
-from linkselect._search.information import CELLS_AS_BITS, STATES_AS_BITS
+from linkselect._search.information import (
+    CELLS_AS_BITS,
+    STATES_AS_BITS,
+    Discrete,
+    mutual_information,
+    symmetric_uncertainty,
+)
 from tests.helpers import literal
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import linkselect as ls
-from linkselect._search import mrmr
+from linkselect._search.mrmr import mrmr
 from tests.helpers import literal
 from tests.helpers.fitting import ended_after, fitted
 from tests.helpers.problems import discrete_problem

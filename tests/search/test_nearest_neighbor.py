@@ -11,7 +11,8 @@ from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit, Stratified
 from sklearn.neighbors import KNeighborsClassifier
 
 import linkselect as ls
-from linkselect._search import nearest_neighbor, select_by_nearest_neighbor
+from linkselect._search import nearest_neighbor
+from linkselect._search.nearest_neighbor import select_by_nearest_neighbor
 
 
 @pytest.fixture(autouse=True, params=["plain", "compiled"])

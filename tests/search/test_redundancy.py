@@ -3,7 +3,9 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from linkselect._search import least_redundant, rank_merit, redundancy
+from linkselect._samples import as_samples
+from linkselect._search import redundancy
+from linkselect._search.redundancy import least_redundant, rank_merit
 
 
 def test_copies_rank_last_and_constants_do_no_harm():
@@ -55,6 +57,7 @@ def test_no_correlation_is_above_one():
     X = rng.normal(size=(17, 20))
     units = redundancy._unit_columns(X.copy())
     assert (units * units).sum(axis=0).max() > 1.0
-    found = np.array([redundancy._correlations(X, feature) for feature in range(20)])
+    samples = as_samples(X)
+    found = np.array([redundancy._correlations(samples, feature) for feature in range(20)])
     assert found.max() <= 1.0
     assert_allclose(found, np.abs(np.corrcoef(X.T)), rtol=1e-12)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from linkselect._compiled import similarity_sums
-from linkselect._search import all_pairs, screening, select_from_groups
+from linkselect._search import all_pairs, screening
+from linkselect._search.similarity import select_from_groups
 
 
 def test_compiled_loops_are_used_for_large_problems_only(compile_from):

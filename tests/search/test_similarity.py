@@ -10,18 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 
 from linkselect._samples.devices import device_of
-from linkselect._search import (
-    all_pairs,
-    draw_from_groups,
-    listed_pairs,
-    nearest_prototypes,
-    pair_target,
-    screening,
-    select_from_groups,
-    select_from_pairs,
-)
+from linkselect._search import all_pairs, listed_pairs, screening
 from linkselect._search.criterion import form_rounding
 from linkselect._search.device_similarity import AllPairsOnDevice
+from linkselect._search.similarity import select_from_groups, select_from_pairs
+from linkselect._search.targets import draw_from_groups, nearest_prototypes, pair_target
 from tests.helpers import literal
 from tests.helpers.fitting import ended_after
 from tests.helpers.problems import pairs_of, prototypes

@@ -9,17 +9,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
 
-from linkselect._search import (
+from linkselect._search.similarity import select_from_groups, select_from_pairs
+from linkselect._search.targets import (
+    by_group,
     draw_from_groups,
     draw_from_pairs,
     match_sigma,
     median_differences,
     nearest_prototypes,
     pair_target,
-    select_from_groups,
-    select_from_pairs,
 )
-from linkselect._search.targets import by_group
 from tests.helpers import literal
 from tests.helpers.problems import pairs_of, prototypes
 

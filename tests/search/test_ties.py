@@ -7,15 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from linkselect._search import (
-    Discrete,
-    fcbf,
-    least_redundant,
-    mrmr,
-    mutual_information,
-    rank_merit,
-    symmetric_uncertainty,
-)
+from linkselect._search.fcbf import fcbf
+from linkselect._search.information import Discrete, mutual_information, symmetric_uncertainty
+from linkselect._search.mrmr import mrmr
+from linkselect._search.redundancy import least_redundant, rank_merit
 from linkselect._search.ties import tied_ranks
 from tests.helpers import literal
 

@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_wine
 
-from linkselect._search import best_trace_ratio, between_and_within, trace_ratio, trace_ratio_path
+from linkselect._search import trace_ratio
+from linkselect._search.trace_ratio import best_trace_ratio, between_and_within, trace_ratio_path
 from tests.helpers import literal
 
 amounts = st.one_of(st.just(0.0), st.floats(1e-6, 1e6))

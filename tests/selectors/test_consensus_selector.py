@@ -16,7 +16,9 @@ import linkselect as ls
 from linkselect.selectors._method import describe
 
 AUTO = ls.ConsensusSelector(random_state=0)
-OWN = ls.ConsensusSelector([("fisher", ls.FisherScore()), ("variance", ls.VarianceScore())])
+OWN = ls.ConsensusSelector(
+    estimators=[("fisher", ls.FisherScore()), ("variance", ls.VarianceScore())]
+)
 
 
 @pytest.mark.slow
@@ -33,17 +35,17 @@ def pairs(wine):
 def test_the_score_is_the_mean_rank(wine):
     X, y = wine
     members = [("fisher", ls.FisherScore()), ("laplacian", ls.LaplacianScore())]
-    found = ls.ConsensusSelector(members, n_features_to_select=4).fit(X, y)
+    found = ls.ConsensusSelector(estimators=members, n_features_to_select=4).fit(X, y)
     ranks = [member.fit(X, y).ranking_ for _, member in members]
     assert_allclose(found.scores_, np.mean(ranks, axis=0))
     assert_array_equal(found.rankings_, ranks)
     assert_array_equal(found.order_, np.argsort(found.scores_, kind="stable"))
     assert found.support_.sum() == found.n_features_ == 4
     assert_array_equal(found.named_estimators_.fisher.ranking_, ranks[0])
-    weighted = ls.ConsensusSelector(members, weights=[3, 1]).fit(X, y)
+    weighted = ls.ConsensusSelector(estimators=members, weights=[3, 1]).fit(X, y)
     assert_allclose(weighted.scores_, np.average(ranks, axis=0, weights=[3, 1]))
     assert_array_equal(
-        ls.ConsensusSelector(members, weights=[0, 1]).fit(X, y).order_,
+        ls.ConsensusSelector(estimators=members, weights=[0, 1]).fit(X, y).order_,
         ls.LaplacianScore().fit(X).order_,
     )
 
@@ -201,7 +203,7 @@ def test_selectors_of_scikit_learn_are_members(wine):
         ("threshold", VarianceThreshold(0.04)),
         ("fisher", ls.FisherScore()),
     ]
-    found = ls.ConsensusSelector(members).fit(MinMaxScaler().fit_transform(X), y)
+    found = ls.ConsensusSelector(estimators=members).fit(MinMaxScaler().fit_transform(X), y)
     best, rfe, threshold, _ = found.rankings_
     assert_array_equal(best, rankdata(-found.estimators_[0].scores_))
     assert len(set(rfe[found.estimators_[1].support_])) == 1
@@ -218,21 +220,21 @@ class Scored(SelectKBest):
 
 
 def test_a_feature_without_a_score_is_the_last_of_a_member(wine):
-    found = ls.ConsensusSelector([("scored", Scored(k=3))]).fit(*wine)
+    found = ls.ConsensusSelector(estimators=[("scored", Scored(k=3))]).fit(*wine)
     assert found.rankings_[0, 0] == wine[0].shape[1]
 
 
 def test_members_are_told_what_they_can_use(wine, pairs):
     X, y = wine
     members = [("fisher", ls.FisherScore()), ("constraint", ls.ConstraintScore())]
-    found = ls.ConsensusSelector(members).fit(X, y, pairs=pairs)
+    found = ls.ConsensusSelector(estimators=members).fit(X, y, pairs=pairs)
     assert_array_equal(found.rankings_[0], ls.FisherScore().fit(X, y).ranking_)
     assert_array_equal(found.rankings_[1], ls.ConstraintScore().fit(X, pairs=pairs).ranking_)
     frame = pd.DataFrame(X, index=[f"s{row}" for row in range(len(X))])
     named = ls.Pairs(
         [(f"s{a}", f"s{b}") for a, b in pairs.must], [(f"s{a}", f"s{b}") for a, b in pairs.cannot]
     )
-    by_id = ls.ConsensusSelector(members).fit(frame, y, pairs=named)
+    by_id = ls.ConsensusSelector(estimators=members).fit(frame, y, pairs=named)
     assert_array_equal(by_id.order_, found.order_)
 
 
@@ -274,32 +276,30 @@ def test_its_description_follows_from_its_members():
     assert describe(AUTO).needs == ()
     assert describe(OWN).sees == "labels"
     assert describe(OWN).needs == ("labels",)
-    both = ls.ConsensusSelector([("a", ls.ConstraintScore()), ("b", ls.FisherScore())])
+    both = ls.ConsensusSelector(estimators=[("a", ls.ConstraintScore()), ("b", ls.FisherScore())])
     assert describe(both).sees == "pairs"
     assert describe(both).needs == ("a must-link", "a cannot-link", "labels")
 
 
 @pytest.mark.parametrize(
-    ("selector", "message"),
+    ("parameters", "message"),
     [
-        (ls.ConsensusSelector([]), r"is not a list of \(name, selector\)"),
-        (ls.ConsensusSelector([ls.FisherScore()]), r"is not a list of \(name, selector\)"),
-        (ls.ConsensusSelector([("a", ls.FisherScore())], [1, 2]), "do not weigh 1 members"),
-        (ls.ConsensusSelector([("a", ls.FisherScore())], [-1]), "none is negative"),
-        (ls.ConsensusSelector([("a", ls.FisherScore()), ("a", ls.LSDF())]), "not unique"),
-        (ls.ConsensusSelector("pairs"), "estimators"),
-        (ls.ConsensusSelector([(1, ls.FisherScore())]), r"is not a list of \(name, selector\)"),
-        (
-            ls.ConsensusSelector([("a", ls.FisherScore(), 1)]),
-            r"is not a list of \(name, selector\)",
-        ),
-        (ls.ConsensusSelector([("a", ls.FisherScore())], [np.inf]), "1 finite numbers"),
-        (ls.ConsensusSelector([("a", ls.FisherScore())], [np.nan]), "1 finite numbers"),
-        (ls.ConsensusSelector([("a", ls.FisherScore())], ["much"]), "do not weigh 1 members"),
-        (ls.ConsensusSelector([("a", ls.FisherScore())], [[1], [2, 3]]), "do not weigh 1 members"),
+        ({"estimators": []}, r"is not a list of \(name, selector\)"),
+        ({"estimators": [ls.FisherScore()]}, r"is not a list of \(name, selector\)"),
+        ({"estimators": [("a", ls.FisherScore()), ("a", ls.LSDF())]}, "not unique"),
+        ({"estimators": "pairs"}, "estimators"),
+        ({"estimators": [(1, ls.FisherScore())]}, r"is not a list of \(name, selector\)"),
+        ({"estimators": [("a", ls.FisherScore(), 1)]}, r"is not a list of \(name, selector\)"),
+        ({"weights": [1, 2]}, "do not weigh 1 members"),
+        ({"weights": [-1]}, "none is negative"),
+        ({"weights": [np.inf]}, "1 finite numbers"),
+        ({"weights": [np.nan]}, "1 finite numbers"),
+        ({"weights": ["much"]}, "do not weigh 1 members"),
+        ({"weights": [[1], [2, 3]]}, "do not weigh 1 members"),
     ],
 )
-def test_wrong_parameters(selector, message, wine):
+def test_wrong_parameters(parameters, message, wine):
+    selector = ls.ConsensusSelector(**{"estimators": [("a", ls.FisherScore())], **parameters})
     with pytest.raises(ValueError, match=message):
         selector.fit(*wine)
 
@@ -316,7 +316,7 @@ def test_members_that_are_no_selectors(member, wine):
 def test_large_weights_count_by_their_ratio(wine):
     members = [("fisher", ls.FisherScore()), ("laplacian", ls.LaplacianScore())]
     large, small = (
-        ls.ConsensusSelector(members, weights=weights).fit(*wine).scores_
+        ls.ConsensusSelector(estimators=members, weights=weights).fit(*wine).scores_
         for weights in ([3 * 2.0**1021, 2.0**1021], [3, 1])
     )
     assert_array_equal(large, small)
@@ -326,10 +326,10 @@ def test_equal_mean_ranks_tie_whatever_the_weights(wine):
     """0.1 * 1 + 0.1 * 2 + 0.1 * 3 is larger than 0.1 * 3 + 0.1 * 2 + 0.1 * 1 by the last digit."""
     kinds = (ls.FisherScore, ls.VarianceScore, ls.LaplacianScore, ls.ReliefF, ls.MRMR)
     members = [(kind.__name__, kind(3)) for kind in kinds]
-    plain = ls.ConsensusSelector(members).fit(*wine)
+    plain = ls.ConsensusSelector(estimators=members).fit(*wine)
     assert len(np.unique(plain.scores_)) < len(plain.scores_)
     for weight in (0.1, 0.3, 0.7):
-        found = ls.ConsensusSelector(members, weights=[weight] * 5).fit(*wine)
+        found = ls.ConsensusSelector(estimators=members, weights=[weight] * 5).fit(*wine)
         assert_array_equal(found.order_, plain.order_)
 
 
@@ -340,14 +340,14 @@ def test_pairs_of_which_none_is_left_are_not_taken_for_no_pairs(wine):
 
 def test_row_numbers_and_an_index_in_another_order(wine, pairs):
     frame = pd.DataFrame(wine[0], index=np.random.default_rng(0).permutation(len(wine[0])))
-    own = ls.ConsensusSelector([("constraint", ls.ConstraintScore())])
+    own = ls.ConsensusSelector(estimators=[("constraint", ls.ConstraintScore())])
     for selector in (AUTO, own):
         with pytest.raises(ValueError, match="index of X does not"):
             selector.fit(frame, pairs=pairs)
 
 
 def test_an_error_names_the_member(wine):
-    selector = ls.ConsensusSelector([("mine", ls.ConstraintScore())])
+    selector = ls.ConsensusSelector(estimators=[("mine", ls.ConstraintScore())])
     with pytest.raises(ValueError, match="Member 'mine': ConstraintScore needs a must-link"):
         selector.fit(wine[0])
 
@@ -362,9 +362,38 @@ def test_constant_features_are_reported_once(selector, wine):
     assert len(caught) == 1
 
 
-def test_a_number_in_the_place_of_the_members():
-    with pytest.raises(ValueError, match=r"Write ConsensusSelector\(n_features_to_select=2\)"):
-        ls.ConsensusSelector(2).fit(np.eye(4))
+def test_the_number_of_features_comes_first():
+    members = [("a", ls.FisherScore())]
+    assert ls.ConsensusSelector(2).n_features_to_select == 2
+    assert ls.ConsensusSelector(2, members).get_params(deep=False) == {
+        "n_features_to_select": 2,
+        "estimators": members,
+        "weights": None,
+        "on_conflict": "raise",
+        "random_state": None,
+        "n_jobs": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("positions", "names"),
+    [
+        ((["members"],), {}),
+        ((["members"], [2]), {}),
+        ((["members"], [2], 3), {"n_jobs": 1}),
+        (("auto", [1, 2], 3), {}),
+        ((["members"],), {"weights": [2], "n_features_to_select": 3}),
+    ],
+)
+def test_the_positions_of_the_last_version_work_with_a_warning(positions, names):
+    with pytest.warns(
+        FutureWarning, match=r"is now n_features_to_select.*0\.3.*estimators="
+    ) as got:
+        found = ls.ConsensusSelector(*positions, **names)
+    assert [one.filename for one in got] == [__file__]
+    order = ("estimators", "weights", "n_features_to_select")
+    expected = ls.ConsensusSelector(**dict(zip(order, positions, strict=False)), **names)
+    assert found.get_params(deep=False) == expected.get_params(deep=False)
 
 
 def test_what_every_member_would_say_about_pairs_is_said_once(wine):

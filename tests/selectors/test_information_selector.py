@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import KBinsDiscretizer
 
 import linkselect as ls
-from linkselect._search import states_of
+from linkselect._search.discretize import states_of
 from tests.helpers import literal
 from tests.helpers.fitting import fitted, needs_callbacks
 from tests.helpers.problems import discrete_problem, labels, samples

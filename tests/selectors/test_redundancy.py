@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import linkselect as ls
-from linkselect._search import rank_merit
+from linkselect._search.redundancy import rank_merit
 from tests.helpers.fitting import fitted
 
 

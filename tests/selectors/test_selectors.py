@@ -52,7 +52,7 @@ def test_the_list_has_every_selector():
     clusterers = {type(clusterer) for clusterer in CLUSTERERS}
     wrappers = {type(wrapper) for wrapper in [*WRAPPERS, *COMBINED]}
     assert {type(selector) for selector in SELECTORS} == selectors - wrappers
-    assert classes == selectors | clusterers | {ls.Pairs, ls.ScoreFunction}
+    assert classes == selectors | clusterers | {ls.Pairs, ls.AsScoreFunction}
     assert public - classes == {ls.compare, ls.open_stored}
 
 

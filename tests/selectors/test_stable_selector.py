@@ -17,7 +17,7 @@ def test_frequencies_are_those_of_refits(cancer):
 
     class Recording(ls.FisherScore):
         def _rank(self, X, known, *rest):
-            seen.append((X.copy(), known.classes.copy()))
+            seen.append((X.values.copy(), known.classes.copy()))
             return super()._rank(X, known, *rest)
 
     model = ls.StableSelector(Recording(4), n_resamples=6, random_state=0, n_jobs=1).fit(X, y)
@@ -42,7 +42,7 @@ def test_pairs_follow_their_samples_into_a_draw(cancer):
 
     class Recording(ls.ConstraintScore):
         def _rank(self, X, known, *rest):
-            links = {frozenset((tuple(X[a]), tuple(X[b]))) for a, b in known.must}
+            links = {frozenset((tuple(X.values[a]), tuple(X.values[b]))) for a, b in known.must}
             assert links <= allowed
             n_must.append(len(links))
             return super()._rank(X, known, *rest)

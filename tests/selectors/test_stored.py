@@ -12,9 +12,8 @@ from sklearn.pipeline import make_pipeline
 
 import linkselect as ls
 from linkselect import evaluation, plot, report
-from linkselect._samples.one_pass import Surveyed, survey
+from linkselect._samples import as_samples
 from linkselect._samples.sources.stored import Part
-from linkselect.selectors._column_scorer import ColumnScorer
 from tests.helpers.estimators import SELECTORS, WRAPPERS
 from tests.helpers.fitting import needs_callbacks
 
@@ -78,8 +77,8 @@ def told(selector, classes):
     return [{"y": few}, {"pairs": ls.Pairs.from_labels(few)}]
 
 
-READ_PARTS = [each for each in SELECTORS if each._reads_parts]
-IN_MEMORY = [each for each in [*SELECTORS, *WRAPPERS] if not each._reads_parts]
+READ_PARTS = [each for each in SELECTORS if "parts" in each.works_on]
+IN_MEMORY = [each for each in [*SELECTORS, *WRAPPERS] if "parts" not in each.works_on]
 
 
 def test_which_selectors_read_parts():
@@ -171,7 +170,7 @@ def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, reads):
         ("fisher", ls.FisherScore()),
         ("constraint", ls.ConstraintScore()),
     ]
-    consensus = ls.ConsensusSelector(members)
+    consensus = ls.ConsensusSelector(estimators=members)
     here = clone(consensus).fit(X, classes).scores_
     on_disk = stored(tmp_path, X)
     assert_allclose(clone(consensus).fit(on_disk, classes).scores_, here)
@@ -180,7 +179,7 @@ def test_a_consensus_reads_once_for_all_its_members(samples, tmp_path, reads):
 
 @pytest.mark.parametrize(
     "selector",
-    [each for each in READ_PARTS if isinstance(each, ColumnScorer)],
+    [ls.VarianceScore(), ls.FisherScore(), ls.FisherMarkov(), ls.ConstraintScore()],
     ids=repr,
 )
 @pytest.mark.usefixtures("small_columns")
@@ -206,10 +205,10 @@ def test_rows_in_pairs_are_taken_when_all_are_read(samples, tmp_path, reads):
 
 
 def test_scores_of_another_selector_are_not_taken(rng, tmp_path):
-    X, nobody = rng.random((24, 350)), np.full(24, -1)
-    first = survey(stored(tmp_path, X), nobody, score=ls.VarianceScore()._column_score(None))
+    X, none = as_samples(stored(tmp_path, rng.random((24, 350)))), np.full(24, -1)
+    first = X.surveyed(none, score=ls.VarianceScore()._column_score(None))
     assert first.scores is not None
-    assert survey(first, nobody).scores is None
+    assert first.surveyed(none).scores is None
 
 
 @pytest.mark.parametrize("make", [stored, lambda _, X: X], ids=["stored", "memory"])
@@ -366,10 +365,11 @@ def _must_not_be_called(*_):
     raise AssertionError
 
 
-def test_the_survey_merges_what_parts_tell(samples, tmp_path, small_parts):
+def test_the_survey_merges_what_parts_hold(samples, tmp_path, small_parts):
     X, classes = samples
     codes = some_labels(classes)
-    found = survey(stored(tmp_path, X + 1e8), codes)
+    X_there = as_samples(stored(tmp_path, X + 1e8)).surveyed(codes)
+    found = X_there.survey
     assert_array_equal(found.low, (X + 1e8).min(axis=0))
     assert_array_equal(found.high, (X + 1e8).max(axis=0))
     for code in (-1, 0, 1, 2):
@@ -378,9 +378,12 @@ def test_the_survey_merges_what_parts_tell(samples, tmp_path, small_parts):
         assert_allclose(
             found.moments.scatter[code + 1], ((own - own.mean(0)) ** 2).sum(0), rtol=1e-6
         )
-    assert survey(found, codes) is found
-    assert survey(found, classes) is not found
-    assert isinstance(found, Surveyed)
+    # What is known already is not read again, and nothing else is taken for it.
+    assert X_there.surveyed(codes) is X_there
+    assert X_there.surveyed(np.full(N_SAMPLES, -1)) is X_there
+    assert_array_equal(X_there.surveyed(classes).codes, classes)
+    others = np.where(codes == 2, -1, codes)
+    assert_array_equal(X_there.surveyed(others).codes, others)
 
 
 @needs_callbacks

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_wine
 
 import linkselect as ls
-from linkselect._search import between_and_within
+from linkselect._search.trace_ratio import between_and_within
 from tests.helpers import literal
 
 

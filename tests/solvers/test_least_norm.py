@@ -1,85 +1,82 @@
-"""The least l1 norm in a ball: truth by hand, the certificate, and both of its parts."""
+"""The least l1 norm in a ball: truth by hand, and certificates."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import nnls
 
-from linkselect._solvers import norm_gaps, solve_least_norm
-from linkselect._solvers.convex_hull import approach_hull
-from linkselect._solvers.interior_ball import approach_least_norm
-
-
-def normal_points(shape, seed=0):
-    points = np.random.default_rng(seed).normal(size=shape)
-    return points - points.mean(axis=0)
-
-
-def errors(points, targets, weights):
-    return np.linalg.norm(points[targets] - weights @ points, axis=1)
+from linkselect._solvers import least_norm_weights
 
 
 def test_on_a_line_the_norm_is_known():
     # 3 from 0 and 1: the sum is 1, so s = 1 - 2.9 and 2.9 with error 0.1, and the norm is 4.8.
-    points = np.array([[0.0], [1.0], [3.0]])
-    weights, prices, _ = solve_least_norm(points, np.array([2]), 0.1, 100)
-    assert_allclose(weights, [[-1.9, 2.9, 0.0]], atol=1e-9)
-    assert_allclose(norm_gaps(points, np.array([2]), weights, prices, 0.1), 0.0, atol=1e-9)
+    weights, bound, _ = least_norm_weights(np.array([[-3.0], [-2.0]]), 0.1, 100)
+    assert_allclose(weights, [-1.9, 2.9], atol=1e-9)
+    assert_allclose(bound, 4.8, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("shape", "tolerance"), [((15, 4), 0.3), ((25, 3), 0.01), ((10, 30), 6.0)])
-def test_solutions_are_feasible_and_certified(shape, tolerance):
-    points, targets = normal_points(shape), np.arange(shape[0])
-    weights, prices, _ = solve_least_norm(points, targets, tolerance, 1000)
-    assert errors(points, targets, weights).max() <= tolerance * (1.0 + 1e-7)
-    assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-7)
-    assert_allclose(np.diag(weights), 0.0, atol=1e-12)
-    assert norm_gaps(points, targets, weights, prices, tolerance).max() <= 1e-7
+def test_a_point_that_is_near_enough_has_all_the_weight():
+    weights, bound, n_problems = least_norm_weights(np.array([[2.0], [-1.0], [1.5]]), 1.0, 100)
+    assert_array_equal(weights, [0.0, 1.0, 0.0])
+    assert (bound, n_problems) == (1.0, 0)
 
 
-def test_weights_out_of_the_ball_have_an_infinite_gap():
-    points, targets = normal_points((8, 3)), np.arange(8)
-    weights = (np.ones((8, 8)) - np.eye(8)) / 7
-    prices = np.zeros((8, 4))
-    assert np.isinf(norm_gaps(points, targets, weights, prices, 1e-3)).all()
-    assert_allclose(norm_gaps(points, targets, weights, prices, 1e3), 0.0, atol=1e-12)
+def test_the_nearest_point_of_the_hull_is_taken_if_it_is_near_enough():
+    # The segment from (1, 1) to (1, -3) is nearest at (1, 0); (5, 0) lies behind it.
+    difference = np.array([[1.0, 1.0], [1.0, -3.0], [5.0, 0.0]])
+    weights, bound, n_problems = least_norm_weights(difference, 1.0001, 100)
+    assert_allclose(weights, [0.75, 0.25, 0.0], atol=1e-12)
+    assert (bound, n_problems) == (1.0, 1)
+    # Any nearer needs negative weight on what lies behind: 4 |q| = 0.5 for half of the distance.
+    weights, bound, _ = least_norm_weights(difference, 0.5, 100)
+    assert_allclose(weights[2], -0.125, atol=1e-9)
+    assert_allclose([np.abs(weights).sum(), bound], 1.25, rtol=1e-9)
 
 
-def test_interior_point_method_comes_near_the_optimum():
-    points = normal_points((15, 4))
-    exact, _, _ = solve_least_norm(points, np.arange(15), 0.1, 1000)
-    outside = np.flatnonzero(np.abs(exact).sum(axis=1) > 1.01)
-    assert len(outside) > 3
-    near, prices, steps = approach_least_norm(points, outside, 0.1)
-    assert_allclose(np.abs(near).sum(axis=1), np.abs(exact[outside]).sum(axis=1), rtol=1e-6)
-    assert norm_gaps(points, outside, exact[outside], prices, 0.1).max() <= 1e-6
-    assert (steps < 40).all()
+@pytest.mark.parametrize("share", [1e-6, 1e-3, 0.3, 0.9])
+@pytest.mark.parametrize("shape", [(15, 4), (40, 3), (12, 11), (60, 30)])
+@pytest.mark.parametrize("scales", [1.0, 1e-4])
+def test_solutions_are_feasible_and_certified(shape, share, scales):
+    difference = np.random.default_rng(0).normal(size=shape)
+    difference[:, ::2] *= scales
+    difference += 0.5
+    tolerance = share * np.linalg.norm(difference, axis=1).min()
+    weights, bound, n_problems = least_norm_weights(difference, tolerance, 1000)
+    assert_allclose(weights.sum(), 1.0, rtol=1e-9)
+    norm = np.abs(weights).sum()  # thousands in the worst case, which shows in the rounding
+    assert np.linalg.norm(weights @ difference) <= tolerance * (1.0 + 1e-7) + 1e-14 * norm
+    assert bound * (1.0 - 1e-9) <= norm <= bound * (1.0 + 1e-7)
+    assert n_problems <= 25
 
 
-@pytest.mark.parametrize("shape", [(20, 3), (12, 12), (8, 30)])
-def test_nearest_point_of_the_hull(shape):
-    points, targets = normal_points(shape, seed=1), np.arange(shape[0])
-    weights, steps = approach_hull(points, targets, 1e-7, 1000)
-    assert weights.min() >= -1e-12
-    assert_allclose(weights.sum(axis=1), 1.0)
-    assert_array_equal(weights[targets, targets], 0.0)
-    assert (steps > 0).all()
-    # A heavy equation for the sum turns the problem into one of non-negative least squares.
-    heavy = 1e5
-    for target, error in zip(targets, errors(points, targets, weights), strict=True):
-        others = np.delete(points - points[target], target, axis=0)
-        matrix = np.vstack([others.T, np.full(len(others), heavy)])
-        expected, _ = nnls(matrix, np.append(np.zeros(shape[1]), heavy))
-        nearest = expected / expected.sum() @ others
-        assert_allclose(error, np.linalg.norm(nearest), atol=1e-5)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bound_holds_for_all_weights_that_are_allowed(seed):
+    rng = np.random.default_rng(seed)
+    difference = rng.normal(size=(8, 3)) + 1.5
+    _, bound, _ = least_norm_weights(difference, 0.2, 1000)
+    assert bound > 1.0
+    # Affine combinations of the points at random that hit a point of the ball.
+    matrix = np.hstack([difference, np.ones((8, 1))]).T
+    for _ in range(100):
+        in_ball = rng.normal(size=3)
+        in_ball *= 0.2 / np.linalg.norm(in_ball)
+        weights = np.linalg.lstsq(matrix, np.append(in_ball, 1.0))[0]
+        weights += (np.eye(8) - np.linalg.pinv(matrix) @ matrix) @ rng.normal(size=8)
+        assert np.abs(weights).sum() >= bound * (1.0 - 1e-9)
 
 
-def test_a_target_within_the_tolerance_ends_early():
-    points, targets = normal_points((30, 3)), np.arange(30)
-    _, far = approach_hull(points, targets, 1e-7, 1000)
-    weights, near = approach_hull(points, targets, 0.5, 1000)
-    assert (near <= far).all()
-    assert near.sum() < far.sum()
-    _, first = approach_hull(points, targets, 1e-7, 0)
-    assert_array_equal(first, 1)
-    assert (errors(points, targets, weights) <= 0.5).sum() > 10
+def test_too_few_steps_leave_the_nearest_point():
+    difference = np.random.default_rng(1).normal(size=(20, 6)) + 1.0
+    weights, bound, _ = least_norm_weights(difference, 1e-3, 2)
+    assert_array_equal(weights, np.arange(20) == np.linalg.norm(difference, axis=1).argmin())
+    assert bound == 1.0
+
+
+def test_a_tolerance_that_is_too_small_ends_as_near_as_possible():
+    # The plane through the points is 1 away, and 0 is outside of their hull.
+    difference = np.array([[1.0, 1.0, 0.5], [1.0, 2.0, 0.0], [1.0, 1.0, 1.5]])
+    weights, _, _ = least_norm_weights(difference, 0.999, 100)
+    assert_allclose(np.linalg.norm(weights @ difference), 1.0, rtol=1e-6)
+    assert_allclose(weights.sum(), 1.0)
+    # One other point: no weights but 1.
+    weights, _, _ = least_norm_weights(np.array([[1.0, 1.0]]), 0.5, 100)
+    assert_array_equal(weights, [1.0])

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.externals import array_api_compat as compat
-from sklearn.utils._array_api import _convert_to_numpy
+from sklearn.utils import _array_api
 
+from linkselect._arrays import BoolArray
 from linkselect._messages import GuidedError
 
 # Float64 numbers worked on at once: 0.5 GB for each temporary array.
@@ -85,7 +86,41 @@ def namespace_of(array: Any) -> Any:
 def to_numpy(array: Any) -> Any:
     """Copy an array from its device; what is on none is returned as it is."""
     here = device_of(array)
-    return array if here is None else _convert_to_numpy(array, here.xp)
+    return array if here is None else _array_api._convert_to_numpy(array, here.xp)
+
+
+def check_placement(selector: Any, X: Any) -> None:
+    """Refuse to transform X by a selector that was fitted to an array of another library."""
+    if device_of(X) is None and device_of(selector.support_) is None:
+        return
+    # scikit-learn has it from 1.9 on; before that, indexing fails with the library's own message.
+    check = getattr(_array_api, "check_same_namespace", None)
+    if check is not None:
+        check(X, selector, attribute="support_", method="transform")
+
+
+def with_zeros(X: Any, support: BoolArray) -> Any:
+    """Return X with columns of zeros where features were left out; None if X is on no device."""
+    if (here := device_of(X)) is None:
+        return None
+    if X.shape[1] != support.sum():
+        raise ValueError("X has a different shape than during fitting.")
+    xp = here.xp
+    # The column behind the last one is all zeros.
+    source = np.where(support, np.cumsum(support) - 1, X.shape[1])
+    zeros = xp.zeros((X.shape[0], 1), dtype=X.dtype, device=here.device)
+    return xp.take(xp.concat([X, zeros], axis=1), here.put(source), axis=1)
+
+
+def out_of_memory(error: BaseException) -> OutOfDeviceMemoryError:
+    """Explain that the memory of a device did not suffice."""
+    return OutOfDeviceMemoryError(
+        f"The device of X ran out of memory ({str(error).splitlines()[0]}).",
+        "Beside X, a fit takes a copy of it in float32 if it looks for neighbours, and some GB for "
+        "blocks. Free memory there, pass X in float32, or fit on the CPU: X.cpu().numpy() for "
+        "torch, cupy.asnumpy(X) for cupy.",
+        "X",
+    )
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -6,7 +6,7 @@ matter. What the parts of stored data give is merged by the same differences.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import BLOCK_SIZE, Scratch, block_width, slices, sum_by
-from linkselect._samples.devices import Device, add_by_index, device_of, namespace_of
+from linkselect._samples.devices import Device, add_by_index, namespace_of
 
 _deviations, _temporary = Scratch(), Scratch()
 # With so many columns, and entries of a group, adding up group by group takes 0.5 to 0.8 of the
@@ -54,8 +54,8 @@ class Moments:
         origin = self._origin[int(xp.argmax(self.mass)), :]
         means = self.means_minus(origin)
         mass = xp.sum(self.mass)
-        overall = self._summed(means) / (float(mass) or 1.0)
-        scatter = self.within() + self._summed((means - overall) ** 2)
+        overall = weighted_sum(self.mass, means) / (float(mass) or 1.0)
+        scatter = self.within() + weighted_sum(self.mass, (means - overall) ** 2)
         alone = (part[None, :] for part in (scatter, origin, overall))
         return Moments(xp.reshape(mass, (1,)), *alone)
 
@@ -68,7 +68,7 @@ class Moments:
         xp = namespace_of(gaps)
         means = xp.abs(self.means_minus(whole._origin[0, :])) + xp.abs(whole._offset[0, :])
         equal = xp.abs(gaps) <= 2 * float(np.finfo(np.float64).eps) * means
-        return self._summed(xp.where(equal, xp.zeros_like(gaps), gaps) ** 2)
+        return weighted_sum(self.mass, xp.where(equal, xp.zeros_like(gaps), gaps) ** 2)
 
     def of_groups(self, chosen: slice) -> Moments:
         """Return the moments of some groups only."""
@@ -80,16 +80,12 @@ class Moments:
         """Return the scatter inside groups."""
         return namespace_of(self.scatter).sum(self.scatter, axis=0)
 
-    def _summed(self, values: FloatArray) -> FloatArray:
-        """Add up values over groups, weighted by mass.
-
-        Not by a matrix product: the last digit of that depends on a column's place.
-        """
-        return weighted_sum(self.mass, values)
-
 
 def weighted_sum(weights: Any, values: Any) -> Any:
-    """Add up the rows of a matrix, each with its weight."""
+    """Add up the rows of a matrix, each with its weight.
+
+    Not by a matrix product: the last digit of that depends on a column's place.
+    """
     return namespace_of(values).sum(weights[:, None] * values, axis=0)
 
 
@@ -105,7 +101,7 @@ def _merged_pair(one: Moments, other: Moments) -> Moments:
     share = (other.mass / np.where(mass > 0, mass, 1.0))[:, None]
     lacking = (one.mass == 0)[:, None]
     gap = (other._origin - one._origin) + (other._offset - one._offset)
-    # Where nobody is, there is no gap: what stands there instead of a mean may be far from it.
+    # An empty group has no mean, so there is no gap.
     gap = np.where(lacking | (other.mass == 0)[:, None], 0.0, gap)
     scatter = one.scatter + other.scatter + one.mass[:, None] * share * gap**2
     origin = np.where(lacking, other._origin, one._origin)
@@ -121,7 +117,7 @@ def joined(parts: Sequence[Moments]) -> Moments:
 
 
 def moments(
-    block: Matrix,
+    block: Any,
     codes: IntArray,
     weights: FloatArray | None = None,
     n_groups: int | None = None,
@@ -131,7 +127,7 @@ def moments(
     Parameters
     ----------
     block : float64 array or CSC matrix of shape (n_samples, n_columns)
-        As `blockwise` hands it out.
+        As `Samples.map_columns` hands it out.
     codes : ndarray of shape (n_samples,)
         The group of each sample from 0, or -1 for none; at least one group.
     weights : ndarray of shape (n_samples,), optional
@@ -139,11 +135,9 @@ def moments(
     n_groups : int, optional
         The number of groups, if these samples need not have all of them.
     """
-    if (here := device_of(block)) is not None:
-        return _device_moments(here, block, codes, weights)
     weights = np.ones(len(codes)) if weights is None else weights
     n_groups = int(codes.max(initial=0)) + 1 if n_groups is None else n_groups
-    # Samples without weight have no say, not even as an origin.
+    # Samples without weight are left out: none of them may be an origin.
     rows = np.flatnonzero((codes >= 0) & (weights > 0))
     if len(rows) < len(codes):
         block, codes, weights = block[rows], codes[rows], weights[rows]
@@ -198,7 +192,7 @@ def _minus_own(
 
 
 def _sparse_moments(
-    block: Matrix, codes: IntArray, weights: FloatArray, heaviest: IntArray
+    block: Any, codes: IntArray, weights: FloatArray, heaviest: IntArray
 ) -> Moments:
     """Compute moments from the stored entries; the others are 0."""
     n_groups, width = len(heaviest), block.shape[1]
@@ -226,7 +220,7 @@ def _sparse_moments(
 
 
 def _absent_weight(
-    block: Matrix, codes: IntArray, weights: FloatArray, mass: FloatArray, stored: FloatArray
+    block: Any, codes: IntArray, weights: FloatArray, mass: FloatArray, stored: FloatArray
 ) -> FloatArray:
     """Add up the weights of samples without an entry, per group and column."""
     absent = mass[:, None] - stored
@@ -257,14 +251,14 @@ def _heaviest_of_groups(codes: IntArray, weights: FloatArray, n_groups: int) -> 
     return heaviest
 
 
-def _device_moments(
-    here: Device, block: Any, codes: IntArray, weights: FloatArray | None
+def device_moments(
+    here: Device, block: Any, codes: IntArray, weights: FloatArray | None = None
 ) -> Moments:
     """Compute moments on a device: the same sums in array API names."""
     xp = here.xp
     weights = np.ones(len(codes)) if weights is None else weights
     n_groups = int(codes.max(initial=0)) + 1
-    # Samples without weight have no say, not even as an origin.
+    # Samples without weight are left out: none of them may be an origin.
     rows = np.flatnonzero((codes >= 0) & (weights > 0))
     if len(rows) < len(codes):
         block = xp.take(block, here.put(rows), axis=0)
@@ -292,3 +286,34 @@ def _device_moments(
     scatter = mass[:, None] * (mean(deviation) - slip * slip)
     scatter = xp.where(scatter > 0, scatter, xp.zeros_like(scatter))
     return Moments(mass, scatter, origin, offset + slip)
+
+
+def kurtosis(block: Any, moments: Callable[..., Moments] = moments) -> Any:
+    """Average `((f_i - mean) / deviation)^4` for the columns of one block; NaN if constant."""
+    alone = moments(block, np.zeros(block.shape[0], dtype=np.intp))
+    return fourth_powers(block, *mean_and_deviation(alone)) / block.shape[0]
+
+
+def mean_and_deviation(alone: Moments) -> tuple[Any, Any]:
+    """Return the mean and the standard deviation of each column of the only group."""
+    variance = alone.scatter[0, :] / alone.mass[0]
+    return alone.means_minus(0.0)[0, :], namespace_of(variance).sqrt(variance)
+
+
+def fourth_powers(block: Any, mean: Any, deviation: Any) -> Any:
+    """Add up `((f_i - mean) / deviation)^4` over the samples of one block."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # a constant feature is 0 / 0
+        if not issparse(block):
+            return namespace_of(block).sum(_fourth_power((block - mean) / deviation), axis=0)
+        entries = block.tocoo()
+        columns, width = entries.coords[1], block.shape[1]
+        stored = _fourth_power((entries.data - mean[columns]) / deviation[columns])
+        n_zeros = block.shape[0] - np.bincount(columns, minlength=width)
+        return sum_by(columns, stored, width) + n_zeros * _fourth_power(mean / deviation)
+
+
+def _fourth_power(values: Any) -> Any:
+    # NumPy's `** 4` takes thirty times as long.
+    values *= values
+    values *= values
+    return values

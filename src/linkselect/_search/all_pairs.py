@@ -65,7 +65,67 @@ class _Rows(NamedTuple):
     target: FloatArray
 
 
-class AllPairs(SimilarityCriterion):
+class GroupCriterion(SimilarityCriterion):
+    """The criterion over all ordered pairs of samples that have a group, given its sums.
+
+    Attributes
+    ----------
+    must, cannot : float
+        The squared errors inside and across groups.
+    sum_squared, sum_alike : float
+        The sums of A and of B.
+    squared_remainder, plain_remainder, input_rounding : ndarray of shape (n_features,)
+        What the terms of the kernels leave out, and what rounding the scaled values may change.
+    n_terms : int
+        The largest number of terms of a kernel.
+    """
+
+    must: float
+    cannot: float
+    sum_squared: float
+    sum_alike: float
+    squared_remainder: FloatArray
+    plain_remainder: FloatArray
+    input_rounding: FloatArray
+    n_terms: int
+
+    def __init__(self, shape: tuple[int, ...], sigma: float) -> None:
+        self.n_samples, self.n_features = shape
+        self.sigma = sigma
+
+    def must_part(self) -> float:
+        """Return the part of the criterion that can only grow."""
+        return float(self.must)
+
+    def criterion(self) -> float:
+        """Return the criterion of the features chosen so far."""
+        return float(self.must + self.cannot)
+
+    def standard_error(self) -> float:
+        """Return 0: no pair is left out."""
+        return 0.0
+
+    def magnitude(self) -> float:
+        """Bound the change that any candidate can make; the diagonal never changes."""
+        return float(self.sum_squared + 2 * self.sum_alike - 3 * self.n_samples)
+
+    def rounding(self) -> float:
+        """Return how far apart two values by products must be to count as different."""
+        products = form_rounding(self.n_samples, self.n_terms)
+        return products * float(self.sum_squared + 2 * self.sum_alike) + self.tie()
+
+    def _truncation(self, features: Any) -> Any:
+        """Bound what the terms left out, and rounded inputs, could add to the change."""
+        squared = self.squared_remainder[features] * self.sum_squared
+        plain = 4 * self.plain_remainder[features] * self.sum_alike
+        return squared + plain + self._rounding_of_inputs(features)
+
+    def _rounding_of_inputs(self, features: Any) -> Any:
+        """Bound what rounding the scaled values could change; much only if a range is very wide."""
+        return self.input_rounding[features] * (2 * self.sum_squared + 4 * self.sum_alike)
+
+
+class AllPairs(GroupCriterion):
     """The criterion over all ordered pairs of samples that have a group.
 
     Only blocks on and above the diagonal are kept. Twice the sum over a block, minus its square
@@ -84,9 +144,8 @@ class AllPairs(SimilarityCriterion):
     """
 
     def __init__(self, X: NDArray[Any], groups: IntArray, sigma: float, n_jobs: int | None) -> None:
+        super().__init__(X.shape, sigma)
         self.columns = np.ascontiguousarray(X.T, dtype=np.float64)
-        self.sigma = sigma
-        self.n_features, self.n_samples = self.columns.shape
         self.map = partial(map_threads, n_jobs=n_jobs)
         scaled = self._centred()
         self.screen = compiled_screen(self.columns, scaled, groups, sigma, self.map)
@@ -158,27 +217,6 @@ class AllPairs(SimilarityCriterion):
                 part[np.diag_indices(len(part))] += degree[block.rows]
             self.matrices = [squared for squared, _ in prepared], laplacian
         return self.matrices
-
-    def must_part(self) -> float:
-        """Return the part of the criterion that can only grow."""
-        return float(self.must)
-
-    def criterion(self) -> float:
-        """Return the criterion of the features chosen so far."""
-        return float(self.must + self.cannot)
-
-    def standard_error(self) -> float:
-        """Return 0: no pair is left out."""
-        return 0.0
-
-    def magnitude(self) -> float:
-        """Bound the change that any candidate can make; the diagonal never changes."""
-        return float(self.sum_squared + 2 * self.sum_alike - 3 * self.n_samples)
-
-    def rounding(self) -> float:
-        """Return how far apart two values by products must be to count as different."""
-        products = form_rounding(self.n_samples, self.n_terms)
-        return products * float(self.sum_squared + 2 * self.sum_alike) + self.tie()
 
     def add(self, feature: int) -> None:
         """Choose a feature: one multiplication updates the kernel."""
@@ -295,16 +333,6 @@ class AllPairs(SimilarityCriterion):
         change = self._forms(squared, matrix).sum() - self.sum_squared
         change += 2 * self._forms(plain, laplacian).sum()
         self.upper[feature] = change + self._truncation(feature) + self.rounding()
-
-    def _truncation(self, features: Any) -> Any:
-        """Bound what the terms left out, and rounded inputs, could add to the change."""
-        squared = self.squared_remainder[features] * self.sum_squared
-        plain = 4 * self.plain_remainder[features] * self.sum_alike
-        return squared + plain + self._rounding_of_inputs(features)
-
-    def _rounding_of_inputs(self, features: Any) -> Any:
-        """Bound what rounding the scaled values could change; much only if a range is very wide."""
-        return self.input_rounding[features] * (2 * self.sum_squared + 4 * self.sum_alike)
 
     def _forms(self, vectors: NDArray[Any], matrix: Blocks) -> FloatArray:
         """Evaluate v' M v for every row v; M in blocks that count both sides."""

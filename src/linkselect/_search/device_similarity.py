@@ -14,17 +14,17 @@ import numpy as np
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import slices
 from linkselect._samples.devices import BLOCK_SIZE, Device, to_numpy
-from linkselect._search.all_pairs import INPUT_ROUNDING, AllPairs
+from linkselect._search.all_pairs import INPUT_ROUNDING, GroupCriterion
 from linkselect._search.criterion import lowest_of_ties
 from linkselect._search.kernel_terms import MAX_TERMS, TOLERANCE
-from linkselect._search.listed_pairs import ListedPairs
+from linkselect._search.listed_pairs import PairCriterion
 from linkselect._search.targets import PairTarget
 
 # Float64 numbers in the terms of all kernels: 2 GB for each of the two kinds.
 TERMS_SIZE = 1 << 28
 
 
-class AllPairsOnDevice(AllPairs):
+class AllPairsOnDevice(GroupCriterion):
     """The criterion over all ordered pairs of samples that have a group.
 
     Parameters
@@ -40,9 +40,9 @@ class AllPairsOnDevice(AllPairs):
     """
 
     def __init__(self, here: Device, X: Any, groups: IntArray, sigma: float) -> None:
-        xp = self.xp = here.xp
-        self.here, self.sigma = here, float(sigma)
-        self.n_samples, self.n_features = X.shape
+        super().__init__(X.shape, float(sigma))
+        self.here, xp = here, here.xp
+        self.xp = xp
         self.values_of = xp.permute_dims(here.float64(X), (1, 0)) + 0.0
         codes = here.put(groups)
         self.target = here.float64(codes[:, None] == codes[None, :])
@@ -131,16 +131,13 @@ class AllPairsOnDevice(AllPairs):
         return np.concatenate(found)
 
 
-class ListedPairsOnDevice(ListedPairs):
+class ListedPairsOnDevice(PairCriterion):
     """The criterion over listed pairs; the similarity of the pairs is kept on the CPU, too."""
 
     def __init__(self, here: Device, X: Any, target: PairTarget, sigma: float) -> None:
-        self.here, self.X, self.sigma = here, X, float(sigma)
-        self.n_features = X.shape[1]
-        self.target = target
+        super().__init__(X.shape[1], target, float(sigma))
+        self.here, self.X = here, X
         self.ends = here.put(target.first), here.put(target.second)
-        self.kinds = slice(0, target.n_must), slice(target.n_must, len(target.first))
-        self.similarity = np.ones(len(target.first))
         counts = (kind.stop - kind.start for kind in self.kinds)
         of_kind = [np.full(count, value) for count, value in zip(counts, (1.0, 0.0), strict=True)]
         self.wanted = here.put(2.0 * np.concatenate(of_kind))

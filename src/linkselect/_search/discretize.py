@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-from linkselect._arrays import FloatArray, Matrix
-from linkselect._blocks import dense_blocks, own_values
+from linkselect._arrays import FloatArray
+from linkselect._samples import as_samples
 
 N_BINS = 5
 # States up to this number are kept in one byte each.
@@ -19,12 +18,12 @@ SMALL = 256
 ROUNDING = 160 * 2.0**-53
 
 
-def states_of(X: Matrix, how: str | None) -> NDArray[np.integer[Any]]:
+def states_of(X: Any, how: str | None) -> NDArray[np.integer[Any]]:
     """Number the states of every feature from 0; gaps are allowed.
 
     Parameters
     ----------
-    X : matrix of shape (n_samples, n_features)
+    X : Samples or array-like of shape (n_samples, n_features)
         Dense or sparse; sparse columns are filled one block at a time.
     how : {"deviation", "uniform", "quantile"} or None
         "deviation": 0 where `f <= mean - deviation`, 2 where `f > mean + deviation`, else 1.
@@ -41,10 +40,10 @@ def states_of(X: Matrix, how: str | None) -> NDArray[np.integer[Any]]:
     >>> states_of(np.array([[0.0], [4.0], [5.0], [6.0], [10.0]]), "deviation").ravel()
     array([0, 1, 1, 1, 2], dtype=uint8)
     """
+    X = as_samples(X)
     states: NDArray[np.integer[Any]] = np.empty(X.shape, dtype=np.uint8, order="F")
-    X = X.tocsc() if issparse(X) else X
-    for columns, block in dense_blocks(X):
-        found = _values(own_values(X, columns)) if how is None else _WAYS[how](_scaled(block))
+    for columns, block in X.dense_blocks():
+        found = _values(X.own_values(columns)) if how is None else _WAYS[how](_scaled(block))
         if found.max(initial=0) >= SMALL and states.dtype == np.uint8:
             states = states.astype(np.int64)
         states[:, columns] = found

@@ -25,33 +25,23 @@ VALUES_PER_BLOCK = 2**15
 CARRIED_ROUNDING = 256 * 2.0**-53
 
 
-class ListedPairs(SimilarityCriterion):
+class PairCriterion(SimilarityCriterion):
     """The criterion over listed pairs, each of which counts in both directions.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Any real type; columns are converted one at a time.
+    n_features : int
+        How many features there are.
     target : PairTarget
-        The pairs, by row of X.
+        The pairs, by row of the samples.
     sigma : float
         The width of the kernel.
-    n_jobs : int, optional
-        The number of threads.
     """
 
-    def __init__(
-        self, X: NDArray[Any], target: PairTarget, sigma: float, n_jobs: int | None
-    ) -> None:
-        self.columns = np.ascontiguousarray(X.T)
-        self.n_features = len(self.columns)
-        self.sigma = sigma
-        self.target = target
-        self.map = partial(map_threads, n_jobs=n_jobs)
+    def __init__(self, n_features: int, target: PairTarget, sigma: float) -> None:
+        self.n_features, self.target, self.sigma = n_features, target, sigma
         self.similarity = np.ones(len(target.first))
         self.kinds = slice(0, target.n_must), slice(target.n_must, len(target.first))
-        # Bounds of each candidate's change from the current criterion.
-        self.lower = np.full(self.n_features, -np.inf)
 
     def _squared_errors(self) -> tuple[FloatArray, FloatArray]:
         """Return the squared error of every must-link and of every cannot-link."""
@@ -87,6 +77,31 @@ class ListedPairs(SimilarityCriterion):
     def rounding(self) -> float:
         """Return how far apart two values must be to count as different."""
         return self.tie()
+
+
+class ListedPairs(PairCriterion):
+    """The criterion over listed pairs of samples in memory.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Any real type; columns are converted one at a time.
+    target : PairTarget
+        The pairs, by row of X.
+    sigma : float
+        The width of the kernel.
+    n_jobs : int, optional
+        The number of threads.
+    """
+
+    def __init__(
+        self, X: NDArray[Any], target: PairTarget, sigma: float, n_jobs: int | None
+    ) -> None:
+        super().__init__(X.shape[1], target, sigma)
+        self.columns = np.ascontiguousarray(X.T)
+        self.map = partial(map_threads, n_jobs=n_jobs)
+        # Bounds of each candidate's change from the current criterion.
+        self.lower = np.full(self.n_features, -np.inf)
 
     def add(self, feature: int) -> None:
         """Choose a feature: one multiplication updates the kernel."""

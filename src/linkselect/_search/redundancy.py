@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._blocks import dense_blocks
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import centre
+from linkselect._samples import Samples, as_samples
 from linkselect._search.ties import UNIT, tied_ranks
 
 
@@ -28,7 +29,7 @@ class Distinct(NamedTuple):
 
 
 def least_redundant(
-    X: Matrix,
+    X: Any,
     merit: FloatArray,
     weight: float,
     n_chosen: int,
@@ -43,7 +44,7 @@ def least_redundant(
 
     Parameters
     ----------
-    X : matrix of shape (n_samples, n_features)
+    X : Samples or array-like of shape (n_samples, n_features)
         Dense or sparse.
     merit : ndarray of shape (n_features,)
         Larger is better, from 0 to 1; see `rank_merit`.
@@ -61,6 +62,7 @@ def least_redundant(
     >>> least_redundant(X, np.array([1.0, 0.9, 0.5]), 0.5, 3).order
     array([0, 2, 1])
     """
+    X = as_samples(X)
     largest = np.zeros(len(merit))
     free = np.ones(len(merit), dtype=bool)
     values = merit
@@ -92,12 +94,11 @@ def rank_merit(order: IntArray) -> FloatArray:
     return merit
 
 
-def _correlations(X: Matrix, feature: int) -> FloatArray:
+def _correlations(X: Samples, feature: int) -> FloatArray:
     """Correlate one feature with all, without signs; 0 if one of the two is constant."""
-    [(_, own)] = dense_blocks(X[:, [feature]])
-    direction = _unit_columns(own)[:, 0]
+    direction = _unit_columns(X.block(slice(feature, feature + 1)))[:, 0]
     found = np.empty(X.shape[1])
-    for columns, block in dense_blocks(X):
+    for columns, block in X.dense_blocks():
         found[columns] = np.abs(direction @ _unit_columns(block))
     return np.minimum(found, 1.0)
 
@@ -105,10 +106,8 @@ def _correlations(X: Matrix, feature: int) -> FloatArray:
 def _unit_columns(block: FloatArray) -> FloatArray:
     """Centre and scale columns to length 1, in place; constant ones become 0."""
     constant = block.min(axis=0) == block.max(axis=0)
-    # The mean of differences to one sample keeps its digits for a large offset; scaled by powers
-    # of 2, no square overflows or underflows.
-    block -= block[0].copy()
-    block -= block.mean(axis=0)
+    centre(block)
+    # Scaled by powers of 2, no square overflows or underflows.
     block[:] = np.ldexp(block, -np.frexp(np.abs(block).max(axis=0))[1])
     lengths = np.linalg.norm(block, axis=0)
     block /= np.where(lengths > 0, lengths, 1.0)

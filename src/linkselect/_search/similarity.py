@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._bibliography import cites
-from linkselect._samples.devices import device_of
-from linkselect._samples.sources.rows import take_rows
+from linkselect._samples import as_samples
 from linkselect._search.all_pairs import AllPairs
 from linkselect._search.criterion import SimilarityCriterion
 from linkselect._search.device_similarity import AllPairsOnDevice, ListedPairsOnDevice
@@ -40,7 +38,7 @@ class SimilarityPath(NamedTuple):
 
 @cites("salmi2020")
 def select_from_groups(
-    X: Matrix,
+    X: Any,
     groups: IntArray,
     sigma: float = 1.0,
     n_features: int | None = None,
@@ -57,7 +55,7 @@ def select_from_groups(
 
     Parameters
     ----------
-    X : matrix of shape (n_samples, n_all_features)
+    X : Samples or array-like of shape (n_samples, n_all_features)
         Dense or sparse; the rows that have a group are copied to dense float64.
     groups : ndarray of int of shape (n_samples,)
         The group of each sample; negative: the sample takes no part.
@@ -84,18 +82,14 @@ def select_from_groups(
     or four times X). Draw pairs above some 5,000 samples.
     """
     samples = by_group(groups)
-    some = _dense(X, samples)
-    criterion: SimilarityCriterion
-    if (here := device_of(X)) is not None:
-        criterion = AllPairsOnDevice(here, some, groups[samples], sigma)
-    else:
-        criterion = AllPairs(some, groups[samples], sigma, n_jobs)
+    make = AllPairs, AllPairsOnDevice
+    criterion = _criterion(X, samples, make, groups[samples], sigma, n_jobs)
     return _select_forward(criterion, n_features, until_minimum, track)
 
 
 @cites("salmi2020")
 def select_from_pairs(
-    X: Matrix,
+    X: Any,
     target: PairTarget,
     sigma: float = 1.0,
     n_features: int | None = None,
@@ -108,7 +102,7 @@ def select_from_pairs(
 
     Parameters
     ----------
-    X : matrix of shape (n_samples, n_all_features)
+    X : Samples or array-like of shape (n_samples, n_all_features)
         Dense or sparse, of any real type; the rows in pairs are copied as dense columns.
     target : PairTarget
         From `pair_target`, `draw_from_pairs` or `draw_from_groups`.
@@ -125,18 +119,23 @@ def select_from_pairs(
     samples, ends = np.unique(np.concatenate([target.first, target.second]), return_inverse=True)
     first, second = np.split(ends, 2)
     among_samples = target._replace(first=first, second=second)
-    some = _dense(X, samples)
-    criterion: SimilarityCriterion
-    if (here := device_of(X)) is not None:
-        criterion = ListedPairsOnDevice(here, some, among_samples, sigma)
-    else:
-        criterion = ListedPairs(some, among_samples, sigma, n_jobs)
+    make = ListedPairs, ListedPairsOnDevice
+    criterion = _criterion(X, samples, make, among_samples, sigma, n_jobs)
     return _select_forward(criterion, n_features, until_minimum, track)
 
 
-def _dense(X: Matrix, rows: IntArray) -> Matrix:
-    some = take_rows(X, rows)
-    return some.toarray() if issparse(some) else some
+def _criterion(
+    X: Any, rows: IntArray, make: Any, target: Any, sigma: float, n_jobs: int | None
+) -> SimilarityCriterion:
+    """Make the criterion over some rows, on the CPU or on the device of X."""
+    some = as_samples(X).take(rows)
+    in_memory, on_device = make
+    found: SimilarityCriterion
+    if some.here is None:
+        found = in_memory(some.dense(), target, sigma, n_jobs)
+    else:
+        found = on_device(some.here, some.values, target, sigma)
+    return found
 
 
 def _select_forward(

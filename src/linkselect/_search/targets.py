@@ -6,13 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.sparse import issparse
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._blocks import blockwise
-from linkselect._samples.devices import Device, device_of, to_numpy
-from linkselect.graphs import nearest
-from linkselect.graphs._distances import pair_distances
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._samples import as_samples
+from linkselect._samples.devices import namespace_of
+from linkselect._samples.neighbors import Search
 
 # Widths tried from a quarter of the smallest distance to four times the largest.
 N_WIDTHS = 64
@@ -30,12 +28,12 @@ class PairTarget(NamedTuple):
     """How many must-links and how many cannot-links there were to draw from."""
 
 
-def nearest_prototypes(X: Matrix, groups: IntArray, n_jobs: int | None = None) -> IntArray:
+def nearest_prototypes(X: Any, groups: IntArray, n_jobs: int | None = None) -> IntArray:
     """Give every sample the group of its nearest prototype, by all features.
 
     Parameters
     ----------
-    X : matrix of shape (n_samples, n_features)
+    X : Samples or array-like of shape (n_samples, n_features)
         Dense or sparse.
     groups : ndarray of int of shape (n_samples,)
         The group of every prototype, -1 for the other samples.
@@ -49,7 +47,7 @@ def nearest_prototypes(X: Matrix, groups: IntArray, n_jobs: int | None = None) -
         has a twin in another.
     """
     prototypes, others = np.flatnonzero(groups >= 0), np.flatnonzero(groups < 0)
-    own, prototype, _ = nearest(X, 1, queries=others, pool=prototypes, n_jobs=n_jobs)
+    own, prototype, _ = as_samples(X).nearest(1, n_jobs, Search(others, prototypes))
     found = groups.copy()
     found[own] = groups[prototype]
     return found
@@ -108,7 +106,7 @@ def draw_from_groups(
     return _pair_target(must, cannot, n_available)
 
 
-def match_sigma(X: Matrix, target: PairTarget, n_jobs: int | None = None) -> float:
+def match_sigma(X: Any, target: PairTarget, n_jobs: int | None = None) -> float:
     """Choose sigma so that the kernel on all features comes closest to the target similarity.
 
     Minimises over sigma the mean of `(1 - w)^2` over must-links plus the mean of `w^2` over
@@ -119,7 +117,7 @@ def match_sigma(X: Matrix, target: PairTarget, n_jobs: int | None = None) -> flo
     bounded search. If several widths are equally good, the smallest wins. Where no two samples
     of a pair differ every width is as good, and sigma is 1.
     """
-    squared = pair_distances(X, target.first, target.second, n_jobs)
+    squared = as_samples(X).pair_distances(target.first, target.second, n_jobs)
     must, cannot = squared[: target.n_must], squared[target.n_must :]
     positive = squared[squared > 0]
     if not positive.size:
@@ -139,25 +137,20 @@ def match_sigma(X: Matrix, target: PairTarget, n_jobs: int | None = None) -> flo
     return float(np.exp(refined.x))
 
 
-def median_differences(X: Matrix, first: IntArray, second: IntArray) -> FloatArray:
+def median_differences(X: Any, first: IntArray, second: IntArray) -> FloatArray:
     """Return, for every feature, how far apart half of the listed pairs are at least."""
     rows, ends = np.unique(np.concatenate([first, second]), return_inverse=True)
-    left, right = np.split(ends, 2)
+    X = as_samples(X)
+    left, right = (X.placed(some) for some in np.split(ends, 2))
 
-    def work(block: Matrix) -> FloatArray:
-        if (here := device_of(block)) is not None:
-            ends = (here.xp.take(block, here.put(some), axis=0) for some in (left, right))
-            return _median_gap(here, *ends)
-        dense = block.toarray() if issparse(block) else block
-        return np.median(np.abs(dense[left] - dense[right]), axis=0)
+    def work(block: Any) -> Any:
+        xp = namespace_of(block)
+        apart = xp.abs(xp.take(block, left, axis=0) - xp.take(block, right, axis=0))
+        apart = xp.sort(apart, axis=0)
+        return (apart[(len(first) - 1) // 2, :] + apart[len(first) // 2, :]) / 2
 
-    return to_numpy(blockwise(work, X, rows=rows))
-
-
-def _median_gap(here: Device, left: Any, right: Any) -> Any:
-    apart = here.xp.sort(here.xp.abs(left - right), axis=0)
-    n_pairs = apart.shape[0]
-    return (apart[(n_pairs - 1) // 2, :] + apart[n_pairs // 2, :]) / 2
+    found: FloatArray = X.fetched(X.map_columns(work, rows, dense=True))
+    return found
 
 
 def by_group(groups: IntArray) -> IntArray:

@@ -9,11 +9,11 @@ rounds, at the global optimum.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._bibliography import cites
 from linkselect._forms import from_moments
 from linkselect._samples.devices import namespace_of, to_numpy
@@ -37,7 +37,7 @@ class TraceRatioOptimum(NamedTuple):
 
 
 def between_and_within(
-    X: Matrix, classes: IntArray, n_jobs: int | None = None
+    X: Any, classes: IntArray, n_jobs: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Return the scatter of class means and the scatter inside classes, for every feature."""
 

@@ -7,15 +7,14 @@ that share a matrix and are solved side by side.
 ============================  ====================================================================
 problem                       module
 ============================  ====================================================================
-``|s|_1 + cost'|t|``, linear  `simplex` [6]_ (`simplex_bases`), started by `interior_linear`
+``|s|_1 + cost'|t|``, linear  `simplex` [6]_ (`simplex_bases`), started by `interior_point` [2]_
 the same nearly, all at once  `splitting` [8]_
-``|s|_1`` in a ball           `least_norm`, by `convex_hull` and `interior_ball`
+``|s|_1`` in a ball           `least_norm`, by SciPy's `nnls` [3]_
 ridge, barycentric weights    `closed_form` [7]_
 quadratic with row penalty    `proximal`
 ============================  ====================================================================
 
-The interior point method itself, one for both problems, is `interior_point`; the linear algebra of
-stacks is `stacks`.
+The linear algebra of stacks is `stacks`.
 
 Names and symbols
 -----------------
@@ -37,16 +36,15 @@ excess                      -z           negative reduced cost of the entering v
 missing                     -r_b         primal infeasibility, ``b - Ax``
 products                    X Z e        complementarity products; their mean is ``mu``
 gap                         x'z          complementarity (duality) gap
-share, centring             sigma        ``mu_aff / mu`` and the centring parameter, its cube [2]_
+centre                      sigma mu     ``mu`` times the cube of ``mu_aff / mu`` [2]_
 scaling                     X Z^-1       diagonal of the normal equations ``A X Z^-1 A'``
 wanted, rest                r_xz         right-hand side of the complementarity equations
-slack, multiplier           --, lambda   of the one inequality ``|residual|^2 <= tolerance^2``
-fraction                    eta          fraction to the boundary
+error                       --           residual of a reconstruction, ``s D``
+log_penalty                 log lambda   penalty on the squared l1 norm in `least_norm`
+FRACTION                    eta          fraction to the boundary
 entering, leaving           q, p         entering and leaving variable, Dantzig's rule
 column, pivot               B^-1 A_q     column of the tableau and its pivot element
 perturbation                epsilon      perturbation of b against degeneracy
-faces                       Q            Wolfe's corrals [3]_
-join, leave                 --           Wolfe's major and minor cycle
 quadratic, linear           Q, B         Hessian and linear term of the smooth part
 penalty                     lambda       weight of the group lasso's penalty
 ahead, following            y_k, x_k     extrapolated point and iterate of FISTA [4]_
@@ -66,8 +64,7 @@ References
    and 14 (interior point). Springer.
 .. [2] S. Mehrotra (1992). On the implementation of a primal-dual interior point method. SIAM
    Journal on Optimization 2, 575-601.
-.. [3] P. Wolfe (1976). Finding the nearest point in a polytope. Mathematical Programming 11,
-   128-149.
+.. [3] C. L. Lawson, R. J. Hanson (1995). Solving Least Squares Problems, chapter 23. SIAM.
 .. [4] A. Beck, M. Teboulle (2009). A fast iterative shrinkage-thresholding algorithm for linear
    inverse problems. SIAM Journal on Imaging Sciences 2, 183-202.
 .. [5] B. O'Donoghue, E. Candes (2015). Adaptive restart for accelerated gradient schemes.
@@ -82,24 +79,21 @@ References
 """
 
 from linkselect._solvers.closed_form import barycentric_weights, ridge_weights
-from linkselect._solvers.least_norm import norm_gaps, solve_least_norm
+from linkselect._solvers.least_norm import least_norm_weights
 from linkselect._solvers.proximal import proximal_descent, row_norms, row_violations
 from linkselect._solvers.simplex import absolute_gaps, solve_least_absolute
 from linkselect._solvers.simplex_bases import Program
 from linkselect._solvers.splitting import Splitting
-from linkselect._solvers.stacks import Solutions
 
 __all__ = [
     "Program",
-    "Solutions",
     "Splitting",
     "absolute_gaps",
     "barycentric_weights",
-    "norm_gaps",
+    "least_norm_weights",
     "proximal_descent",
     "ridge_weights",
     "row_norms",
     "row_violations",
     "solve_least_absolute",
-    "solve_least_norm",
 ]

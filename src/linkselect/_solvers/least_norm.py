@@ -1,184 +1,129 @@
-"""Reconstruct points from each other with the least l1 norm and a bounded Euclidean error.
+"""Reconstruct a point from others with the least l1 norm and a bounded Euclidean error.
 
-For one point `x_i` the problem is::
+Let the rows of D be the other points minus the point. The problem is::
 
     minimise    sum_j |s_j|
-    subject to  |x_i - sum_j s_j x_j| <= tolerance,  sum_j s_j = 1,  s_i = 0
+    subject to  |s D| <= tolerance,  sum_j s_j = 1
 
-No weights have a smaller norm than 1, and those with norm 1 are not negative. So a target first
-goes towards the nearest point of the convex hull of the others, and is finished if its error
-becomes small enough on the way: few points carry the weight. The others are solved by an interior
-point method, and a last step solves exactly for the points and signs that it shows.
+No weights have a smaller norm than 1, and those with norm 1 are not negative. So the nearest of the
+other points is an optimum if it is near enough, and so is the nearest point of their convex hull.
+
+Otherwise negative weights are needed. Write `s = p - q` with p and q not negative. For any
+`penalty`, SciPy's `nnls` [3]_ solves the least squares problem::
+
+    minimise    |s D|^2 + penalty (sum_j p_j + q_j)^2 + (1 - sum_j s_j)^2
+
+Its solution, divided by its sum, minimises `error^2 + penalty norm^2` among the weights whose sum
+is 1: the smaller this is, the less their best multiple costs in the three squares. The error grows
+with the penalty, and the penalty at which it equals the tolerance solves the problem.
+
+.. [3] See the list of references of `linkselect._solvers`.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+import math
+from functools import cache
 
 import numpy as np
+from scipy.optimize import brentq, nnls
 
-from linkselect._arrays import FloatArray, IntArray
-from linkselect._solvers.convex_hull import approach_hull
-from linkselect._solvers.interior_ball import approach_least_norm
-from linkselect._solvers.simplex import finish_least_absolute
-from linkselect._solvers.simplex_bases import Program
-from linkselect._solvers.stacks import Solutions, lengths, with_ones
+from linkselect._arrays import FloatArray
 
-# A certified gap of this size, relative to the norm, leaves nothing to be made exact.
-EXACT_GAP = 1e-8
+# How far the logarithm of the penalty goes down at a time until the error is small enough, and how
+# often at most: rounding may hide that a tolerance is just large enough.
+STEP = 1.5
+MOST_STEPS = 20
 
 
-@np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def solve_least_norm(
-    points: FloatArray, targets: IntArray, tolerance: float, max_steps: int
-) -> Solutions:
-    """Solve the problem of every target.
+def least_norm_weights(
+    difference: FloatArray, tolerance: float, max_iter: int
+) -> tuple[FloatArray, float, int]:
+    """Solve the problem of one point.
 
     Parameters
     ----------
-    points : ndarray of shape (n_points, n_coordinates)
-        Centred, of size about 1, without equal rows.
-    targets : ndarray of int
-        The points to reconstruct.
+    difference : ndarray of shape (n_others, n_coordinates)
+        The other points minus the point, of size about 1; none is 0.
     tolerance : float
-        The largest Euclidean error. It must be feasible for every target.
-    max_steps : int
-        The largest number of steps of a method that goes from vertex to vertex.
+        The largest Euclidean error, at least the distance from the affine hull of the others.
+    max_iter : int
+        The largest number of steps of `nnls`.
 
     Returns
     -------
-    Solutions
-        Its values are the weights, its prices those of the coordinates and then that of the sum;
-        `norm_gaps` certifies with them.
+    weights : ndarray of shape (n_others,)
+        Their sum is 1. If `nnls` needs more steps, the nearest point has all of it.
+    bound : float
+        No weights that are allowed have a smaller norm.
+    n_problems : int
+        How many least squares problems were solved.
     """
-    weights, steps = approach_hull(points, targets, tolerance, max_steps)
-    prices = np.zeros((len(targets), points.shape[1] + 1))
-    prices[:, -1] = 1.0
-    outside = ~(_euclidean_errors(points, targets, weights) <= tolerance)
-    if outside.any():
-        near = approach_least_norm(points, targets[outside], tolerance)
-        weights[outside], prices[outside] = _exact_solutions(
-            points, targets[outside], near, tolerance, max_steps
-        )
-        steps[outside] += near.steps
-    return Solutions(weights, prices, steps)
+    nearest = np.zeros(len(difference))
+    nearest[(difference**2).sum(axis=1).argmin()] = 1.0
+    if np.linalg.norm(nearest @ difference) <= tolerance:
+        return nearest, 1.0, 0
+    try:
+        return _by_least_squares(difference, tolerance, max_iter)
+    except RuntimeError:
+        return nearest, 1.0, 0
 
 
-def _euclidean_errors(points: FloatArray, targets: IntArray, weights: FloatArray) -> FloatArray:
-    """Return the distance of each target from what its weights reconstruct."""
-    return lengths(points[targets] - weights @ points)
+def _by_least_squares(
+    difference: FloatArray, tolerance: float, max_iter: int
+) -> tuple[FloatArray, float, int]:
+    with_sum = np.hstack([difference, np.ones((len(difference), 1))]).T
+    matrix = np.vstack([np.zeros(2 * len(difference)), np.hstack([with_sum, -with_sum])])
+    goal = np.append(np.zeros(len(with_sum)), 1.0)
+
+    in_hull, _ = nnls(with_sum, goal[1:], maxiter=max_iter)
+    in_hull /= in_hull.sum()
+    error = in_hull @ difference
+    # From this penalty on no weight is negative; it is 0 if negative ones do not help.
+    highest = ((difference @ error).max() - error @ error) / 2.0
+    if highest <= 0.0 or np.linalg.norm(error) <= tolerance:
+        return in_hull, 1.0, 1
+
+    @cache
+    def solution(log_penalty: float) -> FloatArray:
+        matrix[0] = math.exp(log_penalty / 2.0)
+        positive, negative = np.split(nnls(matrix, goal, maxiter=max_iter)[0], 2)
+        return (positive - negative) / (positive - negative).sum()
+
+    def excess(log_penalty: float) -> float:
+        error = float(np.linalg.norm(solution(log_penalty) @ difference))
+        return math.log(max(error, 1e-300) / tolerance)
+
+    # The logarithm of the error grows at most as fast as that of the penalty. So the error at
+    # `high` is at least the tolerance, and only rounding makes it less.
+    high = math.log(highest * tolerance / np.linalg.norm(error))
+    for _ in range(MOST_STEPS):
+        found = high - STEP
+        if excess(found) <= 0.0:
+            found = high if excess(high) <= 0.0 else brentq(excess, found, high, xtol=1e-10)
+            break
+        high = found - excess(found)
+    weights = solution(found)
+    bound = _lower_bound(difference, weights, tolerance)
+    return weights, bound, 1 + solution.cache_info().misses
 
 
-def norm_gaps(
-    points: FloatArray,
-    targets: IntArray,
-    weights: FloatArray,
-    prices: FloatArray,
-    tolerance: float,
-) -> FloatArray:
-    """Bound how far each norm is above the least one, relative to it; infinite if infeasible.
+def _lower_bound(difference: FloatArray, weights: FloatArray, tolerance: float) -> float:
+    """Bound the norm from below by the dual problem.
 
-    Prices at which no point is worth more than 1 are dual feasible and bound the norm from below.
-    So does 1, as the weights sum to 1.
+    This is the largest `level - tolerance |prices|` with `|D prices + level| <= 1`. At the optimum
+    the prices have the direction of the error, and `D prices + level` is the sign of every weight
+    that is not 0. The first is lost to rounding if the tolerance is tiny, so the second corrects
+    it. Any prices give a bound, with the level and the multiple of them that suit them best.
     """
-    worth = np.abs(prices[:, :-1] @ points.T + prices[:, -1:])
-    worth[np.arange(len(targets)), targets] = 0.0
-    value = (prices[:, :-1] * points[targets]).sum(axis=1) + prices[:, -1]
-    value -= tolerance * lengths(prices[:, :-1])
-    bound = np.maximum(1.0, value / np.maximum(1.0, worth.max(axis=1)))
-    # A residual that was solved for has just the length of the tolerance, up to rounding.
-    feasible = _euclidean_errors(points, targets, weights) <= tolerance * (1.0 + 1e-7) + 1e-13
-    return np.where(feasible, np.abs(weights).sum(axis=1) / bound - 1.0, np.inf)
-
-
-def _exact_solutions(
-    points: FloatArray, targets: IntArray, near: Solutions, tolerance: float, max_steps: int
-) -> tuple[FloatArray, FloatArray]:
-    """Make approximate solutions exact; one that does not become better stays.
-
-    First solve for the points and signs that a solution shows. If ties hide these, more points
-    show than are needed; then the residual is kept as it is, and what is left is a linear program.
-    """
-
-    def certified_gaps(weights: FloatArray, prices: FloatArray) -> FloatArray:
-        return norm_gaps(points, targets, weights, prices, tolerance)
-
-    gaps = certified_gaps(near.values, near.prices)
-    weights, prices = _with_shown_signs(points, targets, near, tolerance)
-    exact_gaps = certified_gaps(weights, prices)
-    hidden = np.flatnonzero(~(exact_gaps <= EXACT_GAP))
-    if len(hidden):
-        prices[hidden] = near.prices[hidden]
-        part = Solutions(near.values[hidden], near.prices[hidden], near.steps[hidden])
-        weights[hidden] = _with_known_residual(points, targets[hidden], part, tolerance, max_steps)
-        exact_gaps = certified_gaps(weights, prices)
-    better = np.isfinite(exact_gaps) & (exact_gaps <= np.maximum(gaps, EXACT_GAP))
-    better = better[:, None]
-    return np.where(better, weights, near.values), np.where(better, prices, near.prices)
-
-
-def _with_shown_signs(
-    points: FloatArray, targets: IntArray, near: Solutions, tolerance: float
-) -> tuple[FloatArray, FloatArray]:
-    """Solve for the points and signs that approximate solutions show; zeros if impossible."""
-    worth = near.prices @ with_ones(points).T
-    # As in `bases_near`: a weight is zero, or the worth of its point is 1 or -1.
-    shown = np.sign(near.values) * (np.abs(near.values) > 1.0 - np.abs(worth))
-    shown[np.arange(len(targets)), targets] = 0.0
-    weights, prices = np.zeros_like(near.values), np.zeros_like(near.prices)
-    for place, (target, sign) in enumerate(zip(targets, shown, strict=True)):
-        used = np.flatnonzero(sign)
-        if 0 < len(used) <= points.shape[1] + 1:
-            with suppress(np.linalg.LinAlgError):
-                weights[place, used], price, level = _least_norm_for(
-                    points[used] - points[target], sign[used], tolerance
-                )
-                prices[place] = np.append(price, level - price @ points[target])
-    return weights, prices
-
-
-def _with_known_residual(
-    points: FloatArray, targets: IntArray, near: Solutions, tolerance: float, max_steps: int
-) -> FloatArray:
-    """Find few points that reconstruct each target up to the residual that its prices imply.
-
-    At the optimum the residual has the direction of the prices and the length of the tolerance.
-    A small error of the direction changes the norm by its square only.
-    """
-    scale = np.sqrt((points**2).mean(axis=0))
-    direction = near.prices[:, :-1]
-    residual = direction * (tolerance / lengths(direction))[:, None]
-    scaled_prices = near.prices * np.append(scale, 1.0)
-    # More than any price: then no residual of the linear program is used.
-    cost = np.full(points.shape[1], 10.0 * np.abs(scaled_prices).max())
-    program = Program.from_points(points / scale, cost)
-    goal = program.table[targets]
-    goal[:, :-2] -= residual / scale
-    values = np.concatenate([near.values, np.zeros((len(targets), points.shape[1]))], axis=1)
-    start = Solutions(values, scaled_prices, near.steps)
-    return finish_least_absolute(program, targets, goal, start, max_steps).values
-
-
-def _least_norm_for(
-    difference: FloatArray, sign: FloatArray, tolerance: float
-) -> tuple[FloatArray, FloatArray, float]:
-    """Solve for the weights of points whose signs are known, with an error of the tolerance.
-
-    Residual, weights and level are solved for together, so that `difference`, the points minus
-    the target, enters once and its condition is not squared.
-    """
-    n_used, n_coordinates = difference.shape
-    matrix = np.zeros((n_coordinates + n_used + 1,) * 2)
-    matrix[:n_coordinates, :n_coordinates] = np.eye(n_coordinates)
-    matrix[:n_coordinates, n_coordinates:-1] = difference.T
-    matrix[n_coordinates:-1, :n_coordinates] = difference
-    matrix[n_coordinates:-1, -1] = matrix[-1, n_coordinates:-1] = 1.0
-    right = np.zeros((len(matrix), 2))
-    right[-1, 0] = 1.0
-    right[n_coordinates:-1, 1] = sign
-    # The solution is `fixed + share * free`; the share follows from the length of the residual.
-    fixed, free = np.linalg.solve(matrix, right).T
-    slack = tolerance**2 - np.sum(fixed[:n_coordinates] ** 2)
-    share = np.sqrt(max(slack, np.finfo(float).tiny) / np.sum(free[:n_coordinates] ** 2))
-    solution = fixed + share * free
-    return solution[n_coordinates:-1], solution[:n_coordinates] / share, solution[-1] / share
+    prices = -(weights @ difference)
+    worth = difference @ prices
+    scale = 2.0 / np.ptp(worth)
+    prices, level = scale * prices, 1.0 - scale * worth.max()
+    used = weights != 0.0
+    equations = np.hstack([difference[used], np.ones((used.sum(), 1))])
+    missing = np.sign(weights[used]) - difference[used] @ prices - level
+    prices += np.linalg.lstsq(equations, missing)[0][:-1]
+    worth = difference @ prices
+    scale = 2.0 / np.ptp(worth)
+    return max(1.0, 1.0 - scale * float(worth.max() + tolerance * np.linalg.norm(prices)))

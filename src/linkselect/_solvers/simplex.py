@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._solvers.interior_linear import approach_least_absolute
+from linkselect._solvers.interior_point import approach_least_absolute
 from linkselect._solvers.simplex_bases import (
     Bases,
     Program,
@@ -42,6 +42,7 @@ STEPS_BETWEEN_FACTORIZATIONS = 100
 ZEROS_SORTED_FIRST = 32
 
 
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def solve_least_absolute(program: Program, targets: IntArray, max_steps: int) -> Solutions:
     """Solve the linear program of every target.
 
@@ -61,32 +62,7 @@ def solve_least_absolute(program: Program, targets: IntArray, max_steps: int) ->
         (`absolute_gaps` certifies with them), its steps those of both methods together.
     """
     near = approach_least_absolute(program.table[:-1, :-2], program.cost, targets)
-    goal = program.table[targets]
-    exact = finish_least_absolute(program, targets, goal, near, max_steps)
-    return exact._replace(steps=near.steps + exact.steps)
-
-
-@np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def finish_least_absolute(
-    program: Program, targets: IntArray, goal: FloatArray, near: Solutions, max_steps: int
-) -> Solutions:
-    """Go on from approximate solutions to the optimum, by the simplex method.
-
-    Parameters
-    ----------
-    program, targets, max_steps
-        See `solve_least_absolute`.
-    goal : ndarray of shape (n_targets, n_coordinates + 2)
-        The right-hand sides of the equations.
-    near : Solutions
-        Approximate ones; the values are weights, then residuals.
-
-    Returns
-    -------
-    Solutions
-        See `solve_least_absolute`; the steps are those of the simplex method.
-    """
-    bases = bases_near(program, targets, goal, near.values, near.prices)
+    bases = bases_near(program, targets, near.values, near.prices)
     weights, prices = np.zeros((len(targets), program.n_points)), near.prices.copy()
     steps = np.zeros(len(targets), dtype=np.intp)
     places, since_factorization = np.arange(len(targets)), 0
@@ -109,7 +85,7 @@ def finish_least_absolute(
         if since_factorization == STEPS_BETWEEN_FACTORIZATIONS:
             refactorize(program, bases)
             since_factorization = 0
-    return Solutions(weights, prices, steps)
+    return Solutions(weights, prices, near.steps + steps)
 
 
 def _worths_at_cost(program: Program, bases: Bases) -> FloatArray:

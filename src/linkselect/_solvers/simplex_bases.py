@@ -114,18 +114,14 @@ class Bases(Stack):
 
 
 def bases_near(
-    program: Program,
-    targets: IntArray,
-    goal: FloatArray,
-    values: FloatArray,
-    prices: FloatArray,
+    program: Program, targets: IntArray, values: FloatArray, prices: FloatArray
 ) -> Bases:
     """Build the basis that an approximate solution of each target shows.
 
     At an optimum a variable is zero or its worth is exactly its cost. Whichever is larger, its
     size or the distance of its worth from its cost, decides.
     """
-    bases = _empty_bases(program, targets, goal)
+    bases = _empty_bases(program, targets)
     worths = np.concatenate(
         [prices @ program.table[:-1, :-1].T, prices[:, :-1] / program.cost], axis=1
     )
@@ -145,13 +141,13 @@ def bases_near(
     return bases
 
 
-def _empty_bases(program: Program, targets: IntArray, goal: FloatArray) -> Bases:
+def _empty_bases(program: Program, targets: IntArray) -> Bases:
     """Use no point yet: every residual is in the basis."""
     n_targets = len(targets)
     n_places = min(program.n_points - 1, program.n_coordinates + 1)
     bases = Bases(
         target=targets,
-        goal=goal + program.perturbation(),
+        goal=program.table[targets] + program.perturbation(),
         points=np.full((n_targets, n_places), program.n_points),
         equations=np.full((n_targets, n_places), program.empty_equation),
         inverse=np.zeros((n_targets, n_places, n_places)),

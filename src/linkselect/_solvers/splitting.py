@@ -19,8 +19,9 @@ precision, certificates in double.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,10 +73,6 @@ class _Copies(Stack):
     residual: Single
     residual_prices: Single
     penalty: Single
-
-    def copied(self) -> Self:
-        """Return a copy, to compare with after a step."""
-        return self.take(np.ones(len(self.target), dtype=bool))
 
 
 class Splitting:
@@ -130,7 +127,7 @@ class Splitting:
         memory = _Memory(copies)
         for step in range(1, max_steps + 1):
             is_check = step % STEPS_BETWEEN_CHECKS == 0 or step == max_steps
-            before = copies.copied() if is_check else None
+            before = deepcopy(copies) if is_check else None
             self._step(copies, memory)
             if before is None:
                 continue

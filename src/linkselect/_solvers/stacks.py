@@ -81,14 +81,3 @@ def times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     """Multiply each matrix by its vector."""
     product: FloatArray = np.matmul(matrices, vectors[:, :, None])[:, :, 0]
     return product
-
-
-def lengths(vectors: FloatArray) -> FloatArray:
-    """Return the Euclidean length of each row."""
-    roots: FloatArray = np.sqrt((vectors**2).sum(axis=1))
-    return roots
-
-
-def with_ones(points: FloatArray) -> FloatArray:
-    """Append a column of ones, for the sum of weights."""
-    return np.concatenate([points, np.ones((len(points), 1))], axis=1)

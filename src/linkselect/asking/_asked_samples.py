@@ -6,15 +6,15 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._blocks import LEAST_WIDTH, column_block, column_slices, slices
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import LEAST_WIDTH, slices
 from linkselect._checks import check_samples, check_spread, explained_overflow
 from linkselect._messages import GuidedTypeError, GuidedValueError
-from linkselect._samples.degenerate import constant_columns
-from linkselect._samples.moments import moments
+from linkselect._samples import Samples as AnySamples
+from linkselect._samples import as_samples
+from linkselect._samples.moments import Moments
 from linkselect.asking._answers import Rows, in_order
 from linkselect.pairs._conflicts import Pair
 from linkselect.pairs._ids import check_ids, plain_id
@@ -51,16 +51,16 @@ class SampleValues:
 
     def __init__(self, X: Any, progress: Progress | None = None) -> None:
         checked = _Asked()
-        self.X: Matrix = check_samples(checked, X)
+        samples = check_samples(checked, X)
         self.feature_names = getattr(checked, "feature_names_in_", None)
-        check_spread(self.X, self.feature_names)
-        by_column = self.X.tocsc() if issparse(self.X) else self.X
-        self.constant = constant_columns(by_column)
+        check_spread(samples, self.feature_names)
+        self.constant = samples.constant_columns()
         with explained_overflow():
-            self.spread = _spread(by_column, progress)
+            self.spread = _spread(samples, progress)
         self.spread[self.constant] = 0.0
-        if issparse(self.X):
-            self.X = self.X.tocsr()  # only rows are read from here on
+        # Only rows are read from here on.
+        self.X = samples.rows_first
+        self._by_rows = as_samples(self.X)
         # Any value near the samples serves to keep the digits of a feature with a large offset.
         self.centre = self.rows(np.arange(1))[0]
 
@@ -76,11 +76,7 @@ class SampleValues:
 
     def rows(self, rows: IntArray, features: IntArray | None = None) -> FloatArray:
         """Copy some rows as dense float64, all features of them or some."""
-        if issparse(self.X):
-            chosen = self.X[rows] if features is None else self.X[rows][:, features]
-            return np.asarray(chosen.toarray(), dtype=np.float64)
-        chosen = self.X[rows] if features is None else self.X[rows[:, None], features]
-        return np.array(chosen, dtype=np.float64, order="C")
+        return self._by_rows.cells(rows, features)
 
     def standardized(self, rows: IntArray) -> FloatArray:
         """Copy some rows, the features that vary centred and divided by the root of `spread`."""
@@ -97,15 +93,13 @@ class SampleValues:
         return np.asarray(np.square(gaps).sum(axis=1))
 
 
-def _spread(X: Matrix, progress: Progress | None) -> FloatArray:
+def _spread(X: AnySamples, progress: Progress | None) -> FloatArray:
     """Return twice the variance of each feature, block by block."""
     spread = np.empty(X.shape[1])
-    one_group = np.zeros(X.shape[0], dtype=np.intp)
-    widest = column_slices(X)[0].stop
-    parts = slices(X.shape[1], min(widest, max(X.shape[1] // STEPS, LEAST_WIDTH)))
+    one_group = np.zeros(X.shape[0], dtype=np.intp), None
+    parts = slices(X.shape[1], max(X.shape[1] // STEPS, LEAST_WIDTH))
     for done, columns in enumerate(parts, start=1):
-        block = moments(column_block(X, columns), one_group)
-        spread[columns] = 2.0 * block.scatter[0] / block.mass[0]
+        spread[columns] = X.choose(columns).from_moments(_twice_variance, (one_group,), 1)
         if progress is not None:
             progress(done, len(parts))
     return spread
@@ -164,3 +158,7 @@ class SampleNames:
     def key(self, pair: Pair) -> Rows:
         """Return the rows of a pair, smaller first, whichever way round it stands."""
         return in_order(*self.rows(pair))
+
+
+def _twice_variance(alone: Moments) -> FloatArray:
+    return 2.0 * alone.scatter[0] / alone.mass[0]

@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from linkselect._arrays import FloatArray, Matrix
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given
 from linkselect._messages import GuidedValueError
-from linkselect._samples.degenerate import with_equal_ties, with_equal_twins
 from linkselect._supervision import Supervision, present_pairs
 from linkselect.asking._answers import (
     ANSWERS,
@@ -32,6 +31,7 @@ from linkselect.asking._strategies import Situation, check_strategy, is_drawn, n
 from linkselect.pairs import PairConflictError, Pairs
 from linkselect.pairs._conflicts import Pair, describe_conflicts
 from linkselect.scores import constraint_ratio
+from linkselect.selectors._ranking import with_equal_ties, with_equal_twins
 
 Snapshot = tuple[dict[Rows, Answer], dict[Rows, Answer], dict[Rows, Answer]]
 

@@ -12,12 +12,11 @@ import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import column_slices
-from linkselect._forms import laplacian_form
+from linkselect._forms import laplacian_form, ratio
 from linkselect._samples.moments import moments
 from linkselect.asking._answers import Known
 from linkselect.asking._asked_samples import SampleValues
 from linkselect.graphs._graph_types import Edges
-from linkselect.scores._ratios import ratio
 from linkselect.selectors._ranking import best_first
 
 # Pairs of a kind from which on their own mean counts in full.

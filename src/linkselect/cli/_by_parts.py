@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkselect.cli._choices import Choice, methods
+from linkselect.cli._choices import Choice, described, methods
 from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._output import progress
 from linkselect.cli._tables import Reading, Table, read_table
@@ -163,11 +163,9 @@ def default_by_parts(usual: str, pairs: Pairs | None) -> str:
 
 def check_reads_parts(choice: Choice, selector: Any, table: StoredTable) -> None:
     """Refuse a method that needs all of a table in memory."""
-    if getattr(selector, "_reads_parts", False):
+    if "parts" in described(selector).works_on:
         return
-    able = [
-        name for name, one in methods().items() if getattr(one.selector, "_reads_parts", 0) is True
-    ]
+    able = [name for name, one in methods().items() if "parts" in one.method.works_on]
     raise UsageError(
         f"{choice.name} needs the table in memory, but {table.source} is read by parts. These "
         f"methods can read parts: {', '.join(able)}. Or {INTO_MEMORY}."

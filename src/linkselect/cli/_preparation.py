@@ -40,7 +40,7 @@ class Preparation:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        from linkselect._unit_scaling import FitUnits, unit_scaler
+        from linkselect._samples.unit_scaling import FitUnits, unit_scaler
 
         steps: list[Any] = []
         if self.scale != "none":
@@ -86,10 +86,10 @@ def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparatio
     Returns the table without columns that have no value, what is to be done to the others, and
     what should be said.
     """
-    from linkselect._samples.degenerate import faint_columns
+    from linkselect._samples import as_samples
 
     if prepare.scale == "none":
-        refuse_faint(table, faint_columns(table.X))
+        refuse_faint(table, as_samples(table.X).faint_columns())
     nothing_to_fill = replace(prepare, impute="none")
     rounded = about_rounding(table, _rounded_columns(table))
     if table.X.dtype.kind != "f":
@@ -108,11 +108,12 @@ def settle_values(table: Table, prepare: Preparation) -> tuple[Table, Preparatio
 
 def _rounded_columns(table: Table) -> IntArray:
     """List columns of whole numbers that float64 rounds, as floats already: by their size."""
-    from linkselect._samples.degenerate import LARGEST_EXACT, rounded_columns
+    from linkselect._samples import as_samples
+    from linkselect._samples.samples import LARGEST_EXACT
 
     X = table.X
     if X.dtype.kind != "f" or table.is_sparse:
-        return rounded_columns(X)
+        return as_samples(X).rounded_columns()
     with np.errstate(invalid="ignore"):
         extreme = np.fmax(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0))
         # Larger ones no type of whole numbers holds, so that they are measurements.
@@ -152,7 +153,7 @@ def too_large() -> InputError:
 
 def refuse_faint(table: Table, faint: IntArray) -> None:
     """Refuse what the library refuses, too, but by name; scaling changes such columns first."""
-    from linkselect._samples.degenerate import FAINT
+    from linkselect._samples.samples import FAINT
 
     if len(faint):
         varies = "varies" if len(faint) == 1 else "vary"

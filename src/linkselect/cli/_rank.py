@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from cyclopts import Parameter
 
 from linkselect.cli._by_parts import (
@@ -206,7 +205,8 @@ def _rank(
     `said` are notes that were printed already. Of a table that is read by parts, nothing is done
     that needs all of it. Return the warnings of the fit, and everything as plain data.
     """
-    from linkselect._samples.one_pass import Surveyed
+    from linkselect._samples.parts import Parts
+    from linkselect._samples.survey import Survey
     from linkselect.report import summarize
 
     data, links, selector = job.data, job.links, job.selector
@@ -227,8 +227,7 @@ def _rank(
     found = _validate(selector, X, y, number, known) if validate and not by_parts else None
     if job.seen is not None:
         # Their extremes tell what is constant, scaled or not.
-        unknown = np.full(X.shape[0], -1, dtype=np.intp)
-        X = Surveyed(X, job.seen.low, job.seen.high, unknown, None)
+        X = Parts(X, Survey(job.seen.low, job.seen.high))
     summary = summarize(
         selector,
         X,

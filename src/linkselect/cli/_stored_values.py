@@ -165,7 +165,7 @@ def settle_stored(
     Returns the table as the method sees it, without columns that have no value; what was done to
     the others; what should be said; and what the values were before.
     """
-    from linkselect._samples.degenerate import FAINT, LARGEST_EXACT
+    from linkselect._samples.samples import FAINT, LARGEST_EXACT
 
     with library_errors():
         seen = look_at_values(table.X, prepare.scale == "standard" or prepare.impute == "mean")

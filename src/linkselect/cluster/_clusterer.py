@@ -12,11 +12,11 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._bibliography import with_references
-from linkselect._checks import check_samples, check_spread, explained_overflow
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given, check_samples, check_spread, explained_overflow
 from linkselect._messages import GuidedValueError
+from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.pairs import Pairs
 from linkselect.pairs._labels import encode_labels
@@ -74,7 +74,7 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         if cls.__doc__:
             cls.__doc__ = with_references(cls.__doc__, cls.references)
 
-    def _cluster(self, X: Matrix, known: Supervision, n_clusters: int) -> Clustering:
+    def _cluster(self, X: Samples, known: Supervision, n_clusters: int) -> Clustering:
         """Find the clusters of checked samples."""
         raise NotImplementedError(f"{type(self).__name__} has no _cluster.")
 
@@ -106,14 +106,14 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         """
         self._validate_params()
         given = Given.read(X, y, pairs, sample_ids)
-        X = check_samples(self, X)
-        check_spread(X, getattr(self, "feature_names_in_", None))
+        samples = check_samples(self, X)
+        check_spread(samples, getattr(self, "feature_names_in_", None))
         labels = given.labels()
-        known = replace(given, y=labels).supervision(X.shape[0], self.on_conflict)
+        known = replace(given, y=labels).supervision(samples.shape[0], self.on_conflict)
         names = np.empty(0) if labels is None else encode_labels(labels)[1]
-        n_clusters = self._count_clusters(X.shape[0], len(names))
+        n_clusters = self._count_clusters(samples.shape[0], len(names))
         with explained_overflow():
-            found = self._cluster(X, known, n_clusters)
+            found = self._cluster(samples, known, n_clusters)
         self._keep(found, known.classes, names, n_clusters)
         return self
 

@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_random_state
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._messages import GuidedValueError
+from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.cluster._clusterer import Clustering, PairClusterer
 from linkselect.selectors._parameters import AT_LEAST_1
@@ -102,8 +103,8 @@ class COPKMeans(PairClusterer):
         self.n_init = n_init
         self.random_state = random_state
 
-    def _cluster(self, X: Matrix, known: Supervision, n_clusters: int) -> Clustering:
-        points = np.array(X.toarray() if sparse.issparse(X) else X, dtype=np.float64, order="C")
+    def _cluster(self, X: Samples, known: Supervision, n_clusters: int) -> Clustering:
+        points = np.array(X.dense(), dtype=np.float64, order="C")
         # The first centres are drawn by products, in which a large offset hides the distances.
         origin = points.mean(axis=0)
         points -= origin

@@ -12,9 +12,10 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.cluster import KMeans
 from sklearn.utils._param_validation import StrOptions
 
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray
 from linkselect._blocks import one_blas_thread
 from linkselect._messages import GuidedValueError
+from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.cluster._clusterer import Clustering, PairClusterer
 from linkselect.graphs import affinity_graph, nearest_edges, resolve_sigma
@@ -123,7 +124,7 @@ class ConstrainedSpectralClustering(PairClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _cluster(self, X: Matrix, known: Supervision, n_clusters: int) -> Clustering:
+    def _cluster(self, X: Samples, known: Supervision, n_clusters: int) -> Clustering:
         near = nearest_edges(X, min(self.n_neighbors, X.shape[0] - 1), self.n_jobs)
         affinity = affinity_graph(near, known, resolve_sigma(self.sigma, X)).to_csr()
         normalize = additive if self.normalization == "additive" else symmetric

@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils.validation import check_consistent_length
 
 from linkselect._arrays import IntArray
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given
 from linkselect._messages import GuidedValueError, warn_user
 from linkselect.evaluation._curves import check_counts, numbers_of_features
 from linkselect.evaluation._inputs import (

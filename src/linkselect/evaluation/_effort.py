@@ -4,21 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-# Seconds of one fit on a million numbers (200 x 5,000), rounded up, as measured once. They are
-# constants: with the time of this run instead, the same command could print something else.
-SECONDS_PER_MILLION = {
-    "VarianceScore": 0.02,
-    "FisherScore": 0.02,
-    "ConstraintScore": 0.02,
-    "FisherMarkov": 0.02,
-    "SparsityScore": 60.0,
-    "NearestNeighborSFS": 6.0,
-    "ConsensusSelector": 6.0,
-    "SCGS": 3.0,
-    "SimilarityConstraintScore": 3.0,
-    "EnsembleCLS": 10.0,
-    "ReliefF": 1.0,
-}
+# Seconds of one fit of a selector of another library on a million numbers. Ours say it themselves.
 USUAL_SECONDS = 0.1
 # Graphs compare all samples with each other: beyond this many, a sample costs more than its row.
 MANY_SAMPLES = 1000
@@ -111,9 +97,5 @@ def _seconds(selector: Any, n_pairs: int) -> float:
     members = getattr(selector, "estimators", None)
     if isinstance(members, list | tuple):
         return sum(_seconds(member, n_pairs) for _, member in members)
-    name = type(selector).__name__
-    seconds = SECONDS_PER_MILLION.get(name, USUAL_SECONDS)
-    if name == "SimilarityConstraintScore" and n_pairs and selector.mode == "supervised":
-        # It searches over the pairs, not over all pairs of samples.
-        return min(seconds, USUAL_SECONDS * (1 + n_pairs / 100))
-    return seconds
+    estimate = getattr(selector, "_seconds_per_million", None)
+    return USUAL_SECONDS if estimate is None else float(estimate(n_pairs))

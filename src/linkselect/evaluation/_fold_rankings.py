@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._blocks import map_threads, slices
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given
 from linkselect._messages import GuidedError
 from linkselect.evaluation._curves import Curve
 from linkselect.evaluation._effort import Effort, plan_fits

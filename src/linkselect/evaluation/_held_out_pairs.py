@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given
 from linkselect._messages import GuidedValueError, pairs_text
 from linkselect.evaluation._held_out import Fold, HeldOut
 from linkselect.evaluation._inputs import values_of

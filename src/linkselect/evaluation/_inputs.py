@@ -6,16 +6,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._blocks import row_block
-from linkselect._checks import check_spread, each_entry_once, refuse_stored, without_mask
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given, check_spread, refuse_stored, without_mask
 from linkselect._messages import GuidedTypeError, GuidedValueError, many
 from linkselect._resampling import seeded
+from linkselect._samples import as_samples
 from linkselect._supervision import by_rows, present_pairs
 from linkselect.evaluation._curves import RANDOM
 from linkselect.evaluation._pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
@@ -61,15 +59,12 @@ def check_matrix(
 
 def as_matrix(samples: Any) -> Matrix:
     """Return samples as an array or in CSR, also what a transformer made of them."""
-    return each_entry_once(samples.tocsr()) if issparse(samples) else np.asarray(samples)
+    return as_samples(samples).rows_first
 
 
 def values_of(samples: Matrix, rows: IntArray, features: IntArray) -> FloatArray:
     """Copy some features of some rows as float64; differences of narrow integers overflow."""
-    if issparse(samples):
-        values: FloatArray = samples[rows][:, features].toarray().astype(np.float64)
-        return values
-    return row_block(samples, np.ix_(rows, features))
+    return as_samples(samples).cells(rows, features)
 
 
 def check_selector(selector: Any) -> None:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._messages import many
+from linkselect._samples import as_samples
 from linkselect.evaluation._curves import RANDOM, Curve, count_hits, nearest_neighbor_curve
 from linkselect.evaluation._inputs import Track, as_matrix, order_of
 from linkselect.pairs import Pairs
@@ -204,7 +204,7 @@ class LabelRuns(Runs):
             prepare = clone(self.prepare).fit(a)
             a, b = (as_matrix(prepare.transform(values)) for values in (a, b))
         train, test = (self.codes[rows] for rows in self.runs[run])
-        if self.classifier is None and not issparse(a):
+        if self.classifier is None and as_samples(a).kind == "memory":
             return nearest_neighbor_curve(a, train, b, test, np.arange(a.shape[1]), counts)
 
         def accuracy(count: int) -> float:

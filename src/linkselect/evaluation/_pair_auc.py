@@ -12,10 +12,8 @@ from scipy.stats import rankdata
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._bibliography import cites
 from linkselect._blocks import BLOCK_SIZE, slices
-from linkselect._checks import explained_overflow, index_of
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given, explained_overflow, index_of
 from linkselect._messages import GuidedValueError
-from linkselect._samples.degenerate import with_equal_ties
 from linkselect._supervision import check_index, check_is_pairs
 from linkselect.evaluation._curves import Curve, check_counts, numbers_of_features
 from linkselect.evaluation._inputs import (
@@ -32,6 +30,7 @@ from linkselect.evaluation._measuring import Runs
 from linkselect.evaluation._pair_folds import PairKFold, check_enough, read_units
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
+from linkselect.selectors._ranking import with_equal_ties
 from linkselect.selectors._wrapper import arguments_of
 
 CHANCE = 0.5

@@ -7,14 +7,13 @@ from collections.abc import Hashable, Iterable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 
-from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
-from linkselect._blocks import BLOCK_SIZE, block_width, column_block, map_threads, slices
+from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect._blocks import BLOCK_SIZE, block_width, map_threads, slices
 from linkselect._checks import check_samples, explained_overflow
 from linkselect._messages import GuidedValueError
-from linkselect._samples.degenerate import constant_columns, with_equal_ties
+from linkselect._samples import Samples, as_samples
 from linkselect._supervision import from_pairs
 from linkselect.evaluation._inputs import (
     check_both_kinds,
@@ -27,7 +26,7 @@ from linkselect.evaluation._pair_folds import check_whole
 from linkselect.pairs import Pairs
 from linkselect.scores._left_out import squared_differences, sums_without_each
 from linkselect.selectors._method import describe
-from linkselect.selectors._ranking import best_first
+from linkselect.selectors._ranking import best_first, with_equal_ties
 
 Link = Literal["must", "cannot"]
 Linked = tuple[Hashable, Hashable, Link]
@@ -297,7 +296,7 @@ def suspect_pairs(
     check_both_kinds(held)
     X = check_matrix(X, spread=False)
     must, cannot = held.rows(row_of)
-    at = _positions(X, must, cannot)
+    at = _positions(as_samples(X), must, cannot)
     suspicion = np.concatenate([at[: len(must)], -at[len(must) :]])
     links = linked_pairs(held)
     order: list[int] = np.argsort(-suspicion, kind="stable").tolist()
@@ -307,18 +306,16 @@ def suspect_pairs(
     ]
 
 
-def _positions(X: Matrix, must: IntArray, cannot: IntArray) -> FloatArray:
+def _positions(X: Samples, must: IntArray, cannot: IntArray) -> FloatArray:
     """Return where each pair lies between the others: below 0 like a must-link, else above."""
-    varying = np.flatnonzero(~constant_columns(X))
+    varying = np.flatnonzero(~X.constant_columns())
     if not len(varying):
         raise GuidedValueError("All features of X are constant.", "Pass features that vary.")
-    stored = X.tocsc() if issparse(X) else X
     n_rows = max(X.shape[0], len(must) + len(cannot))
 
     def work(part: slice) -> FloatArray:
-        block = column_block(stored[:, varying[part]], slice(None))
         with np.errstate(over="raise"):  # threads do not inherit it
-            return _distances(block.toarray() if issparse(block) else block, must, cannot)
+            return _distances(X.block(varying[part]), must, cannot)
 
     with explained_overflow():
         parts = map_threads(work, slices(len(varying), block_width(BLOCK_SIZE, n_rows)))

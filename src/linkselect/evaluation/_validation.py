@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.utils.validation import _get_feature_names
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
-from linkselect._blocks import dense_blocks, map_threads, one_blas_thread, slices
+from linkselect._blocks import map_threads, one_blas_thread, slices
 from linkselect._messages import GuidedValueError
 from linkselect._resampling import seeded
+from linkselect._samples import as_samples
 from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
 from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, rank_each
 from linkselect.evaluation._held_out import Estimate
@@ -358,16 +358,15 @@ def correlated_twins(X: Matrix, features: IntArray) -> list[tuple[Twin, ...]]:
     >>> [twin.feature for twin in correlated_twins(X, np.array([0]))[0]]
     [2, 1]
     """
-    n_samples = X.shape[0]
+    samples = as_samples(X)
+    n_samples = samples.shape[0]
     if n_samples > ROWS_FOR_TWINS:
-        rows = np.linspace(0, n_samples - 1, ROWS_FOR_TWINS).astype(np.intp)
-        X = X[rows]
-    columns = X.tocsc()[:, features].toarray() if issparse(X) else X[:, features]
-    wanted = _standardized(np.array(columns, dtype=np.float64))
+        samples = samples.take(np.linspace(0, n_samples - 1, ROWS_FOR_TWINS).astype(np.intp))
+    wanted = _standardized(samples.own_values(features).astype(np.float64))
     found: list[list[Twin]] = [[] for _ in features]
     # One BLAS thread, since the order of its sums depends on how many it has.
     with one_blas_thread():
-        for block, values in dense_blocks(X):
+        for block, values in samples.dense_blocks():
             correlations = wanted.T @ _standardized(values)
             for i, j in zip(*np.nonzero(np.abs(correlations) >= LEAST_CORRELATION), strict=True):
                 if (other := block.start + int(j)) != features[i]:

@@ -1,7 +1,16 @@
 """Graphs over samples, built from neighbours, kernels, labels or pairs."""
 
+from linkselect.graphs._distance_graphs import (
+    auto_sigma,
+    ball_edges,
+    gaussian_edges,
+    kernel_graph,
+    nearest,
+    nearest_edges,
+    proposed_edges,
+    resolve_sigma,
+)
 from linkselect.graphs._graph_types import Edges, Graph, Groups, Kernel, degrees
-from linkselect.graphs._kernels import auto_sigma, gaussian_edges, kernel_graph, resolve_sigma
 from linkselect.graphs._link_graphs import (
     affinity_graph,
     cannot_graph,
@@ -12,8 +21,6 @@ from linkselect.graphs._link_graphs import (
     must_graph,
     reward_graph,
 )
-from linkselect.graphs._neighbors import ball_edges, nearest, nearest_edges
-from linkselect.graphs._proposed import proposed_edges
 from linkselect.graphs._reconstruction import reconstruction_weights
 from linkselect.graphs._sampled import (
     Queries,

@@ -12,18 +12,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import sum_by
-from linkselect.graphs._products import Products
-
-# Distances by products may change the exponent of a Gaussian by at most this much.
-EXPONENT_ERROR = 1e-9
-# A smaller weight is 0: its products with squared differences would be subnormal numbers, which
-# have few digits or none.
-VANISHED = 1e-290
-# A Gaussian has vanished for certain beyond this squared distance, in units of sigma^2: the weight
-# would be exp(-750), and exp(-668) is VANISHED.
-VANISHED_BEYOND = 1500.0
+from linkselect._samples import Samples
+from linkselect._samples.neighbors import Products
 
 
 @dataclass(frozen=True)
@@ -128,7 +120,7 @@ class Kernel:
 
     Attributes
     ----------
-    points : matrix of shape (n_samples, n_features)
+    points : Samples
         The samples whose distances make the weights.
     rows : Products
         The samples prepared for fast distances.
@@ -142,7 +134,7 @@ class Kernel:
         The sum of weights at each node; on the complete graph with the 1 of the diagonal.
     """
 
-    points: Matrix
+    points: Samples
     rows: Products
     sigma: float
     codes: IntArray
@@ -151,11 +143,6 @@ class Kernel:
 
 
 Graph = Edges | Groups | Kernel | tuple[Any, ...]
-
-
-def edge_numbers(left: IntArray, right: IntArray, n_samples: int) -> IntArray:
-    """Give each edge one number, whichever end comes first; `divmod` by `n_samples` undoes it."""
-    return np.minimum(left, right) * n_samples + np.maximum(left, right)
 
 
 def degrees(graph: Graph) -> FloatArray:

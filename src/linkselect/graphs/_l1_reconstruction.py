@@ -14,9 +14,8 @@ from linkselect._solvers import (
     Program,
     Splitting,
     absolute_gaps,
-    norm_gaps,
+    least_norm_weights,
     solve_least_absolute,
-    solve_least_norm,
 )
 
 Form = Literal["equality", "compensated", "tolerance"]
@@ -106,7 +105,7 @@ def l1_solver(
     form, tolerance
         See `reconstruction.reconstruction_weights`.
     max_iter : int
-        The largest number of simplex steps for one sample.
+        The largest number of simplex steps for one sample, or of steps of `nnls`.
     solver : {"exact", "first_order", "auto"}
         For `form="compensated"`: "auto" solves exactly what the first-order method leaves open.
     """
@@ -171,11 +170,7 @@ def _equality_solver(X: FloatArray, numbers: IntArray, targets: IntArray, max_it
     axes *= np.sqrt(len(X))
 
     def solve(targets: IntArray) -> Tile:
-        tile = Tile(
-            np.zeros((len(targets), len(X))),
-            np.full(len(targets), np.inf),
-            np.zeros(len(targets), dtype=np.intp),
-        )
+        tile = _unsolved(len(targets), len(X))
         for cost in EQUALITY_COSTS:
             left = np.flatnonzero(~(tile.gaps <= CERTAIN_GAP))
             if not len(left):
@@ -209,21 +204,38 @@ def _tolerance_solver(
     points = axes * lengths
     unit = np.sqrt((points**2).sum(axis=1).mean())
     points /= unit
+    largest = tolerance / unit
 
     def solve(targets: IntArray) -> Tile:
-        weights, prices, steps = solve_least_norm(points, targets, tolerance / unit, max_iter)
-        weights = _cleaned(weights)
-        gaps = norm_gaps(points, targets, weights, prices, tolerance / unit)
-        return Tile(weights, gaps, steps)
+        tile = _unsolved(len(targets), len(X))
+        for place, target in enumerate(targets):
+            others = np.arange(len(X)) != target
+            difference = points[others] - points[target]
+            weights, bound, tile.steps[place] = least_norm_weights(difference, largest, max_iter)
+            tile.weights[place, others] = weights = _cleaned(weights)
+            norm = np.abs(weights).sum()
+            # An error that was solved for equals the tolerance, up to rounding.
+            if np.linalg.norm(weights @ difference) <= largest * (1.0 + 1e-7) + 1e-14 * norm:
+                tile.gaps[place] = norm / bound - 1.0
+        return tile
 
     return solve
 
 
+def _unsolved(n_targets: int, n_points: int) -> Tile:
+    """Return room for solutions, of which nothing is certain yet."""
+    return Tile(
+        np.zeros((n_targets, n_points)),
+        np.full(n_targets, np.inf),
+        np.zeros(n_targets, dtype=np.intp),
+    )
+
+
 def _cleaned(weights: FloatArray) -> FloatArray:
     """Set weights that are rounding to 0 and make the sums 1."""
-    largest = np.abs(weights).max(axis=1, keepdims=True)
+    largest = np.abs(weights).max(axis=-1, keepdims=True)
     weights = np.where(np.abs(weights) > SMALLEST_WEIGHT * largest, weights, 0.0)
-    return weights / weights.sum(axis=1, keepdims=True)
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 # -- feasibility and units -------------------------------------------------------------------

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
-from linkselect._samples.one_pass import Surveyed
+from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect._samples import as_samples
+from linkselect._samples.distances import gaussian
+from linkselect._samples.neighbors import Found, Search, edge_numbers, joined
 from linkselect._supervision import Supervision
-from linkselect.graphs._distances import pair_distances, products
-from linkselect.graphs._graph_types import Edges, Graph, Groups, Kernel, edge_numbers
-from linkselect.graphs._kernels import gaussian, gaussian_edges, kernel_graph, listed_kernel
-from linkselect.graphs._neighbors import join_edges, nearest
+from linkselect.graphs._distance_graphs import (
+    gaussian_edges,
+    join_edges,
+    kernel_graph,
+    listed_kernel,
+)
+from linkselect.graphs._graph_types import Edges, Graph, Groups, Kernel
 from linkselect.pairs._links import links_within
 
 
@@ -43,14 +50,14 @@ def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
 
 
 def constrained_graph(
-    X: Matrix, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
+    X: Any, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
 ) -> Graph:
     """Weigh neighbours and must-links by a Gaussian (C5)."""
     return gaussian_edges(near, sigma), *_far_must(X, near, known, sigma, n_jobs)
 
 
 def reward_graph(
-    X: Matrix, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
+    X: Any, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
 ) -> Graph:
     """Build the C6 graph: weight where labels and distances disagree, plus ordinary neighbours.
 
@@ -93,22 +100,22 @@ def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
 
 
 def class_neighbors(
-    X: Matrix, classes: IntArray, n_neighbors: int, n_jobs: int | None = None
+    X: Any, classes: IntArray, n_neighbors: int, n_jobs: int | None = None
 ) -> tuple[Edges, Edges]:
     """Join each sample to the nearest of its own class, and to the nearest of all others.
 
     Either end may find the other. Where there are fewer than `n_neighbors`, all are joined.
     """
-    hits, misses = [], []
-    rows = products(X, n_jobs=n_jobs)
+    X = as_samples(X)
+    hits: list[Found] = []
+    misses: list[Found] = []
+    rows = X.products(np.float32, n_jobs)
     for code in np.unique(classes):
         own, others = np.flatnonzero(classes == code), np.flatnonzero(classes != code)
-        hits.append(nearest(X, n_neighbors, queries=own, pool=own, rows=rows, n_jobs=n_jobs))
-        misses.append(nearest(X, n_neighbors, queries=own, pool=others, rows=rows, n_jobs=n_jobs))
-    n_samples = X.shape[0]
-    same = [np.concatenate(column) for column in zip(*hits, strict=True)]
-    other = [np.concatenate(column) for column in zip(*misses, strict=True)]
-    return join_edges(n_samples, *same).reweigh(1.0), join_edges(n_samples, *other).reweigh(1.0)
+        hits.append(X.nearest(n_neighbors, n_jobs, Search(own, own, rows)))
+        misses.append(X.nearest(n_neighbors, n_jobs, Search(own, others, rows)))
+    same, other = (join_edges(X.shape[0], *joined(found)) for found in (hits, misses))
+    return same.reweigh(1.0), other.reweigh(1.0)
 
 
 def _listed(known: Supervision, links: IntArray) -> Edges:
@@ -135,17 +142,18 @@ def _among(edges: IntArray, links: IntArray, n_samples: int) -> BoolArray:
 
 
 def _far_must(
-    X: Matrix, near: Edges, known: Supervision, sigma: float, n_jobs: int | None
+    X: Any, near: Edges, known: Supervision, sigma: float, n_jobs: int | None
 ) -> tuple[Edges | Kernel, ...]:
     """Weigh the must-links that are not neighbours by a Gaussian."""
     if not known.has_must:
         return ()
+    X = as_samples(X)
     if known.must is None:
         mask = near.reweigh(1.0).to_csr()
-        if isinstance(X, Surveyed):
+        if X.by_columns:
             return (listed_kernel(X, sigma, known.classes, mask, n_jobs),)
         return (kernel_graph(X, sigma, codes=known.classes, without=mask, n_jobs=n_jobs),)
     edges = np.column_stack([near.left, near.right])
     links = known.must[~_among(known.must, edges, near.n_samples)]
     far = _listed(known, links)
-    return (far.reweigh(gaussian(pair_distances(X, far.left, far.right, n_jobs), sigma)),)
+    return (far.reweigh(gaussian(X.pair_distances(far.left, far.right, n_jobs), sigma)),)

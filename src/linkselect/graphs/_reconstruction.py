@@ -8,17 +8,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, issparse, vstack
+from scipy.sparse import coo_array, csr_array, vstack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import map_threads, one_blas_thread, slices
 from linkselect._messages import GuidedValueError, warn_user
+from linkselect._samples import as_samples
 from linkselect._solvers import barycentric_weights, ridge_weights
+from linkselect.graphs._distance_graphs import check_n_neighbors, nearest
 from linkselect.graphs._l1_reconstruction import (
     CERTAIN_GAP,
     NEAR_GAP,
@@ -30,11 +32,9 @@ from linkselect.graphs._l1_reconstruction import (
     solver_for,
     twin_weights,
 )
-from linkselect.graphs._neighbors import check_n_neighbors, nearest
 
 Kind = Literal["l1", "l2", "lle"]
 MaxIter = int | Literal["auto"]
-Result = TypeVar("Result")
 
 # A tile is small enough for its arrays to stay near the processor, and there are some tiles even
 # for few samples, so that threads have work. It must not depend on the number of threads.
@@ -155,8 +155,9 @@ def reconstruction_weights(
     regularization : float, default=1e-3
         How strongly "l2" and "lle" keep weights small.
     max_iter : int or "auto", default="auto"
-        The largest number of simplex steps for one sample. For n samples of d features "auto" is
-        `5 min(n, d + 1) sqrt(n + d)`, and at least 10,000.
+        The largest number of simplex steps for one sample, or of steps of SciPy's `nnls` for
+        `form="tolerance"`. For n samples of d features "auto" is `5 min(n, d + 1) sqrt(n + d)`, and
+        at least 10,000.
     solver : {"auto", "exact", "first_order"}, default="auto"
         How `form="compensated"` is solved: exactly, sample by sample; or for many samples at once
         by a first-order method, which stops if a sample is certain to be within 1 % of its
@@ -293,7 +294,7 @@ def reconstruct(
         left take their nearest one and count as unsolved.
     """
     # One order of the values in memory, or rounding would depend on where X comes from.
-    X = np.ascontiguousarray(X.toarray() if issparse(X) else X, dtype=np.float64)
+    X = np.ascontiguousarray(as_samples(X).dense(), dtype=np.float64)
     if kind == "l2":
         # The rounding of BLAS depends on the number of its threads.
         with one_blas_thread():

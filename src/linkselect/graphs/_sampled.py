@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import slices
 from linkselect._samples.devices import to_numpy
-from linkselect.graphs._graph_types import Edges, edge_numbers
-from linkselect.graphs._neighbors import check_n_neighbors, nearest
+from linkselect._samples.neighbors import edge_numbers
+from linkselect.graphs._distance_graphs import check_n_neighbors, nearest
+from linkselect.graphs._graph_types import Edges
 
 # Standard errors come from leaving out one of so many groups of the samples drawn. They have one
 # degree of freedom less, so that two of them cover 94 % of normal estimates; from ten groups, 92 %.
@@ -129,14 +130,14 @@ def _chances(n_drawn: int, n_others: int) -> tuple[float, float]:
 
 
 def sampled_edges(
-    X: Matrix, n_neighbors: int, queries: Queries, n_jobs: int | None = None
+    X: Any, n_neighbors: int, queries: Queries, n_jobs: int | None = None
 ) -> SampledEdges:
     """Search the neighbours of some samples among all, and who of these finds them in turn.
 
     Parameters
     ----------
-    X : matrix of shape (n_samples, n_features)
-        Anything that `nearest` searches.
+    X : Samples or array-like of shape (n_samples, n_features)
+        Samples of any kind.
     n_neighbors : int
         How many nearest samples, itself left out; ties go to the lower row number.
     queries : Queries
@@ -194,7 +195,7 @@ def standard_errors(score: Callable[[Edges], Any], found: SampledEdges) -> Float
     they vary says how much the draw matters. Since n of the N samples were drawn without
     replacement, the variance has the factor `1 - n / N`, and there is no error if n is N.
 
-    A sample that was not drawn has no say in it. If a few samples carry most of a sum, a draw that
+    Samples that were not drawn do not count. If a few samples carry most of a sum, a draw that
     misses them is far off and states a small error.
 
     Parameters

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._display import check_shape, dense_rows, score_text
+from linkselect._display import check_shape, score_text
+from linkselect._samples import as_samples
 
 Kind = Literal["picture", "pixels", "curve", "text", "values"]
 
@@ -94,12 +95,12 @@ class ShownSamples:
 
     def values(self, row: int) -> FloatArray:
         """Return the values of one sample."""
-        return dense_rows(self.X, [row])[0]
+        return as_samples(self.X[[row]]).dense()[0].astype(float)
 
     @cached_property
     def _some(self) -> FloatArray:
         step = max(1, self.X.shape[0] // LOOKED_AT)
-        return dense_rows(self.X, slice(None, None, step))
+        return np.asarray(as_samples(self.X[::step]).dense(), dtype=float)
 
     @cached_property
     def value_range(self) -> tuple[float, float]:

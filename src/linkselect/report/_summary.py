@@ -10,16 +10,14 @@ import numpy as np
 import scipy
 import sklearn
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 import linkselect
 from linkselect._arrays import IntArray
 from linkselect._checks import index_of, refuse_stored
-from linkselect._display import check_shape, checked_names, n_rows
+from linkselect._display import check_shape, checked_names
 from linkselect._messages import GuidedTypeError, many
-from linkselect._samples.degenerate import constant_columns
-from linkselect._samples.one_pass import Surveyed
+from linkselect._samples import Samples, as_samples
 from linkselect.pairs import Pairs
 from linkselect.report import _schema as schema
 from linkselect.report._schema import MOST_LISTED, SCHEMA_VERSION, plain_number, plain_text
@@ -160,10 +158,10 @@ def _checked_ids(
             f"{type(selector).__name__} has no order_.",
             "Pass a fitted selector of linkselect, of a Pipeline its step: pipeline['selector'].",
         )
-    if not isinstance(X, Surveyed):
+    if not isinstance(X, Samples):  # as the command line passes what it has read by parts
         refuse_stored("A report", X, "The command line writes one: linkselect rank FILE --report.")
     found = index_of(X) if sample_ids is None else sample_ids
-    return tuple(range(n_rows(X))) if found is None else tuple(found)
+    return tuple(range(as_samples(X).shape[0])) if found is None else tuple(found)
 
 
 def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None, Sequence[str]]:
@@ -242,25 +240,20 @@ def _describe_data(
     selector: Any, X: Any, unprepared: Any, names: list[str], preparation: str | None
 ) -> schema.DataSummary:
     numbers = [f"x{place}" for place in range(len(names))]
-    where = "stored" if isinstance(X, Surveyed) else "sparse" if issparse(X) else "dense"
-    values: Any = np.asarray(X) if where == "dense" else X
-    n_missing = 0 if where == "stored" else _count_missing(unprepared)
-    constant = np.flatnonzero(constant_columns(values.tocsc() if issparse(values) else values))
+    samples = as_samples(X)
+    where = {"parts": "stored", "sparse": "sparse"}.get(samples.kind, "dense")
+    n_missing = 0 if where == "stored" else as_samples(unprepared).count_missing()
+    constant = np.flatnonzero(samples.constant_columns())
     return {
-        "n_samples": n_rows(X),
+        "n_samples": samples.shape[0],
         "n_features": len(names),
-        "kind": f"{where}, {values.dtype}",
+        "kind": f"{where}, {samples.dtype}",
         "named": hasattr(selector, "feature_names_in_") or names != numbers,
         "preparation": None if preparation is None else plain_text(preparation),
         "n_missing": n_missing,
         "n_constant": len(constant),
         "constant": [names[feature] for feature in constant[:MOST_LISTED]],
     }
-
-
-def _count_missing(X: Any) -> int:
-    values = X.data if issparse(X) else np.asarray(X)
-    return int(np.isnan(values).sum()) if values.dtype.kind == "f" else 0
 
 
 def _describe_ranking(selector: Any, names: list[str]) -> schema.RankingSummary:

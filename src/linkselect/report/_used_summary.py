@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._display import evenly, pair_rows, some_columns, some_rows, two_dimensional_view
+from linkselect._display import evenly, pair_rows, two_dimensional_view
+from linkselect._samples import as_samples
 from linkselect.pairs import Pairs
 from linkselect.report import _schema as schema
 from linkselect.report._schema import MOST_LISTED, plain_text
@@ -85,7 +86,7 @@ def describe_view(X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> schema.Vie
     named = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
     others = np.setdiff1d(np.arange(len(ids)), named)
     rows = np.union1d(named, evenly(others, MOST_DRAWN_SAMPLES - len(named)))
-    points, labels = two_dimensional_view(some_rows(X, rows))
+    points, labels = two_dimensional_view(as_samples(X).take(rows).values)
     # Threads add in another order; fewer digits than that keep reports the same.
     width = float(np.abs(points).max()) or 1.0
     return {
@@ -124,7 +125,8 @@ def describe_profiles(
         The id of each row.
     """
     first = features[:MOST_FEATURES]
-    columns = some_columns(X, first)
+    chosen = X.iloc[:, first] if hasattr(X, "iloc") else as_samples(X).own_values(first)
+    columns = np.asarray(chosen, dtype=np.float64)
     found: schema.ProfilesSummary = {
         "kind": "none",
         "n_left_out": len(features) - len(first),

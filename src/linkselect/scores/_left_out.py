@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import issparse
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._arrays import FloatArray, IntArray
 
 
-def squared_differences(block: Matrix, links: IntArray) -> FloatArray:
+def squared_differences(block: FloatArray, links: IntArray) -> FloatArray:
     """Return `(f_i - f_j)^2` of every link (rows) in every feature of a block (columns)."""
-    ends = block.toarray() if issparse(block) else block
-    difference: FloatArray = ends[links[:, 0]]
-    difference -= ends[links[:, 1]]
+    difference: FloatArray = block[links[:, 0]]
+    difference -= block[links[:, 1]]
     difference *= difference
     return difference
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray
 from linkselect._bibliography import cites
-from linkselect._forms import degree_form, from_moments, laplacian_form, laplacian_forms
-from linkselect._samples.devices import device_of, namespace_of
+from linkselect._forms import degree_form, from_moments, laplacian_form, laplacian_forms, ratio
+from linkselect._samples.devices import namespace_of
 from linkselect._samples.moments import Moments
 from linkselect._supervision import Supervision
+from linkselect.graphs._distance_graphs import gaussian_edges
 from linkselect.graphs._graph_types import Edges, Graph, degrees
-from linkselect.graphs._kernels import gaussian_edges
 from linkselect.graphs._link_graphs import (
     cannot_graph,
     compensated_graph,
@@ -22,12 +22,11 @@ from linkselect.graphs._link_graphs import (
     must_graph,
     reward_graph,
 )
-from linkselect.scores._ratios import ratio
 from linkselect.scores._unsupervised import laplacian
 
 
 @cites("zhang2008")
-def constraint_ratio(X: Matrix, known: Supervision, n_jobs: int | None = None) -> FloatArray:
+def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> FloatArray:
     """Compare the change along must-links with that along cannot-links; smaller is better."""
     # Equation 5 of Zhang, Chen & Zhou (2008).
     return ratio(*laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs))
@@ -35,7 +34,7 @@ def constraint_ratio(X: Matrix, known: Supervision, n_jobs: int | None = None) -
 
 @cites("zhang2008")
 def constraint_difference(
-    X: Matrix, known: Supervision, weight: float, n_jobs: int | None = None
+    X: Any, known: Supervision, weight: float, n_jobs: int | None = None
 ) -> FloatArray:
     """Subtract the weighted change along cannot-links from must-links'; smaller is better."""
     # Equation 6 of Zhang, Chen & Zhou (2008).
@@ -45,7 +44,7 @@ def constraint_difference(
 
 @cites("zhao2008", "salmi2020")
 def lsdf(
-    X: Matrix, near: Edges, known: Supervision, gamma: float, n_jobs: int | None = None
+    X: Any, near: Edges, known: Supervision, gamma: float, n_jobs: int | None = None
 ) -> FloatArray:
     """Compare the change among the alike with that along cannot-links (C3); smaller is better."""
     # Equations 12 and 13 of Salmi, Hammouche & Macaire (2020).
@@ -55,7 +54,7 @@ def lsdf(
 
 @cites("kalakech2011", "salmi2020")
 def laplacian_constraint(
-    X: Matrix, kernel: Graph, known: Supervision, n_jobs: int | None = None
+    X: Any, kernel: Graph, known: Supervision, n_jobs: int | None = None
 ) -> FloatArray:
     """Multiply Laplacian Score on a kernel graph by Constraint Score (C4); smaller is better."""
     with np.errstate(invalid="ignore"):  # infinity times 0 is as undefined as 0 / 0
@@ -64,7 +63,7 @@ def laplacian_constraint(
 
 @cites("benabdeslem2011", "benabdeslem2014", "salmi2020")
 def constrained_laplacian(
-    X: Matrix,
+    X: Any,
     near: Edges,
     known: Supervision,
     sigma: float,
@@ -87,7 +86,7 @@ def constrained_laplacian(
 
 @cites("benabdeslem2011", "benabdeslem2014", "salmi2020")
 def weighted_constrained_laplacian(
-    X: Matrix,
+    X: Any,
     alike: Graph,
     known: Supervision,
     weights: FloatArray,
@@ -101,7 +100,9 @@ def weighted_constrained_laplacian(
     # Equation 19 of Salmi, Hammouche & Macaire (2020) has the same end of a cannot-link twice, so
     # that its term would be 0; Benabdeslem & Hindawi (2011) have both. Its sum would leave all
     # unlabelled samples out, although the Laplacian Score is said to be the case without labels.
-    apart = _free_spread(X, known, weights, n_jobs)
+    apart: FloatArray | float = 0.0
+    if known.unlabelled.any():
+        apart = _free_spread(X, known, weights, n_jobs)
     if known.has_cannot:
         apart = apart + laplacian_form(X, cannot_graph(known, weights), n_jobs)
     # Twice, since the published sums run over ordered pairs.
@@ -110,7 +111,7 @@ def weighted_constrained_laplacian(
 
 @cites("yang2016", "salmi2020")
 def compensated_laplacian(
-    X: Matrix,
+    X: Any,
     near: Edges,
     known: Supervision,
     sigma: float,
@@ -128,7 +129,7 @@ def compensated_laplacian(
 
 @cites("yang2016", "salmi2020")
 def weighted_compensated_laplacian(
-    X: Matrix,
+    X: Any,
     alike: Graph,
     known: Supervision,
     weights: FloatArray,
@@ -149,14 +150,9 @@ def weighted_compensated_laplacian(
     return xp.where(denominator > 0, score, xp.full_like(score, np.nan))
 
 
-def _free_spread(
-    X: Matrix, known: Supervision, weights: FloatArray, n_jobs: int | None
-) -> FloatArray:
+def _free_spread(X: Any, known: Supervision, weights: FloatArray, n_jobs: int | None) -> FloatArray:
     """Sum the weighted squared deviations of unlabelled samples from the overall mean."""
     labelled = (~known.unlabelled).astype(np.intp)
-    if labelled.all():
-        here = device_of(X)
-        return np.zeros(X.shape[1]) if here is None else here.zeros(X.shape[1])
 
     def spread(parts: Moments) -> FloatArray:
         from_overall = parts.means_minus_group(parts.together(), 0)[0, :]

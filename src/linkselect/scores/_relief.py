@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
-from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._bibliography import cites
-from linkselect._blocks import dense_blocks, map_threads, own_values, slices
+from linkselect._blocks import map_threads, slices
 from linkselect._compiled.manhattan import FEATURES_PER_SUM, manhattan_distances
-from linkselect.graphs._neighbors import Bounds, even_parts
+from linkselect._samples import Samples, as_samples
+from linkselect._samples.neighbors import Bounds, Found, even_parts
 
 # Distances closer than this, per feature, are ties. It is far above the rounding of a float64 sum
 # and far below any difference that means something, so a tie in exact arithmetic stays one
@@ -32,14 +32,13 @@ TILE_SIDE = 512
 # A tile that leaves more candidates per neighbour has too many ties to keep them all.
 MANY_CANDIDATES = 8
 
-Found = tuple[IntArray, IntArray, FloatArray]
 # Gives the candidates of some rows: for each row, one array of row numbers for every class.
 Candidates = Callable[[slice], Iterable[Sequence[IntArray]]]
 
 
 @cites("robnik2003", "kira1992")
 def relieff(
-    X: Matrix,
+    X: Any,
     classes: IntArray,
     n_neighbors: int,
     discrete: BoolArray | None = None,
@@ -49,7 +48,7 @@ def relieff(
 
     Parameters
     ----------
-    X : matrix of shape (n_samples, n_features)
+    X : Samples or array-like of shape (n_samples, n_features)
         Dense or sparse.
     classes : ndarray of shape (n_samples,)
         The class of each sample from 0, none of them empty.
@@ -65,6 +64,7 @@ def relieff(
     ndarray of shape (n_features,)
         Between -1 and 1; 0 for a constant feature.
     """
+    X = as_samples(X)
     if discrete is None:
         discrete = np.zeros(X.shape[1], dtype=bool)
     # Classes become runs of rows. The sort is stable, so inside a class the index breaks ties.
@@ -86,21 +86,20 @@ def relieff(
     return np.sum(parts, axis=0) / len(codes)
 
 
-def _difference_codes(X: Matrix, discrete: BoolArray) -> FloatArray:
+def _difference_codes(X: Samples, discrete: BoolArray) -> FloatArray:
     """Encode features so that two samples differ by `minimum(|a - b|, 1)` in every one.
 
     Numeric features are scaled to [0, 1]; the values of a discrete one become 0, 1, 2, ...
     """
     codes = np.empty(X.shape)
-    X = X.tocsc() if issparse(X) else X
-    for columns, block in dense_blocks(X):
+    for columns, block in X.dense_blocks():
         low, high = block.min(axis=0), block.max(axis=0)
         # Halves, if the whole range would overflow.
         half = np.where(np.maximum(np.abs(low), np.abs(high)) > 1e300, 0.5, 1.0)
         extent = half * high - half * low
         codes[:, columns] = (half * block - half * low) / np.where(extent > 0, extent, 1.0)
         for feature in columns.start + np.flatnonzero(discrete[columns]):
-            values = own_values(X, slice(feature, feature + 1)).ravel()
+            values = X.own_values(slice(feature, feature + 1)).ravel()
             codes[:, feature] = np.unique(values, return_inverse=True)[1]
     return codes
 
@@ -203,7 +202,7 @@ def _by_halves(
 ) -> Candidates | None:
     """Use each distance for both its ends; None if ties leave too many candidates.
 
-    As in `graphs.neighbors`, a running list of the smallest distances per sample and class tells
+    As in `_samples.neighbors`, a running list of the smallest distances per sample and class tells
     which entries of a tile can matter.
     """
     n_classes, n_samples = len(sizes), int(sizes.sum())

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._bibliography import cites
-from linkselect._forms import from_moments, laplacian_form
+from linkselect._forms import from_moments, laplacian_form, ratio
 from linkselect._samples.moments import Moments
 from linkselect.graphs._graph_types import Edges
-from linkselect.scores._ratios import ratio
 
 
 @cites("duda2001")
-def fisher(X: Matrix, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
+def fisher(X: Any, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
     """Compare the scatter of class means with the scatter inside classes; larger is better."""
 
     def score(parts: Moments) -> FloatArray:
@@ -23,9 +22,7 @@ def fisher(X: Matrix, classes: IntArray, n_jobs: int | None = None) -> FloatArra
 
 
 @cites("cheng2011")
-def fisher_markov(
-    X: Matrix, classes: IntArray, gamma: float, n_jobs: int | None = None
-) -> FloatArray:
+def fisher_markov(X: Any, classes: IntArray, gamma: float, n_jobs: int | None = None) -> FloatArray:
     """Subtract gamma times the variance from the variance of class means; larger is better.
 
     As published, `(1/n) sum_c (sum_{i in c} f_i)^2 / n_c - (gamma/n) sum f_i^2 + ((gamma-1)/n^2)
@@ -42,7 +39,7 @@ def fisher_markov(
 
 @cites("pan2013")
 def frll(
-    X: Matrix,
+    X: Any,
     same: Edges,
     other: Edges,
     criterion: Literal["quotient", "difference"],

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray
 from linkselect._bibliography import cites
-from linkselect._forms import degree_form, laplacian_form, reconstruction_form
+from linkselect._forms import degree_form, laplacian_form, ratio, reconstruction_form
 from linkselect.graphs._graph_types import Graph, degrees
-from linkselect.scores._ratios import ratio
 
 
 @cites("duda2001")
-def variance(X: Matrix, n_jobs: int | None = None) -> FloatArray:
+def variance(X: Any, n_jobs: int | None = None) -> FloatArray:
     """Average the squared deviation from the mean; larger is better."""
     n_samples = X.shape[0]
     return degree_form(X, np.ones(n_samples), n_jobs=n_jobs) / n_samples
 
 
 @cites("he2005")
-def laplacian(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatArray:
+def laplacian(X: Any, graph: Graph, n_jobs: int | None = None) -> FloatArray:
     """Compare the change along edges with the overall spread; smaller is better.
 
     `f'Lf / g'Dg`, where g is f without its mean under the degrees.
@@ -34,7 +33,7 @@ def laplacian(X: Matrix, graph: Graph, n_jobs: int | None = None) -> FloatArray:
 
 @cites("zhao2007")
 def spectral(
-    X: Matrix,
+    X: Any,
     graph: Graph,
     style: Literal[1, 2, 3],
     n_jobs: int | None = None,
@@ -61,7 +60,7 @@ def spectral(
 
 
 @cites("liu2012")
-def sparsity(X: Matrix, weights: csr_array, n_jobs: int | None = None) -> FloatArray:
+def sparsity(X: Any, weights: csr_array, n_jobs: int | None = None) -> FloatArray:
     """Compare the reconstruction error of a feature with its variance; smaller is better.
 
     `|f - S f|^2 / mean((f - mean(f))^2)`, where the rows of the weights S sum to 1. This is eq. 9

@@ -1,5 +1,10 @@
 """The scikit-learn selectors: check the input, call a score, keep the ranking."""
 
+from typing import Any
+
+from linkselect._messages import warn_user
+from linkselect.selectors import _as_score_function
+from linkselect.selectors._as_score_function import AsScoreFunction
 from linkselect.selectors._compensated_laplacian_score import CompensatedLaplacianScore
 from linkselect.selectors._consensus_selector import ConsensusSelector
 from linkselect.selectors._constrained_laplacian_score import ConstrainedLaplacianScore
@@ -17,7 +22,6 @@ from linkselect.selectors._nearest_neighbor_sfs import NearestNeighborSFS
 from linkselect.selectors._redundancy import Redundancy
 from linkselect.selectors._relieff import ReliefF
 from linkselect.selectors._scgs import SCGS
-from linkselect.selectors._score_function import ScoreFunction
 from linkselect.selectors._similarity_constraint_score import SimilarityConstraintScore
 from linkselect.selectors._sparsity_score import SparsityScore
 from linkselect.selectors._spectral_score import SpectralScore
@@ -31,6 +35,7 @@ __all__ = [
     "LSDF",
     "MRMR",
     "SCGS",
+    "AsScoreFunction",
     "CompensatedLaplacianScore",
     "ConsensusSelector",
     "ConstrainedLaplacianScore",
@@ -43,7 +48,6 @@ __all__ = [
     "NearestNeighborSFS",
     "Redundancy",
     "ReliefF",
-    "ScoreFunction",
     "SimilarityConstraintScore",
     "SparsityScore",
     "SpectralScore",
@@ -51,3 +55,14 @@ __all__ = [
     "TraceRatio",
     "VarianceScore",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "ScoreFunction":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn_user(
+        "ScoreFunction is now AsScoreFunction, with `estimator` for `selector`; the old name goes "
+        "in version 0.3.",
+        FutureWarning,
+    )
+    return _as_score_function.ScoreFunction

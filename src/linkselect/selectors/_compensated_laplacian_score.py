@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from linkselect import scores
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray
+from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision
-from linkselect.graphs import Edges, resolve_sigma
+from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import GraphSelector
 from linkselect.selectors._parameters import AT_LEAST_0, SIGMA
-from linkselect.selectors._selector import PairSelector
+from linkselect.selectors._supervised_selectors import PairSelector
 
 
 class CompensatedLaplacianScore(GraphSelector, PairSelector):
@@ -117,10 +118,7 @@ class CompensatedLaplacianScore(GraphSelector, PairSelector):
         self.on_conflict = on_conflict
         self.n_jobs = n_jobs
 
-    def _width(self, X: Matrix) -> float:
-        return resolve_sigma(self.sigma, X, self.n_jobs)
-
-    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
+    def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.compensated_laplacian(
             X, near, known, sigma, self.gamma, self.compensation, self.n_jobs
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,26 +15,28 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 
-from linkselect._arrays import BoolArray, FloatArray, Matrix
-from linkselect._checks import TAKE_ROWS
-from linkselect._fit_inputs import Given
+from linkselect._arrays import BoolArray, FloatArray
+from linkselect._checks import Given, works_on
 from linkselect._messages import (
     ConstantFeaturesWarning,
     GuidedTypeError,
     GuidedValueError,
+    LeftOutPairsWarning,
     RoundedFeaturesWarning,
     warn_user,
 )
-from linkselect._samples.degenerate import with_equal_ties
+from linkselect._samples import Samples
+from linkselect._samples.parts import TAKE_ROWS
+from linkselect._samples.samples import Kind
+from linkselect._samples.unit_scaling import scaled_to_one
 from linkselect._supervision import OnConflict
-from linkselect._unit_scaling import scaled_to_one
 from linkselect.selectors._compensated_laplacian_score import CompensatedLaplacianScore
 from linkselect.selectors._constraint_score import ConstraintScore
 from linkselect.selectors._laplacian_score import LaplacianScore
 from linkselect.selectors._method import Need, Sees, describe, missing_needs
 from linkselect.selectors._mrmr import MRMR
 from linkselect.selectors._parameters import ON_CONFLICT
-from linkselect.selectors._ranking import Ranking
+from linkselect.selectors._ranking import Ranking, with_equal_ties
 from linkselect.selectors._redundancy import Redundancy
 from linkselect.selectors._scgs import SCGS
 from linkselect.selectors._selector import RankingSelector, Track
@@ -44,6 +46,7 @@ from linkselect.selectors._variance_score import VarianceScore
 from linkselect.selectors._wrapper import arguments_of, read_once
 
 Members = list[tuple[str, Any]]
+Init = TypeVar("Init", bound=Callable[..., None])
 
 # Above this many features a member that searches takes this many steps only; the rest follow by
 # their value at the last step. The measured defaults are those with these numbers.
@@ -54,19 +57,35 @@ DRAWN_PAIRS = 1000
 # Looser than the default of SCGS: a rank needs few digits.
 SCGS_TOLERANCE = 1e-2
 
-# How warnings begin that every member would give about the same pairs.
-ABOUT_PAIRS = r".*( pairs have an end that|contradicts? the must-links)"
-
 _MEMBERS_FOR_EXAMPLE = "Write [('fisher', FisherScore()), ('relieff', ReliefF())]"
+
+
+def _members_may_come_first(init: Init) -> Init:
+    """Accept the positions of version 0.1, with a warning: members, weights, number of features."""
+
+    @wraps(init)
+    def in_either_order(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not (args and (isinstance(args[0], list) or len(args) > 2)):
+            return init(self, *args, **kwargs)
+        warn_user(
+            "The first argument of ConsensusSelector is now n_features_to_select; members in its "
+            "place will be refused from version 0.3 on.",
+            FutureWarning,
+            way_out="Write ConsensusSelector(estimators=[...]).",
+        )
+        by_name = dict(zip(("estimators", "weights", "n_features_to_select"), args, strict=False))
+        return init(self, **by_name, **kwargs)
+
+    return cast(Init, in_either_order)
 
 
 class ConsensusSelector(_BaseComposition, RankingSelector):
     """Rank features by the mean of the ranks that several selectors give them.
 
-    Every member is fitted on the same samples and told the same. The score of a feature is the
-    mean of its ranks, weighted if `weights` are given; smaller is better, ties go to the earlier
-    column. Ranks fit every score, whatever its scale or direction. Members that work in different
-    ways complement each other better than members that resemble each other.
+    Every member is fitted on the same samples with the same supervision. The score of a feature is
+    the mean of its ranks, weighted if `weights` are given; smaller is better, ties go to the
+    earlier column. Ranks fit every score, whatever its scale or direction. Members that work in
+    different ways complement each other better than members that resemble each other.
 
     With `estimators="auto"` the members follow from what is known. From pairs:
     `SimilarityConstraintScore(mode="semi-supervised")`, `CompensatedLaplacianScore` and `SCGS`.
@@ -75,7 +94,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     `SparsityScore(graph="lle")`. A default member that cannot work from what is known is left out.
     A warning names one that cannot rank the data at hand: if samples are so far apart that
     `CompensatedLaplacianScore` finds no neighbours, `ConstraintScore` takes its place, given pairs
-    of both kinds; any other is left out. If nobody remains, `VarianceScore` ranks the features.
+    of both kinds; any other is left out. If none remains, `VarianceScore` ranks the features.
     The default members see a copy of X scaled to [0, 1] (sparse X: to a largest absolute value of
     1); members that are passed see X as it is. Above 200 features searches take 50 steps, and the
     other features follow by their value at the last one.
@@ -92,13 +111,13 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
 
     Parameters
     ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features to keep: a number, a fraction, or half of them.
     estimators : "auto" or list of (str, selector), default="auto"
         The members by name. Selectors of other libraries take part by `ranking_`, `scores_` (larger
         is better) or `get_support`, whichever they have.
     weights : array-like of shape (n_members,), optional
         How much each member counts; not negative. Default: all the same.
-    n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
         that cannot-link with ("warn") or without ("drop") a warning. For the default members.
@@ -131,6 +150,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     array([2, 3, 1, 0])
     """
 
+    _seconds = 6.0
     references = ("dwork2001",)
     # Whether tiny differences are a problem is for the members to say.
     _squares_differences = False
@@ -147,19 +167,20 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         "random_state": ["random_state"],
     }
 
+    @_members_may_come_first
     def __init__(
         self,
-        estimators: Literal["auto"] | Members = "auto",
-        weights: ArrayLike | None = None,
         n_features_to_select: int | float | Literal["auto"] = "auto",
+        estimators: Literal["auto"] | Members = "auto",
         *,
+        weights: ArrayLike | None = None,
         on_conflict: OnConflict = "raise",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        self.n_features_to_select = n_features_to_select
         self.estimators = estimators
         self.weights = weights
-        self.n_features_to_select = n_features_to_select
         self.on_conflict = on_conflict
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -183,11 +204,12 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         return tuple(dict.fromkeys(needs))
 
     @property
-    def _reads_parts(self) -> bool:  # type: ignore[override]
-        """Whether all members do."""
-        if isinstance(self.estimators, str):
-            return False
-        return all(getattr(member, "_reads_parts", False) for _, member in self._checked_members())
+    def works_on(self) -> tuple[Kind, ...]:  # type: ignore[override]
+        """What it works on: also on parts if all members do."""
+        automatic = isinstance(self.estimators, str)
+        members = [] if automatic else [member for _, member in self._checked_members()]
+        on_parts = members and all(works_on(member, "parts") for member in members)
+        return ("memory", "sparse", "parts") if on_parts else ("memory", "sparse")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, and if `deep` those of the members.
@@ -210,30 +232,19 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         self._set_params("estimators", **params)
         return self
 
-    def _validate_params(self) -> None:
-        # Other selectors take the number first.
-        if isinstance(self.estimators, Real):
-            raise GuidedValueError(
-                f"estimators={self.estimators!r} is a number, but the first argument is the "
-                "members.",
-                f"Write ConsensusSelector(n_features_to_select={self.estimators!r}).",
-                "estimators",
-            )
-        super()._validate_params()
-
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return 3 if isinstance(self.estimators, str) else len(self.estimators)
 
     def _know(self, given: Given, n_samples: int) -> Given:
         return read_once(given, n_samples)
 
-    def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
+    def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         automatic = isinstance(self.estimators, str)
         own = [] if automatic else self._checked_members()
         places = self._default_places(X, known) if automatic else [[one] for one in own]
         weights = self._checked_weights(len(places))
         # The default members expect features in [0, 1].
-        samples = scaled_to_one(X) if automatic else X
+        samples = scaled_to_one(X.values) if automatic else X.values
         fitted, counts = [], []
         for candidates, weight in track(list(zip(places, weights, strict=True))):
             if (found := self._first_able(candidates, samples, known, ~constant)) is not None:
@@ -257,7 +268,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         )
 
     def _first_able(
-        self, candidates: Members, X: Matrix, known: Given, varies: BoolArray
+        self, candidates: Members, X: Any, known: Given, varies: BoolArray
     ) -> tuple[str, Any] | None:
         """Fit the first candidate for a place that can rank the data, and name those that cannot.
 
@@ -284,16 +295,16 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
             )
         return None
 
-    def _fitted(self, member: Any, X: Matrix, known: Given) -> Any:
+    def _fitted(self, member: Any, X: Any, known: Given) -> Any:
         with warnings.catch_warnings():
             # Said once, of all members together.
             warnings.simplefilter("ignore", ConstantFeaturesWarning)
             warnings.simplefilter("ignore", RoundedFeaturesWarning)
             if isinstance(self.estimators, str):  # said when they were chosen
-                warnings.filterwarnings("ignore", message=ABOUT_PAIRS)
+                warnings.simplefilter("ignore", LeftOutPairsWarning)
             return clone(member).fit(X, **arguments_of(known, member))
 
-    def _default_places(self, X: Matrix, given: Given) -> list[Members]:
+    def _default_places(self, X: Samples, given: Given) -> list[Members]:
         """Return the candidates for each place; the first that can rank the data takes it."""
         known = given.supervision(X.shape[0], self.on_conflict)
         steps = X.shape[1] if X.shape[1] <= MANY_FEATURES else SEARCH_STEPS

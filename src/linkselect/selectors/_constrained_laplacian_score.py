@@ -8,16 +8,14 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray
 from linkselect._messages import GuidedValueError, many
-from linkselect._samples.one_pass import Surveyed
-from linkselect._samples.sources import Stored
-from linkselect._samples.stored_forms import HELD_BYTES
+from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision
-from linkselect.graphs import Edges, resolve_sigma
-from linkselect.selectors._neighbor_graph import QUERIES_OF_STORED, GraphSelector
+from linkselect.graphs import Edges
+from linkselect.selectors._neighbor_graph import GraphSelector
 from linkselect.selectors._parameters import SIGMA
-from linkselect.selectors._selector import PairSelector
+from linkselect.selectors._supervised_selectors import PairSelector
 
 # Of stored data, from labels.
 MOST_LABELLED = 10_000
@@ -119,16 +117,13 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         self.on_conflict = on_conflict
         self.n_jobs = n_jobs
 
-    def _width(self, X: Matrix) -> float:
-        return resolve_sigma(self.sigma, X, self.n_jobs)
-
-    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
+    def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.constrained_laplacian(X, near, known, sigma, self.variant, self.n_jobs)
 
-    def _check_search(self, X: Matrix, known: Supervision) -> None:
+    def _check_search(self, X: Samples, known: Supervision) -> None:
         super()._check_search(X, known)
         n_labelled = int(np.count_nonzero(~known.unlabelled))
-        if isinstance(X, Stored) and known.must is None and n_labelled > MOST_LABELLED:
+        if X.most_listed is not None and known.must is None and n_labelled > MOST_LABELLED:
             raise GuidedValueError(
                 f"{many(n_labelled, 'sample')} have a label. Every two of one class are compared, "
                 f"which takes time by the square of their number, and X is outside memory: "
@@ -138,18 +133,15 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
                 "y",
             )
         n_samples = X.shape[0]
-        asks_all = self.max_queries is None and n_samples <= QUERIES_OF_STORED
-        asks_all |= self.max_queries is not None and self.max_queries >= n_samples
-        from_rows = (
-            isinstance(X, Surveyed) and not X.by_columns and (X.nbytes > X.allowed(HELD_BYTES))
-        )
-        if asks_all and from_rows and known.must is None:
+        asks_all = (self.max_queries or X.default_queries or n_samples) >= n_samples
+        if asks_all and X.must_stay_outside and known.must is None:
+            n_bytes = n_samples * X.shape[1] * X.dtype.itemsize
             fewer = max(2 * n_labelled, n_samples // 2)
             way_out = "Keep the labels of fewer samples (-1 for the others)"
             if fewer < n_samples:
                 way_out = f"Pass max_queries={fewer}"
             raise GuidedValueError(
-                f"X takes {X.nbytes / 2**20:,.0f} MB, and ConstrainedLaplacianScore from labels "
+                f"X takes {n_bytes / 2**20:,.0f} MB, and ConstrainedLaplacianScore from labels "
                 "needs the samples in memory if it asks all of them for their neighbours.",
                 f"{way_out}, use CompensatedLaplacianScore or LSDF, or pass np.asarray(X) if it "
                 "fits into memory.",

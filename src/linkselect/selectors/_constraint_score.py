@@ -6,25 +6,23 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
-from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._blocks import BLOCK_SIZE, column_block, map_threads, slices
-from linkselect._samples.degenerate import with_equal_ties
-from linkselect._samples.sources import Stored
-from linkselect._samples.stored_forms import rows_by_columns
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import BLOCK_SIZE, map_threads, slices
+from linkselect._forms import ratio
+from linkselect._samples import Parts, Samples
 from linkselect._supervision import OnConflict, Supervision, restrict
 from linkselect.scores._left_out import squared_differences, sums_without_each
-from linkselect.scores._ratios import ratio
-from linkselect.selectors._column_scorer import ColumnScore, ColumnScorer
 from linkselect.selectors._method import Need
 from linkselect.selectors._parameters import AT_LEAST_0
-from linkselect.selectors._selector import PairSelector
+from linkselect.selectors._ranking import with_equal_ties
+from linkselect.selectors._selector import ColumnScore
+from linkselect.selectors._supervised_selectors import PairSelector
 
 
-class ConstraintScore(ColumnScorer, PairSelector):
+class ConstraintScore(PairSelector):
     """Rank features by how they change over must-links and over cannot-links.
 
     With `M` and `C` the sums of `(f_i - f_j)^2` over must-links and over cannot-links, the score
@@ -64,8 +62,8 @@ class ConstraintScore(ColumnScorer, PairSelector):
     array([2, 3, 1, 0])
     """
 
-    _stays_on_device = True
-    _reads_parts = True
+    works_on = ("memory", "sparse", "device", "parts")
+    _seconds = 0.02
     references = ("zhang2008",)
     _undefined = "they have the same value at both ends of every pair"
 
@@ -104,12 +102,12 @@ class ConstraintScore(ColumnScorer, PairSelector):
     def _rows_that_count(self, known: Supervision) -> IntArray | None:
         return None if known.must is None else np.flatnonzero(~known.unlabelled)
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+    def _score(self, X: Samples, known: Supervision) -> FloatArray:
         rows = self._rows_that_count(known)
-        if isinstance(X, Stored) and not X.by_columns and rows is not None:
+        if isinstance(X, Parts) and not X.by_columns and rows is not None:
             # They are read once for both kinds of pairs.
             score = partial(self._column_score(restrict(known, rows)), n_jobs=self.n_jobs)
-            return with_equal_ties(rows_by_columns(score, X, rows))
+            return with_equal_ties(X.map_rows(score, rows))
         return super()._score(X, known)
 
     def _column_score(self, known: Supervision) -> ColumnScore:
@@ -117,7 +115,7 @@ class ConstraintScore(ColumnScorer, PairSelector):
             return partial(scores.constraint_ratio, known=known)
         return partial(scores.constraint_difference, known=known, weight=self.weight)
 
-    def _scores_without_each_pair(self, X: Matrix, known: Supervision) -> FloatArray | None:
+    def _scores_without_each_pair(self, X: Samples, known: Supervision) -> FloatArray | None:
         if known.must is None or known.cannot is None:
             return None
         must, cannot = known.must, known.cannot
@@ -125,10 +123,9 @@ class ConstraintScore(ColumnScorer, PairSelector):
         found = np.empty((n_pairs, X.shape[1]))
         rows, ends = np.unique(np.concatenate([must, cannot]), return_inverse=True)
         ends = ends.reshape(n_pairs, 2)
-        stored = X.tocsc() if issparse(X) else X
 
         def work(columns: slice) -> None:
-            block = column_block(stored, columns, rows)
+            block = X.block(columns, rows)
             without_must, together = sums_without_each(squared_differences(block, ends[:n_must]))
             without_cannot, apart = sums_without_each(squared_differences(block, ends[n_must:]))
             found[:n_must, columns] = self._criterion(without_must, apart)

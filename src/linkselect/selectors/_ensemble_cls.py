@@ -6,19 +6,19 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from linkselect import scores
-from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import map_threads, slices
 from linkselect._resampling import DRAWS_PER_STEP, draw_bag, draw_subspaces
-from linkselect._samples.degenerate import constant_columns
+from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision, restrict
 from linkselect.graphs import nearest_edges, resolve_sigma
 from linkselect.selectors._parameters import AT_LEAST_1, NEIGHBORS, SHARE, SIGMA
 from linkselect.selectors._ranking import Ranking, count_features
-from linkselect.selectors._selector import PairSelector, Track
+from linkselect.selectors._selector import Track
+from linkselect.selectors._supervised_selectors import PairSelector
 
 
 class EnsembleCLS(PairSelector):
@@ -74,6 +74,7 @@ class EnsembleCLS(PairSelector):
     array([2, 3, 0, 1])
     """
 
+    _seconds = 10.0
     references = ("benabdeslem2016", "salmi2020")
     _undefined = "in no member do they vary over the pairs or the free samples"
 
@@ -114,7 +115,7 @@ class EnsembleCLS(PairSelector):
         return -(-self.n_estimators // DRAWS_PER_STEP)
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         rng = check_random_state(self.random_state)
         n_features, n_members = X.shape[1], self.n_estimators
@@ -124,11 +125,10 @@ class EnsembleCLS(PairSelector):
             count_features(float(self.max_features), n_features), -(-n_features // n_members)
         )
         subspaces = draw_subspaces(n_features, size, n_members, rng)
-        rows = X.tocsr() if issparse(X) else X
         total, n_scores = np.zeros(n_features), np.zeros(n_features)
         for part in track(slices(n_members, DRAWS_PER_STEP)):
             members = list(zip(bags[part], subspaces[part], strict=True))
-            found = map_threads(partial(self._score_member, rows, known), members, self.n_jobs)
+            found = map_threads(partial(self._score_member, X, known), members, self.n_jobs)
             for subspace, values in zip(subspaces[part], found, strict=True):
                 defined = ~np.isnan(values)
                 total[subspace[defined]] += values[defined]
@@ -138,14 +138,14 @@ class EnsembleCLS(PairSelector):
         return self._by_score(X, mean, constant)
 
     def _score_member(
-        self, rows: Matrix, known: Supervision, member: tuple[IntArray, IntArray]
+        self, X: Samples, known: Supervision, member: tuple[IntArray, IntArray]
     ) -> FloatArray:
         """Score the features of a subspace on the samples of a bag."""
         bag, subspace = member
-        some = rows[bag][:, subspace]
+        some = X.take(bag).choose(subspace)
         near = nearest_edges(some, self.n_neighbors, n_jobs=1)
         width = resolve_sigma(self.sigma, some)
         part = restrict(known, bag)
         found = scores.constrained_laplacian(some, near, part, width, "2014", n_jobs=1)
         # Rounding gives a feature that is constant in the bag a value: it has none.
-        return np.where(constant_columns(some), np.nan, found)
+        return np.where(some.constant_columns(), np.nan, found)

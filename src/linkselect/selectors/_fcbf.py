@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Interval
 
-from linkselect._arrays import BoolArray, Matrix
+from linkselect._arrays import BoolArray
 from linkselect._messages import warn_user
-from linkselect._search import fcbf
+from linkselect._samples import Samples
+from linkselect._search.fcbf import fcbf
 from linkselect._supervision import Supervision
 from linkselect.selectors._information_selector import InformationSelector
 from linkselect.selectors._ranking import Ranking, count_features
@@ -84,7 +85,7 @@ class FCBF(InformationSelector):
         return n_features
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         found = fcbf(self._states(X, known), known.classes, self.threshold, track)
         path = found.uncertainty[found.order[: found.n_predominant]]

@@ -10,11 +10,11 @@ from sklearn.utils._param_validation import Interval
 
 from linkselect import scores
 from linkselect._supervision import Supervision
-from linkselect.selectors._column_scorer import ColumnScore, ColumnScorer
-from linkselect.selectors._selector import LabelSelector
+from linkselect.selectors._selector import ColumnScore
+from linkselect.selectors._supervised_selectors import LabelSelector
 
 
-class FisherMarkov(ColumnScorer, LabelSelector):
+class FisherMarkov(LabelSelector):
     """Rank features by the variance of class means and a share of the variance.
 
     The score of a feature is `between - gamma * total`: the variance of its class means, weighted
@@ -47,8 +47,8 @@ class FisherMarkov(ColumnScorer, LabelSelector):
     """
 
     greater_is_better = True
-    _stays_on_device = True
-    _reads_parts = True
+    works_on = ("memory", "sparse", "device", "parts")
+    _seconds = 0.02
     references = ("cheng2011",)
     _constant_is_undefined = False
 

@@ -7,11 +7,11 @@ from typing import Literal
 
 from linkselect import scores
 from linkselect._supervision import Supervision
-from linkselect.selectors._column_scorer import ColumnScore, ColumnScorer
-from linkselect.selectors._selector import LabelSelector
+from linkselect.selectors._selector import ColumnScore
+from linkselect.selectors._supervised_selectors import LabelSelector
 
 
-class FisherScore(ColumnScorer, LabelSelector):
+class FisherScore(LabelSelector):
     """Rank features by the scatter of class means over the scatter inside classes.
 
     The score of a feature is `sum_c n_c (mean_c - mean)^2 / sum_c n_c var_c` over classes c;
@@ -41,8 +41,8 @@ class FisherScore(ColumnScorer, LabelSelector):
     """
 
     greater_is_better = True
-    _stays_on_device = True
-    _reads_parts = True
+    works_on = ("memory", "sparse", "device", "parts")
+    _seconds = 0.02
     references = ("duda2001",)
     _infinite = "no class has two samples that differ in them"
 

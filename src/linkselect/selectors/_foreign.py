@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 
-from linkselect._arrays import BoolArray, FloatArray, Matrix
-from linkselect._fit_inputs import Given
+from linkselect._arrays import BoolArray, FloatArray
+from linkselect._checks import Given
+from linkselect._samples import Samples
 from linkselect.selectors._ranking import Ranking, best_first, count_features
 from linkselect.selectors._selector import RankingSelector, Track
 from linkselect.selectors._wrapper import Wrapper, arguments_of
@@ -36,7 +37,7 @@ class Ranked(Wrapper):
 
     See Also
     --------
-    ScoreFunction : The other way round, for `SelectKBest`.
+    AsScoreFunction : The other way round, for `SelectKBest`.
 
     Examples
     --------
@@ -59,13 +60,13 @@ class Ranked(Wrapper):
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
         RankingSelector._warn(self, scores, constant)
 
-    def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
+    def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         n_features = X.shape[1]
         inner = clone(self.estimator)
         wanted = self.n_features_to_select
         if wanted != "auto":
             _keep(inner, count_features(wanted, n_features))
-        inner.fit(X, **arguments_of(known, inner))
+        inner.fit(X.values, **arguments_of(known, inner))
         kept = np.asarray(inner.get_support(), dtype=bool)
         scores = _scores(inner, kept)
         order = best_first(scores, True)

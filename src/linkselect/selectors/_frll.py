@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Literal
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray
 from linkselect._messages import GuidedValueError
+from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import class_neighbors
 from linkselect.selectors._neighbor_graph import find_neighbors
 from linkselect.selectors._parameters import NEIGHBORS, RADIUS
-from linkselect.selectors._selector import LabelSelector
+from linkselect.selectors._supervised_selectors import LabelSelector
 
 
 class FRLL(LabelSelector):
@@ -60,7 +61,7 @@ class FRLL(LabelSelector):
     """
 
     greater_is_better = True
-    _stays_on_device = True
+    works_on = ("memory", "sparse", "device")
     references = ("pan2013",)
     _infinite = "no class has two neighbours that differ in them"
 
@@ -93,7 +94,7 @@ class FRLL(LabelSelector):
     def _constant_is_undefined(self) -> bool:  # type: ignore[override]
         return self.criterion == "quotient"
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+    def _score(self, X: Samples, known: Supervision) -> FloatArray:
         if self.neighbors == "per_class":
             if self.radius is not None:
                 raise GuidedValueError(

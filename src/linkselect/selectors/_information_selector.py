@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from linkselect._arrays import Matrix
 from linkselect._messages import GuidedValueError
-from linkselect._search import states_of
+from linkselect._samples import Samples
+from linkselect._search.discretize import states_of
 from linkselect._supervision import Supervision
-from linkselect.selectors._selector import LabelSelector
+from linkselect.selectors._supervised_selectors import LabelSelector
 
 
 class InformationSelector(LabelSelector):
@@ -39,10 +39,10 @@ class InformationSelector(LabelSelector):
     def _takes_categories(self) -> bool:
         return self.discretize is None
 
-    def _states(self, X: Matrix, known: Supervision) -> NDArray[np.integer[Any]]:
+    def _states(self, X: Samples, known: Supervision) -> NDArray[np.integer[Any]]:
         if self.discretize is None or isinstance(self.discretize, str):
             return states_of(X, self.discretize)
-        made = clone(self.discretize).fit_transform(X, known.classes)
+        made = clone(self.discretize).fit_transform(X.values, known.classes)
         shape = getattr(made, "shape", None)
         if shape != X.shape:
             raise GuidedValueError(

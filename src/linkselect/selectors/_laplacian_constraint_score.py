@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from linkselect import scores
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray
+from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.graphs import kernel_graph, resolve_sigma
 from linkselect.selectors._parameters import SIGMA
-from linkselect.selectors._selector import PairSelector
+from linkselect.selectors._supervised_selectors import PairSelector
 
 
 class LaplacianConstraintScore(PairSelector):
@@ -52,7 +53,7 @@ class LaplacianConstraintScore(PairSelector):
 
     _undefined = "they have the same value at both ends of every pair"
     needs = ("a must-link", "a cannot-link")
-    _stays_on_device = True
+    works_on = ("memory", "sparse", "device")
     references = ("kalakech2011", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -73,6 +74,6 @@ class LaplacianConstraintScore(PairSelector):
         self.on_conflict = on_conflict
         self.n_jobs = n_jobs
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+    def _score(self, X: Samples, known: Supervision) -> FloatArray:
         kernel = kernel_graph(X, resolve_sigma(self.sigma, X, self.n_jobs), n_jobs=self.n_jobs)
         return scores.laplacian_constraint(X, kernel, known, self.n_jobs)

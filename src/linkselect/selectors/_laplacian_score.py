@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from linkselect import scores
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray
+from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import NeighborGraphSelector
@@ -94,5 +95,5 @@ class LaplacianScore(NeighborGraphSelector):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
+    def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.laplacian(X, self._weighted(near, sigma), self.n_jobs)

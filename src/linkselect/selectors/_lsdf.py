@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from linkselect import scores
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray
+from linkselect._samples import Samples
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import GraphSelector
 from linkselect.selectors._parameters import AT_LEAST_0
-from linkselect.selectors._selector import PairSelector
+from linkselect.selectors._supervised_selectors import PairSelector
 
 
 class LSDF(GraphSelector, PairSelector):
@@ -106,5 +107,5 @@ class LSDF(GraphSelector, PairSelector):
         # Neighbours count if one of them is unlabelled.
         return bool(known.unlabelled.any())
 
-    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
+    def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.lsdf(X, near, known, self.gamma, self.n_jobs)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
 from linkselect._arrays import IntArray
+from linkselect._samples.samples import Kind
 from linkselect._supervision import Supervision
 from linkselect.pairs._labels import encode_labels, label_array
 
@@ -46,6 +47,8 @@ class Method:
         Keys of the bibliography: the paper that proposed the method comes first.
     wraps : bool
         Whether it works around another selector, which then decides what it sees and needs.
+    works_on : tuple of {"memory", "sparse", "device", "parts"}
+        Which samples it works on: dense or sparse in memory, on a device, stored in parts.
     """
 
     sees: Sees
@@ -55,6 +58,7 @@ class Method:
     path_has_optimum: bool = False
     references: tuple[str, ...] = ()
     wraps: bool = False
+    works_on: tuple[Kind, ...] = ("memory", "sparse")
 
 
 def describe(selector: Any) -> Method:
@@ -78,15 +82,7 @@ def describe(selector: Any) -> Method:
     if not hasattr(selector, "sees"):
         # Tags say whether labels are required, not whether they are used if they are there.
         return Method("labels", ("labels",) if get_tags(selector).target_tags.required else ())
-    return Method(
-        selector.sees,
-        tuple(selector.needs),
-        bool(selector.greater_is_better),
-        selector.searches,
-        selector.path_has_optimum,
-        tuple(selector.references),
-        selector.wraps,
-    )
+    return Method(**{field.name: getattr(selector, field.name) for field in fields(Method)})
 
 
 def _required(selector: type) -> dict[str, None]:

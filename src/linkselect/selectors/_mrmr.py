@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from linkselect._arrays import BoolArray, Matrix
-from linkselect._search import mrmr
+from linkselect._arrays import BoolArray
+from linkselect._samples import Samples
+from linkselect._search.mrmr import mrmr
 from linkselect._supervision import Supervision
 from linkselect.selectors._information_selector import InformationSelector
 from linkselect.selectors._ranking import Ranking, count_features
@@ -87,7 +88,7 @@ class MRMR(InformationSelector):
         return count_features(self.n_features_to_select, n_features)
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         wanted = count_features(self.n_features_to_select, X.shape[1])
         found = mrmr(self._states(X, known), known.classes, wanted, self.scheme, track)

@@ -8,19 +8,19 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
 
-from linkselect import _search as search
-from linkselect._arrays import BoolArray, IntArray, Matrix
-from linkselect._checks import check_labels
-from linkselect._fit_inputs import Given
+from linkselect._arrays import BoolArray, IntArray
+from linkselect._checks import Given
 from linkselect._messages import GuidedValueError
-from linkselect._supervision import Supervision, from_labels
+from linkselect._samples import Samples
+from linkselect._search.nearest_neighbor import select_by_nearest_neighbor
+from linkselect._supervision import Supervision, check_labels, from_labels
 from linkselect.pairs._labels import encode_labels
 from linkselect.selectors._ranking import Ranking, count_features
-from linkselect.selectors._selector import LabelSelector, Track
+from linkselect.selectors._selector import Track
+from linkselect.selectors._supervised_selectors import LabelSelector
 
 
 class NearestNeighborSFS(LabelSelector):
@@ -77,6 +77,7 @@ class NearestNeighborSFS(LabelSelector):
     greater_is_better = True
     searches = True
     path_has_optimum = True
+    _seconds = 6.0
     references = ("whitney1971", "salmi2020")
     _constant_is_undefined = False
 
@@ -99,7 +100,7 @@ class NearestNeighborSFS(LabelSelector):
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return count_features(self.n_features_to_select, n_features)
 
-    def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
+    def _check_data(self, X: Any, y: Any) -> tuple[Samples, Any]:
         return self._check_samples_with_labels(X, y), check_labels(y)
 
     def _know(self, given: Given, n_samples: int) -> Supervision:
@@ -113,13 +114,13 @@ class NearestNeighborSFS(LabelSelector):
         return known
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         labelled = np.flatnonzero(~known.unlabelled)
         classes = known.classes[labelled]
-        samples = X.tocsr()[labelled].toarray() if issparse(X) else X[labelled]
+        samples = X.take(labelled).dense()
         n_selected = self._n_steps(*X.shape)
-        found = search.select_by_nearest_neighbor(
+        found = select_by_nearest_neighbor(
             samples,
             classes,
             n_selected,

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._messages import many
 from linkselect._notebook import panel, table
-from linkselect._samples.devices import Device, device_of, namespace_of, to_numpy
+from linkselect._samples import Samples, as_samples
 
 # How many features a notebook lists.
 FEATURES_SHOWN = 10
+# Scores of equal features differ by less than this, relative to their size.
+TWIN_ROUNDING = 1e-9
+# What the order of adding up changes in sums over up to a thousand million samples.
+SUM_ROUNDING = 1e-12
 
 
 def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
     """Order features from best to worst by their scores as computed: ties by index, NaN last."""
     keys = -scores if greater_is_better else scores
-    if (here := device_of(scores)) is not None:
-        return here.xp.argsort(keys, stable=True)
     order = np.argsort(keys)
     # A stable sort is several times slower: only those that tie are sorted by index.
     ordered = keys[order]
@@ -37,28 +39,59 @@ def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
     return order
 
 
-class Kinds(NamedTuple):
-    """How many features there are of each kind."""
+def with_equal_ties(scores: FloatArray, order: IntArray | None = None) -> FloatArray:
+    """Give scores that differ by rounding only the same value, that of the first feature of them.
 
-    all: int
-    constant: int
-    finite: int
-    infinite: int
-    undefined: int
-    """Those that vary, and have no score."""
+    If the features are ordered already, from the least score on, `order` spares another sort.
+
+    Features of zeros and ones have the same variance if they have as many ones. Where these are
+    decides the last digit of a sum, and so does where the samples are cut into parts.
+    """
+    ordered = np.sort(scores) if order is None else scores[order]
+    with np.errstate(invalid="ignore"):
+        near = np.diff(ordered) <= SUM_ROUNDING * np.abs(ordered[1:])
+    near &= np.isfinite(ordered[1:])
+    if not near.any():
+        return scores
+    # Runs of near scores are few, so they are looked up instead of sorting features.
+    after, before = np.append(False, near), np.append(near, False)
+    least, most = ordered[before & ~after], ordered[after & ~before]
+    run = np.minimum(np.searchsorted(most, scores), len(most) - 1)
+    is_near = (least[run] <= scores) & (scores <= most[run])
+    features = np.flatnonzero(is_near)
+    leaders = features[np.unique(run[features], return_index=True)[1]]
+    return np.where(is_near, scores[leaders][run], scores)
 
 
-def count_kinds(scores: FloatArray, constant: BoolArray) -> Kinds:
-    """Count what is odd about features and their scores, on the device that they are on."""
-    xp = namespace_of(scores)
-    constant = constant if namespace_of(constant) is xp else to_numpy(constant)
-    masks = (
-        constant,
-        xp.isfinite(scores),
-        xp.isinf(scores),
-        xp.isnan(scores) & ~constant,
-    )
-    return Kinds(scores.shape[0], *(int(xp.count_nonzero(mask)) for mask in masks))
+def with_equal_twins(X: Any, scores: FloatArray, order: IntArray | None = None) -> FloatArray:
+    """Give features with the very same values the same score, that of the first of them.
+
+    If the features are ordered already, from the least score on, `order` spares another sort. If no
+    score changes, they are returned themselves.
+
+    The last digit of a matrix product may depend on a column's place. Without this, rounding would
+    order the copies of a feature, and not their index.
+    """
+    by_score = np.argsort(scores) if order is None else order
+    ordered = scores[by_score]
+    with np.errstate(invalid="ignore"):
+        near = np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:])
+    if not near.any():
+        return scores
+    # Only features of which another has nearly the same score are looked at, in runs of such.
+    in_run = np.append(near, False) | np.append(False, near)
+    run = np.cumsum(np.append(True, ~near))[in_run]
+    features = by_score[in_run]
+    by_index = np.argsort(features)
+    features, run = features[by_index], run[by_index]
+    first: dict[tuple[int, Hashable], int] = {}
+    keys = zip(run.tolist(), as_samples(X).column_keys(features, run), strict=True)
+    twins = [first.setdefault(key, feature) for key, feature in zip(keys, features, strict=True)]
+    if len(first) == len(features):
+        return scores
+    settled = scores.copy()
+    settled[features] = scores[twins]
+    return settled
 
 
 def count_features(wanted: Any, n_features: int) -> int:
@@ -92,26 +125,20 @@ class Ranking:
     n_selected: int
     fitted: dict[str, Any] = field(default_factory=dict)
 
-    def attributes(self, here: Device | None) -> dict[str, Any]:
+    def attributes(self, X: Samples) -> dict[str, Any]:
         """Return the attributes of the fitted selector, with all arrays on the device of X."""
-
-        def placed(value: Any) -> Any:
-            return here.put(value) if here is not None and isinstance(value, np.ndarray) else value
-
-        order = placed(self.order)
-        if here is None:
-            ranking = np.empty(len(order), dtype=np.intp)
-            ranking[order] = np.arange(1, len(order) + 1)
-        else:
-            ranking = here.xp.argsort(order) + 1
-        return {
-            "scores_": placed(self.scores),
-            "order_": order,
+        ranking = np.empty(len(self.order), dtype=np.intp)
+        ranking[self.order] = np.arange(1, len(self.order) + 1)
+        found = {
+            "scores_": self.scores,
+            "order_": self.order,
             "ranking_": ranking,
             "n_features_": self.n_selected,
             "support_": ranking <= self.n_selected,
-            **{name: placed(value) for name, value in self.fitted.items()},
+            **self.fitted,
         }
+        arrays = {name: one for name, one in found.items() if isinstance(one, np.ndarray)}
+        return found | {name: X.placed(array) for name, array in arrays.items()}
 
 
 def ranking_frame(found: Ranking, names: NDArray[Any], library: str) -> Any:

@@ -6,13 +6,13 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
-from linkselect._arrays import BoolArray, Matrix
-from linkselect._fit_inputs import Given
-from linkselect._search import least_redundant, rank_merit
+from linkselect._arrays import BoolArray
+from linkselect._checks import Given
+from linkselect._samples import Samples
+from linkselect._search.redundancy import least_redundant, rank_merit
 from linkselect.selectors._method import describe
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
@@ -89,8 +89,8 @@ class Redundancy(Wrapper):
         wanted = self.n_features_to_select
         return n_features if wanted == "auto" else count_features(wanted, n_features)
 
-    def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
-        inner = clone(self.estimator).fit(X, **arguments_of(known, self.estimator))
+    def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
+        inner = clone(self.estimator).fit(X.values, **arguments_of(known, self.estimator))
         if hasattr(inner, "ranking_"):
             order = np.lexsort((np.arange(X.shape[1]), inner.ranking_))
         else:
@@ -99,7 +99,6 @@ class Redundancy(Wrapper):
         if self.n_features_to_select == "auto":
             wanted = max(1, int(inner.get_support().sum()))
         merit = rank_merit(order)
-        columns_first = X.tocsc() if issparse(X) else X
-        found = least_redundant(columns_first, merit, self.weight, wanted, track)
+        found = least_redundant(X, merit, self.weight, wanted, track)
         scores = np.asarray(getattr(inner, "scores_", merit), dtype=np.float64)
         return Ranking(scores, found.order, wanted, {"estimator_": inner, "path_": found.path})

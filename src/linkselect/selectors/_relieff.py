@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkselect import scores
-from linkselect._arrays import BoolArray, FloatArray, Matrix
+from linkselect._arrays import BoolArray, FloatArray
 from linkselect._messages import GuidedValueError
+from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.selectors._parameters import NEIGHBORS
-from linkselect.selectors._selector import LabelSelector
+from linkselect.selectors._supervised_selectors import LabelSelector
 
 
 class ReliefF(LabelSelector):
@@ -53,6 +54,7 @@ class ReliefF(LabelSelector):
     """
 
     greater_is_better = True
+    _seconds = 1.0
     references = ("robnik2003", "kira1992")
     _constant_is_undefined = False
     _squares_differences = False
@@ -80,7 +82,7 @@ class ReliefF(LabelSelector):
     def _takes_categories(self) -> bool:
         return self.discrete is not None and self.discrete is not False
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
+    def _score(self, X: Samples, known: Supervision) -> FloatArray:
         discrete = _discrete_mask(self.discrete, X.shape[1])
         return scores.relieff(X, known.classes, self.n_neighbors, discrete, self.n_jobs)
 

@@ -7,20 +7,20 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from linkselect import _search as search
-from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import one_blas_thread
 from linkselect._messages import warn_user
-from linkselect._samples.degenerate import with_equal_twins
+from linkselect._samples import Samples
+from linkselect._search.sparse_regression import scgs
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.graphs import nearest_edges
 from linkselect.selectors._parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS, POSITIVE
-from linkselect.selectors._ranking import Ranking, best_first
-from linkselect.selectors._selector import PairSelector, Track
+from linkselect.selectors._ranking import Ranking, best_first, with_equal_twins
+from linkselect.selectors._selector import Track
+from linkselect.selectors._supervised_selectors import PairSelector
 
 
 class SCGS(PairSelector):
@@ -104,6 +104,7 @@ class SCGS(PairSelector):
 
     greater_is_better = True
     needs = ("a pair or a label",)
+    _seconds = 3.0
     references = ("liu2016", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -143,10 +144,10 @@ class SCGS(PairSelector):
         self.n_jobs = n_jobs
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         near = nearest_edges(X, self.n_neighbors, self.n_jobs).reweigh(1.0)
-        dense = np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="C")
+        dense = np.array(X.dense(), dtype=np.float64, order="C")
         if self.fit_intercept:
             # With the labelled samples around 0 the best intercept is the mean of Y, whatever W is;
             # the other terms see differences of samples only.
@@ -154,7 +155,7 @@ class SCGS(PairSelector):
         options = (self.sparsity, self.pair_weight, self.graph_weight, self.tol, self.max_iter)
         # One BLAS thread, since the order of its sums depends on how many it has.
         with one_blas_thread():
-            found = search.scgs(dense, known, near, *options)
+            found = scgs(dense, known, near, *options)
         if found.violation > self.tol:
             warn_user(
                 f"SCGS stopped after {found.n_iter} steps with violation {found.violation:.2g}, "

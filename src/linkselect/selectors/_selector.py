@@ -1,11 +1,11 @@
-"""The three parents of all selectors: check the input, call a score, keep the ranking."""
+"""The parent of all selectors: check the input, call a score, keep the ranking."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,47 +13,53 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    assert_all_finite,
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from linkselect import _supervision as supervision
-from linkselect._arrays import BoolArray, FloatArray, Matrix
+from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._bibliography import with_attributes, with_references
-from linkselect._callbacks import CallbackSupportMixin, tracked, with_callbacks
+from linkselect._callbacks import CallbackSupportMixin, parts_reported, tracked, with_callbacks
 from linkselect._checks import (
-    check_all_labelled,
+    Given,
+    check_columns,
     check_samples,
     check_spread,
     refuse_stored,
     too_large,
+    warn_of_rounding,
     without_mask,
 )
-from linkselect._fit_inputs import Given
 from linkselect._messages import ConstantFeaturesWarning, GuidedValueError, warn_user
-from linkselect._samples.degenerate import constant_columns, with_equal_twins
-from linkselect._samples.devices import device_of, is_out_of_memory, namespace_of, to_numpy
-from linkselect._samples.sources import Stored, find_stored
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._samples import Parts, Samples, as_parts
+from linkselect._samples.devices import (
+    check_placement,
+    is_out_of_memory,
+    out_of_memory,
+    to_numpy,
+    with_zeros,
+)
+from linkselect._samples.parts import TAKE_ROWS
+from linkselect._samples.samples import Kind
+from linkselect._samples.sources import select_columns
+from linkselect._supervision import Supervision
 from linkselect.pairs import Pairs
-from linkselect.pairs._labels import encode_labels, label_array
-from linkselect.selectors._method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
-from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES, ON_CONFLICT
-from linkselect.selectors._placement import check_placement, out_of_memory, with_zeros
+from linkselect.selectors._method import Need, Sees
+from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES
 from linkselect.selectors._ranking import (
     Ranking,
     best_first,
     count_features,
-    count_kinds,
     ranking_frame,
     ranking_view,
+    with_equal_ties,
+    with_equal_twins,
 )
-from linkselect.selectors._storage import INSTEAD_OF_PARTS, chosen_columns, parts_reported, surveyed
 
+# With more classes than this, their moments would take as much memory as the samples.
+MANY_CLASSES = 1000
+
+# Takes samples and `n_jobs`. Worker processes load it, so it is a function and no selector.
+ColumnScore = Callable[..., FloatArray]
 Step = TypeVar("Step")
 Track = Callable[[Iterable[Step]], Iterator[Step]]
 
@@ -62,7 +68,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Rank features by a score and keep the best.
 
     A subclass stores its parameters in `__init__` and computes one score per feature in
-    `_score`; a method that searches overrides `_rank` instead. This class ignores y and pairs;
+    `_score`, or returns a function that does so in `_column_score`; a method that searches
+    overrides `_rank` instead. This class ignores y and pairs;
     `LabelSelector` and `PairSelector` do not.
 
     Attributes
@@ -101,6 +108,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Keys of the bibliography."""
     wraps: ClassVar[bool] = False
     """Whether it works around another selector."""
+    works_on: ClassVar[tuple[Kind, ...]] = ("memory", "sparse")
+    """Which samples it works on: dense or sparse in memory, on a device, stored in parts."""
 
     # In a Pipeline with metadata routing, pairs and ids arrive without being asked for.
     __metadata_request__fit: ClassVar = {"pairs": True, "sample_ids": True}
@@ -114,15 +123,27 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     # Why a feature that varies may still have no score, and why the scores of all may be infinite.
     _undefined: ClassVar[str] = "the score is 0 / 0"
     _infinite: ClassVar[str] = "the denominator of the score is 0"
-    # Whether it works on arrays of other libraries, such as torch, without moving them.
-    _stays_on_device: ClassVar[bool] = False
-    # Whether it reads stored samples part by part, and what to do if not.
-    _reads_parts: ClassVar[bool] = False
-    _instead_of_parts: ClassVar[str] = INSTEAD_OF_PARTS
+    # What to do if it does not work on parts.
+    _instead_of_parts: ClassVar[str] = (
+        f"{TAKE_ROWS} Or use a method that reads parts, such as ConstraintScore, FisherScore or "
+        "LaplacianScore; the guide to large data lists them."
+    )
     # Whether differences of a feature are squared, which tiny ones do not survive.
     _squares_differences: ClassVar[bool] = True
+    # Seconds of one fit on a million numbers (200 x 5,000), rounded up, as measured once. A
+    # constant: with the time of this run instead, the same command could print something else.
+    _seconds: ClassVar[float] = 0.1
 
     n_features_to_select: int | float | Literal["auto"]
+    n_jobs: int | None
+
+    scores_: FloatArray
+    ranking_: IntArray
+    order_: IntArray
+    support_: BoolArray
+    n_features_: int
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Complete the docstring: inherited attributes and the papers are written down once."""
@@ -131,16 +152,28 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             text = with_attributes(cls.__doc__, RankingSelector.__doc__)
             cls.__doc__ = with_references(text, cls.references)
 
-    def _score(self, X: Matrix, known: Supervision) -> FloatArray:
-        """Compute the score of every feature."""
-        raise NotImplementedError(f"{type(self).__name__} has neither _score nor _rank.")
+    def _column_score(self, known: Supervision) -> ColumnScore | None:
+        """Return what scores every feature on its own, so that stored samples are read once."""
+        return None
 
-    def _rank(self, X: Matrix, known: Any, constant: BoolArray, track: Track[Any]) -> Ranking:
+    def _rows_that_count(self, known: Supervision) -> IntArray | None:
+        """Return the only samples that `_column_score` looks at, sorted; None: all of them."""
+        return None
+
+    def _score(self, X: Samples, known: Supervision) -> FloatArray:
+        """Compute the score of every feature."""
+        score = self._column_score(known)
+        if score is None:
+            raise NotImplementedError(f"{type(self).__name__} has neither _score nor _rank.")
+        found = X.map_column_parts(score, self.n_jobs) if X.scores is None else X.scores
+        return with_equal_ties(X.fetched(found))
+
+    def _rank(self, X: Samples, known: Any, constant: BoolArray, track: Track[Any]) -> Ranking:
         """Score and order the features; a method that searches overrides this.
 
         Parameters
         ----------
-        X : matrix of shape (n_samples, n_features)
+        X : Samples
             Checked samples.
         known : Supervision
             What is known about them, as `_know` returned it.
@@ -153,29 +186,32 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _by_score(
         self,
-        X: Matrix,
+        X: Samples,
         scores: FloatArray,
         constant: BoolArray,
         fitted: dict[str, Any] | None = None,
     ) -> Ranking:
         """Order features by their scores; those without one rank last."""
+        scores = X.fetched(scores)
         if self._constant_is_undefined:
-            xp = namespace_of(scores)
-            scores = xp.where(constant, xp.full_like(scores, np.nan), scores)
-        n_selected = count_features(self.n_features_to_select, scores.shape[0])
+            scores = np.where(constant, np.nan, scores)
+        n_selected = count_features(self.n_features_to_select, len(scores))
         order = best_first(scores, self.greater_is_better)
-        ascending = namespace_of(order).flip(order) if self.greater_is_better else order
-        settled = with_equal_twins(X, scores, ascending)
+        settled = with_equal_twins(X, scores, order[::-1] if self.greater_is_better else order)
         if settled is not scores:
             order = best_first(settled, self.greater_is_better)
         return Ranking(settled, order, n_selected, fitted or {})
 
-    def _scores_without_each_pair(self, X: Matrix, known: Supervision) -> FloatArray | None:
+    def _scores_without_each_pair(self, X: Samples, known: Supervision) -> FloatArray | None:
         """Score the features without each pair in turn, must-links first; None: fit anew.
 
         A method overrides this if it can do so at once. NaN where it needs the pair.
         """
         return None
+
+    def _seconds_per_million(self, n_pairs: int) -> float:
+        """Return about how many seconds a fit on a million numbers and some pairs takes."""
+        return self._seconds
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         """Return how many steps `_rank` tracks at most; 0 for a method without a long loop."""
@@ -214,19 +250,22 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         try:
             self._validate_params()
             y = to_numpy(y) if get_config()["array_api_dispatch"] else y
-            X = X if (stored := find_stored(X)) is None else stored
+            parts = as_parts(X)
+            X = X if parts is None else parts
             given = Given.read(X, y, pairs, sample_ids)
             X, y = self._check_data(X, y)
             self._check_count(X.shape[1])
             known = self._know(replace(given, y=y), X.shape[0])
-            n_steps = None if isinstance(X, Stored) else self._n_steps(*X.shape)
+            n_steps = self._n_steps(*X.shape) if parts is None else None
             task = self._init_callback_context(max_subtasks=n_steps)
-            task.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            found, constant = self._ranked(X, known, task)
+            task.call_on_fit_task_begin(estimator=self, X=X.values, y=y)
+            with np.errstate(over="raise"):
+                ranked = self._ranked if parts is None else self._ranked_by_parts
+                found, constant = ranked(X, known, task)
             self._warn(found.scores, constant)
             self._restore(_fitted_attributes(self, "_in_"))  # nothing of an earlier fit stays
-            self.__dict__.update(found.attributes(device_of(X)))
-            task.call_on_fit_task_end(estimator=self, X=X, y=y)
+            self.__dict__.update(found.attributes(X))
+            task.call_on_fit_task_end(estimator=self, X=X.values, y=y)
         except FloatingPointError as error:
             self._restore(before)
             raise too_large(error) from error
@@ -238,15 +277,25 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             raise
         return self
 
-    def _ranked(self, X: Matrix, known: Any, task: Any) -> tuple[Ranking, BoolArray]:
+    def _ranked(self, X: Samples, known: Any, task: Any) -> tuple[Ranking, BoolArray]:
         """Rank the features, and tell which are constant."""
-        with parts_reported(self, task), np.errstate(over="raise"):
-            if isinstance(X, Stored):
-                X = surveyed(self, X, known)
-            if self._squares_differences:
-                check_spread(X, getattr(self, "feature_names_in_", None))
-            constant = constant_columns(X)
-            return self._rank(X, known, constant, partial(tracked, self, task)), constant
+        if self._squares_differences:
+            check_spread(X, getattr(self, "feature_names_in_", None))
+        constant = X.constant_columns()
+        return self._rank(X, known, constant, partial(tracked, self, task)), constant
+
+    def _ranked_by_parts(self, X: Parts, known: Any, task: Any) -> tuple[Ranking, BoolArray]:
+        """Read stored samples once, for what every score begins with, and rank the features."""
+        with parts_reported(self, task):
+            # What is needed of a part is taken at once: it is not read a second time.
+            score = self._column_score(known) if X.by_columns else None
+            hold = None if X.by_columns else self._rows_that_count(known)
+            classes = _classes_for_moments(known, X.shape[0])
+            surveyed = X.surveyed(classes, getattr(self, "n_jobs", None), score, hold)
+            if not self.wraps:
+                names: Any = X.stored.names or range(X.shape[1])
+                warn_of_rounding([names[place] for place in surveyed.rounded_columns()])
+            return self._ranked(surveyed, known, task)
 
     def _restore(self, before: dict[str, Any]) -> None:
         for name in _fitted_attributes(self):
@@ -261,7 +310,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f"Choose 1 to {n_features}, a fraction such as 0.5, or 'auto'.",
             )
 
-    def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
+    def _check_data(self, X: Any, y: Any) -> tuple[Samples, Any]:
         return check_samples(self, X), y
 
     def _know(self, given: Given, n_samples: int) -> Any:
@@ -269,31 +318,49 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
         A wrapper hands on what was given, as it is.
         """
-        return supervision.nothing(n_samples)
+        return Supervision(np.full(n_samples, -1, dtype=np.intp))
 
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
-        count = count_kinds(scores, constant)
-        if count.constant:
+        n_all, n_constant = len(scores), np.count_nonzero(constant)
+        n_infinite = np.count_nonzero(np.isinf(scores))
+        n_undefined = np.count_nonzero(np.isnan(scores) & ~constant)
+        if n_constant:
             rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
             warn_user(
-                f"{count.constant} of {count.all} features are constant; they {rank}.",
+                f"{n_constant} of {n_all} features are constant; they {rank}.",
                 ConstantFeaturesWarning,
                 way_out="Remove them with sklearn.feature_selection.VarianceThreshold().",
             )
-        if count.infinite > 1 and not count.finite:
+        if n_infinite > 1 and not np.isfinite(scores).any():
             warn_user(
-                f"The scores of all {count.infinite} features that vary are infinite, which tells "
+                f"The scores of all {n_infinite} features that vary are infinite, which tells "
                 f"none of them from another: {self._infinite}."
             )
-        if count.undefined:
+        if n_undefined:
             warn_user(
-                f"{count.undefined} of {count.all} features vary, but have no score and rank last: "
+                f"{n_undefined} of {n_all} features vary, but have no score and rank last: "
                 f"{self._undefined}."
             )
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
         return to_numpy(self.support_)
+
+    @overload
+    def get_support(self, indices: Literal[False] = False) -> BoolArray: ...
+
+    @overload
+    def get_support(self, indices: Literal[True]) -> IntArray: ...
+
+    def get_support(self, indices: bool = False) -> BoolArray | IntArray:
+        """Return a mask of the selected features, or their indices."""
+        return super().get_support(indices=indices)
+
+    @overload
+    def transform(self, X: ArrayLike) -> NDArray[Any]: ...
+
+    @overload
+    def transform(self, X: Any) -> Any: ...
 
     def transform(self, X: Any) -> Any:
         """Reduce X to the selected features; of stored samples without reading them.
@@ -309,10 +376,18 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             A dask array of a dask array; a `Stored` of other stored samples.
         """
         check_is_fitted(self)
-        stored = find_stored(X)
-        if stored is not None:
-            return chosen_columns(self, X, stored)
-        return super().transform(without_mask(X))
+        if (parts := as_parts(X)) is None:
+            return super().transform(without_mask(X))
+        container = _get_output_config("transform", self)["dense"]
+        if container != "default":
+            raise GuidedValueError(
+                f"set_output(transform={container!r}) would read all of {parts.stored.label} into "
+                "a frame.",
+                "Write set_output(transform='default'), or convert what transform returns.",
+                "X",
+            )
+        check_columns(self, parts.stored)
+        return select_columns(X, np.flatnonzero(self.get_support()))
 
     def _transform(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -322,9 +397,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def inverse_transform(self, X: Any) -> Any:
         """Put columns of zeros where features were left out; see scikit-learn's `SelectorMixin`."""
         refuse_stored("inverse_transform", X, "Pass np.asarray(X) if it fits in memory.")
-        if get_config()["array_api_dispatch"] and (here := device_of(X)) is not None:
-            return with_zeros(here, X, self.get_support())
-        return super().inverse_transform(X)
+        filled = with_zeros(X, self.get_support()) if get_config()["array_api_dispatch"] else None
+        return super().inverse_transform(X) if filled is None else filled
 
     def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
         """Return feature, score, rank and selected as a data frame, best first.
@@ -350,99 +424,20 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.array_api_support = self._stays_on_device
+        tags.array_api_support = "device" in self.works_on
         return tags
-
-
-class LabelSelector(RankingSelector):
-    """A selector that needs a label for every sample; pairs are ignored."""
-
-    sees: ClassVar[Sees] = "labels"
-    needs: ClassVar[tuple[Need, ...]] = ("labels",)
-
-    def _check_data(self, X: Any, y: Any) -> tuple[Matrix, Any]:
-        X = self._check_samples_with_labels(X, y)
-        given, y = y, column_or_1d(y, warn=True)
-        check_all_labelled(type(self).__name__, label_array(given, minus_one=False).ravel())
-        assert_all_finite(y, input_name="y")
-        encode_labels(y, minus_one=False)  # explains labels that have no common order
-        check_classification_targets(y)
-        supervision.check_length(len(y), *X.shape)
-        return X, y
-
-    def _check_samples_with_labels(self, X: Any, y: Any) -> Matrix:
-        name = type(self).__name__
-        if y is None:
-            raise GuidedValueError(
-                f"This {name} estimator requires y to be passed, but the target y is None.",
-                f"Write {name}().fit(X, y), or use a method that works from pairs, such as "
-                "ConstraintScore().fit(X, pairs=pairs).",
-            )
-        return check_samples(self, X)
-
-    def _know(self, given: Given, n_samples: int) -> Supervision:
-        labels, classes = np.unique(given.y, return_inverse=True)
-        self._check_classes(labels)
-        return Supervision(classes)
-
-    def _check_classes(self, labels: NDArray[Any]) -> None:
-        if len(labels) < 2:
-            found = f"the one class {labels[0]!s}" if len(labels) else "no label"
-            raise GuidedValueError(
-                f"y has {found}, but {type(self).__name__} compares classes and needs at least 2.",
-                "For data without classes use VarianceScore or LaplacianScore.",
-            )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-
-class PairSelector(RankingSelector):
-    """A selector that works from pairs, or from labels, of which -1 means unlabelled.
-
-    When `pairs` is given, y is ignored: a Pipeline hands y to every step, and a union would
-    silently turn pairs into full supervision. To use both, pass
-    `pairs | Pairs.from_labels(y)`.
-    """
-
-    sees: ClassVar[Sees] = "pairs"
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **RankingSelector._parameter_constraints,
-        "on_conflict": ON_CONFLICT,
-    }
-
-    on_conflict: OnConflict
-
-    def _know(self, given: Given, n_samples: int) -> Supervision:
-        known = given.supervision(n_samples, self.on_conflict)
-        self._check_needs(known, nothing_given=given.is_empty)
-        return known
-
-    def _check_needs(self, known: Supervision, nothing_given: bool) -> None:
-        missing = missing_needs(self.needs, known)
-        if not missing:
-            return
-        name = type(self).__name__
-        lacking = " and ".join(missing)
-        if missing == ["two groups"]:
-            lacking += ", by a cannot-link, by must-links that do not meet, or by labels"
-        if nothing_given:
-            found = "neither pairs nor y was passed"
-        else:
-            n_known = int(np.count_nonzero(~known.unlabelled))
-            which = f"the {n_known} samples with a pair or label here"
-            found = f"there is none among {which}" if n_known else "there is none"
-            if missing == ["two groups"] and n_known:
-                found = f"{which} are one group"
-        raise GuidedValueError(
-            f"{name} needs {lacking}, but {found}.",
-            known.hint or HOW_TO_SUPERVISE.format(name=name),
-        )
 
 
 def _fitted_attributes(estimator: BaseEstimator, end: str = "_") -> dict[str, Any]:
     found = vars(estimator).items()
     return {name: value for name, value in found if name.endswith(end) and name[0] != "_"}
+
+
+def _classes_for_moments(known: Any, n_samples: int) -> IntArray:
+    """Return the classes whose moments a score may ask for; of bare pairs it asks for the rows."""
+    if isinstance(known, Given):
+        known = known.supervision(n_samples, "drop")
+    from_labels = isinstance(known, Supervision) and known.must is None
+    if from_labels and known.classes.max(initial=-1) < MANY_CLASSES:
+        return known.classes
+    return np.full(n_samples, -1, dtype=np.intp)

@@ -9,15 +9,27 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from linkselect import _search as search
-from linkselect._arrays import BoolArray, IntArray, Matrix
+from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import warn_user
+from linkselect._samples import Samples
+from linkselect._search.all_pairs import memory_needed
+from linkselect._search.similarity import select_from_groups, select_from_pairs
+from linkselect._search.targets import (
+    PairTarget,
+    draw_from_groups,
+    draw_from_pairs,
+    match_sigma,
+    median_differences,
+    nearest_prototypes,
+    pair_target,
+)
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.graphs import resolve_sigma
 from linkselect.selectors._method import Need
 from linkselect.selectors._parameters import SIGMA
 from linkselect.selectors._ranking import Ranking, count_features
-from linkselect.selectors._selector import PairSelector, Track
+from linkselect.selectors._selector import Track
+from linkselect.selectors._supervised_selectors import PairSelector
 
 # Pairs over which sigma is matched, and must-links over which it is checked.
 PAIRS_FOR_SIGMA = 1_000_000
@@ -116,7 +128,8 @@ class SimilarityConstraintScore(PairSelector):
     searches = True
     path_has_optimum = True
     own_number = "the best point of the method's own path"
-    _stays_on_device = True
+    works_on = ("memory", "sparse", "device")
+    _seconds = 3.0
     references = ("salmi2020",)
     _constant_is_undefined = False
 
@@ -158,13 +171,19 @@ class SimilarityConstraintScore(PairSelector):
         # In the semi-supervised mode every sample takes a group, so two groups are enough.
         return ("a must-link", "a cannot-link") if self.mode == "supervised" else ("two groups",)
 
+    def _seconds_per_million(self, n_pairs: int) -> float:
+        if n_pairs and self.mode == "supervised":
+            # It searches over the pairs, not over all pairs of samples.
+            return min(self._seconds, PairSelector._seconds * (1 + n_pairs / 100))
+        return self._seconds
+
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         if self.n_features_to_select == "auto":
             return n_features
         return count_features(self.n_features_to_select, n_features)
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         target = self._target(X, known)
         sigma = self._width(X, target)
@@ -175,30 +194,30 @@ class SimilarityConstraintScore(PairSelector):
             "track": track,
             "n_jobs": self.n_jobs,
         }
-        if isinstance(target, search.PairTarget):
-            found = search.select_from_pairs(X, target, sigma, n_features, **options)
+        if isinstance(target, PairTarget):
+            found = select_from_pairs(X, target, sigma, n_features, **options)
         else:
-            found = search.select_from_groups(X, target, sigma, n_features, **options)
+            found = select_from_groups(X, target, sigma, n_features, **options)
         n_selected = int(found.path.argmin()) + 1 if until_minimum else n_features
         fitted = {"path_": found.path, "standard_error_": found.standard_error, "sigma_": sigma}
         return Ranking(found.scores, found.order, n_selected, fitted)
 
-    def _target(self, X: Matrix, known: Supervision) -> IntArray | search.PairTarget:
+    def _target(self, X: Samples, known: Supervision) -> IntArray | PairTarget:
         """Return the groups if all their pairs count, else the pairs that do."""
         # A seed, since NumPy's generators draw from billions of pairs without listing them.
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         generator = np.random.default_rng(seed)
         if self.mode == "supervised" and known.must is not None and known.cannot is not None:
             if self.max_pairs is None:
-                return search.pair_target(known.must, known.cannot)
-            return search.draw_from_pairs(known.must, known.cannot, self.max_pairs, generator)
+                return pair_target(known.must, known.cannot)
+            return draw_from_pairs(known.must, known.cannot, self.max_pairs, generator)
         groups = known.classes
         if self.mode == "semi-supervised":
-            groups = search.nearest_prototypes(X, groups, self.n_jobs)
+            groups = nearest_prototypes(X, groups, self.n_jobs)
         if self.max_pairs is not None:
-            return search.draw_from_groups(groups, self.max_pairs, generator)
+            return draw_from_groups(groups, self.max_pairs, generator)
         n_samples = int(np.count_nonzero(groups >= 0))
-        n_bytes = search.memory_needed(n_samples)
+        n_bytes = memory_needed(n_samples)
         if n_bytes > MANY_BYTES:
             warn_user(
                 f"All pairs of {n_samples} samples take about {n_bytes / 2**30:.0f} GB of memory.",
@@ -207,23 +226,23 @@ class SimilarityConstraintScore(PairSelector):
             )
         return groups
 
-    def _width(self, X: Matrix, target: IntArray | search.PairTarget) -> float:
+    def _width(self, X: Samples, target: IntArray | PairTarget) -> float:
         if self.sigma == "auto":
             return resolve_sigma("auto", X, self.n_jobs)
-        if not isinstance(target, search.PairTarget):
+        if not isinstance(target, PairTarget):
             n_pairs = PAIRS_FOR_SIGMA if self.sigma == "target" else 2 * MUST_LINKS_TO_CHECK
-            target = search.draw_from_groups(target, n_pairs, np.random.default_rng(0))
+            target = draw_from_groups(target, n_pairs, np.random.default_rng(0))
         if self.sigma == "target":
-            return search.match_sigma(X, target, self.n_jobs)
+            return match_sigma(X, target, self.n_jobs)
         self._check_width(X, target)
         return float(self.sigma)
 
-    def _check_width(self, X: Matrix, target: search.PairTarget) -> None:
+    def _check_width(self, X: Samples, target: PairTarget) -> None:
         """Warn if the kernel of many a feature alone cannot tell alike from unlike."""
         if target.n_must == 0:
             return
         some = np.unique(np.linspace(0, target.n_must - 1, MUST_LINKS_TO_CHECK).astype(np.intp))
-        apart = search.median_differences(X, target.first[some], target.second[some])
+        apart = median_differences(X, target.first[some], target.second[some])
         limit = float(self.sigma) * np.sqrt(-2 * np.log(VANISHED))
         n_vanished = np.count_nonzero(apart > limit)
         if n_vanished < SHARE_OF_VANISHED * len(apart) or n_vanished == 0:

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect import scores
-from linkselect._arrays import BoolArray, FloatArray, Matrix
+from linkselect._arrays import BoolArray, FloatArray
 from linkselect._messages import GuidedValueError, warn_user
+from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs._reconstruction import (
     Reconstruction,
@@ -53,9 +54,10 @@ class SparsityScore(RankingSelector):
     regularization : float, default=1e-3
         How strongly the graphs "l2" and "lle" keep weights small.
     max_iter : int or "auto", default="auto"
-        The largest number of simplex steps for one sample of `graph="l1"`. For n samples of d
-        features "auto" is `5 min(n, d + 1) sqrt(n + d)`, and at least 10,000. Samples that are not
-        certain to be solved by then are counted in a `ConvergenceWarning`.
+        The largest number of simplex steps for one sample of `graph="l1"`, or of steps of SciPy's
+        `nnls` for `form="tolerance"`. For n samples of d features "auto" is
+        `5 min(n, d + 1) sqrt(n + d)`, and at least 10,000. Samples that are not certain to be
+        solved by then are counted in a `ConvergenceWarning`.
     solver : {"auto", "exact", "first_order"}, default="auto"
         For `graph="l1"` with `form="compensated"`: "exact" solves sample by sample; "first_order"
         solves many samples at once, each until it is certain to be within 1 % of its optimum,
@@ -69,7 +71,8 @@ class SparsityScore(RankingSelector):
     reconstruction_weights_ : csr_array of shape (n_samples, n_samples)
         The weights S. Optima need not be unique.
     n_iter_ : int
-        The largest number of steps that a sample took.
+        The largest number of steps that a sample took; for `form="tolerance"` the largest number of
+        least squares problems.
 
     See Also
     --------
@@ -89,12 +92,13 @@ class SparsityScore(RankingSelector):
     (150, 150)
     """
 
+    _seconds = 60.0
     references = ("liu2012",)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RankingSelector._parameter_constraints,
         "graph": [StrOptions({"l1", "l2", "lle"})],
-        "form": [StrOptions({"compensated", "tolerance", "equality"})],
+        "form": [StrOptions({"compensated", "tolerance"})],
         # Checked when the problem is known, so that the error can name a way out.
         "tolerance": [Real],
         "regularization": [Real],
@@ -108,7 +112,7 @@ class SparsityScore(RankingSelector):
         n_features_to_select: int | float | Literal["auto"] = "auto",
         *,
         graph: Literal["l1", "l2", "lle"] = "l1",
-        form: Literal["compensated", "tolerance", "equality"] = "compensated",
+        form: Literal["compensated", "tolerance"] = "compensated",
         tolerance: float = 1e-3,
         n_neighbors: int = 5,
         regularization: float = 1e-3,
@@ -126,11 +130,23 @@ class SparsityScore(RankingSelector):
         self.solver = solver
         self.n_jobs = n_jobs
 
+    def _validate_params(self) -> None:
+        # Eq. 5 of the paper, which `reconstruction_weights` offers.
+        if str(self.form) == "equality":
+            raise GuidedValueError(
+                "form='equality' reconstructs every sample exactly, so that all scores are 0 and "
+                "no feature is better than another.",
+                "Choose form='compensated' or 'tolerance'; the weights alone are "
+                "linkselect.graphs.reconstruction_weights(X, form='equality').",
+                "form",
+            )
+        super()._validate_params()
+
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return n_reconstruction_steps(n_samples, n_features, self.graph, self.form, self.solver)
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         found = self._reconstruct(X, track)
         fitted = {
@@ -154,15 +170,8 @@ class SparsityScore(RankingSelector):
                 settings={"X": "minmax", "form": "tolerance", "graph": "lle"},
             )
 
-    def _reconstruct(self, X: Matrix, track: Track[Any]) -> Reconstruction:
+    def _reconstruct(self, X: Samples, track: Track[Any]) -> Reconstruction:
         options = (self.graph, self.form, self.tolerance)
-        if self.form == "equality":
-            raise GuidedValueError(
-                "form='equality' reconstructs every sample exactly, so that all scores are 0 and "
-                "no feature is better than another.",
-                "Choose form='compensated' or 'tolerance'; the weights alone are "
-                "linkselect.graphs.reconstruction_weights(X, form='equality').",
-            )
         check_reconstruction(
             X.shape[0], *options, self.n_neighbors, self.regularization, self.solver
         )

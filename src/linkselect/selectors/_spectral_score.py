@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils._param_validation import Options
 
 from linkselect import scores
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray
+from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import NeighborGraphSelector
@@ -112,5 +113,5 @@ class SpectralScore(NeighborGraphSelector):
         """Whether a larger value of `scores_` is better; depends on the instance: in style 3."""
         return self.style == 3
 
-    def _score_graph(self, X: Matrix, near: Edges, known: Supervision, sigma: float) -> FloatArray:
+    def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.spectral(X, self._weighted(near, sigma), self.style, self.n_jobs)

@@ -6,13 +6,13 @@ import warnings
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
-from linkselect._arrays import BoolArray, IntArray, Matrix
+from linkselect._arrays import BoolArray, IntArray
 from linkselect._blocks import map_threads, slices
-from linkselect._fit_inputs import Given
+from linkselect._checks import Given
 from linkselect._resampling import DRAWS_PER_STEP, draw_bag, seeded
+from linkselect._samples import Samples
 from linkselect._supervision import Supervision, by_rows, nothing
 from linkselect.pairs import Pairs
 from linkselect.pairs._labels import encode_labels, label_array
@@ -119,11 +119,10 @@ class StableSelector(Wrapper):
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return -(-self.n_resamples // DRAWS_PER_STEP)
 
-    def _rank(self, X: Matrix, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
+    def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         rng = check_random_state(self.random_state)
         # All samples first: what is wrong with the input is said once, and in the usual words.
-        whole = seeded(self.estimator, rng).fit(X, **arguments_of(known, self.estimator))
-        rows_first = X.tocsr() if issparse(X) else X
+        whole = seeded(self.estimator, rng).fit(X.values, **arguments_of(known, self.estimator))
         n_samples = X.shape[0]
         draws = [
             (seeded(self.estimator, rng), *self._draw(known, n_samples, rng))
@@ -132,7 +131,7 @@ class StableSelector(Wrapper):
 
         def work(draw: tuple[Any, IntArray, dict[str, Any]]) -> tuple[Any, Any]:
             selector, rows, arguments = draw
-            fitted = selector.fit(rows_first[rows], **arguments)
+            fitted = selector.fit(X.take(rows).values, **arguments)
             support = fitted.get_support()
             return support, getattr(fitted, "ranking_", np.where(support, 1, 2))
 
@@ -159,7 +158,7 @@ class StableSelector(Wrapper):
     def _draw(
         self, given: Given, n_samples: int, rng: np.random.RandomState
     ) -> tuple[IntArray, dict[str, Any]]:
-        """Draw rows, and what the selector is told about them."""
+        """Draw rows, and the supervision of these."""
         least = _most_neighbors(self.estimator) + 1
         if given.pairs is None or describe(self.estimator).sees in ("labels", "some labels"):
             return self._draw_by_labels(given.y, n_samples, least, rng)

@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linkselect import _search as search
-from linkselect._arrays import BoolArray, Matrix
-from linkselect._samples.devices import to_numpy
+from linkselect._arrays import BoolArray
+from linkselect._forms import ratio
+from linkselect._samples import Samples
+from linkselect._search.trace_ratio import best_trace_ratio, between_and_within, trace_ratio_path
 from linkselect._supervision import Supervision
-from linkselect.scores._ratios import ratio
 from linkselect.selectors._ranking import Ranking, count_features
-from linkselect.selectors._selector import LabelSelector, Track
+from linkselect.selectors._selector import Track
+from linkselect.selectors._supervised_selectors import LabelSelector
 
 
 class TraceRatio(LabelSelector):
@@ -64,7 +65,7 @@ class TraceRatio(LabelSelector):
 
     greater_is_better = True
     searches = True
-    _stays_on_device = True
+    works_on = ("memory", "sparse", "device")
     references = ("nie2008",)
     _infinite = "no class has two samples that differ in them"
 
@@ -83,10 +84,10 @@ class TraceRatio(LabelSelector):
         return count_features(self.n_features_to_select, n_features)
 
     def _rank(
-        self, X: Matrix, known: Supervision, constant: BoolArray, track: Track[Any]
+        self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
-        between, within = search.between_and_within(X, known.classes, self.n_jobs)
-        scores = np.where(to_numpy(constant), np.nan, ratio(between, within))
+        between, within = between_and_within(X, known.classes, self.n_jobs)
+        scores = np.where(constant, np.nan, ratio(between, within))
         # What has no scatter at all would cost a subset nothing and stand before real features.
         varying, rest = np.flatnonzero(~np.isnan(scores)), np.flatnonzero(np.isnan(scores))
         between, within = between[varying], within[varying]
@@ -95,8 +96,8 @@ class TraceRatio(LabelSelector):
         if not len(varying):
             fitted = {"ratio_": np.nan, "path_": np.full(n_sizes, np.nan)}
             return Ranking(scores, rest, n_selected, fitted)
-        best = search.best_trace_ratio(between, within, min(n_selected, len(varying)))
-        path = search.trace_ratio_path(between, within, track, min(n_sizes, len(varying)))
+        best = best_trace_ratio(between, within, min(n_selected, len(varying)))
+        path = trace_ratio_path(between, within, track, min(n_sizes, len(varying)))
         if len(path) == len(varying):
             path = np.pad(path, (0, n_sizes - len(path)), mode="edge")
         order = np.concatenate([varying[best.order], rest])

@@ -6,11 +6,10 @@ from typing import Literal
 
 from linkselect import scores
 from linkselect._supervision import Supervision
-from linkselect.selectors._column_scorer import ColumnScore, ColumnScorer
-from linkselect.selectors._selector import RankingSelector
+from linkselect.selectors._selector import ColumnScore, RankingSelector
 
 
-class VarianceScore(ColumnScorer, RankingSelector):
+class VarianceScore(RankingSelector):
     """Rank features by their variance.
 
     The score of a feature f is `mean((f - mean(f))^2)`; larger is better.
@@ -39,8 +38,8 @@ class VarianceScore(ColumnScorer, RankingSelector):
     """
 
     greater_is_better = True
-    _stays_on_device = True
-    _reads_parts = True
+    works_on = ("memory", "sparse", "device", "parts")
+    _seconds = 0.02
     references = ("duda2001",)
     _constant_is_undefined = False
 

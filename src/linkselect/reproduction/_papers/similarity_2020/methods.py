@@ -20,7 +20,7 @@ import numpy as np
 
 from linkselect import scores
 from linkselect._arrays import FloatArray
-from linkselect._samples.degenerate import constant_columns, with_equal_twins
+from linkselect._samples import as_samples
 from linkselect._supervision import Supervision, from_labels
 from linkselect.graphs import (
     Edges,
@@ -45,7 +45,7 @@ from linkselect.selectors import (
     ReliefF,
     SimilarityConstraintScore,
 )
-from linkselect.selectors._ranking import Ranking, best_first
+from linkselect.selectors._ranking import Ranking, best_first, with_equal_twins
 
 SIGMA = 1.0  # of all Gaussian weights
 N_NEAREST = 5  # of C3, C5, C6 and C7, the sample itself among them
@@ -205,7 +205,7 @@ def _semi_supervised(score: Callable[[FloatArray, Supervision], FloatArray]) -> 
 
 def _ranked(X: FloatArray, scores: FloatArray, n_features: int) -> Ranking:
     """Order features as the library's selectors do: constant ones rank last, equal ones tie."""
-    defined = with_equal_twins(X, np.where(constant_columns(X), np.nan, scores))
+    defined = with_equal_twins(X, np.where(as_samples(X).constant_columns(), np.nan, scores))
     return Ranking(defined, best_first(defined, False), n_features)
 
 

@@ -1,7 +1,7 @@
-"""Nearest neighbours among stored samples.
+"""Nearest neighbours among samples that are stored by rows, part by part.
 
-Samples that are stored by rows are searched part by part: products in float32 propose, differences
-in float64 decide, and of what the parts find the nearest are kept.
+Products in float32 propose, differences in float64 decide, and of what the parts find the nearest
+are kept.
 """
 
 from __future__ import annotations
@@ -15,14 +15,19 @@ from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import slices
-from linkselect._samples.one_pass import Surveyed
-from linkselect._samples.sources import Part
+from linkselect._samples.distances import distances_between, prepared
+from linkselect._samples.neighbors import (
+    MANY_CANDIDATES,
+    Found,
+    Products,
+    joined,
+    keep_nearest,
+    possible,
+)
+from linkselect._samples.sources import Part, Stored
 from linkselect._samples.sources.merging import FAN_IN
 from linkselect._samples.sources.running import TakenRows, reduce_parts
-from linkselect.graphs import _wide_distances as wide_distances
-from linkselect.graphs._candidates import MANY_CANDIDATES, Found, keep_nearest, possible
-from linkselect.graphs._distances import pair_distances, prepared
-from linkselect.graphs._products import Products
+from linkselect._samples.survey import Survey
 
 # The queries that all parts are compared with at a time, as they are stored.
 QUERY_BYTES = 128 * 2**20
@@ -38,15 +43,10 @@ Lists = tuple[IntArray, FloatArray]
 
 
 def nearest(
-    X: Surveyed, n_neighbors: int, queries: IntArray | None, n_jobs: int | None = None
+    X: Stored, survey: Survey, n_neighbors: int, queries: IntArray, n_jobs: int | None
 ) -> Found:
-    """Find the nearest of all samples for each query, itself left out; see `neighbors.nearest`."""
-    queries = np.arange(X.shape[0]) if queries is None else queries
-    if not len(queries):
-        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
-    if X.by_columns:
-        return wide_distances.nearest(X, n_neighbors, queries, n_jobs)
-    centre, scale = _centre(X)
+    """Find the nearest of all samples for each query, itself left out; see `graphs.nearest`."""
+    centre, scale = _centre(survey)
     work = partial(_nearest_in_part, centre=centre, scale=scale, n_neighbors=n_neighbors)
     per_query = max(X.shape[1] * X.dtype.itemsize, LISTED_BYTES * n_neighbors)
     size = max(X.allowed(QUERY_BYTES) // per_query, 1)
@@ -62,15 +62,14 @@ def nearest(
             what="search neighbours",
         )
         found.append(_listed(some, *lists))
-    left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
-    return left, right, distances
+    return joined(found)
 
 
-def _centre(X: Surveyed) -> tuple[FloatArray, float]:
+def _centre(survey: Survey) -> tuple[FloatArray, float]:
     """Return the mean of all samples, and a bound of what is left without it."""
-    assert X.moments is not None
-    mean = X.moments.together().means_minus(0.0)[0]
-    largest = float(np.maximum(X.high - mean, mean - X.low).max())
+    assert survey.moments is not None
+    mean = survey.moments.together().means_minus(0.0)[0]
+    largest = float(np.maximum(survey.high - mean, mean - survey.low).max())
     return mean, 2.0 * largest or 1.0
 
 
@@ -113,7 +112,7 @@ def _nearest_in_slab(
     for some in slices(len(queries), max(TILE_SIZE // len(slab), 1)):
         own, itself = query_rows[some], queries[some] - start
         row, column = _candidates(own, itself, pool, centre, n_neighbors)
-        distances = pair_distances(own, row, column, 1, others=slab)
+        distances = distances_between(own, row, slab, column, 1)
         found.append(_in_lists(len(own), n_neighbors, row, column, distances))
     numbers, distances = (np.concatenate(side) for side in zip(*found, strict=True))
     return np.where(numbers >= 0, numbers + start, -1), distances

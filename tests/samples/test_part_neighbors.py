@@ -6,15 +6,11 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import linkselect as ls
-from linkselect._samples.one_pass import survey
+from linkselect._samples import as_samples, part_neighbors
 from linkselect._samples.sources import stored as kinds
-from linkselect.graphs import _stored_neighbors as stored_neighbors
 from linkselect.graphs import auto_sigma, nearest
-from linkselect.graphs._distances import pair_distances
-from linkselect.graphs._kernels import listed_kernel
+from linkselect.graphs._distance_graphs import listed_kernel
 from tests.helpers import literal
-
-NOBODY = -1
 
 
 def _ties(rng, shape):
@@ -49,7 +45,7 @@ SHAPES = {"by rows": (150, 6), "by columns": (40, 90)}
 
 def surveyed(folder, X):
     np.save(folder / "X.npy", X)
-    return survey(ls.open_stored(folder / "X.npy"), np.full(len(X), NOBODY))
+    return as_samples(ls.open_stored(folder / "X.npy"))
 
 
 @pytest.fixture(params=SHAPES)
@@ -80,16 +76,16 @@ def test_widths_and_distances(make, shape, tmp_path):
     stored = surveyed(tmp_path, X)
     np.testing.assert_allclose(auto_sigma(stored), auto_sigma(X), rtol=1e-14)
     left, right = np.triu_indices(len(X), k=1)
-    expected = pair_distances(X, left, right)
-    np.testing.assert_allclose(pair_distances(stored, left, right), expected, rtol=1e-14)
+    expected = as_samples(X).pair_distances(left, right, None)
+    found = stored.pair_distances(left, right, None)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
 def test_rows_that_are_held_are_not_read_again(tmp_path, monkeypatch):
     X = np.random.default_rng(2).normal(size=(50, 3))
-    stored = surveyed(tmp_path, X)
-    stored.hold(np.array([2, 5, 40]))
+    stored = surveyed(tmp_path, X).holding(np.array([2, 5, 40]), None)
     monkeypatch.setattr(kinds.Part, "pick", None)
-    assert_array_equal(stored.take([40, 2, 2]), X[[40, 2, 2]])
+    assert_array_equal(stored.take([40, 2, 2]).values, X[[40, 2, 2]])
     with pytest.raises(TypeError):
         stored.take([3])
 
@@ -125,9 +121,9 @@ def test_queries_are_held_in_batches_that_fit(
 ):
     """A row of six numbers takes 48 bytes, and its two neighbours may take more."""
     sizes(LISTED_BYTES=listed, QUERY_BYTES=room)
-    asked, reduce_parts = [], stored_neighbors.reduce_parts
+    asked, reduce_parts = [], part_neighbors.reduce_parts
     monkeypatch.setattr(
-        stored_neighbors,
+        part_neighbors,
         "reduce_parts",
         lambda *given, **more: asked.append(1) or reduce_parts(*given, **more),
     )

@@ -8,14 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from linkselect.graphs._candidates import (
+from linkselect._samples.neighbors import (
     GROUPS_PER_NEIGHBOR,
+    Bounds,
+    even_parts,
     first_reach,
     keep_nearest,
     place_in_run,
     possible,
 )
-from linkselect.graphs._neighbors import Bounds, even_parts, join_edges
+from linkselect.graphs._distance_graphs import join_edges
 
 
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(0, 2**20))

@@ -1,4 +1,4 @@
-"""What one pass over stored samples tells of them: that all are finite, extremes and moments."""
+"""One pass over stored samples: are all values finite, what are the extremes and the moments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import Scratch, column_block, column_slices, slices
@@ -25,75 +25,22 @@ LEAST_ROWS = 16
 Score = Callable[..., FloatArray]
 
 
-class Surveyed(Stored):
-    """Stored samples together with what one pass over them has told.
+@dataclass(frozen=True)
+class Survey:
+    """What one pass over stored samples, or a part of them, found.
 
     Attributes
     ----------
-    data : Stored
-        The samples.
     low, high : ndarray of shape (n_features,)
         The least and the largest value of each feature.
-    codes : ndarray of shape (n_samples,)
-        The class of each sample, -1 for none.
     moments : Moments or None
-        Of the samples without a class and of each class; None if X is read by columns, or if only
-        some rows count.
+        Of the samples without a class and of each class; None if the samples are read by columns,
+        or if only some rows count.
     scores : ndarray of shape (n_features,) or None
         The score of each feature, if the survey was asked for it.
-    kept : dict
-        What was computed from the samples once and is needed again.
+    rows : ndarray or None
+        The values of the rows that were to be held.
     """
-
-    def __init__(
-        self,
-        data: Stored,
-        low: FloatArray,
-        high: FloatArray,
-        codes: IntArray,
-        moments: Moments | None,
-        scores: FloatArray | None = None,
-    ) -> None:
-        super().__init__(data.source, data.columns, data.steps)
-        self.data, self.low, self.high = data, low, high
-        self.codes, self.moments, self.scores = codes, moments, scores
-        self.kept: dict[str, Any] = {}
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The parts of the samples."""
-        return self.data.parts
-
-    @property
-    def nbytes(self) -> int:
-        """What the samples would take in memory."""
-        return self.shape[0] * self.shape[1] * self.dtype.itemsize
-
-    def take(self, rows: ArrayLike, n_jobs: int | None = None) -> NDArray[Any]:
-        """Read some rows into memory, in the given order; those that are held are not read."""
-        wanted = np.asarray(rows, dtype=np.intp)
-        held, values = self.kept.get("rows", (wanted[:0], None))
-        place = np.searchsorted(held, wanted)
-        if len(held) and np.array_equal(held[np.minimum(place, len(held) - 1)], wanted):
-            return values[place]
-        return super().take(wanted, n_jobs)
-
-    def hold(self, rows: IntArray, n_jobs: int | None = None) -> None:
-        """Keep some rows in memory, for all who will take them; they are sorted."""
-        self.kept["rows"] = rows, super().take(rows, n_jobs)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # To another process it travels without what the survey has told, which may be large.
-        return _as_it_is, (self.data,)
-
-
-def _as_it_is(data: Stored) -> Stored:
-    return data
-
-
-@dataclass(frozen=True)
-class _Told:
-    """What a part of the samples tells."""
 
     low: FloatArray
     high: FloatArray
@@ -112,13 +59,13 @@ def survey(
     n_jobs: int | None = None,
     score: Score | None = None,
     hold: IntArray | None = None,
-) -> Surveyed:
+) -> Survey:
     """Read stored samples once, refuse what is not finite, and collect what scores begin with.
 
     Parameters
     ----------
     X : Stored
-        The samples. If they were surveyed and that has told enough, they are not read again.
+        The samples.
     codes : ndarray of shape (n_samples,)
         The class of each sample, -1 for none.
     n_jobs : int, optional
@@ -130,34 +77,21 @@ def survey(
         The rows that count, sorted, if no others do: they are kept in memory, in the same pass, and
         no moments are computed; only of samples that are read by rows.
     """
-    if isinstance(X, Surveyed):
-        # By columns nothing was told of classes; and what was told of them covers all samples. The
-        # scores are another selector's.
-        told_enough = X.by_columns or (codes < 0).all() or np.array_equal(X.codes, codes)
-        if told_enough and X.scores is None:
-            return X
-        X = X.data
     try:
-        told = (
-            _read_by_columns(X, n_jobs, score)
-            if X.by_columns
-            else _read_by_rows(X, codes, n_jobs, hold)
-        )
+        if X.by_columns:
+            return _read_by_columns(X, n_jobs, score)
+        return _read_by_rows(X, codes, n_jobs, hold)
     except _NotFiniteError as error:
         raise _not_finite(X, *error.args) from None
-    found = Surveyed(X, told.low, told.high, codes, told.moments, told.scores)
-    if told.rows is not None:
-        found.kept["rows"] = hold, told.rows
-    return found
 
 
-def _read_by_columns(X: Stored, n_jobs: int | None, score: Score | None) -> _Told:
-    parts = map_parts(X, partial(_tell_of_columns, score=score), n_jobs=n_jobs, what="read")
+def _read_by_columns(X: Stored, n_jobs: int | None, score: Score | None) -> Survey:
+    parts = map_parts(X, partial(_survey_columns, score=score), n_jobs=n_jobs, what="read")
     low, high, *scores = (np.concatenate(side) for side in zip(*parts, strict=True))
-    return _Told(low, high, None, *scores)
+    return Survey(low, high, None, *scores)
 
 
-def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None, hold: IntArray | None) -> _Told:
+def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None, hold: IntArray | None) -> Survey:
     n_groups = int(codes.max(initial=-1)) + 2
     # Classes travel with the tasks of a cluster: of a billion rows, bytes count.
     groups = (codes + 1).astype(np.min_scalar_type(n_groups))
@@ -165,9 +99,11 @@ def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None, hold: IntArray
     def of_part(part: Part) -> tuple[IntArray]:
         return (groups[part.rows] if hold is None else _among(hold, part.rows),)
 
-    work = partial(_tell_of_part, n_groups=n_groups) if hold is None else _tell_of_rows
-    told: _Told = reduce_parts(X, work, _all_told, per_part=of_part, n_jobs=n_jobs, what="read")
-    return told
+    work = partial(_survey_part, n_groups=n_groups) if hold is None else _survey_held_rows
+    found: Survey = reduce_parts(
+        X, work, merged_surveys, per_part=of_part, n_jobs=n_jobs, what="read"
+    )
+    return found
 
 
 def _among(chosen: IntArray, rows: slice) -> IntArray:
@@ -176,7 +112,7 @@ def _among(chosen: IntArray, rows: slice) -> IntArray:
     return chosen[first:last]
 
 
-def _tell_of_columns(part: Part, *, score: Score | None) -> tuple[FloatArray, ...]:
+def _survey_columns(part: Part, *, score: Score | None) -> tuple[FloatArray, ...]:
     ((rows, slab),) = part.slabs()
     extremes = _extremes(slab, rows.start, part.columns.start)
     if score is None:
@@ -185,19 +121,19 @@ def _tell_of_columns(part: Part, *, score: Score | None) -> tuple[FloatArray, ..
         return *extremes, score(slab, n_jobs=1)
 
 
-def _tell_of_part(part: Part, groups: NDArray[Any], *, n_groups: int) -> _Told:
+def _survey_part(part: Part, groups: NDArray[Any], *, n_groups: int) -> Survey:
     found = []
     for rows, own, slab in _placed(part):
         codes = groups[own].astype(np.intp)
         low, high = _extremes(slab, rows.start, 0)
-        found.append(_Told(low, high, _moments(slab, codes, None, n_groups)))
-    return _all_told(found)
+        found.append(Survey(low, high, _moments(slab, codes, None, n_groups)))
+    return merged_surveys(found)
 
 
-def _tell_of_rows(part: Part, hold: IntArray) -> _Told:
-    return _all_told(
+def _survey_held_rows(part: Part, hold: IntArray) -> Survey:
+    return merged_surveys(
         [
-            _Told(*_extremes(slab, rows.start, 0), rows=slab[_among(hold, rows) - rows.start])
+            Survey(*_extremes(slab, rows.start, 0), rows=slab[_among(hold, rows) - rows.start])
             for rows, slab in part.slabs()
         ]
     )
@@ -233,10 +169,11 @@ def _moments(
         )
 
 
-def _all_told(parts: Sequence[_Told]) -> _Told:
+def merged_surveys(parts: Sequence[Survey]) -> Survey:
+    """Merge what was found in parts of the rows."""
     of_groups = [part.moments for part in parts if part.moments is not None]
     rows = [part.rows for part in parts if part.rows is not None]
-    return _Told(
+    return Survey(
         np.min([part.low for part in parts], axis=0),
         np.max([part.high for part in parts], axis=0),
         merged(of_groups) if of_groups else None,

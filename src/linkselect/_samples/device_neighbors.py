@@ -1,4 +1,4 @@
-"""The functions of `distances` and `neighbors` that see X, for arrays on a device.
+"""Distances and nearest neighbours of samples on a device.
 
 As on the CPU, float32 proposes and float64 decides: products in float32 come with a bound on their
 error (docs/bounds.md), what may be near is compared by direct differences in float64, and samples
@@ -7,17 +7,20 @@ for which the bound leaves anything open are done again.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import slices
 from linkselect._samples.devices import BLOCK_SIZE, Device, k_smallest, product_rounding, to_numpy
-from linkselect.graphs._candidates import Found
-from linkselect.graphs._products import (
+from linkselect._samples.neighbors import (
     PRODUCT_WIDTH,
+    Found,
     Products,
+    Search,
+    none_found,
     product_errors,
     product_length,
 )
@@ -42,7 +45,22 @@ def pair_distances(here: Device, X: Any, left: Any, right: Any) -> Any:
     return xp.concat(found)
 
 
-def products(here: Device, X: Any, dtype: Any) -> Products:
+@dataclass(frozen=True)
+class DeviceProducts(Products):
+    """Rows on a device prepared for distances."""
+
+    here: Device
+
+    def take(self, chosen: Any) -> Self:
+        """Return the rows of some numbers, which are on the device."""
+        take = self.here.xp.take
+        rows, norms, errors = (
+            take(part, chosen, axis=0) for part in (self.rows, self.norms, self.errors)
+        )
+        return replace(self, rows=rows, norms=norms, errors=errors)
+
+
+def products(here: Device, X: Any, dtype: Any) -> DeviceProducts:
     """Prepare the rows of X for fast distances in the given precision."""
     xp = here.xp
     n_samples, n_features = X.shape
@@ -69,7 +87,7 @@ def products(here: Device, X: Any, dtype: Any) -> Products:
         # Two factors that are rounded by a share r change a product by 2 r, and so a distance by
         # 2 * 2 r |x| |y| at most, which is 2 r (|x|^2 + |y|^2).
         errors = errors + 2.0 * product_rounding(xp) * norms
-    return Products(rows, norms, scale, errors)
+    return DeviceProducts(rows, norms, scale, errors, here)
 
 
 def tile(here: Device, queries: Any, pool: Any, added: Any) -> Any:
@@ -84,21 +102,14 @@ def tile(here: Device, queries: Any, pool: Any, added: Any) -> Any:
     return total
 
 
-def nearest(
-    here: Device,
-    X: Any,
-    n_neighbors: int,
-    queries: IntArray | None = None,
-    pool: IntArray | None = None,
-    rows: Products | None = None,
-) -> Found:
-    """Find the nearest rows of `pool` for each row in `queries`; see `neighbors.nearest`."""
-    xp = here.xp
+def nearest(here: Device, X: Any, n_neighbors: int, among: Search) -> Found:
+    """Find the nearest rows of a pool for each query; see `graphs.nearest`."""
+    xp, (queries, pool, rows) = here.xp, among
     everything = np.arange(X.shape[0])
     queries = everything if queries is None else np.asarray(queries)
     pool = everything if pool is None else np.sort(pool)
     if not len(queries) or not len(pool):
-        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+        return none_found()
     search = _Search(here, X, here.put(pool), min(n_neighbors, len(pool)))
     rows = products(here, X, xp.float32) if rows is None else rows
     near, distances, is_open = search.by_products(rows, queries, MORE_CANDIDATES)
@@ -197,7 +208,7 @@ def _take(xp: Any, values: Any, places: Any) -> Any:
     return xp.reshape(xp.take(values, xp.reshape(places, (-1,))), places.shape)
 
 
-def ball_pairs(here: Device, X: Any, radius: float) -> Found:
+def pairs_within(here: Device, X: Any, radius: float) -> Found:
     """List all pairs of samples at most `radius` apart, each once, with squared distances."""
     xp = here.xp
     rows = products(here, X, xp.float32)

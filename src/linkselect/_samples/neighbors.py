@@ -1,42 +1,38 @@
-"""Nearest neighbours, exactly, in memory proportional to the number of neighbours."""
+"""Nearest neighbours in memory, exactly, in memory proportional to the number of neighbours.
+
+A product finds `|x|^2 - 2 x'y + |y|^2` quickly but loses digits when samples are far from the
+origin compared with their distance. So columns are centred first, every product comes with a
+bound on its error, and whatever that bound leaves open is settled by `sum((x - y)^2)` in float64.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from math import isqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._blocks import count_threads, map_threads
-from linkselect._messages import GuidedValueError
-from linkselect._samples.devices import device_of
-from linkselect._samples.one_pass import Surveyed
-from linkselect.graphs import _device_distances as device_distances
-from linkselect.graphs import _stored_neighbors as stored_neighbors
-from linkselect.graphs import _wide_distances as wide_distances
-from linkselect.graphs._candidates import (
-    MANY_CANDIDATES,
-    Found,
-    first_reach,
-    place_in_run,
-    possible,
-)
-from linkselect.graphs._distances import (
-    TILE_SIZE,
-    closest,
-    pair_distances,
-    products,
-    row_tiles,
-)
-from linkselect.graphs._graph_types import Edges, edge_numbers
-from linkselect.graphs._products import Products
+from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect._blocks import count_threads, map_threads, slices
+
+if TYPE_CHECKING:
+    from linkselect._samples.samples import Samples
+
+# Entries of a tile of distances between some rows and all others: 32 MB in float32.
+TILE_SIZE = 1 << 23
+# Queries, their neighbours and the squared distances.
+Found = tuple[IntArray, IntArray, FloatArray]
+
+# A tile that leaves more candidates per row than this is done again in float64.
+MANY_CANDIDATES = 64
+# With so many groups two of the nearest seldom share one, which would make a reach larger.
+GROUPS_PER_NEIGHBOR = 16
+
 
 # Entries of a tile of which each serves both its ends: 8 MB in float32.
 MUTUAL_TILE_SIZE = 1 << 21
@@ -47,86 +43,158 @@ LEAST_QUERIES, ENOUGH_QUERIES = 32, 512
 MANY_SAMPLES = 1 << 15
 
 
-def nearest_edges(X: Matrix, n_neighbors: int, n_jobs: int | None = None) -> Edges:
-    """Join two samples if either is among the nearest of the other.
+# Products over at most this many columns are added up, which bounds the rounding error of a
+# product over millions of columns by that of a short one.
+PRODUCT_WIDTH = 1024
+# Sums of the length of a product, one after the other, that a distance in float64 is made of: the
+# product itself, the norm, and the differences that decide, which count four times.
+SUMS_IN_FLOAT64 = 6
 
-    Parameters
+
+@dataclass(frozen=True)
+class Products:
+    """Rows prepared for fast distances, with the error those distances may have.
+
+    Attributes
     ----------
-    X : matrix of shape (n_samples, n_features)
-        Dense or sparse.
-    n_neighbors : int
-        How many nearest samples, itself left out; ties go to the lower row number.
-    n_jobs : int, optional
-        The number of threads.
-
-    Returns
-    -------
-    Edges
-        Each edge once; its weight is the squared distance.
+    rows : matrix of shape (n_samples, n_features)
+        Centred (if dense) and scaled copy of the samples.
+    norms : ndarray of shape (n_samples,)
+        The squared norm of each row.
+    scale : float
+        `rows` times `scale` are the centred samples.
+    errors : ndarray of shape (n_samples,)
+        A distance between rows i and j is wrong by at most `errors[i] + errors[j]`.
     """
-    check_n_neighbors(n_neighbors, X.shape[0])
-    return join_edges(X.shape[0], *nearest(X, n_neighbors, n_jobs=n_jobs))
+
+    rows: Any
+    norms: FloatArray
+    scale: float
+    errors: FloatArray
+
+    def take(self, chosen: Any) -> Self:
+        """Return the chosen rows only."""
+        rows, norms, errors = (part[chosen] for part in (self.rows, self.norms, self.errors))
+        return replace(self, rows=rows, norms=norms, errors=errors)
+
+    def distances(self, queries: Any, pool: Products) -> NDArray[Any]:
+        """Compute squared distances to the rows of `pool`, without the queries' own squared norms.
+
+        What is left out, the norm of the query, is the same for a whole row of the result.
+        """
+        rows = self.rows[queries]
+        tile = None
+        for columns in slices(rows.shape[1], PRODUCT_WIDTH):
+            part = rows[:, columns] @ pool.rows[:, columns].T
+            tile = part if tile is None else np.add(tile, part, out=tile)
+        assert tile is not None
+        tile *= -2
+        tile += pool.norms.astype(tile.dtype)
+        return tile
 
 
-def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
-    """Refuse no neighbours, and more of them than there are other samples."""
-    if not 1 <= n_neighbors < n_samples:
-        raise GuidedValueError(
-            f"n_neighbors={n_neighbors}, but X has {n_samples} samples, so a sample has only "
-            f"{n_samples - 1} others.",
-            f"Choose n_neighbors from 1 to {n_samples - 1}.",
-            "n_neighbors",
-        )
+class Search(NamedTuple):
+    """Which rows look for their nearest ones, and among which.
 
-
-def join_edges(n_samples: int, left: IntArray, right: IntArray, distances: FloatArray) -> Edges:
-    """List each edge once, whichever end found it."""
-    numbers, first = np.unique(edge_numbers(left, right, n_samples), return_index=True)
-    return Edges(n_samples, *np.divmod(numbers, n_samples), distances[first])
-
-
-def nearest(
-    X: Matrix,
-    n_neighbors: int,
-    *,
-    queries: IntArray | None = None,
-    pool: IntArray | None = None,
-    rows: Products | None = None,
-    n_jobs: int | None = None,
-) -> Found:
-    """Find the nearest rows of `pool` for each row in `queries`, itself left out.
-
-    Where the pool has fewer rows than `n_neighbors`, all of them are found.
-
-    Parameters
+    Attributes
     ----------
-    X : matrix of shape (n_samples, n_features)
-        Dense or sparse.
-    n_neighbors : int
-        How many to find for each query.
     queries, pool : ndarray of int, optional
         Row numbers. Default: all rows.
     rows : Products, optional
-        `products(X)`, where several searches share it.
-    n_jobs : int, optional
-        The number of threads.
-
-    Returns
-    -------
-    left, right : ndarray of int
-        A query and one of its neighbours, queries in order and neighbours from near to far;
-        equally near ones by row number.
-    distances : ndarray of float
-        Their squared distances, by direct differences in float64.
+        Those of all samples in float32, where several searches share them.
     """
-    if (here := device_of(X)) is not None:
-        return device_distances.nearest(here, X, n_neighbors, queries, pool, rows)
-    if isinstance(X, Surveyed):
-        return stored_neighbors.nearest(X, n_neighbors, queries, n_jobs)
-    if queries is None and pool is None and rows is None and wide_distances.is_wide(X):
-        return wide_distances.nearest(X, n_neighbors, np.arange(X.shape[0]), n_jobs)
-    X = X.tocsr() if issparse(X) else X
-    rough = products(X, n_jobs=n_jobs) if rows is None else rows
+
+    queries: IntArray | None = None
+    pool: IntArray | None = None
+    rows: Products | None = None
+
+
+EVERYTHING = Search()
+
+
+def product_length(n_features: int) -> int:
+    """Return how many roundings a product over so many columns goes through."""
+    return min(n_features, PRODUCT_WIDTH) + -(-n_features // PRODUCT_WIDTH)
+
+
+def product_errors(norms: Any, length: int, dtype: Any) -> Any:
+    """Bound what products of so many terms do to distances, given the squared norms of the rows.
+
+    `docs/bounds.md` derives it.
+    """
+    limits = np.finfo(dtype)
+    # Norms, and the differences that decide, are summed in float64: beside products in float32
+    # they are exact.
+    sums = 1 if limits.bits == 32 else SUMS_IN_FLOAT64
+    relative = (sums * length / 2 + 16) * float(limits.eps)
+    return relative * norms + (length + 16) * float(limits.tiny)
+
+
+def possible(
+    tile: NDArray[Any],
+    own: FloatArray,
+    others: FloatArray,
+    n_neighbors: int,
+    reach: FloatArray | None = None,
+) -> BoolArray:
+    """Tell which entries of a tile can be among the nearest of their row.
+
+    Parameters
+    ----------
+    tile : ndarray of shape (n_queries, n_others)
+        Rough squared distances, up to a constant for each row; infinite where there is none.
+        It is written to.
+    own, others : ndarray of float
+        A distance is wrong by at most the sum of the errors of its two ends.
+    n_neighbors : int
+        How many nearest.
+    reach : ndarray of shape (n_queries,), optional
+        What other tiles of the same queries leave possible; becomes less if this tile says so.
+    """
+    if tile.shape[1] <= n_neighbors:
+        return np.isfinite(tile)
+    errors = others.astype(tile.dtype)
+    tile += errors
+    # The tile now holds upper bounds, so the n-th smallest of a row bounds its n-th nearest.
+    # Whatever is farther by its lower bound is out.
+    own_reach = first_reach(tile, n_neighbors) + 2 * own
+    reach = own_reach if reach is None else np.minimum(reach, own_reach, out=reach)
+    tile -= 2 * errors
+    return tile <= np.nextafter(reach.astype(tile.dtype), np.inf)[:, None]
+
+
+def first_reach(tile: NDArray[Any], n_neighbors: int) -> NDArray[Any]:
+    """Return a number for each row that is at least its n-th smallest entry, and hardly more.
+
+    The smallest entries of groups of columns are found much faster than those of a row.
+    """
+    n_rows, n_columns = tile.shape
+    n_groups = min(n_columns, GROUPS_PER_NEIGHBOR * n_neighbors)
+    size = n_columns // n_groups
+    grouped = tile[:, : size * n_groups].reshape(n_rows, size, n_groups).min(axis=1)
+    last = n_neighbors - 1
+    return np.partition(grouped, last, axis=1)[:, last]
+
+
+def keep_nearest(
+    query: IntArray, right: IntArray, distances: FloatArray, n_neighbors: int
+) -> IntArray:
+    """List the nearest of each query, queries in order; equally near ones by number."""
+    by_query = np.lexsort((right, distances, query))
+    return by_query[place_in_run(query[by_query]) < n_neighbors]
+
+
+def place_in_run(values: IntArray) -> IntArray:
+    """Count within each run of equal values: 0, 1, 2, ..."""
+    starts = np.flatnonzero(np.diff(values, prepend=-1))
+    lengths = np.diff(np.append(starts, len(values)))
+    return np.arange(len(values)) - np.repeat(starts, lengths)
+
+
+def nearest(X: Samples, n_neighbors: int, n_jobs: int | None, among: Search) -> Found:
+    """Find the nearest rows of a pool for each query; see `graphs.nearest`."""
+    queries, pool, rows = among
+    rough = X.products(np.float32, n_jobs) if rows is None else rows
     if queries is None and pool is None:
         candidates = _mutual_candidates(rough, n_neighbors, n_jobs)
         if candidates is not None:
@@ -135,7 +203,7 @@ def nearest(
     queries = everything if queries is None else queries
     pool = everything if pool is None else np.sort(pool)
     if not len(queries) or not len(pool):
-        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+        return none_found()
 
     def search(rows: Products, part: slice, most: float) -> Found | None:
         candidates = _candidates(rows, queries[part], pool, n_neighbors, most)
@@ -145,10 +213,46 @@ def nearest(
     found = map_threads(lambda part: search(rough, part, MANY_CANDIDATES), tiles, n_jobs)
     if any(part is None for part in found):
         # Now every pair may be a candidate, so a tile has fewer rows.
-        fine = products(X, np.float64, n_jobs=n_jobs)
+        fine = X.products(np.float64, n_jobs)
         tiles = row_tiles(len(queries), 8 * len(pool))
         found = map_threads(lambda part: search(fine, part, np.inf), tiles, n_jobs)
-    return _joined([part for part in found if part is not None])
+    return joined([part for part in found if part is not None])
+
+
+def none_found() -> Found:
+    """Return what is found for no queries."""
+    return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
+
+
+def joined(found: list[Found]) -> Found:
+    """Join what was found for several queries."""
+    left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
+    return left, right, distances
+
+
+def closest(
+    X: Samples, left: IntArray, right: IntArray, n_neighbors: int, n_jobs: int | None
+) -> Found:
+    """Keep the nearest of each query's candidates; `left` comes in runs of one query."""
+    # Two samples that are candidates of each other need one distance.
+    numbers, place = np.unique(edge_numbers(left, right, X.shape[0]), return_inverse=True)
+    distances = X.pair_distances(*np.divmod(numbers, X.shape[0]), n_jobs)[place]
+    query = np.cumsum(np.diff(left, prepend=left[:1]) != 0)
+    kept = keep_nearest(query, right, distances, n_neighbors)
+    return left[kept], right[kept], distances[kept]
+
+
+def edge_numbers(left: IntArray, right: IntArray, n_samples: int) -> IntArray:
+    """Give each edge one number, whichever end comes first; `divmod` by `n_samples` undoes it."""
+    return np.minimum(left, right) * n_samples + np.maximum(left, right)
+
+
+def row_tiles(n_rows: int, n_columns: int, least: int = 1) -> Iterator[slice]:
+    """Cut rows so that a tile of them against all columns has about TILE_SIZE entries.
+
+    However many columns there are, a tile has `least` rows.
+    """
+    yield from slices(n_rows, max(TILE_SIZE // max(n_columns, 1), least))
 
 
 def _query_tiles(n_queries: int, n_pool: int, n_jobs: int | None) -> Iterator[slice]:
@@ -245,7 +349,7 @@ def _mutual_candidates(
     tiles += map_threads(work, combinations(parts, 2), n_jobs)
     if overfull.is_set():
         return None
-    left, right, values = _joined([side for sides in tiles for side in sides])
+    left, right, values = joined([side for sides in tiles for side in sides])
     possible = values - 2 * (rows.errors[left] + rows.errors[right]) <= bounds.reach[left]
     possible &= left != right
     left, right = left[possible], right[possible]
@@ -292,16 +396,9 @@ def _candidates(
     return left[left != right], right[left != right]
 
 
-def _joined(found: list[Found]) -> Found:
-    left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
-    return left, right, distances
-
-
-def ball_edges(X: Matrix, radius: float, n_jobs: int | None = None) -> Edges:
-    """Join samples at most `radius` apart; the weight of an edge is the squared distance."""
-    if (here := device_of(X)) is not None:
-        return Edges(X.shape[0], *device_distances.ball_pairs(here, X, radius))
-    rows = products(X.tocsr() if issparse(X) else X, n_jobs=n_jobs)
+def pairs_within(X: Samples, radius: float, n_jobs: int | None) -> Found:
+    """List all pairs of samples at most `radius` apart, each once, with squared distances."""
+    rows = X.products(np.float32, n_jobs)
     # Beyond the largest distance a larger radius changes nothing, but may overflow.
     limit = min(radius / rows.scale, 2.0 * np.sqrt(rows.norms.max()) + 1.0) ** 2
 
@@ -314,9 +411,9 @@ def ball_edges(X: Matrix, radius: float, n_jobs: int | None = None) -> Edges:
         left = queries[row]
         once = left < right
         left, right = left[once], right[once]
-        distances = pair_distances(X, left, right, n_jobs=1)
+        distances = X.pair_distances(left, right, 1)
         near = np.sqrt(distances) <= radius
         return left[near], right[near], distances[near]
 
     found = map_threads(work, row_tiles(X.shape[0], X.shape[0]), n_jobs)
-    return Edges(X.shape[0], *_joined(found))
+    return joined(found)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from linkselect import LaplacianScore
+from linkselect._samples import as_samples
+from linkselect._samples.distances import pair_distances
 from linkselect.graphs import auto_sigma, nearest
-from linkselect.graphs._distances import pair_distances, products
 
 
 def samples(kind, n_samples=40, n_features=900):
@@ -68,7 +69,7 @@ def peak_of(function):
 def test_wide_samples_take_little_more_memory_than_they_are():
     X = np.random.default_rng(0).standard_normal((60, 300_000), dtype=np.float32)
     # The copy that a search among more samples needs, and the scores of a fit without one.
-    assert peak_of(lambda: products(X, n_jobs=1)) < 1.4 * X.nbytes
+    assert peak_of(lambda: as_samples(X).products(np.float32, 1)) < 1.4 * X.nbytes
     assert peak_of(lambda: LaplacianScore(n_jobs=1).fit(X)) < 0.8 * X.nbytes
 
 
@@ -82,5 +83,5 @@ def test_long_rows_are_compared_piece_by_piece(kind, shrink):
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     # The same bits by one thread, the other way round, and for some pairs alone.
     np.testing.assert_array_equal(pair_distances(X, right, left, n_jobs=1), found)
-    np.testing.assert_array_equal(pair_distances(X, left[5:9], right[5:9]), found[5:9])
-    assert pair_distances(X, left[:0], right[:0]).shape == (0,)
+    np.testing.assert_array_equal(pair_distances(X, left[5:9], right[5:9], 1), found[5:9])
+    assert pair_distances(X, left[:0], right[:0], 1).shape == (0,)

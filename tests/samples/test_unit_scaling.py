@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from linkselect._unit_scaling import FitUnits, scaled_to_one
+from linkselect._samples.unit_scaling import FitUnits, scaled_to_one
 from linkselect.cli import run
 from linkselect.cli._preparation import Preparation
 
@@ -25,8 +25,9 @@ def test_powers_of_two_change_nothing(scale, power):
 
 
 @pytest.mark.parametrize("power", POWERS)
-def test_zeros_stay_zeros(power):
-    some = sparse.csr_array(X * (X > 2))
+@pytest.mark.parametrize("sign", [1, -1])
+def test_zeros_stay_zeros(power, sign):
+    some = sparse.csr_array(sign * X * (X > 2))
     other = some.copy()
     other.data = np.ldexp(other.data, power)
     found = Preparation("minmax", "none").transformer(sparse=True).fit_transform(other)
@@ -93,3 +94,9 @@ def test_faint_columns_are_named_if_they_are_not_scaled(tmp_path, capsys):
     assert "--scale minmax" in errors
     assert run(call) == 0
     assert "scaled to [0, 1]" in capsys.readouterr().out
+
+
+def test_sparse_features_are_divided_by_their_largest_size_whatever_its_sign():
+    X = sparse.csr_array([[0.0, -4e-30], [-2.0, 0.0], [1.0, -2e-30]])
+    expected = [[0.0, -1.0], [-1.0, 0.0], [0.5, -0.5]]
+    np.testing.assert_allclose(scaled_to_one(X).toarray(), expected)

@@ -1,0 +1,352 @@
+"""Distances between samples in memory, and the Gaussian weights that follow, in tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import Scratch, centre, column_slices, map_threads, slices
+from linkselect._samples.neighbors import Products, product_errors, product_length, row_tiles
+from linkselect._samples.sources.merging import MergeTree
+from linkselect.pairs._links import members_of
+
+if TYPE_CHECKING:
+    from linkselect._samples.samples import Samples
+    from linkselect.graphs._graph_types import Edges, Kernel
+
+Tile = tuple[IntArray, IntArray]
+
+# Distances by products may change the exponent of a Gaussian by at most this much.
+EXPONENT_ERROR = 1e-9
+# A smaller weight is 0: its products with squared differences would be subnormal numbers, which
+# have few digits or none.
+VANISHED = 1e-290
+# A Gaussian has vanished for certain beyond this squared distance, in units of sigma^2: the weight
+# would be exp(-750), and exp(-668) is VANISHED.
+VANISHED_BEYOND = 1500.0
+# Rows are read in chunks of about this many entries, whose temporaries stay in the cache.
+CHUNK_SIZE = 1 << 18
+# Longer rows are compared piece by piece; a piece of all rows has about this many entries.
+PIECE_SIZE = 1 << 22
+EDGE_CHUNK = 512
+# Rows whose distances to all others one thread computes at a time.
+ROWS_PER_TASK = 256
+# Below this share of its parts, a difference of sums is computed again without cancellation.
+CANCELLATION = 1e-5
+
+
+def gaussian(distances: FloatArray, sigma: float) -> FloatArray:
+    """Weigh squared distances by `exp(-distance / (2 sigma^2))`, below 1e-290 by 0."""
+    with np.errstate(over="ignore"):  # divided twice, since the square of sigma may be 0
+        weights = np.exp(distances / sigma / (-2.0 * sigma))
+    weights[weights < VANISHED] = 0.0
+    return weights
+
+
+def unresolved(distances: Any, bound: Any, sigma: float) -> Any:
+    """Tell which distances by products change a weight that is not 0 by more than rounding."""
+    alive = distances - bound < VANISHED_BEYOND * sigma * sigma
+    return (bound > EXPONENT_ERROR * 2.0 * sigma * sigma) & alive
+
+
+# -- differences of rows ----------------------------------------------------------------------
+
+
+def edge_sums(graph: Edges) -> tuple[IntArray, Callable[[FloatArray], FloatArray], bool]:
+    """Return which rows a block needs for the form of edges, what sums it up, and if each is once.
+
+    If hardly a sample has two edges, the ends are copied once, one below the other.
+    """
+    rows, left, right = ends_among(graph.left, graph.right)
+    totals, n_edges = graph.totals, len(left)
+    one_end, other_end = Scratch(), Scratch()
+
+    def work(block: FloatArray) -> FloatArray:
+        total = np.zeros(block.shape[1])
+        for chunk in slices(n_edges, EDGE_CHUNK):
+            shape = (chunk.stop - chunk.start, block.shape[1])
+            own, other = one_end.array(*shape), other_end.array(*shape)
+            # Without a mode, NumPy would go through one more copy.
+            difference = np.take(block, left[chunk], axis=0, out=own, mode="clip")
+            difference -= np.take(block, right[chunk], axis=0, out=other, mode="clip")
+            difference *= difference
+            total += totals[chunk] @ difference
+        return total
+
+    def of_few(block: FloatArray) -> FloatArray:
+        difference = block[:n_edges]
+        difference -= block[n_edges:]
+        difference *= difference
+        return totals @ difference
+
+    if n_edges <= EDGE_CHUNK and n_edges < len(rows):
+        return np.concatenate([graph.left, graph.right]), of_few, False
+    return rows, work, True
+
+
+def ends_among(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the rows that some pairs name, sorted, and the places of both ends among them."""
+    rows, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+    return rows, places[: len(left)], places[len(left) :]
+
+
+def pair_distances(
+    X: NDArray[Any], left: IntArray, right: IntArray, n_jobs: int | None
+) -> FloatArray:
+    """Compute `|x_i - x_j|^2` for listed pairs of rows of an array."""
+    n_samples, n_features = X.shape
+    if n_features > CHUNK_SIZE and len(left):
+        # Cut by the size of X alone: a distance has the same bits whatever is asked for beside it.
+        size = min(max(PIECE_SIZE // n_samples, 1), CHUNK_SIZE)
+        return _distances_by_pieces(X, left, right, slices(n_features, size), n_jobs)
+    if abs(X.strides[0]) >= abs(X.strides[1]) or len(left) < 2:
+        return distances_between(X, left, X, right, n_jobs)
+    # Scattered rows, as those of most frames, are put together first: most serve several pairs.
+    found = np.empty(len(left))
+    for part in slices(len(left), max(PIECE_SIZE // n_features, 2)):
+        rows, here, there = ends_among(left[part], right[part])
+        together = np.ascontiguousarray(X[rows])
+        found[part] = distances_between(together, here, together, there, n_jobs)
+    return found
+
+
+def _distances_by_pieces(
+    X: NDArray[Any], left: IntArray, right: IntArray, pieces: list[slice], n_jobs: int | None
+) -> FloatArray:
+    """Add up distances over pieces of the columns, so that rows of several pairs stay cached."""
+    rows, here, there = ends_among(left, right)
+    tree = MergeTree(len(pieces), partial(np.sum, axis=0))
+
+    def compare(place: int) -> None:
+        piece = X[:, pieces[place]][rows]
+        tree.add(place, distances_between(piece, here, piece, there, n_jobs=1))
+
+    map_threads(compare, range(len(pieces)), n_jobs)
+    found: FloatArray = tree.top
+    return found
+
+
+def distances_between(
+    X: NDArray[Any], left: IntArray, Y: NDArray[Any], right: IntArray, n_jobs: int | None
+) -> FloatArray:
+    """Compute `|x_i - y_j|^2` for listed rows of two arrays, by direct differences in float64."""
+    width = X.shape[1]
+    here, there, apart = (Scratch(kind) for kind in (X.dtype, Y.dtype, np.float64))
+
+    def work(chunk: slice) -> FloatArray:
+        shape = (chunk.stop - chunk.start, width)
+        # Without a mode, NumPy would go through one more copy.
+        own = np.take(X, left[chunk], axis=0, out=here.array(*shape), mode="clip")
+        other = np.take(Y, right[chunk], axis=0, out=there.array(*shape), mode="clip")
+        squares = np.subtract(own, other, out=apart.array(*shape), dtype=np.float64)
+        squares *= squares
+        return squares.sum(axis=1)
+
+    chunks = slices(len(left), max(CHUNK_SIZE // max(width, 1), 1))
+    return np.concatenate([np.empty(0), *map_threads(work, chunks, n_jobs)])
+
+
+def prepared_rows(X: NDArray[Any], dtype: Any, n_jobs: int | None) -> Products:
+    """Prepare the rows of an array for distances in the given precision."""
+    mean, largest = _centre(X, n_jobs)
+    return prepared(X, mean, largest or 1.0, dtype, n_jobs)
+
+
+def prepared(
+    X: NDArray[Any], mean: FloatArray, scale: float, dtype: Any, n_jobs: int | None
+) -> Products:
+    """Prepare the rows of an array for distances, given the centre and a bound of the rest."""
+    rows = np.empty(X.shape, dtype=dtype)
+    norms = np.empty(X.shape[0])
+    scratch = Scratch()
+
+    def work(chunk: slice) -> None:
+        block = scratch.array(chunk.stop - chunk.start, X.shape[1])
+        np.subtract(X[chunk], mean, out=block, dtype=np.float64)
+        block /= scale
+        rows[chunk] = block
+        norms[chunk] = np.square(rows[chunk], out=block, dtype=np.float64).sum(axis=1)
+
+    map_threads(work, _chunks(X), n_jobs)
+    return Products(rows, norms, scale, product_errors(norms, product_length(X.shape[1]), dtype))
+
+
+def _chunks(X: NDArray[Any]) -> list[slice]:
+    return slices(X.shape[0], max(CHUNK_SIZE // max(X.shape[1], 1), 1))
+
+
+def _centre(X: NDArray[Any], n_jobs: int | None) -> tuple[FloatArray, float]:
+    """Find the column means of an array, and a bound of what is left without them."""
+    first = np.array(X[0], dtype=np.float64)
+    everything = slice(None)
+    # Every piece leaves sums of its columns: of wide data pieces of rows would leave as much as X.
+    is_wide = X.shape[0] < X.shape[1]
+    if is_wide:
+        pieces = [(everything, columns) for columns in column_slices(X)]
+    else:
+        pieces = [(rows, everything) for rows in _chunks(X)]
+    scratch = Scratch()
+
+    def work(piece: tuple[slice, slice]) -> tuple[FloatArray, float]:
+        # Counted from the first sample, so that an offset of any size costs no digits.
+        values = X[piece]
+        deviation = scratch.array(*values.shape)
+        np.subtract(values, first[piece[1]], out=deviation, dtype=np.float64)
+        return deviation.sum(axis=0), float(max(deviation.max(), -deviation.min()))
+
+    sums, largest = zip(*map_threads(work, pieces, n_jobs), strict=True)
+    # No sample is farther from the mean than twice what some sample is from the first one.
+    total = np.concatenate(sums) if is_wide else np.sum(sums, axis=0)
+    return first + total / X.shape[0], 2.0 * max(largest)
+
+
+# -- the median distance ---------------------------------------------------------------------
+
+
+def median_distance(
+    X: Samples, rough: NDArray[Any], errors: FloatArray, among: IntArray, n_jobs: int | None
+) -> float:
+    """Find the median squared distance between some samples, to the last digit.
+
+    Products in float32 tell which distances are near the median; only these are computed.
+
+    Parameters
+    ----------
+    X : Samples
+        All samples.
+    rough : ndarray
+        Distances of all pairs i < j of the chosen samples, row by row, by products.
+    errors : ndarray
+        A distance between samples i and j is wrong by at most `errors[i] + errors[j]`.
+    among : ndarray of int
+        The chosen samples.
+    n_jobs : int, optional
+        The number of threads.
+    """
+    middle = np.array([(len(rough) - 1) // 2, len(rough) // 2])
+    low, high = np.partition(rough, middle)[middle]
+    # Errors of at most `error` move the middle by at most `error`, and the others as much.
+    error = 2 * errors.max()
+    near = np.flatnonzero((rough >= low - 2 * error) & (rough <= high + 2 * error))
+    n_below = np.count_nonzero(rough < low - 2 * error)
+    starts, _ = _lines(len(among))
+    left = np.searchsorted(starts, near, side="right") - 1
+    right = near - starts[left] + left + 1
+    exact = X.pair_distances(among[left], among[right], n_jobs)
+    return float(np.mean(np.sort(exact)[middle - n_below]))
+
+
+def _lines(n_samples: int) -> tuple[IntArray, IntArray]:
+    """Return where the pairs i < j of each row i start in a line of all pairs, and how many."""
+    sizes = np.arange(n_samples - 1, -1, -1)
+    return np.cumsum(sizes) - sizes, sizes
+
+
+def rough_pairs(rows: Products, n_jobs: int | None) -> tuple[NDArray[Any], FloatArray]:
+    """Compute the distances of all pairs by products, row by row, and return their errors."""
+    starts, sizes = _lines(len(rows.norms))
+    rough = np.empty(sizes.sum(), dtype=rows.rows.dtype)
+    own = rows.norms.astype(rough.dtype)
+
+    def work(part: slice) -> None:
+        tile = rows.distances(part, rows.take(slice(part.start, None)))
+        for row in range(part.start, part.stop):
+            line = tile[row - part.start, row - part.start + 1 :]
+            rough[starts[row] : starts[row] + sizes[row]] = line + own[row]
+
+    map_threads(work, slices(len(rows.norms), ROWS_PER_TASK), n_jobs)
+    return rough, rows.errors
+
+
+# -- kernels that are too dense to list ------------------------------------------------------
+
+
+def kernel_degrees(graph: Kernel, n_jobs: int | None) -> FloatArray:
+    """Add up the weights at each node, without the diagonal."""
+    degrees = np.zeros(len(graph.codes))
+
+    def work(tile: Tile) -> None:
+        degrees[tile[0]] = kernel_weights(graph, *tile).sum(axis=1)
+
+    map_threads(work, kernel_tiles(graph.codes), n_jobs)
+    return degrees
+
+
+def kernel_tiles(codes: IntArray) -> Iterator[Tile]:
+    """Yield the rows and columns of each tile of the weight matrix."""
+    for members in members_of(codes):
+        for part in row_tiles(len(members), len(members)):
+            yield members[part], members
+
+
+def kernel_weights(graph: Kernel, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Compute the weights between some rows and sorted columns that include them.
+
+    The diagonal is 0: a kernel's ones there count in its degrees, but never in a form.
+    """
+    tile = gaussian(_kernel_distances(graph, rows, columns), graph.sigma)
+    tile[np.arange(len(rows)), np.searchsorted(columns, rows)] = 0.0
+    if graph.without is not None:
+        left_out = graph.without[rows][:, columns].tocoo()
+        tile[left_out.coords] = 0.0
+    return tile
+
+
+def _kernel_distances(graph: Kernel, rows: IntArray, columns: IntArray) -> FloatArray:
+    prepared, scale = graph.rows, np.square(graph.rows.scale)
+    pool = prepared if len(columns) == len(prepared.norms) else prepared.take(columns)
+    tile = prepared.distances(rows, pool)
+    tile += prepared.norms[rows, None]
+    tile *= scale
+    # Where products do not resolve the distance and the weight is not 0 anyway, differences do.
+    own, other = prepared.errors[rows] * scale, pool.errors * scale
+    if own.max() + other.max() > EXPONENT_ERROR * 2.0 * graph.sigma * graph.sigma:
+        row, column = np.nonzero(unresolved(tile, own[:, None] + other, graph.sigma))
+        tile[row, column] = graph.points.pair_distances(rows[row], columns[column], 1)
+    return np.maximum(tile, 0.0, out=tile)
+
+
+def kernel_form(X: Samples, columns: list[slice], graph: Kernel, n_jobs: int | None) -> FloatArray:
+    """Compute `f'Lf` tile by tile as `f'Df - f'Wf`, on centred blocks of the columns."""
+
+    def work(tile: Tile) -> FloatArray:
+        weights = kernel_weights(graph, *tile)
+        row_sums = weights.sum(axis=1)
+        place = np.searchsorted(tile[1], tile[0])
+        parts = []
+        for some in columns:
+            centred = centre(X.block(some, tile[1]))
+            own = centred[place]
+            squares = row_sums @ own**2
+            parts.append([squares, squares - (own * (weights @ centred)).sum(axis=0)])
+        return np.concatenate(parts, axis=1)
+
+    tiles = list(kernel_tiles(graph.codes))
+    squares, form = np.sum(map_threads(work, tiles, n_jobs), axis=0)
+    unsure = np.flatnonzero(form <= CANCELLATION * squares)
+    unsure = unsure[squares[unsure] > 0]
+    form[squares == 0] = 0.0
+    form[unsure] = _form_by_differences(X, graph, tiles, unsure, n_jobs)
+    return form
+
+
+def _form_by_differences(
+    X: Samples, graph: Kernel, tiles: list[Tile], features: IntArray, n_jobs: int | None
+) -> FloatArray:
+    def work(tile: Tile) -> FloatArray:
+        weights = kernel_weights(graph, *tile)
+        total = np.empty(len(features))
+        for position, feature in enumerate(features):
+            column = X.block(slice(feature, feature + 1)).ravel()
+            difference = column[tile[0], None] - column[tile[1]]
+            difference *= difference
+            difference *= weights
+            total[position] = difference.sum() / 2.0  # every edge stands in two tiles
+        return total
+
+    return np.sum(map_threads(work, tiles, n_jobs), axis=0) if len(features) else np.empty(0)

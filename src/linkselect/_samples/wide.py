@@ -1,0 +1,124 @@
+"""Distances between few samples with very many features, stored by columns or in memory.
+
+Products are added up over parts of the columns, so that no copy of the samples is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import Scratch, centre, column_block, map_threads, slices
+from linkselect._samples.neighbors import (
+    MANY_CANDIDATES,
+    PRODUCT_WIDTH,
+    Found,
+    closest,
+    possible,
+    product_errors,
+    product_length,
+)
+from linkselect._samples.sources.merging import MergeTree
+
+if TYPE_CHECKING:
+    from linkselect._samples.samples import Samples
+
+# A copy of samples in memory is made up to this size.
+COPY_BYTES = 64 * 2**20
+# The columns whose products one thread adds up before it hands them on.
+PIECE_WIDTH = 4 * PRODUCT_WIDTH
+
+# Products of all samples with each other, and their squared norms.
+Sums = tuple[NDArray[Any], FloatArray]
+# Takes a type and returns all squared distances, divided by the square of a scale and up to the
+# sum of the errors of their ends; these errors; and the scale.
+Rough = Callable[[Any], tuple[NDArray[Any], FloatArray, float]]
+
+
+def nearest(
+    X: Samples, rough: Rough, n_neighbors: int, queries: IntArray, n_jobs: int | None
+) -> Found:
+    """Find the nearest of all samples for each query, itself left out."""
+    found = _candidates(rough, n_neighbors, queries, np.float32)
+    if len(found) > MANY_CANDIDATES * n_neighbors * len(queries):
+        found = _candidates(rough, n_neighbors, queries, np.float64)
+    row, right = np.divmod(found, X.shape[0])
+    left = queries[row]
+    other = left != right
+    return closest(X, left[other], right[other], n_neighbors, n_jobs)
+
+
+def _candidates(rough: Rough, n_neighbors: int, queries: IntArray, dtype: Any) -> IntArray:
+    """Number every query and sample that can be among its nearest, query by query."""
+    tile, errors, _ = rough(dtype)
+    tile = tile[queries]
+    tile[np.arange(len(queries)), queries] = np.inf
+    return np.flatnonzero(possible(tile, errors[queries], errors, n_neighbors))
+
+
+def rough_pairs(rough: Rough, among: IntArray) -> tuple[NDArray[Any], FloatArray]:
+    """Return the distances of all pairs of some samples, row by row, and errors of the samples."""
+    tile, errors, _ = rough(np.float32)
+    return tile[np.ix_(among, among)][np.triu_indices(len(among), k=1)], errors
+
+
+def rough_distances(
+    X: NDArray[Any], n_jobs: int | None, dtype: Any
+) -> tuple[NDArray[Any], FloatArray, float]:
+    """Compute all squared distances between few samples in memory, up to errors."""
+    scale = scale_of(*(side(axis=0).astype(np.float64) for side in (X.min, X.max)))
+    pieces = slices(X.shape[1], PIECE_WIDTH)
+    tree = MergeTree(len(pieces), added)
+
+    def multiply(place: int) -> None:
+        tree.add(place, products_of(X[:, pieces[place]], scale, dtype))
+
+    map_threads(multiply, range(len(pieces)), n_jobs)
+    return *distances_from(tree.top, X.shape[1], len(pieces), dtype), scale
+
+
+def scale_of(low: FloatArray, high: FloatArray) -> float:
+    """Return what samples are divided by before products are computed."""
+    return 2.0 * float((high - low).max()) or 1.0
+
+
+def distances_from(
+    sums: Sums, n_features: int, n_parts: int, dtype: Any
+) -> tuple[NDArray[Any], FloatArray]:
+    """Turn products, summed over so many parts, into squared distances, and bound their errors."""
+    product, norms = sums
+    # Parts may end within a product, and are added up in the end.
+    length = product_length(n_features) + 2 * n_parts
+    tile = -2 * product
+    own = norms.astype(tile.dtype)
+    tile += own
+    tile += own[:, None]
+    return tile, product_errors(norms, length, dtype)
+
+
+def products_of(values: NDArray[Any], scale: float, dtype: Any) -> Sums:
+    """Compute the products over some columns, centred and divided by the scale."""
+    n_samples, n_columns = values.shape
+    product = np.zeros((n_samples, n_samples), dtype)
+    norms = np.zeros(n_samples)
+    scratch = Scratch()
+    for columns in slices(n_columns, PRODUCT_WIDTH):
+        block = centre(column_block(values, columns, scratch=scratch))
+        block /= scale
+        rounded = block.astype(dtype)
+        product += rounded @ rounded.T
+        norms += np.square(rounded, out=block, dtype=np.float64).sum(axis=1)
+    return product, norms
+
+
+def added(parts: Sequence[Sums]) -> Sums:
+    """Add up the products over parts of the columns."""
+    product, norms = parts[0][0].copy(), parts[0][1].copy()
+    for more, others in parts[1:]:
+        product += more
+        norms += others
+    return product, norms
