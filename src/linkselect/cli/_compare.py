@@ -198,16 +198,15 @@ def _chosen(names: str | None, known: str) -> list[Choice]:
 
 def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
     """Refuse methods that lack what they need; return what should be said, each thing once."""
-    notes: list[str] = []
-    on_labelled = {}
-    for name, selector in selectors.items():
-        method = described(selector)
-        notes += check_supervision(name, method, data, links)
-        if about_rows(name, method, data):
-            on_labelled[name] = method
+    methods = {name: described(selector) for name, selector in selectors.items()}
+    notes = [
+        note
+        for name, method in methods.items()
+        for note in check_supervision(name, method, data, links)
+    ]
+    on_labelled = [name for name, method in methods.items() if about_rows(name, method, data)]
     if on_labelled:
-        names = " and ".join(on_labelled)
-        notes += about_rows(names, next(iter(on_labelled.values())), data)
+        notes += about_rows(" and ".join(on_labelled), methods[on_labelled[0]], data)
     return list(dict.fromkeys(notes))
 
 
@@ -225,11 +224,6 @@ def _check_split_size(data: Table, test_size: float) -> None:
 
 
 def _selector(choice: Choice, on_conflict: OnConflict, seed: int, scale: Scale) -> Any:
-    if choice.method.wraps and choice.is_ours and not choice.settings:
-        raise UsageError(
-            f"{choice.name} works around another method. Name it: "
-            f"{choice.name}(estimator=laplacian)."
-        )
     takes_it = on_conflict != "raise" and "on_conflict" in choice.parameters
     settings = [f"on_conflict={on_conflict}"] if takes_it else ()
     return make_selector(choice, settings, seed=seed, scale=scale)
@@ -341,9 +335,6 @@ def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) 
     """Collect what was done and found, as plain data."""
     from linkselect.report._schema import SCHEMA_VERSION
 
-    rankings = {
-        name: [data.names[place] for place in order] for name, order in found.rankings.items()
-    }
     return {
         "schema_version": SCHEMA_VERSION,
         "source": data.source,
@@ -351,6 +342,8 @@ def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) 
         "preparation": preparation,
         "call": shlex.join(["linkselect", *sys.argv[1:]]),
         **found.to_dict(),
-        "rankings": rankings,
+        "rankings": {
+            name: [data.names[place] for place in order] for name, order in found.rankings.items()
+        },
         "notes": notes,
     }

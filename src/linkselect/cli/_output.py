@@ -255,27 +255,17 @@ def check_apart(inputs: Mapping[str, Path | None], targets: Mapping[str, Path | 
         if path is None:
             continue
         for other, its_path in taken.items():
-            if _same_file(path, its_path):
+            same = os.path.realpath(path) == os.path.realpath(its_path)
+            if same or (path.exists() and its_path.exists() and path.samefile(its_path)):
                 raise UsageError(f"{option} {path} is the same file as {other}. Name another one.")
-            if _would_be_part(path, its_path):
+            # A table, or what describes an array, would be read as a part of the folder.
+            is_part = path.suffix.lower() == ".parquet" or path.name == "zarr.json"
+            if is_part and its_path.is_dir() and path.resolve().is_relative_to(its_path.resolve()):
                 raise UsageError(
                     f"{option} {path} is inside {its_path}, which is read with all such files in "
                     "it. Name another folder."
                 )
         taken[option] = path
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    if os.path.realpath(one) == os.path.realpath(other):
-        return True
-    return one.exists() and other.exists() and one.samefile(other)
-
-
-def _would_be_part(path: Path, folder: Path) -> bool:
-    """Whether a file would be read as a part of a folder: a table, or what describes an array."""
-    if path.suffix.lower() != ".parquet" and path.name != "zarr.json":
-        return False
-    return folder.is_dir() and path.resolve().is_relative_to(folder.resolve())
 
 
 def _is_formula(text: str) -> bool:
@@ -353,17 +343,14 @@ def _write_text(path: Path, kind: str, pieces: Iterable[Mapping[str, Any]]) -> N
             # Few at a time: as text and as Python's numbers they take much more memory.
             height = max(_CELLS // len(columns), 1)
             for start in range(0, n_rows, height):
-                some = [_listed(values[start : start + height]) for values in columns.values()]
-                writer.writerows(map(_text_cells, zip(*some, strict=True)))
+                some = (_text_cells(values[start : start + height]) for values in columns.values())
+                writer.writerows(zip(*some, strict=True))
 
 
-def _listed(values: Any) -> list[Any]:
-    return values if isinstance(values, list) else values.tolist()
-
-
-def _text_cells(row: tuple[Any, ...]) -> list[Any]:
-    """Return a row as it is written to a text file, with empty cells for missing values."""
-    return ["" if value is None or value != value else value for value in row]
+def _text_cells(values: Any) -> list[Any]:
+    """Return values as they are written to a text file, with empty cells for missing ones."""
+    plain = values if isinstance(values, list) else values.tolist()
+    return ["" if value is None or value != value else value for value in plain]
 
 
 def _write_arrow(path: Path, kind: str, pieces: Iterable[Mapping[str, Any]]) -> None:

@@ -20,9 +20,7 @@ BY_PARTS = (".parquet", ".feather", ".csv", ".tsv")
 
 def check_selected(path: Path | None, table: Path, by_parts: bool) -> None:
     """Refuse what cannot be written, before any work is done."""
-    if path is None:
-        return
-    if by_parts and path.suffix.lower() not in BY_PARTS:
+    if path is not None and by_parts and path.suffix.lower() not in BY_PARTS:
         raise UsageError(
             f"--select {path}: {table.name} is read by parts, and such a table is written to "
             f"{', '.join(BY_PARTS)}."
