@@ -18,7 +18,7 @@ from linkselect.cli._choices import Seed
 from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._output import check_apart, check_target, progress, say, say_notes
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
-from linkselect.cli._supervision_input import check_pairs, explained, read_pairs
+from linkselect.cli._supervision_input import explained, pairs_of
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
 from linkselect.cli._tables.table import NoColumnError
 
@@ -114,9 +114,8 @@ def ask(
         # First, so that a name that is no column is said to be that of its own option.
         texts = {name: _column(table, read, showing, name) for name in showing.columns}
         data, shape = _data(table, read, showing)
-        data, settled, notes = settle_values(data, prepare)
-        links = None if pairs is None else read_pairs(pairs, data.ids is not None)
-        notes = [*data.notes, *notes, *check_pairs(links, data, pairs)]
+        data, settled, notes, _ = settle_values(data, prepare)
+        links, about_pairs = (None, []) if pairs is None else pairs_of(pairs, data)
         wanted = Ask(
             settled.applied(data),
             _samples(data, shape, table, showing, texts),
@@ -133,7 +132,7 @@ def ask(
             lambda done, total: report(done, total, "looking at the samples"),
         )
         labelling, more = begin(wanted)
-    say_notes([*notes, *more])
+    say_notes([*data.notes, *notes, *about_pairs, *more])
     _serve(labelling, wanted.source, port, browser)
 
 

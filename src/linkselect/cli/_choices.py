@@ -75,7 +75,12 @@ class Choice:
 
 
 # Pairs follow from labels, so that who looks at pairs can be given either.
-_SEEN = {"nothing": "nothing", "labels": "labels", "pairs": "pairs or labels"}
+_SEEN = {
+    "nothing": "nothing",
+    "labels": "labels",
+    "some labels": "labels",
+    "pairs": "pairs or labels",
+}
 
 
 def _classes() -> dict[str, Any]:

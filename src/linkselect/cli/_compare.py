@@ -32,11 +32,10 @@ from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, Scale,
 from linkselect.cli._supervision_input import (
     about_rows,
     blamed,
-    check_pairs,
     check_supervision,
     explained,
     labelled_rows,
-    read_pairs,
+    pairs_of,
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
 
@@ -151,13 +150,13 @@ def compare(
     if top is not None and not 1 <= top <= len(data.names):
         raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
     choices = _chosen(methods, "pairs" if pairs is not None else labelled_rows(data))
-    links = None if pairs is None else read_pairs(pairs, data.ids is not None)
+    links, about_pairs = (None, []) if pairs is None else pairs_of(pairs, data)
     selectors = {
         choice.name: _selector(choice, on_conflict, seed, prepare.scale) for choice in choices
     }
-    notes = [*data.notes, *check_pairs(links, data, pairs), *_check(selectors, data, links)]
+    notes = [*data.notes, *about_pairs, *_check(selectors, data, links)]
     notes += [note for choice in choices for note in about_width(choice, (), prepare.scale)]
-    data, prepare, more = settle_values(data, prepare)
+    data, prepare, more, _ = settle_values(data, prepare)
     notes += more
     if links is not None and on_conflict == "drop":
         if links.n_conflicts:

@@ -27,9 +27,9 @@ from linkselect.cli._output import (
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Impute, Preparation, settle_values
 from linkselect.cli._supervision_input import (
     absent_ids,
-    check_pairs,
     check_supervision,
     explained,
+    pairs_of,
     read_pairs,
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_rows, read_table
@@ -227,7 +227,7 @@ def worth(
     data, links, notes = _read_both(pairs, table, read, out)
     selector.set_params(n_features_to_select=number_typed(n_features, data))
     notes += check_supervision(choice.name, about, data, links)
-    data, prepare, more = settle_values(data, prepare)
+    data, prepare, more, _ = settle_values(data, prepare)
     notes += more
     from linkselect.evaluation import pair_worth
 
@@ -318,7 +318,7 @@ def suspects(
         Print JSON and nothing else.
     """
     data, links, notes = _read_both(pairs, table, read, out)
-    data, prepare, more = settle_values(data, Preparation("none", impute))
+    data, prepare, more, _ = settle_values(data, Preparation("none", impute))
     notes += more
     from linkselect.evaluation import suspect_pairs
 
@@ -346,8 +346,8 @@ def _read_both(
     check_target(out, "--out", COLUMN_FILES)
     check_apart({"the pairs": pairs, "the table": table}, {"--out": out})
     data = read_table(table, read)
-    links = read_pairs(pairs, data.ids is not None)
-    return data, links, [*data.notes, *check_pairs(links, data, pairs)]
+    links, notes = pairs_of(pairs, data)
+    return data, links, [*data.notes, *notes]
 
 
 def _say_pairs(header: list[str], rows: list[list[str]], left: list[int]) -> None:

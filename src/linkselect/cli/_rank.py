@@ -32,21 +32,20 @@ from linkselect.cli._choices import (
     make_selector,
     method_named,
 )
+from linkselect.cli._column_values import ColumnValues
 from linkselect.cli._errors import InputError, notes_of
 from linkselect.cli._feature_count import keep_number, number_typed, prepare_number
 from linkselect.cli._output import DEFAULT_OUTPUT, Output, note_on_formulas, tracked
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
 from linkselect.cli._ranking_output import ranking_text, write_all
 from linkselect.cli._selected import check_selected, write_selected
-from linkselect.cli._stored_values import ColumnValues, settle_stored
 from linkselect.cli._supervision_input import (
     about_rows,
     blamed,
-    check_pairs,
     check_supervision,
     explained,
     labelled_rows,
-    read_pairs,
+    pairs_of,
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table
 from linkselect.cli._tables.parts import StoredTable
@@ -113,7 +112,7 @@ def rank(
     output.say_notes([] if why is None else [why])
     with opened(table, read, parts, why is not None, output.shows_progress) as whole:
         job = _job(whole, read, choice, settings, pairs, prepare, seed)
-        if validate and job.seen is not None:
+        if validate and job.by_parts:
             job.notes.append(NOT_VALIDATED)
         said = [] if why is None else [why]
         called = job.choice.name
@@ -140,7 +139,7 @@ def rank(
 class RankingJob:
     """What is ranked and how: `data` are the rows and columns of `whole` that the method uses.
 
-    If they are read by parts, they are prepared already, and `seen` says what the values were.
+    If they are read by parts, they are prepared already. `seen` says what the values were.
     `why` says why the method is not the usual one, if none was asked for.
     """
 
@@ -151,8 +150,13 @@ class RankingJob:
     links: Any
     prepare: Preparation
     notes: list[str]
-    seen: ColumnValues | None
+    seen: ColumnValues
     why: str
+
+    @property
+    def by_parts(self) -> bool:
+        """Whether the rows are read by parts."""
+        return isinstance(self.data, StoredTable)
 
 
 def _job(
@@ -167,7 +171,7 @@ def _job(
     """Choose a method by what is there if none was named, and check that both fit."""
     if whole.X.shape[0] < 2:
         raise InputError(f"{whole.source} has one row, but features are ranked by two or more.")
-    links = None if pairs is None else read_pairs(pairs, whole.ids is not None)
+    links, about_pairs = (None, []) if pairs is None else pairs_of(pairs, whole)
     why = ""
     if choice is None:
         usual = default_method(labelled_rows(whole), links is not None, whole.X.shape[0])
@@ -177,20 +181,16 @@ def _job(
             why = f"since the default ({usual}) needs the table in memory"
     selector = make_selector(choice, settings, seed=seed, scale=prepare.scale)
     method = described(selector)
-    notes = [*whole.notes, *check_pairs(links, whole, pairs)]
-    notes += about_width(choice, settings, prepare.scale)
+    notes = [*whole.notes, *about_pairs, *about_width(choice, settings, prepare.scale)]
     notes += check_supervision(choice.name, method, whole, links)
     data, about = whole, about_rows(choice.name, method, whole)
     if about:
         if isinstance(whole, StoredTable):
             check_labelled_fit(whole, read)
         data = whole.labelled()
-    seen = None
     if isinstance(data, StoredTable):
         check_reads_parts(choice, selector, data)
-        data, prepare, about_values, seen = settle_stored(data, prepare, seed)
-    else:
-        data, prepare, about_values = settle_values(data, prepare)
+    data, prepare, about_values, seen = settle_values(data, prepare, seed)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
     notes += [*about, *about_values]
@@ -210,7 +210,7 @@ def _rank(
     from linkselect.report import summarize
 
     data, links, selector = job.data, job.links, job.selector
-    by_parts = job.seen is not None
+    by_parts = job.by_parts
     wanted = number_typed(n_features, data)
     prepare_number(selector, wanted, len(data.names))
     if output.shows_progress and not by_parts:
@@ -225,7 +225,7 @@ def _rank(
     known = {"pairs": links, "sample_ids": data.ids, "random_state": seed, "track": track}
     number = keep_number(selector, wanted, X, y, by_parts, **known)
     found = _validate(selector, X, y, number, known) if validate and not by_parts else None
-    if job.seen is not None:
+    if by_parts:
         # Their extremes tell what is constant, scaled or not.
         X = Parts(X, Survey(job.seen.low, job.seen.high))
     summary = summarize(
@@ -245,7 +245,7 @@ def _rank(
         number=number,
         values=X if by_parts else data.X,
     )
-    if job.seen is not None:
+    if by_parts:
         summary["data"]["n_missing"] = int(job.seen.n_missing.sum())
     return warned, summary
 
@@ -266,9 +266,9 @@ def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
     data, selector = job.data, job.selector
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        X = job.prepare.applied(data) if job.seen is None else data.X
+        X = data.X if job.by_parts else job.prepare.applied(data)
         # Without --id-column pairs name rows by number, whatever index a file holds.
-        by_number = data.ids is None and job.seen is not None
+        by_number = data.ids is None and job.by_parts
         ids = range(data.X.shape[0]) if by_number else data.ids
         start = time.perf_counter()
         selector.fit(X, y, pairs=job.links, sample_ids=ids)

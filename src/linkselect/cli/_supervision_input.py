@@ -174,13 +174,12 @@ def absent_ids(pairs: Pairs, ids: Sequence[Hashable] | range) -> list[Hashable]:
     return [sample for sample in pairs.ids if sample not in present]
 
 
-def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str]:
-    """Compare pairs with the rows of a table; return what should be said about them."""
-    if links is None or path is None:
-        return []
+def pairs_of(path: Path, data: Table) -> tuple[Pairs, list[str]]:
+    """Read pairs of the rows of a table; also return what should be said about them."""
+    links = read_pairs(path, data.ids is not None)
     absent = absent_ids(links, range(data.X.shape[0]) if data.ids is None else data.ids)
     if not absent:
-        return []
+        return links, []
     if data.ids is None:
         raise InputError(
             f"{path.name} names row {absent[0]}, but {data.source} has the rows 0 to "
@@ -194,7 +193,7 @@ def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str
     )
     if n_held == 0:
         raise InputError(f"{what}. Rows are called {shown(data.ids[0])} and so on there.")
-    return [f"{what}; they are left out."]
+    return links, [f"{what}; they are left out."]
 
 
 @contextmanager
