@@ -44,6 +44,12 @@ class ColumnValues:
     mean: FloatArray
     squares: FloatArray
 
+    @property
+    def extent(self) -> FloatArray:
+        """From the least to the largest value; infinite if float64 does not hold it."""
+        with np.errstate(over="ignore"):
+            return self.high - self.low
+
     def choose(self, kept: IntArray) -> ColumnValues:
         """Return the same of some columns."""
         return replace(self, **{name: getattr(self, name)[kept] for name in _BY_COLUMN})

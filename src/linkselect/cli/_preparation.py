@@ -111,8 +111,7 @@ def settle_values(
         kept = np.flatnonzero(~empty)
         table, seen = table.with_features(kept), seen.choose(kept)
     if prepare.scale == "none":
-        extent = seen.high - seen.low
-        _refuse_faint(table, np.flatnonzero((extent > 0) & (extent < FAINT)))
+        _refuse_faint(table, np.flatnonzero((seen.extent > 0) & (seen.extent < FAINT)))
     X = table.X
     if seen.n_missing.any():
         notes.append(_about_missing(table, seen.n_missing, prepare.impute))
@@ -265,11 +264,9 @@ def _scaled(X: Stored, seen: ColumnValues, prepare: Preparation) -> Stored:
     if prepare.scale == "none":
         return X
     constant = seen.low == seen.high
-    with np.errstate(over="ignore"):
-        scale = seen.high - seen.low
-    if not np.isfinite(scale).all():
+    if not np.isfinite(seen.extent).all():
         raise _too_large()
     if prepare.scale == "minmax":
-        return X.scaled(seen.low, np.where(constant, 1.0, scale))
+        return X.scaled(seen.low, np.where(constant, 1.0, seen.extent))
     deviation = np.sqrt(seen.squares / seen.n_rows)
     return X.scaled(seen.mean, np.where(constant, 1.0, deviation))
