@@ -50,30 +50,28 @@ COMMANDS = {
         "Choose pixels of handwritten digits from twenty pairs, and see what the choice is worth.",
         "linkselect demo --n-features 16 --report digits.html",
     ),
-}
-PAIR_COMMANDS = {
-    "make": (
+    "pairs make": (
         "Draw pairs from the labels of a table.",
         "linkselect pairs make iris.csv --label species --must 9 --out pairs.csv",
     ),
-    "check": (
+    "pairs check": (
         "Check pairs against a table: coverage, conflicts, rows that are not there.",
         "linkselect pairs check pairs.csv iris.csv",
     ),
-    "explain": (
+    "pairs explain": (
         "Explain conflicts: the chain of must-links that contradicts each cannot-link.",
         "linkselect pairs explain pairs.csv",
     ),
-    "worth": (
+    "pairs worth": (
         "Tell what each pair changes in a ranking: what would happen without it.",
         "linkselect pairs worth pairs.csv genes.parquet --id-column patient",
         "linkselect pairs worth pairs.csv iris.csv --label species --method lsdf",
     ),
-    "suspects": (
+    "pairs suspects": (
         "List the pairs that the other pairs speak against, to ask again about the first.",
         "linkselect pairs suspects pairs.csv genes.parquet --id-column patient",
     ),
-    "convert": (
+    "pairs convert": (
         "Convert pairs between CSV and JSON.",
         "linkselect pairs convert pairs.csv pairs.json",
     ),
@@ -173,12 +171,12 @@ def make_app() -> Any:
         suppress_keyboard_interrupt=False,  # we say that it was stopped
     )
     pairs = cyclopts.App(name="pairs", help="Make, check, explain, weigh or convert pairs.")
-    for parent, commands in ((app, COMMANDS), (pairs, PAIR_COMMANDS)):
-        for name, (summary, *examples) in commands.items():
-            module = "_pairs" if parent is pairs else f"_{name}"
-            example = "\n".join(["Example:", "```", *examples, "```"])
-            function = f"linkselect.cli.{module}:{name}"
-            parent.command(function, name=name, help=summary, help_epilogue=example)
+    for words, (summary, *examples) in COMMANDS.items():
+        group, _, name = words.rpartition(" ")
+        example = "\n".join(["Example:", "```", *examples, "```"])
+        function = f"linkselect.cli._{group or name}:{name}"
+        parent = pairs if group else app
+        parent.command(function, name=name, help=summary, help_epilogue=example)
     app.command(pairs)
     return app
 

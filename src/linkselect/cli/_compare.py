@@ -25,10 +25,10 @@ from linkselect.cli._choices import (
     method_named,
     parts_of,
 )
-from linkselect.cli._comparison_output import as_text, write_all
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of
 from linkselect.cli._output import DEFAULT_OUTPUT, Output, tracked
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
+from linkselect.cli._results import comparison_text, write_comparison
 from linkselect.cli._supervision_input import (
     about_rows,
     blamed,
@@ -177,8 +177,8 @@ def compare(
         )
     record = _record(found, data, prepare.describe(data.is_sparse), notes + caught)
     output.say_notes(record["notes"])
-    output.say(record, lambda: as_text(found, record))
-    write_all(found, data, record, output)
+    output.say(record, lambda: comparison_text(found, record))
+    write_comparison(found, data, record, output)
     output.say_written()
 
 
@@ -287,24 +287,31 @@ def _classifier(name: Classifier, seed: int) -> Any:
     }[name]
 
 
+# What to do if a part has too few pairs, by what parts are called.
+_TOO_FEW = {
+    "split": "Only pairs with both ends among the training rows of a split count. Give more pairs, "
+    "or pass a smaller --test-size or another --seed.",
+    "fold": "The pairs of a fold are held out. Give more pairs, or pass other --folds.",
+}
+
+
 class _Steps:
     """The method and the split or fold at work, for a bar on a terminal and for errors."""
 
     def __init__(self, has_labels: bool, show_bar: bool) -> None:
         self._kinds = iter(("split", "fold") if has_labels else ("fold",))
-        self._kind = ""
         self._show_bar = show_bar
-        self._at_work: tuple[str, int] | None = None
-        self._n_parts = 0
+        self._at_work = self._way_out = ""
 
     def __call__(self, steps: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
         steps = list(steps)
-        self._kind = next(self._kinds)
-        self._n_parts = 1 + max((part for _, part in steps), default=0)
-        for step in tracked(steps, self._show_bar, itemgetter(0)):
-            self._at_work = step
-            yield step
-        self._at_work = None
+        kind = next(self._kinds)
+        self._way_out = _TOO_FEW[kind]
+        n_parts = 1 + max((part for _, part in steps), default=0)
+        for method, part in tracked(steps, self._show_bar, itemgetter(0)):
+            self._at_work = "" if part < 0 else f"{method}, {kind} {part + 1} of {n_parts}"
+            yield method, part
+        self._at_work = ""
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -313,21 +320,11 @@ class _Steps:
 
         try:
             yield
-        except PairConflictError:
-            raise
         except ValueError as error:
-            if self._at_work is None or self._at_work[1] < 0:
+            if isinstance(error, PairConflictError) or not self._at_work:
                 raise
-            method, part = self._at_work
-            way_out = {
-                "split": "Only pairs with both ends among the training rows of a split count. Give "
-                "more pairs, or pass a smaller --test-size or another --seed.",
-                "fold": "The pairs of a fold are held out. Give more pairs, or pass other --folds.",
-            }[self._kind]
-            raise InputError(
-                f"{method}, {self._kind} {part + 1} of {self._n_parts}: {problem_of(error)} "
-                f"{way_out}"
-            ) from error
+            problem = f"{self._at_work}: {problem_of(error)} {self._way_out}"
+            raise InputError(problem) from error
 
 
 def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from linkselect.cli._errors import InputError, notes_of
 from linkselect.cli._feature_count import keep_number, number_typed, prepare_number
 from linkselect.cli._output import DEFAULT_OUTPUT, Output, note_on_formulas, tracked
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
-from linkselect.cli._ranking_output import ranking_text, write_all
+from linkselect.cli._results import ranking_text, write_ranking
 from linkselect.cli._selected import check_selected, write_selected
 from linkselect.cli._supervision_input import (
     about_rows,
@@ -121,7 +121,7 @@ def rank(
             called += f", {job.why}"
         warned, summary = _rank(job, n_features, seed, validate, output, said)
         if select is not None:
-            write_selected(select, job.selector, job.whole, read)
+            write_selected(select, job.selector, whole, read)
     from linkselect.report._summary import TIED
 
     if output.json:
@@ -131,13 +131,13 @@ def rank(
     output.say_notes([*job.notes, *(note for note in summary["notes"] if note == TIED), *warned])
     if not escape_formulas:
         output.say_notes(note_on_formulas(job.data.names, output.out, select))
-    write_all(summary, output, escape_formulas)
+    write_ranking(summary, output, escape_formulas)
     output.say_written(select)
 
 
 @dataclass(frozen=True)
 class RankingJob:
-    """What is ranked and how: `data` are the rows and columns of `whole` that the method uses.
+    """What is ranked and how: `data` are the rows and columns that the method uses.
 
     If they are read by parts, they are prepared already. `seen` says what the values were.
     `why` says why the method is not the usual one, if none was asked for.
@@ -145,7 +145,6 @@ class RankingJob:
 
     choice: Choice
     selector: Any
-    whole: Table
     data: Table
     links: Any
     prepare: Preparation
@@ -194,7 +193,7 @@ def _job(
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
     notes += [*about, *about_values]
-    return RankingJob(choice, selector, whole, data, links, prepare, notes, seen, why)
+    return RankingJob(choice, selector, data, links, prepare, notes, seen, why)
 
 
 def _rank(

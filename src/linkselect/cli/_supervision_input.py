@@ -107,8 +107,7 @@ def _check_classes(name: str, table: Table) -> None:
     if len(table.classes) != 1:
         return
     only = shown(table.classes[0])
-    labels = () if table.labels is None else table.labels
-    n_unlabelled = sum(label is None for label in labels)
+    n_unlabelled = int((table.codes() < 0).sum())
     if not n_unlabelled:
         raise InputError(
             f"{table.source}: every row has the label {only}, but {name} compares classes."

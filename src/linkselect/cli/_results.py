@@ -1,24 +1,102 @@
-"""What `linkselect compare` prints and writes."""
+"""What `linkselect rank` and `linkselect compare` print and write."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from linkselect._messages import many
-from linkselect.cli._output import Output, text_table
+from linkselect._messages import many, pairs_text
+from linkselect.cli._output import Output, escape_formula, text_table
 
 if TYPE_CHECKING:
     from linkselect.cli._tables import Table
     from linkselect.evaluation import Comparison, Measure
+    from linkselect.report._schema import Summary
 
+# How many features are printed; files and JSON hold all.
+_SHOWN = 20
 _TITLES = {
     "accuracy": "Accuracy in %, mean ± standard deviation over splits",
     "AUC": "AUC of held-out pairs, mean ± standard deviation over folds; 0.5 is chance",
 }
 
 
-def as_text(found: Comparison, record: dict[str, Any]) -> str:
+def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
+    """Say what speaks against the features, what was ranked and how, and show the best."""
+    from linkselect._display import score_text
+    from linkselect.report._validation_summary import validation_lines
+
+    n_selected, n_all = summary["method"]["n_selected"], summary["data"]["n_features"]
+    direction = "larger" if summary["method"]["greater_is_better"] else "smaller"
+    lines = [f"Warning: {alarm}" for alarm in summary["alarms"]]
+    lines += [
+        f"{data.source}: {summary['data']['n_samples']:,} rows, {n_all:,} features"
+        f"{_known_text(data, links)}",
+        f"{summary['data']['preparation']} Method: {method}; {direction} scores are better.",
+        "",
+    ]
+    n_shown = min(_SHOWN, n_selected)
+    ranking = summary["ranking"]
+    best = (ranking[name][:n_shown] for name in ("rank", "feature", "score"))
+    rows = [
+        [str(rank), feature, score_text(score, 6, missing="none", infinity="inf")]
+        for rank, feature, score in zip(*best, strict=True)
+    ]
+    lines.append(text_table(["rank", "feature", "score"], rows, left=[1], widest=60))
+    if n_selected > n_shown:
+        lines.append(f"  ... and {n_selected - n_shown:,} more.")
+    if summary["validation"] is not None:
+        lines += ["", *validation_lines(summary["validation"])]
+    kept = f"{n_selected:,} of {n_all:,} features are selected ({summary['seconds']:.2f} s)."
+    reason = summary["number_of_features"]["reason"]
+    lines += ["", f"{kept} {reason}"]
+    return "\n".join(lines)
+
+
+def _known_text(data: Table, links: Any) -> str:
+    """Say what is known of the rows, whether or not the method looks at it.
+
+    Pairs that name rows which the table does not have tell nothing about it.
+    """
+    text = ""
+    if data.labels is not None:
+        classes = data.classes
+        text += f", {many(len(classes), 'class')} ({', '.join(classes[:4])}"
+        text += ", ...)" if len(classes) > 4 else ")"
+        n_unlabelled = sum(label is None for label in data.labels)
+        text += f", {n_unlabelled:,} rows unlabelled" if n_unlabelled else ""
+    if links is not None:
+        links = links if data.ids is None else links.restrict(data.ids)
+        text += f", {pairs_text(links.n_must, links.n_cannot)}"
+    return text
+
+
+def write_ranking(summary: Summary, output: Output, escape_formulas: bool) -> None:
+    """Write the ranking, the page and the figure that were asked for."""
+    from linkselect.report import ranking_figure, render
+    from linkselect.report._figures import figure_caption
+
+    def columns(kind: str) -> dict[str, Any]:
+        ranking = summary["ranking"]
+        # A column of numbers holds no text, but it can hold the infinity that JSON cannot.
+        scores = [math.nan if score is None else float(score) for score in ranking["score"]]
+        names: list[str] = ranking["feature"]
+        if escape_formulas and kind in (".csv", ".tsv"):
+            names = [escape_formula(name) for name in names]
+        return {**ranking, "feature": names, "score": scores}
+
+    output.write(
+        summary,
+        columns,
+        lambda: render(summary),
+        lambda: (ranking_figure(summary, output.figure_width), figure_caption(summary)),
+    )
+
+
+# -- comparisons -----------------------------------------------------------------------------
+
+
+def comparison_text(found: Comparison, record: dict[str, Any]) -> str:
     """Write a comparison for a terminal."""
     n_classes = f", {many(len(record['classes']), 'class')}" if record["classes"] else ""
     head = (
@@ -96,7 +174,9 @@ def _columns(found: Comparison) -> dict[str, list[Any]]:
     return by_name | {key: [one.get(place) for place in places] for key, one in columns.items()}
 
 
-def write_all(found: Comparison, data: Table, record: dict[str, Any], output: Output) -> None:
+def write_comparison(
+    found: Comparison, data: Table, record: dict[str, Any], output: Output
+) -> None:
     """Write the values, the page and the figure that were asked for."""
     from linkselect.report import comparison_figure, comparison_page
     from linkselect.report._figures import comparison_caption
