@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,30 +42,9 @@ _GOOD_SHARE, _LEAST_SHARE = 1 / 4, 1 / 16
 _LEAST_LIMIT = 96 << 20
 
 
-@dataclass(frozen=True)
-class ByParts:
-    """Whether and by whom a table is read by parts.
-
-    Parameters
-    ----------
-    by_parts
-        Read a Parquet file or folder, NPY file or Zarr array by parts also if it would fit in
-        memory.
-    scheduler
-        The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786.
-        Its workers must see the same files.
-    """
-
-    by_parts: bool = False
-    scheduler: str | None = None
-
-
-DEFAULT_PARTS = ByParts()
-
-
-def why_by_parts(path: Path, read: Reading, parts: ByParts) -> str | None:
+def why_by_parts(path: Path, read: Reading, asked_for: bool, scheduler: str | None) -> str | None:
     """Say why a table is read by parts; None if it is not."""
-    asked = "--scheduler" if parts.scheduler is not None else "--by-parts" * parts.by_parts
+    asked = "--scheduler" if scheduler is not None else "--by-parts" * asked_for
     if not path.exists():
         return None  # reading it says so
     if not has_parts(path):
@@ -91,15 +70,19 @@ def why_by_parts(path: Path, read: Reading, parts: ByParts) -> str | None:
 
 
 @contextmanager
-def opened(path: Path, read: Reading, parts: ByParts, by_parts: bool, bar: bool) -> Iterator[Table]:
+def opened(
+    path: Path, read: Reading, by_parts: bool, scheduler: str | None, bar: bool
+) -> Iterator[Table]:
     """Read a table, or open it to be read by parts: by a cluster, or so that `--max-memory` holds.
 
     Parameters
     ----------
-    path, read, parts
-        What was typed.
+    path, read
+        The table.
     by_parts : bool
         Whether it is read by parts.
+    scheduler : str or None
+        The address of a Dask cluster that reads them.
     bar : bool
         Whether to show how much of the parts was read.
     """
@@ -107,12 +90,12 @@ def opened(path: Path, read: Reading, parts: ByParts, by_parts: bool, bar: bool)
         yield read_table(path, read)
         return
     with (
-        nullcontext() if parts.scheduler is None else _connected(parts.scheduler),
+        nullcontext() if scheduler is None else _connected(scheduler),
         parts_shown() if bar else nullcontext(),
     ):
         table = open_table(TableFile(path, read))
         # The workers of a cluster have limits of their own.
-        if parts.scheduler is not None or not isinstance(table, StoredTable):
+        if scheduler is not None or not isinstance(table, StoredTable):
             yield table
             return
         from threadpoolctl import threadpool_limits

@@ -215,14 +215,8 @@ def _one_line(cell: str, widest: int | None) -> str:
     return text if widest is None or len(text) <= widest else f"{text[: widest - 3]}..."
 
 
-def to_json(value: Any) -> str:
-    """Write plain data as JSON, which lacks NaN and infinity: null, and "inf" or "-inf"."""
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
-    # Names of files may hold bytes that are no text; JSON can escape what stands for them.
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def _plain(value: Any) -> Any:
+    """Replace what JSON lacks: NaN by null, infinity by "inf" or "-inf"."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -323,7 +317,9 @@ def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write plain data as JSON, whole or not at all."""
-    write_safely(path, lambda part: part.write_text(to_json(value) + "\n", "utf-8"))
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # Names of files may hold bytes that are no text; JSON can escape what stands for them.
+    write_safely(path, lambda part: part.write_bytes(text.encode("utf-8", "backslashreplace")))
 
 
 def write_pieces(path: Path, pieces: Iterable[Mapping[str, Any]]) -> None:

@@ -96,8 +96,6 @@ def settle_values(
     Returns the table without columns that have no value, what is or was done to the others, what
     should be said, and what the values were before.
     """
-    from linkselect._samples.samples import FAINT
-
     is_stored = isinstance(table, StoredTable)
     with library_errors():
         moments = prepare.scale == "standard" or prepare.impute == "mean"
@@ -111,7 +109,7 @@ def settle_values(
         kept = np.flatnonzero(~empty)
         table, seen = table.with_features(kept), seen.choose(kept)
     if prepare.scale == "none":
-        _refuse_faint(table, np.flatnonzero((seen.extent > 0) & (seen.extent < FAINT)))
+        _refuse_faint(table, seen.extent)
     X = table.X
     if seen.n_missing.any():
         notes.append(_about_missing(table, seen.n_missing, prepare.impute))
@@ -171,10 +169,11 @@ def _too_large() -> InputError:
     )
 
 
-def _refuse_faint(table: Table, faint: IntArray) -> None:
+def _refuse_faint(table: Table, extent: FloatArray) -> None:
     """Refuse what the library refuses, too, but by name; scaling changes such columns first."""
     from linkselect._samples.samples import FAINT
 
+    faint = np.flatnonzero((extent > 0) & (extent < FAINT))
     if len(faint):
         varies = "varies" if len(faint) == 1 else "vary"
         raise InputError(

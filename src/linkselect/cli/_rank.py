@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from linkselect.cli._by_parts import (
-    DEFAULT_PARTS,
     NOT_VALIDATED,
-    ByParts,
     check_labelled_fit,
     check_reads_parts,
     default_by_parts,
@@ -69,7 +67,8 @@ def rank(
     select: Path | None = None,
     validate: Annotated[bool, Parameter(negative="--no-validate")] = True,
     escape_formulas: bool = False,
-    parts: Annotated[ByParts, Parameter(name="*")] = DEFAULT_PARTS,
+    by_parts: bool = False,
+    scheduler: str | None = None,
     output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
 ) -> None:
     """Rank the features of a table and keep the best.
@@ -104,13 +103,19 @@ def rank(
     escape_formulas
         Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
         formula. Never in --select.
+    by_parts
+        Read a Parquet file or folder, NPY file or Zarr array by parts also if it would fit in
+        memory.
+    scheduler
+        The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786.
+        Its workers must see the same files.
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select})
     choice = None if method is None else method_named(method)
-    why = why_by_parts(table, read, parts)
+    why = why_by_parts(table, read, by_parts, scheduler)
     check_selected(select, table, by_parts=why is not None)
     output.say_notes([] if why is None else [why])
-    with opened(table, read, parts, why is not None, output.shows_progress) as whole:
+    with opened(table, read, why is not None, scheduler, output.shows_progress) as whole:
         job = _job(whole, read, choice, settings, pairs, prepare, seed)
         if validate and job.by_parts:
             job.notes.append(NOT_VALIDATED)
