@@ -66,21 +66,18 @@ class Choice:
         """What it cannot work without."""
         if self.method.wraps:
             return "another method"
-        return _SEEN[self.method.sees] if self.method.needs else "nothing"
+        return self._seen if self.method.needs else "nothing"
 
     @property
     def uses(self) -> str:
         """What it looks at beside the features, if it is given."""
-        return "what that method uses" if self.method.wraps else _SEEN[self.method.sees]
+        return "what that method uses" if self.method.wraps else self._seen
 
-
-# Pairs follow from labels, so that who looks at pairs can be given either.
-_SEEN = {
-    "nothing": "nothing",
-    "labels": "labels",
-    "some labels": "labels",
-    "pairs": "pairs or labels",
-}
+    @property
+    def _seen(self) -> str:
+        # Pairs follow from labels, so that either can be given to a method that looks at pairs.
+        sees = self.method.sees
+        return "pairs or labels" if sees == "pairs" else sees.removeprefix("some ")
 
 
 def _classes() -> dict[str, Any]:
@@ -237,11 +234,7 @@ def default_method(labelled: str, pairs: bool, n_rows: int) -> str:
 
 
 def make_selector(
-    choice: Choice,
-    settings: Iterable[str],
-    n_features: Any = "auto",
-    seed: int = 0,
-    scale: str = "minmax",
+    choice: Choice, settings: Iterable[str], seed: int = 0, scale: str = "minmax"
 ) -> Any:
     """Make the selector of a method with parameters given as `name=value`.
 
@@ -258,7 +251,7 @@ def make_selector(
             f"{name} works around another method. Name it: {name}(estimator=laplacian)."
         )
     if choice.is_ours:
-        return choice.selector(n_features_to_select=n_features, **given)
+        return choice.selector(n_features_to_select="auto", **given)
     from linkselect.selectors._foreign import Ranked
 
     signature = inspect.signature(choice.selector).parameters
@@ -272,7 +265,7 @@ def make_selector(
             f"{choice.name} needs {' and '.join(lacking)}. Write '{choice.name}({lacking[0]}="
             "sklearn.linear_model:LogisticRegression)', for example."
         )
-    return Ranked(choice.selector(**given), n_features)
+    return Ranked(choice.selector(**given), "auto")
 
 
 def _width_adapts(choice: Choice, given: dict[str, Any], scale: str) -> bool:

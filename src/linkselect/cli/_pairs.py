@@ -242,7 +242,9 @@ def worth(
     # A pair that the method cannot do without is worth most.
     found.sort(key=lambda one: (one.rank_shift == one.rank_shift, -one.rank_shift))
     records = [_record(one, data) for one in found]
-    is_only = len(records) == 1
+    unknown = "cannot be ranked without it"
+    if len(records) == 1:
+        unknown = "the only pair: nothing to compare with"
     if json:
         say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
     else:
@@ -252,8 +254,8 @@ def worth(
             f"{many(len(data.names), 'feature')} (-1: one place better):\n"
         )
         header = ["pair", "link", "mean shift", "replaced", "features that would move most, places"]
-        _say_pairs(header, [_worth_row(one, is_only) for one in records], left=[0, 1, 4])
-    _write_records(out, [{**one, "moved": _moved_text(one, is_only)} for one in records])
+        _say_pairs(header, [_worth_row(one, unknown) for one in records], left=[0, 1, 4])
+    _write_records(out, [{**one, "moved": _moved_text(one, unknown)} for one in records])
 
 
 def _record(one: PairWorth, data: Table) -> dict[str, Any]:
@@ -269,24 +271,22 @@ def _record(one: PairWorth, data: Table) -> dict[str, Any]:
     }
 
 
-def _moved_text(record: dict[str, Any], is_only: bool, n_moved: int | None = None) -> str:
+def _moved_text(record: dict[str, Any], unknown: str, n_moved: int | None = None) -> str:
     """Name the features that would move, with their places: - is towards the best."""
     if record["rank_shift"] is None:
-        return (
-            "the only pair: nothing to compare with" if is_only else "cannot be ranked without it"
-        )
+        return unknown
     moved = record["moved"][:n_moved]
     return ", ".join(f"{one['feature']} {one['places']:+d}" for one in moved)
 
 
-def _worth_row(record: dict[str, Any], is_only: bool) -> list[str]:
+def _worth_row(record: dict[str, Any], unknown: str) -> list[str]:
     shift, n_replaced = record["rank_shift"], record["n_replaced"]
     return [
         f"{record['a']} {record['b']}",
         record["link"],
         "-" if shift is None else f"{shift:.2f}",
         "-" if n_replaced is None else str(n_replaced),
-        _moved_text(record, is_only, 3) or "none",
+        _moved_text(record, unknown, 3) or "none",
     ]
 
 
