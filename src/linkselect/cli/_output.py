@@ -392,16 +392,14 @@ def progress(
     callable
         It takes what is done, what there is to do if that is known, and what is being done.
     """
-    if not show:
-        yield lambda done, total, doing: None
-        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft
 
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
-    left = [TimeLeft()] if time_left else []
-    with Progress(*columns, *left, console=Console(stderr=True), transient=True) as bar:
+    columns += [TimeLeft()] if time_left else []
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not show) as bar:
         task = bar.add_task("", total=None)
 
         def report(done: int, total: int | None, doing: str) -> None:

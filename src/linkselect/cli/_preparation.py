@@ -101,11 +101,17 @@ def settle_values(
         moments = prepare.scale == "standard" or prepare.impute == "mean"
         seen = look_at_values(table.X, moments and is_stored)
         if np.isinf([seen.low, seen.high]).any():
-            raise _infinite_value(table)
+            row, column = first_place(table.X, np.isinf)
+            name = shown(table.names[column])
+            raise InputError(
+                f"{table.source}, row {row + 1}: column {name} is infinite. Correct it or empty "
+                f"the cell, or leave the column out with --drop {name}."
+            )
     empty = seen.n_missing == seen.n_rows
-    notes = _about_rounding(table, _rounded_columns(table, seen))
-    notes += _about_empty(table, np.flatnonzero(empty))
+    rounded = _rounded_columns(table, seen)
+    notes = [_about_rounding(table, rounded)] if len(rounded) else []
     if empty.any():
+        notes.append(_about_empty(table, np.flatnonzero(empty)))
         kept = np.flatnonzero(~empty)
         table, seen = table.with_features(kept), seen.choose(kept)
     if prepare.scale == "none":
@@ -140,24 +146,13 @@ def _rounded_columns(table: Table, seen: ColumnValues) -> IntArray:
     return large[((values == np.trunc(values)) | np.isnan(values)).all(axis=0)]
 
 
-def _about_rounding(table: Table, places: IntArray) -> list[str]:
+def _about_rounding(table: Table, places: IntArray) -> str:
     """Say which columns hold whole numbers that are too large to be told apart."""
-    if not len(places):
-        return []
     verb = "has" if len(places) == 1 else "have"
-    return [
+    return (
         f"{many(len(places), 'column')} {verb} whole numbers above 2^53, whose small differences "
         f"are lost ({_listed(table, places)}); leave ids out with --drop, or subtract the least "
         "value of the column before."
-    ]
-
-
-def _infinite_value(table: Table) -> InputError:
-    row, column = first_place(table.X, np.isinf)
-    name = shown(table.names[column])
-    return InputError(
-        f"{table.source}, row {row + 1}: column {name} is infinite. Correct it or empty the "
-        f"cell, or leave the column out with --drop {name}."
     )
 
 
@@ -183,17 +178,14 @@ def _refuse_faint(table: Table, extent: FloatArray) -> None:
         )
 
 
-def _about_empty(table: Table, empty: IntArray) -> list[str]:
+def _about_empty(table: Table, empty: IntArray) -> str:
     """Say which columns have no value; refuse a table in which all are so."""
-    if not len(empty):
-        return []
     if len(empty) == len(table.names):
         raise InputError(
             f"{table.source}: no feature has a value in any row. Are values written in a way that "
             "means missing here, such as NA or ?"
         )
-    named = _listed(table, empty)
-    return [f"left out {many(len(empty), 'column')} without any value: {named}."]
+    return f"left out {many(len(empty), 'column')} without any value: {_listed(table, empty)}."
 
 
 def _about_missing(table: Table, n_missing: IntArray, impute: Impute) -> str:
