@@ -188,7 +188,7 @@ def test_worth_by_other_methods(wide, capsys):
     assert "does not look at pairs" in capsys.readouterr().err
     for count in ("0", "9"):
         assert run(["pairs", "worth", *wide, "--n-features", count]) == 2
-        assert "Choose 1 to 4" in capsys.readouterr().err
+        assert "a whole number from 1 to 4" in capsys.readouterr().err
 
 
 def test_worth_of_needed_and_contradicting_pairs(wide, tmp_path, capsys):

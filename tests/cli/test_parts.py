@@ -243,7 +243,7 @@ def test_filling_as_in_memory(ranking, gaps, impute, scale):
 
 
 def test_median_of_many_rows_is_estimated(ranking, gaps, monkeypatch):
-    monkeypatch.setattr("linkselect.cli._stored_values.MOST_ROWS", 100)
+    monkeypatch.setattr("linkselect.cli._preparation.MOST_ROWS", 100)
     asked = (gaps, "--label", "class", "--drop", "patient", "--by-parts")
     found = ranking(*asked)
     assert any("medians were estimated from 100 rows, drawn" in note for note in found["notes"])
@@ -457,14 +457,14 @@ def test_file_that_changes_while_it_is_read(rank, table, tmp_path, monkeypatch):
 
     path = tmp_path / "changing.parquet"
     path.write_bytes(table.read_bytes())
-    settle = command.settle_stored
+    settle = command.settle_values
 
     def change(*arguments):
         found = settle(*arguments)
         path.write_bytes(table.read_bytes() + b"x")
         return found
 
-    monkeypatch.setattr(command, "settle_stored", change)
+    monkeypatch.setattr(command, "settle_values", change)
     code, _, errors = rank(path, *LABELS, "--by-parts")
     assert code == 1
     assert "changing.parquet" in errors
@@ -478,8 +478,8 @@ def test_bar_shows_the_share_and_the_time_left(table, monkeypatch, capsys):
 
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
-    with parts_shown(show=True):
-        map_parts(open_stored(table, columns=NAMES), len_of, what="read", n_jobs=1)
+    with parts_shown():
+        map_parts(open_stored(table, columns=NAMES), len_of, what="reading: sums", n_jobs=1)
     text = capsys.readouterr().err
     assert "reading: sums" in text
     assert "1/1" in text

@@ -272,7 +272,7 @@ def test_debug_shows_the_traceback(rank):
 
 
 def test_a_fault_of_ours_has_no_traceback_either(rank, monkeypatch):
-    monkeypatch.setattr("linkselect.cli._rank.read_table", lambda *_: 1 / 0)
+    monkeypatch.setattr("linkselect.cli._by_parts.read_table", lambda *_: 1 / 0)
     code, _, errors = rank("--label", "species")
     assert (code, "ZeroDivisionError" in errors, "Traceback" in errors) == (1, True, False)
 

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from linkselect import __version__
+
 __all__ = ["main"]
 
 # What each command does, and how it is typed. Commands are named by text, so that asking for
@@ -48,30 +50,28 @@ COMMANDS = {
         "Choose pixels of handwritten digits from twenty pairs, and see what the choice is worth.",
         "linkselect demo --n-features 16 --report digits.html",
     ),
-}
-PAIR_COMMANDS = {
-    "make": (
+    "pairs make": (
         "Draw pairs from the labels of a table.",
         "linkselect pairs make iris.csv --label species --must 9 --out pairs.csv",
     ),
-    "check": (
+    "pairs check": (
         "Check pairs against a table: coverage, conflicts, rows that are not there.",
         "linkselect pairs check pairs.csv iris.csv",
     ),
-    "explain": (
+    "pairs explain": (
         "Explain conflicts: the chain of must-links that contradicts each cannot-link.",
         "linkselect pairs explain pairs.csv",
     ),
-    "worth": (
+    "pairs worth": (
         "Tell what each pair changes in a ranking: what would happen without it.",
         "linkselect pairs worth pairs.csv genes.parquet --id-column patient",
         "linkselect pairs worth pairs.csv iris.csv --label species --method lsdf",
     ),
-    "suspects": (
+    "pairs suspects": (
         "List the pairs that the other pairs speak against, to ask again about the first.",
         "linkselect pairs suspects pairs.csv genes.parquet --id-column patient",
     ),
-    "convert": (
+    "pairs convert": (
         "Convert pairs between CSV and JSON.",
         "linkselect pairs convert pairs.csv pairs.json",
     ),
@@ -96,6 +96,7 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     from linkselect._messages import GuidedError
     from linkselect.cli._errors import InputError
+    from linkselect.cli._output import throw_away
 
     command = " ".join(["linkselect", *arguments[:1]])
     try:
@@ -103,25 +104,17 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except cyclopts.CycloptsError:
         return 2  # cyclopts has said why
-    except InputError as error:
-        return _end(f"{command}: {error}", error.exit_code, debug)
-    except GuidedError as error:  # it says what to do, and so is no fault
-        return _end(f"{command}: {error}", 1, debug)
-    except BrokenPipeError:
-        _throw_output_away()
-    except SystemExit as end:
-        if not isinstance(end.__context__, BrokenPipeError):  # rich turns it into this
+    except (BrokenPipeError, SystemExit) as error:
+        # Whoever read the output has enough; rich turns that into an exit.
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
-        _throw_output_away()
+        throw_away(sys.__stdout__ or sys.stdout)
+    except (InputError, GuidedError, OSError) as error:  # they say what to do
+        return _end(f"{command}: {error}", getattr(error, "exit_code", 1), debug)
     except KeyboardInterrupt:
         return _end(f"{command}: stopped.", 130, debug)
-    except ModuleNotFoundError as error:
-        way_out = "pip install 'linkselect[all]' has everything"
-        return _end(f"{command}: needs a package that is not there: {error}; {way_out}.", 1, debug)
     except ImportError as error:
         return _end(f"{command}: {_why_not_loaded(error)}", 1, debug)
-    except OSError as error:
-        return _end(f"{command}: {error}", 1, debug)
     except MemoryError:
         return _end(f"{command}: not enough memory for this table and method.", 1, debug)
     except Exception as error:
@@ -130,16 +123,12 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _throw_output_away() -> None:
-    """Let nothing more be printed; cyclopts prints by itself."""
-    from linkselect.cli._output import throw_away
-
-    throw_away(sys.__stdout__ or sys.stdout)
-
-
 def _why_not_loaded(error: ImportError) -> str:
-    """Say why a package that is there could not be used."""
+    """Say why a package could not be used, whether or not it is installed."""
     text = str(error)
+    if isinstance(error, ModuleNotFoundError):
+        way_out = "pip install 'linkselect[all]' has everything"
+        return f"needs a package that is not there: {text}; {way_out}."
     if any(words in text.lower() for words in ("memory", "map segment", "allocate", "tls")):
         return f"a package could not be loaded, since memory is limited (ulimit?): {text}."
     if "pip install" in text:  # our own words
@@ -177,29 +166,20 @@ def make_app() -> Any:
         help="Select features from must-link and cannot-link pairs, a few labels, or none.",
         help_format="markdown",
         help_epilogue="Every command takes --help, and --debug to show where an error comes from.",
-        version=_version,
+        version=__version__,
         default_parameter=cyclopts.Parameter(negative=(), show_default=_shown_default),
         suppress_keyboard_interrupt=False,  # we say that it was stopped
     )
     pairs = cyclopts.App(name="pairs", help="Make, check, explain, weigh or convert pairs.")
-    for name, words in COMMANDS.items():
-        _register(app, f"linkselect.cli._{name}:{name}", name, *words)
-    for name, words in PAIR_COMMANDS.items():
-        _register(pairs, f"linkselect.cli._pairs:{name}", name, *words)
+    for words, (summary, *examples) in COMMANDS.items():
+        group, _, name = words.rpartition(" ")
+        example = "\n".join(["Example:", "```", *examples, "```"])
+        function = f"linkselect.cli._{group or name}:{name}"
+        parent = pairs if group else app
+        parent.command(function, name=name, help=summary, help_epilogue=example)
     app.command(pairs)
     return app
 
 
-def _register(app: Any, function: str, name: str, summary: str, *examples: str) -> None:
-    example = "\n".join(["Example:", "```", *examples, "```"])
-    app.command(function, name=name, help=summary, help_epilogue=example)
-
-
 def _shown_default(value: Any) -> str | None:
     return None if value is None or value is False or value == () else str(value)
-
-
-def _version() -> str:
-    from linkselect import __version__
-
-    return __version__

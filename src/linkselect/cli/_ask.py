@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -18,12 +18,11 @@ from linkselect.cli._choices import Seed
 from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._output import check_apart, check_target, progress, say, say_notes
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
-from linkselect.cli._supervision_input import check_pairs, explained, read_pairs
+from linkselect.cli._supervision_input import explained, pairs_of
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
 from linkselect.cli._tables.table import NoColumnError
 
 if TYPE_CHECKING:
-    from linkselect.labelling._session import Ask
     from linkselect.labelling._shown_samples import ShownSamples
 
 DIGITS = "handwritten digits (example)"
@@ -67,12 +66,6 @@ class Showing:
             named.append(self.images)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
-    def option_of(self, column: str) -> str:
-        """Return the option that names a column."""
-        if column == self.text:
-            return "--text"
-        return "--show" if column in self.show else "--images"
-
 
 DEFAULT_SHOWING = Showing()
 
@@ -112,23 +105,34 @@ def ask(
     browser
         Open the page in the browser.
     """
-    try:
-        from linkselect.labelling._session import check_installed
+    from linkselect.labelling._session import Ask, begin, check_installed
 
-        check_installed()
-    except ImportError as error:
-        raise InputError(str(error)) from error
+    check_installed()
     check_target(out, "--out", (".csv",))
     check_apart({"the table": table, "--pairs": pairs}, {"--out": out})
-    command = Command(table, read, pairs, out, showing, strategy, prepare, seed)
     with progress(sys.stderr.isatty()) as report, _explained():
-        wanted, notes = command.gather(
-            lambda done, total: report(done, total, "looking at the samples")
+        # First, so that a name that is no column is said to be that of its own option.
+        texts = {name: _column(table, read, showing, name) for name in showing.columns}
+        data, shape = _data(table, read, showing)
+        data, settled, notes, _ = settle_values(data, prepare)
+        links, about_pairs = (None, []) if pairs is None else pairs_of(pairs, data)
+        wanted = Ask(
+            settled.applied(data),
+            _samples(data, shape, table, showing, texts),
+            data.ids,
+            links,
+            out,
+            strategy,
+            seed,
+            data.source,
+            settled.describe(data.is_sparse),
+            DIGITS_AGAIN.format(out=str(out))
+            if table is None
+            else _again(data, [str(table), *_typed(read, showing.columns), *_typed(prepare)], out),
+            lambda done, total: report(done, total, "looking at the samples"),
         )
-        from linkselect.labelling._session import begin
-
         labelling, more = begin(wanted)
-    say_notes([*notes, *more])
+    say_notes([*data.notes, *notes, *about_pairs, *more])
     _serve(labelling, wanted.source, port, browser)
 
 
@@ -159,123 +163,84 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
     say(f"\n{given}. The pairs are in {labelling.file.out}; the same command goes on.")
 
 
-@dataclass(frozen=True)
-class Command:
-    """What was typed."""
-
-    table: Path | None
-    read: Reading
-    pairs: Path | None
-    out: Path
-    showing: Showing
-    strategy: str
-    prepare: Preparation
-    seed: int
-
-    def gather(self, report: Callable[[int, int], None]) -> tuple[Ask, list[str]]:
-        """Read everything, and say what should be known about it."""
-        from linkselect.labelling._session import Ask
-
-        # First, so that a name that is no column is said to be that of its own option.
-        texts = {name: self._column(name) for name in self.showing.columns}
-        data, shape = self._data()
-        data, prepare, notes = settle_values(data, self.prepare)
-        links = None if self.pairs is None else read_pairs(self.pairs, data.ids is not None)
-        notes = [*data.notes, *notes, *check_pairs(links, data, self.pairs)]
-        wanted = Ask(
-            prepare.applied(data),
-            self._samples(data, shape, texts),
-            data.ids,
-            links,
-            self.out,
-            self.strategy,
-            self.seed,
-            data.source,
-            prepare.describe(data.is_sparse),
-            self._again(data),
-            report,
-        )
-        return wanted, notes
-
-    def _data(self) -> tuple[Table, tuple[int, int] | None]:
-        if self.table is None:
-            if self.showing.image_shape is not None or self.showing.curve:
-                raise UsageError("--image-shape and --curve need a table.")
-            return _digits(), (8, 8)
-        dropped = (*self.read.drop, *self.showing.columns)
-        data = read_table(self.table, replace(self.read, drop=dropped))
-        return data, _shape(self.showing.image_shape, data)
-
-    def _samples(
-        self, data: Table, shape: tuple[int, int] | None, texts: dict[str, list[str]]
-    ) -> ShownSamples:
-        from linkselect.labelling._shown_samples import ShownSamples
-
-        shown = self.showing
-        ids = tuple(range(data.X.shape[0])) if data.ids is None else data.ids
-        return ShownSamples(
-            data.X,
-            ids,
-            data.names,
-            shape,
-            shown.curve,
-            None if shown.text is None else texts[shown.text],
-            self._pictures(ids, texts),
-            {name: texts[name] for name in shown.show},
-        )
-
-    def _column(self, name: str) -> list[str]:
-        if self.table is None:
-            raise UsageError("--text, --show and --images need a table.")
-        try:
-            return read_text_column(self.table, self.read, name, self.showing.option_of(name))
-        except NoColumnError as error:
-            no_folder = name == self.showing.images
-            more = " There is no such folder either." if no_folder else ""
-            raise InputError(f"{error}{more}") from error
-
-    def _pictures(self, ids: Any, texts: dict[str, list[str]]) -> dict[int, Path] | None:
-        from linkselect.labelling._sample_pictures import named_pictures, pictures_in_folder
-
-        images = self.showing.images
-        if images is None:
-            return None
-        if images in texts:
-            assert self.table is not None
-            return named_pictures(self.table.parent, texts[images])
-        return pictures_in_folder(Path(images), ids)
-
-    def _again(self, data: Table) -> str:
-        """Return the command that ranks by the pairs, without the page."""
-        from linkselect.labelling._labelling import is_large
-
-        if self.table is None:
-            return DIGITS_AGAIN.format(out=str(self.out))
-        words = ["linkselect", "rank", str(self.table)]
-        for given in (self.read, self.prepare):
-            for field in fields(given):
-                value = getattr(given, field.name)
-                if field.name == "drop":
-                    value = (*value, *self.showing.columns)
-                if value != field.default:
-                    words += _option(field.name, value)
-        words += ["--method", "constraint"] if is_large(data.X) else []
-        return shlex.join([*words, "--pairs", str(self.out), "--report", "report.html"])
-
-
-def _option(name: str, value: Any) -> list[str]:
-    option = f"--{name.replace('_', '-')}"
-    if value is True:
-        return [option]
-    values = value if isinstance(value, tuple) else [value]
-    return [word for one in values for word in (option, str(one))]
-
-
-def _digits() -> Table:
+def _data(
+    table: Path | None, read: Reading, showing: Showing
+) -> tuple[Table, tuple[int, int] | None]:
+    """Read the samples, and the shape of their pictures."""
+    if table is not None:
+        data = read_table(table, replace(read, drop=(*read.drop, *showing.columns)))
+        return data, _shape(showing.image_shape, data)
+    if showing.image_shape is not None or showing.curve:
+        raise UsageError("--image-shape and --curve need a table.")
     from sklearn.datasets import load_digits
 
-    data = load_digits()
-    return Table(data.data, tuple(data.feature_names), None, None, DIGITS)
+    digits = load_digits()
+    return Table(digits.data, tuple(digits.feature_names), None, None, DIGITS), (8, 8)
+
+
+def _samples(
+    data: Table,
+    shape: tuple[int, int] | None,
+    table: Path | None,
+    showing: Showing,
+    texts: dict[str, list[str]],
+) -> ShownSamples:
+    from linkselect.labelling._sample_pictures import named_pictures, pictures_in_folder
+    from linkselect.labelling._shown_samples import ShownSamples
+
+    ids = tuple(range(data.X.shape[0])) if data.ids is None else data.ids
+    pictures = None
+    if table is not None and showing.images in texts:
+        pictures = named_pictures(table.parent, texts[showing.images])
+    elif showing.images is not None:
+        pictures = pictures_in_folder(Path(showing.images), ids)
+    return ShownSamples(
+        data.X,
+        ids,
+        data.names,
+        shape,
+        showing.curve,
+        None if showing.text is None else texts[showing.text],
+        pictures,
+        {name: texts[name] for name in showing.show},
+    )
+
+
+def _column(table: Path | None, read: Reading, showing: Showing, name: str) -> list[str]:
+    if table is None:
+        raise UsageError("--text, --show and --images need a table.")
+    option = "--text" if name == showing.text else "--images"
+    try:
+        return read_text_column(table, read, name, "--show" if name in showing.show else option)
+    except NoColumnError as error:
+        more = " There is no such folder either." if name == showing.images else ""
+        raise InputError(f"{error}{more}") from error
+
+
+def _again(data: Table, typed: list[str], out: Path) -> str:
+    """Return the command that ranks by the pairs, without the page."""
+    from linkselect.labelling._labelling import is_large
+
+    method = ["--method", "constraint"] if is_large(data.X) else []
+    return shlex.join(
+        ["linkselect", "rank", *typed, *method, "--pairs", str(out), "--report", "report.html"]
+    )
+
+
+def _typed(given: Reading | Preparation, also_dropped: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the options that differ from their defaults, as they are typed."""
+    for field in fields(given):
+        value = getattr(given, field.name)
+        if field.name == "drop":
+            value = (*value, *also_dropped)
+        if value == field.default:
+            continue
+        option = f"--{field.name.replace('_', '-')}"
+        if value is True:
+            yield option
+        else:
+            for one in value if isinstance(value, tuple) else [value]:
+                yield from (option, str(one))
 
 
 def _shape(text: str | None, data: Table) -> tuple[int, int] | None:
@@ -295,16 +260,11 @@ def _shape(text: str | None, data: Table) -> tuple[int, int] | None:
 @contextmanager
 def _explained() -> Iterator[None]:
     """Turn errors of the page into those of the command line."""
-    from linkselect.pairs import PairConflictError
-
     try:
-        with explained({"on_conflict": ""}):
+        with explained({}):
             yield
     except InputError as error:
         cause = error.__cause__
-        if isinstance(cause, PairConflictError):
-            way_out = "Correct the file; `linkselect pairs explain FILE` shows all chains."
-            raise InputError(f"--pairs: {cause.problem} {way_out}") from error
         if isinstance(cause, GuidedError) and cause.parameter in ("out", "port", ""):
             how = " --out names the file to write, --pairs one to go on from."
             raise InputError(str(cause) + (how if cause.parameter == "out" else "")) from error

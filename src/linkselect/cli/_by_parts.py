@@ -5,22 +5,20 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkselect.cli._choices import Choice, methods
+from linkselect.cli._choices import Choice, described, methods
 from linkselect.cli._errors import InputError, UsageError
-from linkselect.cli._feature_count import GIVEN
 from linkselect.cli._output import progress
-from linkselect.cli._tables import Reading, Table
+from linkselect.cli._tables import Reading, Table, read_table
 from linkselect.cli._tables.limits import bytes_needed, memory_limit, readable_size
-from linkselect.cli._tables.parts import INTO_MEMORY, StoredTable, size_of
+from linkselect.cli._tables.parts import INTO_MEMORY, StoredTable, open_table, size_of
 from linkselect.cli._tables.reading import TableFile, has_parts
 
 if TYPE_CHECKING:
-    from linkselect.evaluation import NumberOfFeatures
     from linkselect.pairs import Pairs
 
 # Seconds until a scheduler that does not answer counts as absent.
@@ -42,44 +40,11 @@ _ROW_WITH_TEXT, _ROW = 200, 24
 _GOOD_SHARE, _LEAST_SHARE = 1 / 4, 1 / 16
 # A limit below counts as this: the libraries that read take as much themselves.
 _LEAST_LIMIT = 96 << 20
-# What a bar says while parts are read.
-_DOING = {
-    "look at values": "reading: gaps and ranges",
-    "read": "reading: sums",
-    "search neighbours": "searching neighbours",
-    "rows": "taking rows",
-    "compare neighbours": "comparing neighbours",
-    "multiply samples": "comparing samples",
-    "add up": "adding up",
-    "score": "scoring",
-    "write": "writing the selected features",
-}
 
 
-@dataclass(frozen=True)
-class ByParts:
-    """Whether and by whom a table is read by parts.
-
-    Parameters
-    ----------
-    by_parts
-        Read a Parquet file or folder, NPY file or Zarr array by parts also if it would fit in
-        memory.
-    scheduler
-        The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786.
-        Its workers must see the same files.
-    """
-
-    by_parts: bool = False
-    scheduler: str | None = None
-
-
-DEFAULT_PARTS = ByParts()
-
-
-def why_by_parts(path: Path, read: Reading, parts: ByParts) -> str | None:
+def why_by_parts(path: Path, read: Reading, asked_for: bool, scheduler: str | None) -> str | None:
     """Say why a table is read by parts; None if it is not."""
-    asked = "--scheduler" if parts.scheduler is not None else "--by-parts" * parts.by_parts
+    asked = "--scheduler" if scheduler is not None else "--by-parts" * asked_for
     if not path.exists():
         return None  # reading it says so
     if not has_parts(path):
@@ -105,22 +70,41 @@ def why_by_parts(path: Path, read: Reading, parts: ByParts) -> str | None:
 
 
 @contextmanager
-def within_memory(table: Table, read: Reading, parts: ByParts) -> Iterator[Table]:
-    """Read a table in pieces so small, and by so few threads, that `--max-memory` is enough.
+def opened(
+    path: Path, read: Reading, by_parts: bool, scheduler: str | None, bar: bool
+) -> Iterator[Table]:
+    """Read a table, or open it to be read by parts: by a cluster, or so that `--max-memory` holds.
 
-    The workers of a cluster have limits of their own.
+    Parameters
+    ----------
+    path, read
+        The table.
+    by_parts : bool
+        Whether it is read by parts.
+    scheduler : str or None
+        The address of a Dask cluster that reads them.
+    bar : bool
+        Whether to show how much of the parts was read.
     """
-    if not isinstance(table, StoredTable) or parts.scheduler is not None:
-        yield table
+    if not by_parts:
+        yield read_table(path, read)
         return
-    from threadpoolctl import threadpool_limits
+    with (
+        nullcontext() if scheduler is None else _connected(scheduler),
+        parts_shown() if bar else nullcontext(),
+    ):
+        table = open_table(TableFile(path, read))
+        # The workers of a cluster have limits of their own.
+        if scheduler is not None or not isinstance(table, StoredTable):
+            yield table
+            return
+        from threadpoolctl import threadpool_limits
 
-    from linkselect._blocks import blas_threads
+        from linkselect._blocks import blas_threads
 
-    limit = memory_limit(read.max_memory)
-    n_threads, share = pieces_for(table, limit, blas_threads())
-    with threadpool_limits(n_threads, user_api="blas"):
-        yield replace(table, X=table.X.within(share))
+        n_threads, share = pieces_for(table, memory_limit(read.max_memory), blas_threads())
+        with threadpool_limits(n_threads, user_api="blas"):
+            yield replace(table, X=table.X.within(share))
 
 
 def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, float]:
@@ -160,23 +144,19 @@ def default_by_parts(usual: str, pairs: Pairs | None) -> str:
     return "constraint"
 
 
-def check_reads_parts(choice: Choice, selector: Any, table: Table) -> None:
-    """Refuse a method that needs all of a table in memory if it is read by parts."""
-    from linkselect.selectors._method import describe
-
-    if not isinstance(table, StoredTable) or "parts" in describe(selector).works_on:
+def check_reads_parts(choice: Choice, selector: Any, table: StoredTable) -> None:
+    """Refuse a method that needs all of a table in memory."""
+    if "parts" in described(selector).works_on:
         return
-    able = [name for name, one in methods().items() if "parts" in describe(one.selector).works_on]
+    able = [name for name, one in methods().items() if "parts" in one.method.works_on]
     raise UsageError(
         f"{choice.name} needs the table in memory, but {table.source} is read by parts. These "
         f"methods can read parts: {', '.join(able)}. Or {INTO_MEMORY}."
     )
 
 
-def check_labelled_fit(table: Table, read: Reading) -> None:
+def check_labelled_fit(table: StoredTable, read: Reading) -> None:
     """Refuse to take the labelled rows of a table into memory if they do not fit."""
-    if not isinstance(table, StoredTable):
-        return
     n_labelled = int((table.codes() >= 0).sum())
     needed = bytes_needed(n_labelled, len(table.names))
     limit = memory_limit(read.max_memory)
@@ -189,29 +169,12 @@ def check_labelled_fit(table: Table, read: Reading) -> None:
         )
 
 
-def number_by_parts(selector: Any, wanted: int | float | str) -> NumberOfFeatures:
-    """Say how many features are kept, and keep them; nothing is read again."""
-    from linkselect.evaluation import NumberOfFeatures
-    from linkselect.evaluation._number_of_features import number_without_labels
-    from linkselect.selectors._ranking import keep
-
-    if wanted != "auto":
-        return NumberOfFeatures(int(selector.n_features_), "given", GIVEN)
-    number = number_without_labels(len(selector.ranking_))
-    keep(selector, number)
-    why = "Half of the features, at most 300: a choice by accuracy needs the table in memory."
-    return NumberOfFeatures(number, "half, at most 300", why)
-
-
 # -- who reads, and how far it is ------------------------------------------------------------
 
 
 @contextmanager
-def connected(scheduler: str | None) -> Iterator[None]:
+def _connected(scheduler: str) -> Iterator[None]:
     """Let a running Dask cluster do the work, and leave it at the end."""
-    if scheduler is None:
-        yield
-        return
     try:
         import distributed
     except ImportError:
@@ -224,7 +187,9 @@ def connected(scheduler: str | None) -> Iterator[None]:
             f"--scheduler {scheduler!r} is no address of a Dask scheduler ({_first_line(error)}). "
             f"{_ADDRESS}"
         ) from error
-    with _quiet("distributed"):
+    # It would log a traceback when a connection is lost, of which we say one line ourselves.
+    logging.disable(logging.ERROR)
+    try:
         try:
             # As a default it would leave its mark in Dask's settings even if nothing answers.
             client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -235,20 +200,8 @@ def connected(scheduler: str | None) -> Iterator[None]:
             ) from error
         with client, client.as_current():
             yield
-
-
-@contextmanager
-def _quiet(package: str) -> Iterator[None]:
-    """Keep a package from logging: of a connection that is lost we say one line ourselves."""
-    names = [one for one in logging.root.manager.loggerDict if one.partition(".")[0] == package]
-    levels = {name: logging.getLogger(name).level for name in names}
-    try:
-        for name in levels:  # parts of it have levels of their own
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        yield
     finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
+        logging.disable(logging.NOTSET)
 
 
 def _first_line(error: Exception) -> str:
@@ -256,15 +209,12 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def parts_shown(show: bool) -> Iterator[None]:
+def parts_shown() -> Iterator[None]:
     """Show a bar with what was read and the time left, for each time of reading."""
-    if not show:
-        yield
-        return
     from linkselect._samples.sources import reporting
 
-    with progress(show) as report:
-        shown = reporting.set(lambda done, total, what: report(done, total, _DOING.get(what, what)))
+    with progress(True) as report:
+        shown = reporting.set(report)
         try:
             yield
         finally:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -55,22 +55,29 @@ class Choice:
     is_ours: bool = True
 
     @property
-    def needs(self) -> Literal["nothing", "labels", "pairs or labels", "another method"]:
+    def options(self) -> dict[str, str]:
+        """What to type for each parameter."""
+        settings = {name: f"--set {name}=VALUE" for name in self.parameters}
+        settings |= {"sigma": "--set sigma=auto"} if "sigma" in settings else {}
+        return {**settings, "on_conflict": "--set on_conflict=drop"}
+
+    @property
+    def needs(self) -> str:
         """What it cannot work without."""
         if self.method.wraps:
             return "another method"
-        if not self.method.needs:
-            return "nothing"
-        return "pairs or labels" if self.method.sees == "pairs" else "labels"
+        return self._seen if self.method.needs else "nothing"
 
     @property
-    def uses(self) -> Literal["nothing", "labels", "pairs or labels", "what that method uses"]:
+    def uses(self) -> str:
         """What it looks at beside the features, if it is given."""
-        if self.method.wraps:
-            return "what that method uses"
-        if self.method.sees == "nothing":
-            return "nothing"
-        return "pairs or labels" if self.method.sees == "pairs" else "labels"
+        return "what that method uses" if self.method.wraps else self._seen
+
+    @property
+    def _seen(self) -> str:
+        # Pairs follow from labels, so that either can be given to a method that looks at pairs.
+        sees = self.method.sees
+        return "pairs or labels" if sees == "pairs" else sees.removeprefix("some ")
 
 
 def _classes() -> dict[str, Any]:
@@ -87,18 +94,27 @@ def methods() -> dict[str, Choice]:
     return {name: _choice(selector) for name, selector in _classes().items()}
 
 
-def _choice(selector: Any) -> Choice:
+def described(selector: Any) -> Method:
+    """Describe a selector or a class of selectors; not imported before a command runs."""
     from linkselect.selectors._method import describe
 
-    signature = inspect.signature(selector).parameters
+    return describe(selector)
+
+
+def _choice(selector: Any, is_ours: bool = True) -> Choice:
+    from linkselect.selectors._method import Method
+
     parameters = {
-        name: None if given.default is inspect.Parameter.empty else given.default
-        for name, given in signature.items()
-        if name != "n_features_to_select"
+        one.name: None if one.default is one.empty else one.default
+        for one in inspect.signature(selector).parameters.values()
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        and not (is_ours and one.name == "n_features_to_select")
     }
-    summary = (selector.__doc__ or "").strip().splitlines()[0]
-    name = command_name(selector.__name__)
-    return Choice(name, selector, describe(selector), summary, parameters)
+    summary = (selector.__doc__ or "").strip().split("\n")[0]
+    name = command_name(selector.__name__) if is_ours else selector.__name__
+    # What a selector of another library sees is known once it is made.
+    method = described(selector) if is_ours else Method("labels")
+    return Choice(name, selector, method, summary, parameters, is_ours=is_ours)
 
 
 def command_name(class_name: str) -> str:
@@ -171,24 +187,13 @@ def parts_of(text: str) -> list[str]:
 
 def _imported(name: str) -> Choice:
     """Describe the class of another library that `package.module:Class` names."""
-    from linkselect.selectors._method import Method
-
     found = _from_module(name)
     if not (inspect.isclass(found) and hasattr(found, "fit") and hasattr(found, "get_support")):
         raise UsageError(
             f"{name} is not a class of selectors: it needs fit and get_support, as "
             "sklearn.feature_selection:SelectKBest has."
         )
-    if hasattr(found, "sees"):
-        return replace(_choice(found), name=found.__name__)
-    parameters = {
-        one.name: None if one.default is inspect.Parameter.empty else one.default
-        for one in inspect.signature(found).parameters.values()
-        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
-    }
-    summary = (found.__doc__ or "").strip().split("\n")[0]
-    # What it really sees is known once it is made: `describe` tells.
-    return Choice(found.__name__, found, Method("labels"), summary, parameters, is_ours=False)
+    return replace(_choice(found, hasattr(found, "sees")), name=found.__name__)
 
 
 def _from_module(name: str) -> Any:
@@ -229,11 +234,7 @@ def default_method(labelled: str, pairs: bool, n_rows: int) -> str:
 
 
 def make_selector(
-    choice: Choice,
-    settings: Iterable[str],
-    n_features: Any = "auto",
-    seed: int = 0,
-    scale: str = "minmax",
+    choice: Choice, settings: Iterable[str], seed: int = 0, scale: str = "minmax"
 ) -> Any:
     """Make the selector of a method with parameters given as `name=value`.
 
@@ -245,18 +246,14 @@ def make_selector(
     if _width_adapts(choice, given, scale):
         given["sigma"] = "auto"
     if choice.method.wraps and given.get("estimator") is None:
+        name = choice.name
         raise UsageError(
-            f"{choice.name} works around another method. Name it, for example: "
-            f"--method {choice.name} --set estimator=laplacian"
+            f"{name} works around another method. Name it: {name}(estimator=laplacian)."
         )
     if choice.is_ours:
-        return choice.selector(n_features_to_select=n_features, **given)
+        return choice.selector(n_features_to_select="auto", **given)
     from linkselect.selectors._foreign import Ranked
 
-    return Ranked(_made(choice, given), n_features)
-
-
-def _made(choice: Choice, given: dict[str, Any]) -> Any:
     signature = inspect.signature(choice.selector).parameters
     lacking = [
         name
@@ -268,7 +265,7 @@ def _made(choice: Choice, given: dict[str, Any]) -> Any:
             f"{choice.name} needs {' and '.join(lacking)}. Write '{choice.name}({lacking[0]}="
             "sklearn.linear_model:LogisticRegression)', for example."
         )
-    return choice.selector(**given)
+    return Ranked(choice.selector(**given), "auto")
 
 
 def _width_adapts(choice: Choice, given: dict[str, Any], scale: str) -> bool:
@@ -306,16 +303,13 @@ def _parse(setting: str, choice: Choice, scale: str) -> tuple[str, Any]:
         return name, found() if inspect.isclass(found) else found
     if name == "estimator" and choice.is_ours:
         return name, make_selector(method_named(text), (), scale=scale)
-    value = text if text in _named_values(choice, name) else _value(text)
+    # Some values that a parameter may have by name look like numbers.
+    constraints = getattr(choice.selector, "_parameter_constraints", {}).get(name, ())
+    named = {option for one in constraints for option in getattr(one, "options", ())}
+    value = text if text in named else _value(text)
     if name == "cv" and choice.is_ours and not isinstance(value, int | None):
         raise UsageError(f"--set {shown(setting)}: cv is a whole number of folds, such as cv=5.")
     return name, value
-
-
-def _named_values(choice: Choice, parameter: str) -> set[Any]:
-    """Return the values that a parameter may have by name; some look like numbers."""
-    constraints = getattr(choice.selector, "_parameter_constraints", {}).get(parameter, ())
-    return {value for one in constraints for value in getattr(one, "options", ())}
 
 
 def _value(text: str) -> Any:

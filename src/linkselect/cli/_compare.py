@@ -15,19 +15,27 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from linkselect.cli._choices import Choice, Seed, about_width, make_selector, method_named, parts_of
-from linkselect.cli._comparison_output import as_text, write_all
+from linkselect._messages import many
+from linkselect.cli._choices import (
+    Choice,
+    Seed,
+    about_width,
+    described,
+    make_selector,
+    method_named,
+    parts_of,
+)
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of
-from linkselect.cli._output import DEFAULT_OUTPUT, Output, say, say_json, tracked
+from linkselect.cli._output import DEFAULT_OUTPUT, Output, tracked
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
+from linkselect.cli._results import comparison_text, write_comparison
 from linkselect.cli._supervision_input import (
     about_rows,
     blamed,
-    check_pairs,
     check_supervision,
     explained,
     labelled_rows,
-    read_pairs,
+    pairs_of,
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
 
@@ -139,17 +147,21 @@ def compare(
     output.check({"the table": table, "--pairs": pairs})
     how.check()
     data = read_table(table, read)
+    if top is not None and not 1 <= top <= len(data.names):
+        raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
     choices = _chosen(methods, "pairs" if pairs is not None else labelled_rows(data))
-    links = None if pairs is None else read_pairs(pairs, data.ids is not None)
+    links, about_pairs = (None, []) if pairs is None else pairs_of(pairs, data)
     selectors = {
         choice.name: _selector(choice, on_conflict, seed, prepare.scale) for choice in choices
     }
-    notes = [*data.notes, *check_pairs(links, data, pairs), *_check(selectors, data, links)]
+    notes = [*data.notes, *about_pairs, *_check(selectors, data, links)]
     notes += [note for choice in choices for note in about_width(choice, (), prepare.scale)]
-    data, prepare, more = settle_values(data, prepare)
+    data, prepare, more, _ = settle_values(data, prepare)
     notes += more
     if links is not None and on_conflict == "drop":
-        notes += _contradicted(links)
+        if links.n_conflicts:
+            left_out = many(links.n_conflicts, "cannot-link")
+            notes.append(f"{left_out} left out, which must-links contradict.")
         links = links.without_conflicts()
     with blamed(choices):
         found, caught = _measure(
@@ -160,22 +172,13 @@ def compare(
             seed,
             pairs=links,
             n_features=_numbers(n_features, data),
-            top=_top(top, data),
+            top=top,
             prepare=prepare.transformer(data.is_sparse),
         )
-    _tell(
-        found, data, _record(found, data, prepare.describe(data.is_sparse), notes + caught), output
-    )
-
-
-def _tell(found: Comparison, data: Table, record: dict[str, Any], output: Output) -> None:
-    """Print what was found, and write it where it was asked for."""
+    record = _record(found, data, prepare.describe(data.is_sparse), notes + caught)
     output.say_notes(record["notes"])
-    if output.json:
-        say_json(record)
-    elif not output.quiet:
-        say(as_text(found, record))
-    write_all(found, data, record, output)
+    output.say(record, lambda: comparison_text(found, record))
+    write_comparison(found, data, record, output)
     output.say_written()
 
 
@@ -194,18 +197,15 @@ def _chosen(names: str | None, known: str) -> list[Choice]:
 
 def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
     """Refuse methods that lack what they need; return what should be said, each thing once."""
-    from linkselect.selectors._method import describe
-
-    notes: list[str] = []
-    on_labelled = {}
-    for name, selector in selectors.items():
-        method = describe(selector)
-        notes += check_supervision(name, method, data, links)
-        if about_rows(name, method, data):
-            on_labelled[name] = method
+    methods = {name: described(selector) for name, selector in selectors.items()}
+    notes = [
+        note
+        for name, method in methods.items()
+        for note in check_supervision(name, method, data, links)
+    ]
+    on_labelled = [name for name, method in methods.items() if about_rows(name, method, data)]
     if on_labelled:
-        names = " and ".join(on_labelled)
-        notes += about_rows(names, next(iter(on_labelled.values())), data)
+        notes += about_rows(" and ".join(on_labelled), methods[on_labelled[0]], data)
     return list(dict.fromkeys(notes))
 
 
@@ -222,19 +222,7 @@ def _check_split_size(data: Table, test_size: float) -> None:
         )
 
 
-def _contradicted(links: Any) -> list[str]:
-    from linkselect._messages import many
-
-    count = links.n_conflicts
-    return [f"{many(count, 'cannot-link')} left out, which must-links contradict."] if count else []
-
-
 def _selector(choice: Choice, on_conflict: OnConflict, seed: int, scale: Scale) -> Any:
-    if choice.method.wraps and choice.is_ours and not choice.settings:
-        raise UsageError(
-            f"{choice.name} works around another method. Name it: "
-            f"{choice.name}(estimator=laplacian)."
-        )
     takes_it = on_conflict != "raise" and "on_conflict" in choice.parameters
     settings = [f"on_conflict={on_conflict}"] if takes_it else ()
     return make_selector(choice, settings, seed=seed, scale=scale)
@@ -282,12 +270,6 @@ def _numbers(text: str | None, data: Table) -> list[int] | None:
     return sorted({int(part) for part in parts})
 
 
-def _top(top: int | None, data: Table) -> int | None:
-    if top is not None and not 1 <= top <= len(data.names):
-        raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
-    return top
-
-
 def _classifier(name: Classifier, seed: int) -> Any:
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
@@ -305,24 +287,31 @@ def _classifier(name: Classifier, seed: int) -> Any:
     }[name]
 
 
+# What to do if a part has too few pairs, by what parts are called.
+_TOO_FEW = {
+    "split": "Only pairs with both ends among the training rows of a split count. Give more pairs, "
+    "or pass a smaller --test-size or another --seed.",
+    "fold": "The pairs of a fold are held out. Give more pairs, or pass other --folds.",
+}
+
+
 class _Steps:
     """The method and the split or fold at work, for a bar on a terminal and for errors."""
 
     def __init__(self, has_labels: bool, show_bar: bool) -> None:
         self._kinds = iter(("split", "fold") if has_labels else ("fold",))
-        self._kind = ""
         self._show_bar = show_bar
-        self._at_work: tuple[str, int] | None = None
-        self._n_parts = 0
+        self._at_work = self._way_out = ""
 
     def __call__(self, steps: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
         steps = list(steps)
-        self._kind = next(self._kinds)
-        self._n_parts = 1 + max((part for _, part in steps), default=0)
-        for step in tracked(steps, self._show_bar, itemgetter(0)):
-            self._at_work = step
-            yield step
-        self._at_work = None
+        kind = next(self._kinds)
+        self._way_out = _TOO_FEW[kind]
+        n_parts = 1 + max((part for _, part in steps), default=0)
+        for method, part in tracked(steps, self._show_bar, itemgetter(0)):
+            self._at_work = "" if part < 0 else f"{method}, {kind} {part + 1} of {n_parts}"
+            yield method, part
+        self._at_work = ""
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -331,30 +320,17 @@ class _Steps:
 
         try:
             yield
-        except PairConflictError:
-            raise
         except ValueError as error:
-            if self._at_work is None or self._at_work[1] < 0:
+            if isinstance(error, PairConflictError) or not self._at_work:
                 raise
-            method, part = self._at_work
-            way_out = {
-                "split": "Only pairs with both ends among the training rows of a split count. Give "
-                "more pairs, or pass a smaller --test-size or another --seed.",
-                "fold": "The pairs of a fold are held out. Give more pairs, or pass other --folds.",
-            }[self._kind]
-            raise InputError(
-                f"{method}, {self._kind} {part + 1} of {self._n_parts}: {problem_of(error)} "
-                f"{way_out}"
-            ) from error
+            problem = f"{self._at_work}: {problem_of(error)} {self._way_out}"
+            raise InputError(problem) from error
 
 
 def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) -> dict[str, Any]:
     """Collect what was done and found, as plain data."""
     from linkselect.report._schema import SCHEMA_VERSION
 
-    rankings = {
-        name: [data.names[place] for place in order] for name, order in found.rankings.items()
-    }
     return {
         "schema_version": SCHEMA_VERSION,
         "source": data.source,
@@ -362,6 +338,8 @@ def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) 
         "preparation": preparation,
         "call": shlex.join(["linkselect", *sys.argv[1:]]),
         **found.to_dict(),
-        "rankings": rankings,
+        "rankings": {
+            name: [data.names[place] for place in order] for name, order in found.rankings.items()
+        },
         "notes": notes,
     }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linkselect.cli._errors import UsageError
 from linkselect.cli._output import PAGE_FILES, check_target, tracked, write_page
 
 if TYPE_CHECKING:
@@ -20,13 +20,6 @@ N_PIXELS = SIDE * SIDE
 N_EACH = 10
 CHOSEN = "similarity score"
 PAIRS_ALONE = "constraint score"
-# What each choice is told, in the order of the table.
-TOLD = {
-    "random choice": "nothing",
-    "Laplacian score": "no label",
-    CHOSEN: f"{2 * N_EACH} pairs",
-    "Fisher score": "all labels",
-}
 
 
 def demo(*, n_features: int = 10, draws: int = 10, report: Path | None = None) -> None:
@@ -42,22 +35,30 @@ def demo(*, n_features: int = 10, draws: int = 10, report: Path | None = None) -
         Where to write the report. Default: linkselect-demo.html in the folder for temporary files.
     """
     from rich.console import Console
+    from sklearn.datasets import load_digits
 
     if not 1 <= n_features <= N_PIXELS or draws < 2:
-        sys.exit(f"linkselect demo: choose --n-features from 1 to {N_PIXELS}, --draws from 2.")
+        raise UsageError(f"Choose --n-features from 1 to {N_PIXELS}, --draws from 2.")
     check_target(report, "--report", PAGE_FILES)
     console = Console()
-    X, y = _digits()
+    X, y = load_digits(return_X_y=True)
+    X /= 16
     console.print(
         f"\n[bold]{len(y):,} handwritten digits[/bold] of 8 x 8 pixels, which come with "
         f"scikit-learn. Of {2 * N_EACH} pairs it is known whether they show the same digit. "
         f"Which {n_features} pixels are worth keeping?\n"
     )
-    found = _measure(X, y, n_features, draws, show_bar=console.is_terminal)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # pixels at the border never change
+        found = _measure(X, y, n_features, draws, show_bar=console.is_terminal)
+        pairs = _draw_pairs(y, 0)
+        selector = _methods(n_features)[CHOSEN].fit(X, pairs=pairs)
     console.print(_table(found, len(y) // 2, n_features))
     console.print(_comment(found))
-    selector, pairs = _choose(X, y, n_features)
-    console.print(_mask(selector.support_))
+    rows = selector.support_.reshape(SIDE, SIDE)
+    lines = ("".join("[green]██[/]" if pixel else "[dim]··[/]" for pixel in row) for row in rows)
+    console.print("The pixels that one draw of pairs chooses:\n")
+    console.print("\n".join(f"  {line}" for line in lines))
     console.print(_where_the_report_is(selector, X, pairs, report))
     console.print(NEXT)
 
@@ -69,13 +70,6 @@ NEXT = """[bold]Next[/bold]
   every method:             [cyan]linkselect methods[/]
   in Python:                [cyan]ConsensusSelector().fit(X, pairs=pairs)[/]
 """
-
-
-def _digits() -> tuple[NDArray[Any], NDArray[Any]]:
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    return X / 16, y
 
 
 def _methods(n_features: int) -> dict[str, Any]:
@@ -112,10 +106,8 @@ def _measure(
         pairs = _draw_pairs(y_train, draw)
         kept = {"random choice": np.random.default_rng(draw).permutation(N_PIXELS)[:n_features]}
         kept["all pixels"] = np.arange(N_PIXELS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # pixels at the border never change
-            for name, selector in methods.items():
-                kept[name] = selector.fit(train, y_train, pairs=pairs).order_[:n_features]
+        for name, selector in methods.items():
+            kept[name] = selector.fit(train, y_train, pairs=pairs).order_[:n_features]
         for name, pixels in kept.items():
             model = KNeighborsClassifier(1).fit(train[:, pixels], y_train)
             found.setdefault(name, []).append(100 * model.score(test[:, pixels], y_test))
@@ -132,19 +124,19 @@ def _table(found: dict[str, NDArray[Any]], n_train: int, n_features: int) -> Tab
     )
     for column in ("pixels", "chosen by", "which saw", "accuracy", "50 to 100 %"):
         table.add_column(column, justify="right" if column in ("pixels", "accuracy") else "left")
-    for name, told in TOLD.items():
-        colour = "bold green" if name == CHOSEN else "yellow"
-        told = f"all {n_train} labels" if told == "all labels" else told
-        table.add_row(str(n_features), name, told, *_accuracy(found[name], colour))
-    table.add_row(str(N_PIXELS), "all pixels", "", *_accuracy(found["all pixels"], "blue"))
+    for number, name, saw, colour in (
+        (n_features, "random choice", "nothing", "yellow"),
+        (n_features, "Laplacian score", "no label", "yellow"),
+        (n_features, CHOSEN, f"{2 * N_EACH} pairs", "bold green"),
+        (n_features, "Fisher score", f"all {n_train} labels", "yellow"),
+        (N_PIXELS, "all pixels", "", "blue"),
+    ):
+        mean, spread = found[name].mean(), found[name].std(ddof=1)
+        accuracy = f"[{colour}]{mean:.1f} %[/] [dim]± {spread:4.1f}[/]"
+        halves = round(22 * max(mean - 50.0, 0.0) / 50.0)  # of the bar's at most 11 characters
+        bar = f"[{colour}]{'█' * (halves // 2)}{'▌' * (halves % 2)}[/]"
+        table.add_row(str(number), name, saw, accuracy, bar)
     return table
-
-
-def _accuracy(values: NDArray[Any], colour: str) -> tuple[str, str]:
-    """Write an accuracy with its deviation, and draw it as a bar of at most 11 characters."""
-    number = f"[{colour}]{values.mean():.1f} %[/] [dim]± {values.std(ddof=1):4.1f}[/]"
-    halves = round(22 * max(values.mean() - 50.0, 0.0) / 50.0)
-    return number, f"[{colour}]{'█' * (halves // 2)}{'▌' * (halves % 2)}[/]"
 
 
 def _comment(found: dict[str, NDArray[Any]]) -> str:
@@ -161,23 +153,6 @@ def _comment(found: dict[str, NDArray[Any]]) -> str:
     )
 
 
-def _choose(X: NDArray[Any], y: NDArray[Any], n_features: int) -> tuple[Any, Any]:
-    """Choose the pixels from one draw of pairs between all samples."""
-    pairs = _draw_pairs(y, 0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return _methods(n_features)[CHOSEN].fit(X, pairs=pairs), pairs
-
-
-def _mask(chosen: NDArray[Any]) -> str:
-    """Draw the pixels that were chosen."""
-    rows = chosen.reshape(SIDE, SIDE)
-    lines = ("".join("[green]██[/]" if pixel else "[dim]··[/]" for pixel in row) for row in rows)
-    return "The pixels that one draw of pairs chooses:\n\n" + "\n".join(
-        f"  {line}" for line in lines
-    )
-
-
 def _where_the_report_is(selector: Any, X: NDArray[Any], pairs: Any, report: Path | None) -> str:
     """Write the report if its packages are there, and say where it is or what adds it."""
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
@@ -190,12 +165,7 @@ def _where_the_report_is(selector: Any, X: NDArray[Any], pairs: Any, report: Pat
     from linkselect.report import render, summarize
 
     path = report or Path(tempfile.gettempdir()) / "linkselect-demo.html"
-    summary = summarize(
-        selector,
-        X,
-        pairs=pairs,
-        source="digits, as scikit-learn has them",
-        image_shape=(SIDE, SIDE),
-    )
+    source = "digits, as scikit-learn has them"
+    summary = summarize(selector, X, pairs=pairs, source=source, image_shape=(SIDE, SIDE))
     write_page(path, render(summary))
     return f"\nThe report on this choice: [cyan]{path.resolve().as_uri()}[/]\n"

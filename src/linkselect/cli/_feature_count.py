@@ -5,14 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from linkselect.cli._choices import described
 from linkselect.cli._errors import UsageError
 from linkselect.cli._tables import Table
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures
-
-# Why so many features are kept.
-GIVEN = "The number was given by --n-features."
 
 # A search by accuracy is slow, and its best point comes early.
 MOST_STEPS_BY_ACCURACY = 100
@@ -43,13 +41,12 @@ def prepare_number(selector: Any, wanted: int | float | str, n_features: int) ->
     A search takes no more steps than a rule may keep, and what a wrapper is around keeps no more.
     """
     from linkselect.evaluation._number_of_features import largest_number
-    from linkselect.selectors._method import describe
 
     if wanted != "auto":
         selector.set_params(n_features_to_select=wanted)
         return
     most = largest_number(n_features)
-    method = describe(selector)
+    method = described(selector)
     if method.wraps and "estimator__n_features_to_select" in selector.get_params():
         inner = selector.estimator
         if inner.n_features_to_select == "auto" and not getattr(inner, "own_number", ""):
@@ -60,7 +57,7 @@ def prepare_number(selector: Any, wanted: int | float | str, n_features: int) ->
 
 
 def keep_number(
-    selector: Any, wanted: int | float | str, X: Any, y: Any, **known: Any
+    selector: Any, wanted: int | float | str, X: Any, y: Any, by_parts: bool, **known: Any
 ) -> NumberOfFeatures:
     """Choose how many features a fitted selector keeps, unless it was typed, and keep them.
 
@@ -72,34 +69,36 @@ def keep_number(
         What was typed.
     X, y
         What it was fitted on.
+    by_parts : bool
+        Whether X is read by parts, and is not to be read again.
     **known
         Pairs and ids as for `choose_number`, and what to do there.
     """
     from linkselect.evaluation import NumberOfFeatures, choose_number
-
-    if wanted != "auto":
-        number = int(selector.n_features_)
-        return NumberOfFeatures(number, "given", GIVEN)
-    found = choose_number(selector, X, y, **known)
-    if found.n_features != selector.n_features_:
-        supervision = {key: known.get(key) for key in ("pairs", "sample_ids")}
-        _cut(selector, found.n_features, X, y, supervision)
-    return found
-
-
-def _cut(selector: Any, number: int, X: Any, y: Any, supervision: dict[str, Any]) -> None:
-    from linkselect.selectors._method import describe
+    from linkselect.evaluation._number_of_features import number_without_labels
     from linkselect.selectors._ranking import keep, name_features
     from linkselect.selectors._selector import RankingSelector
 
-    method = describe(selector)
-    if isinstance(selector, RankingSelector) and not (method.searches or method.wraps):
-        keep(selector, number)  # the scores do not depend on it
-        return
-    names = getattr(selector, "feature_names_in_", None)
-    selector.set_params(n_features_to_select=number)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the first fit has warned already
-        selector.fit(X, y, **supervision)
-    if names is not None:
+    if wanted != "auto":
+        why = "The number was given by --n-features."
+        return NumberOfFeatures(int(selector.n_features_), "given", why)
+    if by_parts:
+        number = number_without_labels(len(selector.ranking_))
+        why = "Half of the features, at most 300: a choice by accuracy needs the table in memory."
+        found = NumberOfFeatures(number, "half, at most 300", why)
+    else:
+        found = choose_number(selector, X, y, **known)
+        if found.n_features == selector.n_features_:
+            return found
+    method = described(selector)
+    ranks_alike = isinstance(selector, RankingSelector) and not (method.searches or method.wraps)
+    if by_parts or ranks_alike:
+        keep(selector, found.n_features)  # the scores do not depend on it
+    else:
+        names = selector.feature_names_in_
+        selector.set_params(n_features_to_select=found.n_features)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the first fit has warned already
+            selector.fit(X, y, pairs=known["pairs"], sample_ids=known["sample_ids"])
         name_features(selector, names)
+    return found

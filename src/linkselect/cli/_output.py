@@ -86,6 +86,49 @@ class Output:
         """Whether a person watches the output and may want to see how far the work is."""
         return sys.stdout.isatty() and not (self.quiet or self.json)
 
+    def say(self, record: Any, text: Callable[[], str]) -> None:
+        """Print the result, as JSON or as text for people."""
+        if self.json:
+            say_json(record)
+        elif not self.quiet:
+            say(text())
+
+    def write(
+        self,
+        record: Any,
+        columns: Callable[[str], Mapping[str, Any]],
+        page: Callable[[], str],
+        figure: Callable[[], tuple[Any, str]],
+    ) -> None:
+        """Write the files that were asked for.
+
+        Parameters
+        ----------
+        record : dict
+            The whole result as plain data.
+        columns : callable
+            Takes the ending of the file, and returns the table of the result.
+        page : callable
+            Returns the report.
+        figure : callable
+            Returns a figure and its caption.
+        """
+        if self.out is not None:
+            kind = self.out.suffix.lower()
+            if kind == ".json":
+                write_json(self.out, record)
+            else:
+                write_columns(self.out, columns(kind))
+        if self.report is not None:
+            write_page(self.report, page())
+        if self.figure is not None:
+            from linkselect.plot._published import paper_style, save_figure
+
+            drawn, caption = figure()
+            form: Any = self.figure.suffix.lower().removeprefix(".")
+            with paper_style():
+                write_safely(self.figure, lambda part: save_figure(drawn, part, form, caption))
+
     def say_written(self, *more: Path | None) -> None:
         """Name the files that were written, on the last line; `more` beside our own."""
         written = [str(path) for path in (self.out, *more, self.report, self.figure) if path]
@@ -172,14 +215,8 @@ def _one_line(cell: str, widest: int | None) -> str:
     return text if widest is None or len(text) <= widest else f"{text[: widest - 3]}..."
 
 
-def to_json(value: Any) -> str:
-    """Write plain data as JSON, which lacks NaN and infinity: null, and "inf" or "-inf"."""
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
-    # Names of files may hold bytes that are no text; JSON can escape what stands for them.
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def _plain(value: Any) -> Any:
+    """Replace what JSON lacks: NaN by null, infinity by "inf" or "-inf"."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -212,27 +249,17 @@ def check_apart(inputs: Mapping[str, Path | None], targets: Mapping[str, Path | 
         if path is None:
             continue
         for other, its_path in taken.items():
-            if _same_file(path, its_path):
+            same = os.path.realpath(path) == os.path.realpath(its_path)
+            if same or (path.exists() and its_path.exists() and path.samefile(its_path)):
                 raise UsageError(f"{option} {path} is the same file as {other}. Name another one.")
-            if _would_be_part(path, its_path):
+            # A table, or what describes an array, would be read as a part of the folder.
+            is_part = path.suffix.lower() == ".parquet" or path.name == "zarr.json"
+            if is_part and its_path.is_dir() and path.resolve().is_relative_to(its_path.resolve()):
                 raise UsageError(
                     f"{option} {path} is inside {its_path}, which is read with all such files in "
                     "it. Name another folder."
                 )
         taken[option] = path
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    if os.path.realpath(one) == os.path.realpath(other):
-        return True
-    return one.exists() and other.exists() and one.samefile(other)
-
-
-def _would_be_part(path: Path, folder: Path) -> bool:
-    """Whether a file would be read as a part of a folder: a table, or what describes an array."""
-    if path.suffix.lower() != ".parquet" and path.name != "zarr.json":
-        return False
-    return folder.is_dir() and path.resolve().is_relative_to(folder.resolve())
 
 
 def _is_formula(text: str) -> bool:
@@ -279,15 +306,6 @@ def write_page(path: Path, page: str) -> None:
     write_safely(path, lambda part: part.write_text(page, "utf-8", newline="\n"))
 
 
-def write_figure(path: Path, figure: Any, caption: str) -> None:
-    """Write a figure for a paper: .pdf, .svg or .png by the ending."""
-    from linkselect.plot._published import paper_style, save_figure
-
-    kind: Any = path.suffix.lower().removeprefix(".")
-    with paper_style():
-        write_safely(path, lambda part: save_figure(figure, part, kind, caption))
-
-
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
     """Write named columns of one length in the format that the file's ending names."""
     if path.suffix.lower() == ".json":
@@ -299,7 +317,9 @@ def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write plain data as JSON, whole or not at all."""
-    write_safely(path, lambda part: part.write_text(to_json(value) + "\n", "utf-8"))
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # Names of files may hold bytes that are no text; JSON can escape what stands for them.
+    write_safely(path, lambda part: part.write_bytes(text.encode("utf-8", "backslashreplace")))
 
 
 def write_pieces(path: Path, pieces: Iterable[Mapping[str, Any]]) -> None:
@@ -319,17 +339,14 @@ def _write_text(path: Path, kind: str, pieces: Iterable[Mapping[str, Any]]) -> N
             # Few at a time: as text and as Python's numbers they take much more memory.
             height = max(_CELLS // len(columns), 1)
             for start in range(0, n_rows, height):
-                some = [_listed(values[start : start + height]) for values in columns.values()]
-                writer.writerows(map(_text_cells, zip(*some, strict=True)))
+                some = (_text_cells(values[start : start + height]) for values in columns.values())
+                writer.writerows(zip(*some, strict=True))
 
 
-def _listed(values: Any) -> list[Any]:
-    return values if isinstance(values, list) else values.tolist()
-
-
-def _text_cells(row: tuple[Any, ...]) -> list[Any]:
-    """Return a row as it is written to a text file, with empty cells for missing values."""
-    return ["" if value is None or value != value else value for value in row]
+def _text_cells(values: Any) -> list[Any]:
+    """Return values as they are written to a text file, with empty cells for missing ones."""
+    plain = values if isinstance(values, list) else values.tolist()
+    return ["" if value is None or value != value else value for value in plain]
 
 
 def _write_arrow(path: Path, kind: str, pieces: Iterable[Mapping[str, Any]]) -> None:
@@ -375,16 +392,14 @@ def progress(
     callable
         It takes what is done, what there is to do if that is known, and what is being done.
     """
-    if not show:
-        yield lambda done, total, doing: None
-        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft
 
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
-    left = [TimeLeft()] if time_left else []
-    with Progress(*columns, *left, console=Console(stderr=True), transient=True) as bar:
+    columns += [TimeLeft()] if time_left else []
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not show) as bar:
         task = bar.add_task("", total=None)
 
         def report(done: int, total: int | None, doing: str) -> None:

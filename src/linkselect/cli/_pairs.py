@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from linkselect._messages import many
-from linkselect.cli._choices import Seed, make_selector, method_named
+from linkselect.cli._choices import Seed, described, make_selector, method_named
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
+from linkselect.cli._feature_count import number_typed
 from linkselect.cli._output import (
     COLUMN_FILES,
     check_apart,
@@ -26,9 +28,9 @@ from linkselect.cli._output import (
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Impute, Preparation, settle_values
 from linkselect.cli._supervision_input import (
     absent_ids,
-    check_pairs,
     check_supervision,
     explained,
+    pairs_of,
     read_pairs,
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_rows, read_table
@@ -37,9 +39,9 @@ from linkselect.cli._tables.reading import TableFile
 if TYPE_CHECKING:
     from linkselect.evaluation._pair_worth import PairWorth
     from linkselect.pairs import Pairs
-    from linkselect.selectors._method import Method
 
 _FILES = (".csv", ".json")
+Count = Annotated[int, Parameter(validator=Number(gte=1))]
 # How many pairs are printed; files and JSON hold all.
 _SHOWN = 20
 
@@ -110,16 +112,15 @@ def check(
     json
         Print JSON and nothing else.
     """
-    data = None if table is None else read_rows(table, read)
-    by_id = data is None or data.ids is not None
-    found = read_pairs(pairs, by_id)
     ids: Any = None
-    if data is not None:
+    if table is not None:
+        data = read_rows(table, read)
         ids = range(data.X.shape[0]) if data.ids is None else data.ids
+    found = read_pairs(pairs, by_id=not isinstance(ids, range))
     absent = [] if ids is None else absent_ids(found, ids)
     held = found if ids is None else found.restrict(ids)
     record = {**found.summary(ids), "adaptive": held.n_adaptive, "absent": absent}
-    say_json(record) if json else say(_describe(held, record, pairs, data is not None))
+    say_json(record) if json else say(_describe(held, record, pairs, table is not None))
     if record["conflicts"] or absent:
         raise InputError(_what_is_wrong(record, pairs))
 
@@ -154,7 +155,7 @@ def _what_is_wrong(record: dict[str, Any], path: Path) -> str:
     return f"{path.name}: {'; '.join(parts)}."
 
 
-def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> None:
+def explain(pairs: Path, /, *, limit: Count | None = None, json: bool = False) -> None:
     """Explain conflicts: the chain of must-links that contradicts each cannot-link.
 
     Parameters
@@ -166,8 +167,6 @@ def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> 
     json
         Print JSON and nothing else.
     """
-    if limit is not None and limit < 1:
-        raise UsageError(f"--limit {limit}, but at least 1 is explained. Without it: all.")
     found = read_pairs(pairs, by_id=True)
     conflicts = found.conflicts(limit)
     if json:
@@ -192,7 +191,7 @@ def worth(
     *,
     read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
     method: str = "constraint",
-    n_features: int | None = None,
+    n_features: str = "auto",
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
     seed: Seed = 0,
@@ -210,7 +209,7 @@ def worth(
     method
         How to rank, by a method that works from pairs; `linkselect methods` lists them.
     n_features
-        How many features are kept. Without it: half of them.
+        How many features are kept: a number, a fraction such as 0.1, or auto, half of them.
     settings
         A parameter of the method, such as sigma=1. Give it once for each.
     seed
@@ -220,29 +219,32 @@ def worth(
     json
         Print JSON and nothing else.
     """
-    _check_out(out, pairs, table)
     choice = method_named(method)
-    count = "auto" if n_features is None else n_features
-    selector = make_selector(choice, settings, count, seed, prepare.scale)
-    data, links, notes = _read_both(pairs, table, read)
-    if n_features is not None and not 1 <= n_features <= len(data.names):
-        raise UsageError(
-            f"--n-features {n_features}, but {data.source} has {len(data.names)} features. "
-            f"Choose 1 to {len(data.names)}."
-        )
-    described = _described(selector)
-    if described.sees != "pairs":
+    selector = make_selector(choice, settings, seed=seed, scale=prepare.scale)
+    about = described(selector)
+    if about.sees != "pairs":
         raise UsageError(f"{choice.name} does not look at pairs, so none changes its ranking.")
-    notes += check_supervision(choice.name, described, data, links)
-    data, prepare, more = settle_values(data, prepare)
+    data, links, notes = _read_both(pairs, table, read, out)
+    selector.set_params(n_features_to_select=number_typed(n_features, data))
+    notes += check_supervision(choice.name, about, data, links)
+    data, prepare, more, _ = settle_values(data, prepare)
     notes += more
+    from linkselect.evaluation import pair_worth
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = _weigh(selector, data, links, prepare, TableFile(table, read))
+        # Two arrays with an entry for each pair and feature are returned, a third is on the way.
+        needed = 24 * (links.n_must + links.n_cannot) * len(data.names)
+        TableFile(table, read).check_bytes(needed, "what each pair changes")
+        with explained(choice.options):
+            found = pair_worth(selector, prepare.applied(data), links, data.ids)
     notes += notes_of(caught, selector.get_params(deep=False))
     # A pair that the method cannot do without is worth most.
     found.sort(key=lambda one: (one.rank_shift == one.rank_shift, -one.rank_shift))
     records = [_record(one, data) for one in found]
+    unknown = "cannot be ranked without it"
+    if len(records) == 1:
+        unknown = "the only pair: nothing to compare with"
     if json:
         say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
     else:
@@ -252,32 +254,8 @@ def worth(
             f"{many(len(data.names), 'feature')} (-1: one place better):\n"
         )
         header = ["pair", "link", "mean shift", "replaced", "features that would move most, places"]
-        _say_pairs(header, [_worth_row(one, len(records) == 1) for one in records], left=[0, 1, 4])
-    if out is not None:
-        is_only = len(records) == 1
-        _write_records(out, [{**one, "moved": _moved_text(one, is_only)} for one in records])
-
-
-def _described(selector: Any) -> Method:
-    from linkselect.selectors._method import describe
-
-    return describe(selector)
-
-
-def _weigh(
-    selector: Any, data: Table, links: Pairs, prepare: Preparation, file: TableFile
-) -> list[PairWorth]:
-    from linkselect.evaluation import pair_worth
-
-    # Two arrays with an entry for each pair and feature are returned, a third is on the way.
-    needed = 24 * (links.n_must + links.n_cannot) * len(data.names)
-    file.check_bytes(needed, "what each pair changes")
-    options = {
-        **{name: f"--set {name}=VALUE" for name in selector.get_params(deep=False)},
-        "on_conflict": "--set on_conflict=drop",
-    }
-    with explained(options):
-        return pair_worth(selector, prepare.applied(data), links, data.ids)
+        _say_pairs(header, [_worth_row(one, unknown) for one in records], left=[0, 1, 4])
+    _write_records(out, [{**one, "moved": _moved_text(one, unknown)} for one in records])
 
 
 def _record(one: PairWorth, data: Table) -> dict[str, Any]:
@@ -293,24 +271,22 @@ def _record(one: PairWorth, data: Table) -> dict[str, Any]:
     }
 
 
-def _moved_text(record: dict[str, Any], is_only: bool, n_moved: int | None = None) -> str:
+def _moved_text(record: dict[str, Any], unknown: str, n_moved: int | None = None) -> str:
     """Name the features that would move, with their places: - is towards the best."""
     if record["rank_shift"] is None:
-        return (
-            "the only pair: nothing to compare with" if is_only else "cannot be ranked without it"
-        )
+        return unknown
     moved = record["moved"][:n_moved]
     return ", ".join(f"{one['feature']} {one['places']:+d}" for one in moved)
 
 
-def _worth_row(record: dict[str, Any], is_only: bool) -> list[str]:
+def _worth_row(record: dict[str, Any], unknown: str) -> list[str]:
     shift, n_replaced = record["rank_shift"], record["n_replaced"]
     return [
         f"{record['a']} {record['b']}",
         record["link"],
         "-" if shift is None else f"{shift:.2f}",
         "-" if n_replaced is None else str(n_replaced),
-        _moved_text(record, is_only, 3) or "none",
+        _moved_text(record, unknown, 3) or "none",
     ]
 
 
@@ -341,9 +317,8 @@ def suspects(
     json
         Print JSON and nothing else.
     """
-    _check_out(out, pairs, table)
-    data, links, notes = _read_both(pairs, table, read)
-    data, prepare, more = settle_values(data, Preparation("none", impute))
+    data, links, notes = _read_both(pairs, table, read, out)
+    data, prepare, more, _ = settle_values(data, Preparation("none", impute))
     notes += more
     from linkselect.evaluation import suspect_pairs
 
@@ -361,20 +336,18 @@ def suspects(
         ]
         _say_pairs(["rank", "pair", "link", "suspicion"], rows, left=[1, 2])
         say("\nAsk again about the first. Nothing was dropped: that gained nothing reliable.")
-    if out is not None:
-        _write_records(out, records)
+    _write_records(out, records)
 
 
-def _check_out(out: Path | None, pairs: Path, table: Path) -> None:
+def _read_both(
+    pairs: Path, table: Path, read: Reading, out: Path | None
+) -> tuple[Table, Pairs, list[str]]:
+    """Read a table with its features, the pairs of its rows, and what to say about them."""
     check_target(out, "--out", COLUMN_FILES)
     check_apart({"the pairs": pairs, "the table": table}, {"--out": out})
-
-
-def _read_both(pairs: Path, table: Path, read: Reading) -> tuple[Table, Pairs, list[str]]:
-    """Read a table with its features, the pairs of its rows, and what to say about them."""
     data = read_table(table, read)
-    links = read_pairs(pairs, data.ids is not None)
-    return data, links, [*data.notes, *check_pairs(links, data, pairs)]
+    links, notes = pairs_of(pairs, data)
+    return data, links, [*data.notes, *notes]
 
 
 def _say_pairs(header: list[str], rows: list[list[str]], left: list[int]) -> None:
@@ -384,8 +357,9 @@ def _say_pairs(header: list[str], rows: list[list[str]], left: list[int]) -> Non
         say(f"  ... and {many(more, 'more pair')}; --out FILE writes all.")
 
 
-def _write_records(path: Path, records: list[dict[str, Any]]) -> None:
-    write_columns(path, {key: [one[key] for one in records] for key in records[0]})
+def _write_records(path: Path | None, records: list[dict[str, Any]]) -> None:
+    if path is not None:
+        write_columns(path, {key: [one[key] for one in records] for key in records[0]})
 
 
 def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:

@@ -6,7 +6,6 @@ import shlex
 import sys
 import time
 import warnings
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,62 +14,43 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from linkselect.cli._by_parts import (
-    DEFAULT_PARTS,
     NOT_VALIDATED,
-    ByParts,
     check_labelled_fit,
     check_reads_parts,
-    connected,
     default_by_parts,
-    number_by_parts,
-    parts_shown,
+    opened,
     why_by_parts,
-    within_memory,
 )
 from linkselect.cli._choices import (
     Choice,
     Seed,
     about_width,
     default_method,
+    described,
     make_selector,
     method_named,
 )
+from linkselect.cli._column_values import ColumnValues
 from linkselect.cli._errors import InputError, notes_of
 from linkselect.cli._feature_count import keep_number, number_typed, prepare_number
-from linkselect.cli._output import (
-    DEFAULT_OUTPUT,
-    Output,
-    note_on_formulas,
-    say,
-    say_json,
-    tracked,
-)
-from linkselect.cli._preparation import (
-    DEFAULT_PREPARATION,
-    Preparation,
-    settle_values,
-)
-from linkselect.cli._ranking_output import ranking_text, write_all
+from linkselect.cli._output import DEFAULT_OUTPUT, Output, note_on_formulas, tracked
+from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
+from linkselect.cli._results import ranking_text, write_ranking
 from linkselect.cli._selected import check_selected, write_selected
-from linkselect.cli._stored_values import ColumnValues, settle_stored
 from linkselect.cli._supervision_input import (
     about_rows,
     blamed,
-    check_pairs,
     check_supervision,
     explained,
     labelled_rows,
-    read_pairs,
-    rows_for,
+    pairs_of,
 )
-from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
-from linkselect.cli._tables.parts import StoredTable, open_table
-from linkselect.cli._tables.reading import TableFile
+from linkselect.cli._tables import DEFAULT_READING, Reading, Table
+from linkselect.cli._tables.parts import StoredTable
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures, Validation
     from linkselect.report._schema import Summary
-    from linkselect.selectors._method import Method
 
 
 def rank(
@@ -87,7 +67,8 @@ def rank(
     select: Path | None = None,
     validate: Annotated[bool, Parameter(negative="--no-validate")] = True,
     escape_formulas: bool = False,
-    parts: Annotated[ByParts, Parameter(name="*")] = DEFAULT_PARTS,
+    by_parts: bool = False,
+    scheduler: str | None = None,
     output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
 ) -> None:
     """Rank the features of a table and keep the best.
@@ -122,67 +103,64 @@ def rank(
     escape_formulas
         Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
         formula. Never in --select.
+    by_parts
+        Read a Parquet file or folder, NPY file or Zarr array by parts also if it would fit in
+        memory.
+    scheduler
+        The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786.
+        Its workers must see the same files.
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select})
     choice = None if method is None else method_named(method)
-    why = why_by_parts(table, read, parts)
+    why = why_by_parts(table, read, by_parts, scheduler)
     check_selected(select, table, by_parts=why is not None)
     output.say_notes([] if why is None else [why])
-    shown = parts_shown(why is not None and output.shows_progress)
-    with connected(parts.scheduler), shown, ExitStack() as stack:
-        whole = read_table(table, read) if why is None else open_table(TableFile(table, read))
-        whole = stack.enter_context(within_memory(whole, read, parts))
+    with opened(table, read, why is not None, scheduler, output.shows_progress) as whole:
         job = _job(whole, read, choice, settings, pairs, prepare, seed)
-        if validate and job.seen is not None:
+        if validate and job.by_parts:
             job.notes.append(NOT_VALIDATED)
-        said = [one for one in (why, job.about_method) if one]
+        said = [] if why is None else [why]
+        called = job.choice.name
+        if job.why:
+            said.append(f"{called} was taken, {job.why}.")
+            called += f", {job.why}"
         warned, summary = _rank(job, n_features, seed, validate, output, said)
         if select is not None:
-            write_selected(select, job.selector, job.whole, read)
+            write_selected(select, job.selector, whole, read)
+    from linkselect.report._summary import TIED
+
     if output.json:
         output.say_notes(summary["alarms"])
-        say_json(summary)
-    elif not output.quiet:
-        say(ranking_text(summary, job.data, job.links, job.called))
-        if output.out is None:
-            say("--out FILE writes the whole ranking.")
-    output.say_notes([*job.notes, *_ties(summary), *warned])
+    more = "" if output.out is not None else "\n--out FILE writes the whole ranking."
+    output.say(summary, lambda: ranking_text(summary, job.data, job.links, called) + more)
+    output.say_notes([*job.notes, *(note for note in summary["notes"] if note == TIED), *warned])
     if not escape_formulas:
         output.say_notes(note_on_formulas(job.data.names, output.out, select))
-    write_all(summary, output, escape_formulas)
+    write_ranking(summary, output, escape_formulas)
     output.say_written(select)
 
 
 @dataclass(frozen=True)
 class RankingJob:
-    """What is ranked and how: `data` are the rows and columns of `whole` that the method uses.
+    """What is ranked and how: `data` are the rows and columns that the method uses.
 
-    If they are read by parts, they are prepared already, and `seen` says what the values were.
+    If they are read by parts, they are prepared already. `seen` says what the values were.
+    `why` says why the method is not the usual one, if none was asked for.
     """
 
     choice: Choice
     selector: Any
-    whole: Table
     data: Table
     links: Any
     prepare: Preparation
     notes: list[str]
-    seen: ColumnValues | None = None
-    instead_of: str = ""
+    seen: ColumnValues
+    why: str
 
     @property
-    def called(self) -> str:
-        """The method, and why it is not the usual one."""
-        return self.choice.name + (f", {self._why}" if self.instead_of else "")
-
-    @property
-    def about_method(self) -> str:
-        """The same as a note; empty if the method is what was asked for or the usual one."""
-        return f"{self.choice.name} was taken, {self._why}." if self.instead_of else ""
-
-    @property
-    def _why(self) -> str:
-        return f"since the default ({self.instead_of}) needs the table in memory"
+    def by_parts(self) -> bool:
+        """Whether the rows are read by parts."""
+        return isinstance(self.data, StoredTable)
 
 
 def _job(
@@ -197,31 +175,30 @@ def _job(
     """Choose a method by what is there if none was named, and check that both fit."""
     if whole.X.shape[0] < 2:
         raise InputError(f"{whole.source} has one row, but features are ranked by two or more.")
-    links = None if pairs is None else read_pairs(pairs, whole.ids is not None)
-    instead_of = ""
+    links, about_pairs = (None, []) if pairs is None else pairs_of(pairs, whole)
+    why = ""
     if choice is None:
         usual = default_method(labelled_rows(whole), links is not None, whole.X.shape[0])
-        is_stored = isinstance(whole, StoredTable)
-        chosen = default_by_parts(usual, links) if is_stored else usual
-        choice, instead_of = method_named(chosen), "" if chosen == usual else usual
+        chosen = default_by_parts(usual, links) if isinstance(whole, StoredTable) else usual
+        choice = method_named(chosen)
+        if chosen != usual:
+            why = f"since the default ({usual}) needs the table in memory"
     selector = make_selector(choice, settings, seed=seed, scale=prepare.scale)
-    method = _describe(selector)
-    notes = [*whole.notes, *check_pairs(links, whole, pairs)]
-    notes += about_width(choice, settings, prepare.scale)
+    method = described(selector)
+    notes = [*whole.notes, *about_pairs, *about_width(choice, settings, prepare.scale)]
     notes += check_supervision(choice.name, method, whole, links)
-    if about_rows(choice.name, method, whole):
-        check_labelled_fit(whole, read)
-    data, about = rows_for(choice.name, method, whole)
-    check_reads_parts(choice, selector, data)
-    seen = None
+    data, about = whole, about_rows(choice.name, method, whole)
+    if about:
+        if isinstance(whole, StoredTable):
+            check_labelled_fit(whole, read)
+        data = whole.labelled()
     if isinstance(data, StoredTable):
-        data, prepare, about_values, seen = settle_stored(data, prepare, seed)
-    else:
-        data, prepare, about_values = settle_values(data, prepare)
+        check_reads_parts(choice, selector, data)
+    data, prepare, about_values, seen = settle_values(data, prepare, seed)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
     notes += [*about, *about_values]
-    return RankingJob(choice, selector, whole, data, links, prepare, notes, seen, instead_of)
+    return RankingJob(choice, selector, data, links, prepare, notes, seen, why)
 
 
 def _rank(
@@ -232,29 +209,29 @@ def _rank(
     `said` are notes that were printed already. Of a table that is read by parts, nothing is done
     that needs all of it. Return the warnings of the fit, and everything as plain data.
     """
+    from linkselect._samples.parts import Parts
+    from linkselect._samples.survey import Survey
     from linkselect.report import summarize
 
     data, links, selector = job.data, job.links, job.selector
+    by_parts = job.by_parts
     wanted = number_typed(n_features, data)
     prepare_number(selector, wanted, len(data.names))
-    if output.shows_progress and job.seen is None:
+    if output.shows_progress and not by_parts:
         _show_progress(selector)
     y = None if data.labels is None else data.codes()
     # What a method of another library needs is known by its errors only.
     labels = "If it needs labels, name their column by --label COLUMN."
     else_try = labels if y is None and not job.choice.is_ours else ""
-    by_parts = job.seen is not None
-    with explained(_options(job.choice), by_parts, else_try), blamed([job.choice]):
+    with explained(job.choice.options, by_parts, else_try), blamed([job.choice]):
         X, seconds, warned = _fit(job, y)
-    found = None
-    if job.seen is not None:
-        number = number_by_parts(selector, wanted)
-        X = _surveyed(X, job.seen)
-    else:
-        track = partial(tracked, show=output.shows_progress, doing=lambda _: "validating")
-        known = {"pairs": links, "sample_ids": data.ids, "random_state": seed, "track": track}
-        number = keep_number(selector, wanted, X, y, **known)
-        found = _validate(selector, X, y, number, known) if validate else None
+    track = partial(tracked, show=output.shows_progress, doing=lambda _: "validating")
+    known = {"pairs": links, "sample_ids": data.ids, "random_state": seed, "track": track}
+    number = keep_number(selector, wanted, X, y, by_parts, **known)
+    found = _validate(selector, X, y, number, known) if validate and not by_parts else None
+    if by_parts:
+        # Their extremes tell what is constant, scaled or not.
+        X = Parts(X, Survey(job.seen.low, job.seen.high))
     summary = summarize(
         selector,
         X,
@@ -267,41 +244,14 @@ def _rank(
         notes=[*said, *job.notes],
         warnings=warned,
         seconds=seconds,
-        view=output.report is not None and job.seen is None,
+        view=output.report is not None and not by_parts,
         validation=found,
         number=number,
-        values=X if job.seen is not None else data.X,
+        values=X if by_parts else data.X,
     )
-    if job.seen is not None:
+    if by_parts:
         summary["data"]["n_missing"] = int(job.seen.n_missing.sum())
     return warned, summary
-
-
-def _ties(summary: Summary) -> list[str]:
-    from linkselect.report._summary import TIED
-
-    return [TIED] if TIED in summary["notes"] else []
-
-
-def _surveyed(X: Any, seen: ColumnValues) -> Any:
-    """Return stored samples with their extremes, which tell what is constant, scaled or not."""
-    from linkselect._samples.parts import Parts
-    from linkselect._samples.survey import Survey
-
-    return Parts(X, Survey(seen.low, seen.high))
-
-
-def _options(choice: Choice) -> dict[str, str]:
-    """Return what to type for each parameter of a method."""
-    settings = {name: f"--set {name}=VALUE" for name in choice.parameters}
-    settings |= {"sigma": "--set sigma=auto"} if "sigma" in settings else {}
-    return {**settings, "on_conflict": "--set on_conflict=drop"}
-
-
-def _describe(selector: Any) -> Method:
-    from linkselect.selectors._method import describe
-
-    return describe(selector)
 
 
 def _show_progress(selector: Any) -> None:
@@ -320,9 +270,9 @@ def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
     data, selector = job.data, job.selector
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        X = job.prepare.applied(data) if job.seen is None else data.X
+        X = data.X if job.by_parts else job.prepare.applied(data)
         # Without --id-column pairs name rows by number, whatever index a file holds.
-        by_number = data.ids is None and job.seen is not None
+        by_number = data.ids is None and job.by_parts
         ids = range(data.X.shape[0]) if by_number else data.ids
         start = time.perf_counter()
         selector.fit(X, y, pairs=job.links, sample_ids=ids)
@@ -339,7 +289,7 @@ def _validate(
     # A search for fewer features may find others, so its folds are fitted again, unless each fold
     # chooses a number of its own.
     rankings = number.rankings
-    if rankings is not None and rankings.numbers is None and _describe(selector).searches:
+    if rankings is not None and rankings.numbers is None and described(selector).searches:
         rankings = None
     if number.rule == "own optimum" and selector.n_features_to_select != "auto":
         from linkselect.evaluation._number_of_features import rank_by_own_path

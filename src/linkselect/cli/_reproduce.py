@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,12 +58,17 @@ def reproduce(
     seed
         The seed of all random draws.
     """
-    known = _load(paper)
+    from linkselect.reproduction._papers import PAPERS, load_paper
+
+    if paper not in PAPERS:
+        raise UsageError(f"There is no paper {paper!r}. {nearest(paper, PAPERS)}")
     if table is not None and figure is not None:
         raise UsageError("Give --table or --figure, not both; without either, all are made.")
     if runs is not None and runs > _MOST_RUNS:
         raise UsageError(f"--runs {runs}: at most {_MOST_RUNS:,} are made.")
     _check_folder(data_dir)
+    import joblib
+
     from linkselect.reproduction import make
 
     everything = table is None and figure is None
@@ -70,34 +76,16 @@ def reproduce(
     with _command_errors(folder), progress(sys.stderr.isatty(), time_left=False) as report:
         made = make(
             paper,
-            tables=None if everything else _listed(table),
-            figures=None if everything else _listed(figure),
+            tables=None if everything else [] if table is None else [table],
+            figures=None if everything else [] if figure is None else [figure],
             runs=runs,
-            jobs=_n_cores() if jobs is None else jobs,
+            jobs=int(joblib.cpu_count()) if jobs is None else jobs,
             data_dir=data_dir,
             out=folder,
             seed=seed,
             progress=lambda one: report(one.done, one.total, _time_left(one.seconds_left)),
         )
-    _show(made, known)
-
-
-def _load(name: str) -> Paper:
-    from linkselect.reproduction._papers import PAPERS, load_paper
-
-    if name not in PAPERS:
-        raise UsageError(f"There is no paper {name!r}. {nearest(name, PAPERS)}")
-    return load_paper(name)
-
-
-def _listed(number: int | None) -> list[int]:
-    return [] if number is None else [number]
-
-
-def _n_cores() -> int:
-    import joblib
-
-    return int(joblib.cpu_count())
+    _show(made, load_paper(paper))
 
 
 def _check_folder(data_dir: Path | None) -> None:
@@ -184,8 +172,4 @@ def _say_claims(claims: Sequence[Claim]) -> None:
 
 
 def _time_left(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02} left" if hours else f"{minutes}:{rest:02} left"
+    return "" if seconds is None else f"{timedelta(seconds=round(seconds))} left"

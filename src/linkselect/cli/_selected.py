@@ -20,9 +20,7 @@ BY_PARTS = (".parquet", ".feather", ".csv", ".tsv")
 
 def check_selected(path: Path | None, table: Path, by_parts: bool) -> None:
     """Refuse what cannot be written, before any work is done."""
-    if path is None:
-        return
-    if by_parts and path.suffix.lower() not in BY_PARTS:
+    if path is not None and by_parts and path.suffix.lower() not in BY_PARTS:
         raise UsageError(
             f"--select {path}: {table.name} is read by parts, and such a table is written to "
             f"{', '.join(BY_PARTS)}."
@@ -85,5 +83,5 @@ def _pieces(data: StoredTable) -> Iterator[tuple[slice, NDArray[Any]]]:
     report, parts = reporting.get(), data.X.parts
     for done, part in enumerate(parts):
         if report is not None:
-            report(done, len(parts), "write")
+            report(done, len(parts), "writing the selected features")
         yield from part.slabs()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkselect._messages import GuidedError, many
-from linkselect.cli._choices import Choice, methods
+from linkselect.cli._choices import Choice
 from linkselect.cli._errors import InputError, UsageError, problem_of, shown
 from linkselect.cli._tables import Table
 from linkselect.cli._tables.reading import TableFile
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # Columns of these names are seldom features.
 _LIKE_LABELS = {"class", "label", "labels", "target", "species", "diagnosis", "outcome", "y"}
 _LIKE_IDS = {"id", "index", "sample_id", "patient_id", "sample", "patient", "unnamed: 0"}
+
+# What a JSON file of pairs looks like.
+_FORM = '{"must": [[a, b]], "cannot": [[a, c]]}'
 
 
 def labelled_rows(table: Table) -> str:
@@ -38,19 +41,9 @@ def about_rows(name: str, method: Method, table: Table) -> list[str]:
     need, work = ("need", "they work") if " and " in name else ("needs", "it works")
     return [
         f"{name} {need} a label in every row, so {work} on the {n_labelled:,} labelled rows of "
-        f"{len(table.codes()):,}. Methods that use the others too: {', '.join(_for_some_labels())}."
+        f"{len(table.codes()):,}. Methods that use the others too: compensated_laplacian, lsdf, "
+        "scgs, similarity_constraint."
     ]
-
-
-def _for_some_labels() -> list[str]:
-    usual = ("scgs", "lsdf", "compensated_laplacian", "similarity_constraint")
-    return [name for name in methods() if name in usual]
-
-
-def rows_for(name: str, method: Method, table: Table) -> tuple[Table, list[str]]:
-    """Return the rows that a method can use, and what should be said about the others."""
-    notes = about_rows(name, method, table)
-    return table.labelled() if notes else table, notes
 
 
 def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | None) -> list[str]:
@@ -67,28 +60,29 @@ def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | No
     """
     if pairs is not None and not pairs.ids:
         raise InputError("The file of pairs holds none. Write one in each line below a,b,link.")
-    if "labels" in method.needs:
-        _check_labels(name, table)
-    if method.sees == "pairs" and method.needs and table.labels is not None and pairs is None:
-        _check_classes(name, table)
-    if method.sees == "pairs" and method.needs and table.labels is None and pairs is None:
+    by_labels = "labels" in method.needs
+    by_either = method.sees == "pairs" and method.needs and pairs is None
+    if by_labels and table.labels is None:
+        raise UsageError(
+            f"{name} needs the class of each row. Name the column by --label COLUMN, or "
+            "choose a method that needs no labels, such as laplacian."
+        )
+    if by_either and table.labels is None:
         raise UsageError(
             f"{name} needs pairs or labels. Give --pairs FILE, or --label COLUMN; "
             "laplacian and variance need neither."
         )
-    return [
-        *_unused(name, method, has_labels=table.labels is not None, has_pairs=pairs is not None),
-        *_suspect_columns(table),
-        *_suspect_labels(table.classes),
-    ]
+    if by_labels or by_either:
+        _check_classes(name, table)
+    return [*_unused(name, method, table, pairs is not None), *_suspect_columns(table)]
 
 
-def _unused(name: str, method: Method, has_labels: bool, has_pairs: bool) -> Iterator[str]:
+def _unused(name: str, method: Method, table: Table, has_pairs: bool) -> Iterator[str]:
     if has_pairs and method.sees != "pairs":
         yield f"{name} does not look at pairs."
-    elif has_pairs and has_labels:
+    elif has_pairs and table.labels is not None:
         yield f"{name} is given pairs, so the labels are not used."
-    if has_labels and method.sees == "nothing":
+    if table.labels is not None and method.sees == "nothing":
         yield f"{name} does not look at labels."
 
 
@@ -105,29 +99,15 @@ def _suspect_columns(table: Table) -> Iterator[str]:
     for name in table.left_out:
         if name.casefold() in like_labels:
             yield f"if {shown(name)} holds the classes, pass --label {shown(name)}."
-
-
-def _suspect_labels(classes: list[str]) -> list[str]:
-    if "-1" in classes and len(classes) > 2:
-        return ["the label -1 is a class here; --unlabelled -1 makes it mean: no label."]
-    return []
-
-
-def _check_labels(name: str, table: Table) -> None:
-    if table.labels is None:
-        raise UsageError(
-            f"{name} needs the class of each row. Name the column by --label COLUMN, or "
-            "choose a method that needs no labels, such as laplacian."
-        )
-    _check_classes(name, table)
+    if "-1" in table.classes and len(table.classes) > 2:
+        yield "the label -1 is a class here; --unlabelled -1 makes it mean: no label."
 
 
 def _check_classes(name: str, table: Table) -> None:
     if len(table.classes) != 1:
         return
     only = shown(table.classes[0])
-    labels = () if table.labels is None else table.labels
-    n_unlabelled = sum(label is None for label in labels)
+    n_unlabelled = int((table.codes() < 0).sum())
     if not n_unlabelled:
         raise InputError(
             f"{table.source}: every row has the label {only}, but {name} compares classes."
@@ -148,11 +128,22 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
     if path.suffix.lower() not in (".csv", ".json"):
         raise InputError(
             f"{path.name}: pairs are read from .csv (a line a,b,link, then one line for each pair) "
-            'or .json ({"must": [[a, b]], "cannot": [[a, c]]}).'
+            f"or .json ({_FORM})."
         )
     # Pairs take about twenty times their text in memory.
     TableFile(path).check_bytes(20 * path.stat().st_size, "the file")
-    pairs = _read_pairs(path, None if by_id is None else str)
+    try:
+        if path.suffix.lower() == ".csv":
+            pairs = Pairs.from_csv(path, id_type=None if by_id is None else str)
+        else:
+            pairs = Pairs.from_json(path)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.name} is not UTF-8 text. Save it as UTF-8.") from error
+    except TypeError as error:
+        raise InputError(f"{path.name} does not have the form {_FORM}.") from error
+    except (ValueError, RecursionError) as error:
+        text = str(error).replace(str(path), path.name)
+        raise InputError(text if path.name in text else f"{path.name}: {text}") from error
     if by_id is None:
         return pairs
     name = value_text if by_id else _row_number
@@ -169,24 +160,6 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
     return Pairs(must, cannot, adaptive=adaptive)
 
 
-def _read_pairs(path: Path, id_type: type | None) -> Pairs:
-    """Read pairs, and name the file in an error."""
-    from linkselect.pairs import Pairs
-
-    try:
-        if path.suffix.lower() == ".csv":
-            return Pairs.from_csv(path, id_type=id_type)
-        return Pairs.from_json(path)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path.name} is not UTF-8 text. Save it as UTF-8.") from error
-    except TypeError as error:
-        form = '{"must": [[a, b]], "cannot": [[a, c]]}'
-        raise InputError(f"{path.name} does not have the form {form}.") from error
-    except (ValueError, RecursionError) as error:
-        text = str(error).replace(str(path), path.name)
-        raise InputError(text if path.name in text else f"{path.name}: {text}") from error
-
-
 def _row_number(sample: Hashable) -> int:
     if isinstance(sample, bool) or not isinstance(sample, int | str):
         raise TypeError(f"{sample!r} is not a row number")
@@ -200,13 +173,12 @@ def absent_ids(pairs: Pairs, ids: Sequence[Hashable] | range) -> list[Hashable]:
     return [sample for sample in pairs.ids if sample not in present]
 
 
-def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str]:
-    """Compare pairs with the rows of a table; return what should be said about them."""
-    if links is None or path is None:
-        return []
+def pairs_of(path: Path, data: Table) -> tuple[Pairs, list[str]]:
+    """Read pairs of the rows of a table; also return what should be said about them."""
+    links = read_pairs(path, data.ids is not None)
     absent = absent_ids(links, range(data.X.shape[0]) if data.ids is None else data.ids)
     if not absent:
-        return []
+        return links, []
     if data.ids is None:
         raise InputError(
             f"{path.name} names row {absent[0]}, but {data.source} has the rows 0 to "
@@ -220,7 +192,7 @@ def check_pairs(links: Pairs | None, data: Table, path: Path | None) -> list[str
     )
     if n_held == 0:
         raise InputError(f"{what}. Rows are called {shown(data.ids[0])} and so on there.")
-    return [f"{what}; they are left out."]
+    return links, [f"{what}; they are left out."]
 
 
 @contextmanager
@@ -245,10 +217,10 @@ def explained(
     try:
         yield
     except PairConflictError as error:
-        raise InputError(
-            f"{problem_of(error)} `linkselect pairs explain FILE` shows all; "
-            f"{options['on_conflict']} leaves these cannot-links out."
-        ) from error
+        drop = options.get("on_conflict")
+        way_out = f"{drop} leaves these cannot-links out" if drop else "correct the file"
+        shows = "`linkselect pairs explain FILE` shows all"
+        raise InputError(f"{problem_of(error)} {shows}; {way_out}.") from error
     except InvalidParameterError as error:
         raise UsageError(f"--set: {error}") from error
     except ValueError as error:

@@ -736,7 +736,7 @@ def test_a_wide_sparse_table_is_checked_as_it_is():
     X.data[2] = 1.0
     with pytest.raises(InputError, match=r"values are missing in 1 of 200,000 columns \('7'\)"):
         settle_values(table, Preparation(impute="none"))
-    same, _, notes = settle_values(table, Preparation())
+    same, _, notes, _ = settle_values(table, Preparation())
     assert same is table
     assert notes[0].startswith("1 of 1,000,000,000 values were missing")
     assert tracemalloc.get_traced_memory()[1] < 64 << 20

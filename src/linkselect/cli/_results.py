@@ -1,0 +1,189 @@
+"""What `linkselect rank` and `linkselect compare` print and write."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from linkselect._messages import many, pairs_text
+from linkselect.cli._output import Output, escape_formula, text_table
+
+if TYPE_CHECKING:
+    from linkselect.cli._tables import Table
+    from linkselect.evaluation import Comparison, Measure
+    from linkselect.report._schema import Summary
+
+# How many features are printed; files and JSON hold all.
+_SHOWN = 20
+_TITLES = {
+    "accuracy": "Accuracy in %, mean ± standard deviation over splits",
+    "AUC": "AUC of held-out pairs, mean ± standard deviation over folds; 0.5 is chance",
+}
+
+
+def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
+    """Say what speaks against the features, what was ranked and how, and show the best."""
+    from linkselect._display import score_text
+    from linkselect.report._validation_summary import validation_lines
+
+    n_selected, n_all = summary["method"]["n_selected"], summary["data"]["n_features"]
+    direction = "larger" if summary["method"]["greater_is_better"] else "smaller"
+    lines = [f"Warning: {alarm}" for alarm in summary["alarms"]]
+    lines += [
+        f"{data.source}: {summary['data']['n_samples']:,} rows, {n_all:,} features"
+        f"{_known_text(data, links)}",
+        f"{summary['data']['preparation']} Method: {method}; {direction} scores are better.",
+        "",
+    ]
+    n_shown = min(_SHOWN, n_selected)
+    ranking = summary["ranking"]
+    best = (ranking[name][:n_shown] for name in ("rank", "feature", "score"))
+    rows = [
+        [str(rank), feature, score_text(score, 6, missing="none", infinity="inf")]
+        for rank, feature, score in zip(*best, strict=True)
+    ]
+    lines.append(text_table(["rank", "feature", "score"], rows, left=[1], widest=60))
+    if n_selected > n_shown:
+        lines.append(f"  ... and {n_selected - n_shown:,} more.")
+    if summary["validation"] is not None:
+        lines += ["", *validation_lines(summary["validation"])]
+    kept = f"{n_selected:,} of {n_all:,} features are selected ({summary['seconds']:.2f} s)."
+    reason = summary["number_of_features"]["reason"]
+    lines += ["", f"{kept} {reason}"]
+    return "\n".join(lines)
+
+
+def _known_text(data: Table, links: Any) -> str:
+    """Say what is known of the rows, whether or not the method looks at it.
+
+    Pairs that name rows which the table does not have tell nothing about it.
+    """
+    text = ""
+    if data.labels is not None:
+        classes = data.classes
+        text += f", {many(len(classes), 'class')} ({', '.join(classes[:4])}"
+        text += ", ...)" if len(classes) > 4 else ")"
+        n_unlabelled = sum(label is None for label in data.labels)
+        text += f", {n_unlabelled:,} rows unlabelled" if n_unlabelled else ""
+    if links is not None:
+        links = links if data.ids is None else links.restrict(data.ids)
+        text += f", {pairs_text(links.n_must, links.n_cannot)}"
+    return text
+
+
+def write_ranking(summary: Summary, output: Output, escape_formulas: bool) -> None:
+    """Write the ranking, the page and the figure that were asked for."""
+    from linkselect.report import ranking_figure, render
+    from linkselect.report._figures import figure_caption
+
+    def columns(kind: str) -> dict[str, Any]:
+        ranking = summary["ranking"]
+        # A column of numbers holds no text, but it can hold the infinity that JSON cannot.
+        scores = [math.nan if score is None else float(score) for score in ranking["score"]]
+        names: list[str] = ranking["feature"]
+        if escape_formulas and kind in (".csv", ".tsv"):
+            names = [escape_formula(name) for name in names]
+        return {**ranking, "feature": names, "score": scores}
+
+    output.write(
+        summary,
+        columns,
+        lambda: render(summary),
+        lambda: (ranking_figure(summary, output.figure_width), figure_caption(summary)),
+    )
+
+
+# -- comparisons -----------------------------------------------------------------------------
+
+
+def comparison_text(found: Comparison, record: dict[str, Any]) -> str:
+    """Write a comparison for a terminal."""
+    n_classes = f", {many(len(record['classes']), 'class')}" if record["classes"] else ""
+    head = (
+        f"{record['source']}: {found.n_samples:,} rows, {found.n_features:,} features{n_classes}. "
+        f"{record['preparation']}"
+    )
+    parts = [head, "\n".join(found.summary), *map(_curves, found.measures), _methods(found)]
+    if len(found.methods) > 1:
+        parts += [
+            _matrix(found, found.spearman, "Rank correlation (Spearman), fitted on all rows"),
+            _matrix(found, found.overlap, f"Share of the best {found.top} features in common"),
+        ]
+    return "\n\n".join(parts)
+
+
+def _curves(measure: Measure) -> str:
+    counts = measure.curves[measure.leader].n_features.tolist()
+    factor, digits = (100, 1) if measure.name == "accuracy" else (1, 2)
+    rows = []
+    others = [name for name in measure.curves if name not in measure.methods]
+    for name in [*measure.means, *others]:
+        curve = measure.curves[name]
+        points = zip(curve.mean.tolist(), curve.spread.tolist(), strict=True)
+        cells = (f"{factor * mean:.{digits}f}±{factor * by:.{digits}f}" for mean, by in points)
+        rows.append([name, *cells])
+    table = text_table(["features", *map(str, counts)], rows, left=[0])
+    return f"{_TITLES[measure.name]}\n{table}"
+
+
+def _methods(found: Comparison) -> str:
+    means = {f"mean {measure.name}": measure for measure in found.measures}
+    held_out = found.held_out_pairs
+    errors = {} if held_out is None else held_out.standard_error
+    rows = [
+        [
+            name,
+            *(measure.mean_text(name) for measure in means.values()),
+            *([] if held_out is None else [_number(errors.get(name, math.nan))]),
+            _number(found.stability[name]),
+            f"{found.seconds[name]:.3f} s",
+            found.saw[name],
+        ]
+        for name in found.ranked
+    ]
+    error = [] if held_out is None else ["its standard error"]
+    header = ["method", *means, *error, "stability", "time", "used"]
+    return text_table(header, rows, left=[0, len(header) - 1])
+
+
+def _number(value: float) -> str:
+    return "-" if value != value else f"{value:.2f}"
+
+
+def _matrix(found: Comparison, values: Any, title: str) -> str:
+    rows = [[name, *map(_number, row)] for name, row in zip(found.methods, values, strict=True)]
+    return f"{title}\n{text_table(['', *found.methods], rows, left=[0])}"
+
+
+def _columns(found: Comparison) -> dict[str, list[Any]]:
+    """Return the curves as a table with one line for each method, split (or fold) and number."""
+    columns = {
+        measure.name.lower(): {
+            (name, split, count): value
+            for name, curve in measure.curves.items()
+            for split, values in enumerate(curve.values.tolist())
+            for count, value in zip(curve.n_features.tolist(), values, strict=True)
+        }
+        for measure in found.measures
+    }
+    places = list(dict.fromkeys(place for column in columns.values() for place in column))
+    by_name: dict[str, list[Any]] = {
+        name: [place[at] for place in places]
+        for at, name in enumerate(("method", "split", "n_features"))
+    }
+    return by_name | {key: [one.get(place) for place in places] for key, one in columns.items()}
+
+
+def write_comparison(
+    found: Comparison, data: Table, record: dict[str, Any], output: Output
+) -> None:
+    """Write the values, the page and the figure that were asked for."""
+    from linkselect.report import comparison_figure, comparison_page
+    from linkselect.report._figures import comparison_caption
+
+    output.write(
+        record,
+        lambda _: _columns(found),
+        lambda: comparison_page(found, names=data.names, source=data.source, call=record["call"]),
+        lambda: (comparison_figure(found, output.figure_width), comparison_caption(found)),
+    )
