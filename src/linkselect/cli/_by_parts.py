@@ -16,8 +16,9 @@ from linkselect.cli._feature_count import GIVEN
 from linkselect.cli._output import progress
 from linkselect.cli._tables import Reading, Table
 from linkselect.cli._tables.limits import bytes_needed, memory_limit, readable_size
-from linkselect.cli._tables.parts import INTO_MEMORY, StoredTable, size_of
+from linkselect.cli._tables.parts import INTO_MEMORY, size_of
 from linkselect.cli._tables.reading import TableFile, has_parts
+from linkselect.cli._tables.table import StoredTable
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures

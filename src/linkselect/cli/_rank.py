@@ -65,8 +65,9 @@ from linkselect.cli._supervision_input import (
     rows_for,
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
-from linkselect.cli._tables.parts import StoredTable, open_table
+from linkselect.cli._tables.parts import open_table
 from linkselect.cli._tables.reading import TableFile
+from linkselect.cli._tables.table import StoredTable
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures, Validation

@@ -20,7 +20,8 @@ from linkselect.cli._preparation import (
     refuse_faint,
     too_large,
 )
-from linkselect.cli._tables.parts import StoredTable, library_errors
+from linkselect.cli._tables.parts import library_errors
+from linkselect.cli._tables.table import StoredTable
 
 if TYPE_CHECKING:
     from linkselect._samples.sources import Part, Stored

@@ -14,23 +14,24 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
+from linkselect._messages import many
 from linkselect._samples.sources.memory_maps import DAMAGED_NPY, why_damaged
 from linkselect.cli._errors import InputError, UsageError, nearest, shown
 from linkselect.cli._tables.features import without_marks
 from linkselect.cli._tables.label_column import make_labels
-from linkselect.cli._tables.own_process import SPARSE_PARTS, read_apart
+from linkselect.cli._tables.own_process import SPARSE_PARTS, name_of_features, read_apart
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import Table, assign_roles, make_ids
+from linkselect.cli._tables.table import StoredTable, Table, assign_roles, columns_of, make_ids
 
-# What the features of a file of several arrays are usually called.
-_FEATURES = ("X", "x", "data", "fea", "features")
+# What names of features are usually called in a file of several arrays.
 _NAMES = ("feature_names", "names", "columns")
 
 
 def read_npy(file: TableFile) -> Table:
     """Read a matrix of an NPY file; the label is a column number."""
     with file.path.open("rb") as stream:
-        return _from_matrix(_read_array(stream, file.name, file), file)
+        array = _read_array(stream, file.path.stat().st_size, file.name, file)
+    return _from_arrays({file.name: array}, [file.name], [], file)
 
 
 def read_npz(file: TableFile) -> Table:
@@ -42,15 +43,16 @@ def read_npz(file: TableFile) -> Table:
             shapes = {}
             for key, info in members.items():
                 with archive.open(info) as stream:
-                    shapes[key] = _read_header(stream, f"{file.name}, array {key}", None)[0]
+                    shapes[key] = _read_header(stream, f"{file.name}, array {key}")[0]
             wanted = _choose(shapes, file)
             if "format.npy" in archive.namelist() and "indptr" in members:
                 raise InputError(f"{file.name} is a sparse matrix of SciPy. Save it as SVMlight.")
             arrays = {}
             for key in wanted:
-                file.check_bytes(members[key].file_size, f"array {key}")
+                size = members[key].file_size
+                file.check_bytes(size, f"array {key}")
                 with archive.open(members[key]) as stream:
-                    arrays[key] = _read_array(stream, f"{file.name}, array {key}", file)
+                    arrays[key] = _read_array(stream, size, f"{file.name}, array {key}", file)
     except (InputError, MemoryError):
         raise
     except Exception as error:  # what a damaged archive raises is of many kinds
@@ -59,10 +61,8 @@ def read_npz(file: TableFile) -> Table:
     return _from_arrays(arrays, wanted, list(shapes), file)
 
 
-def _read_header(
-    stream: IO[bytes], source: str, file: TableFile | None
-) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read shape, order and type of an array; refuse what could run code or does not fit."""
+def _read_header(stream: IO[bytes], source: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read shape, order and type of an array."""
     try:
         version = npy.read_magic(stream)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
@@ -73,8 +73,12 @@ def _read_header(
         raise InputError(
             f"{source} is not a readable array: its header gives it the shape {shape}."
         )
-    if file is None:
-        return shape, fortran, dtype
+    return shape, fortran, dtype
+
+
+def _read_array(stream: IO[bytes], n_bytes: int, source: str, file: TableFile) -> NDArray[Any]:
+    """Read an array stored in `n_bytes`; refuse what could run code or does not fit."""
+    shape, fortran, dtype = _read_header(stream, source)
     if dtype.hasobject:
         raise InputError(
             f"{source} holds Python objects (pickle), which could run foreign code when read. "
@@ -86,24 +90,14 @@ def _read_header(
         raise InputError(f"{source} holds records of several values, not numbers.")
     if dtype.kind in "biuf" and len(shape) == 2:
         file.check(*shape, max(dtype.itemsize, 4))
-    file.check_bytes(prod(shape) * dtype.itemsize, "it")
-    return shape, fortran, dtype
-
-
-def _read_array(stream: IO[bytes], source: str, file: TableFile) -> NDArray[Any]:
-    shape, fortran, dtype = _read_header(stream, source, file)
-    # In parts, so that a header that promises more than there is does not fill the memory.
-    wanted = prod(shape) * dtype.itemsize
-    parts, n_read = [], 0
-    while n_read < wanted and (part := stream.read(min(wanted - n_read, 16 << 20))):
-        parts.append(part)
-        n_read += len(part)
-    if n_read < wanted:
+    wanted, stored = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
+    file.check_bytes(wanted, "it")
+    if stored < wanted:
         raise InputError(
             f"{source} is cut off: its header promises {wanted:,} bytes of values, "
-            f"but there are {n_read:,}."
+            f"but there are {stored:,}."
         )
-    values = np.frombuffer(b"".join(parts), dtype=dtype)
+    values = np.frombuffer(stream.read(wanted), dtype=dtype)
     if dtype.kind == "U" and values.size:
         codes = values.view(f"{dtype.str[0]}u4")
         if codes.max() > sys.maxunicode:
@@ -120,8 +114,7 @@ def read_mat(file: TableFile) -> Table:
             f"{file.name} is a MATLAB 7.3 file (HDF5), which is not read. In MATLAB: "
             "save(file, 'X', 'y', '-v7')."
         )
-    others = [name for name in (file.how.label, file.how.id_column, *_NAMES) if name is not None]
-    wanted = {"features": file.how.array, "usual": _FEATURES, "others": others}
+    wanted = {"array": file.how.array, "others": [file.how.label, file.how.id_column, *_NAMES]}
     found, archive = read_apart("MATLAB file", file, wanted)
     contents = {name: (tuple(shape), kind) for name, shape, kind in found["contents"]}
     chosen = _choose({name: shape for name, (shape, _) in contents.items()}, file)
@@ -180,82 +173,87 @@ def read_svmlight(file: TableFile) -> Table:
 def _choose(shapes: Mapping[str, tuple[int, ...]], file: TableFile) -> list[str]:
     """Name the arrays to read: features first, then those that label, ids or names ask for."""
     how = file.how
-    wide = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
-    known = [name for name in _FEATURES if name in wide]
-    if how.array is not None:
-        if how.array not in shapes:
-            hint = nearest(how.array, shapes)
-            raise InputError(f"{file.name} has no array {shown(how.array)} (--array). {hint}")
-        features = how.array
-    elif known or len(wide) == 1:
-        features = (known or wide)[0]
-    elif not shapes:
+    features = name_of_features(shapes, how.array)
+    if how.array is not None and how.array not in shapes:
+        hint = nearest(how.array, shapes)
+        raise InputError(f"{file.name} has no array {shown(how.array)} (--array). {hint}")
+    if not shapes:
         raise InputError(f"{file.name} holds no arrays. Store the features in one.")
-    else:
+    if features is None:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(
             f"{file.name}: which array holds the features? It has {listed}. Pass --array NAME."
         )
-    others = [name for name in (how.label, how.id_column, *_NAMES) if name is not None]
-    return [features, *(name for name in others if name in shapes and name != features)]
+    others = {how.label, how.id_column, *_NAMES} - {features}
+    return [features, *(name for name in shapes if name in others)]
 
 
 def _from_arrays(
     arrays: Mapping[str, Any], wanted: list[str], known: list[str], file: TableFile
 ) -> Table:
-    """Take labels, ids and names from arrays of their own; `known` are all that the file has."""
-    matrix, how = arrays[wanted[0]], file.how
-    _check_matrix(matrix, file.name)
-    n_rows, n_columns = matrix.shape[::-1] if how.transpose else matrix.shape
-    others = {name: _flat(arrays[name], name, file.name) for name in wanted[1:]}
-    names = next((others[name] for name in _NAMES if name in others), [])
-    named = [str(name) for name in names] if len(names) == n_columns else None
-    table = _from_matrix(matrix, file.without(others), named, known)
-    for name in (how.label, how.id_column):
-        if name in others and len(others[name]) != n_rows:
-            raise InputError(
-                f"{file.name}: {name} has {len(others[name])} entries, but {wanted[0]} has "
-                f"{n_rows} rows."
-            )
-    if how.label in others:
-        labels, notes = make_labels(others[how.label], file)
-        table = replace(table, labels=labels, notes=tuple(notes))
-    if how.id_column in others:
-        table = replace(table, ids=make_ids(others[how.id_column], how.id_column, file.name))
-    return table
-
-
-def _flat(array: Any, name: str, source: str) -> list[Any]:
-    values = array.toarray() if issparse(array) else np.asarray(array)
-    if values.ndim == 2 and 1 not in values.shape:
-        raise InputError(
-            f"{source}: {name} has the shape {values.shape}, but one dimension is wanted."
-        )
-    return values.ravel().tolist()
-
-
-def _from_matrix(
-    matrix: Any, file: TableFile, names: list[str] | None = None, arrays: Sequence[str] = ()
-) -> Table:
-    """Split a matrix into features, label column and id column by their numbers."""
+    """Make a table of the first array; the others may hold labels, ids and names."""
+    matrix = arrays[wanted[0]]
     _check_matrix(matrix, file.name)
     X = matrix.T if file.how.transpose else matrix
-    X = csr_array(X) if issparse(X) else np.asarray(X)
-    called = [f"x{i}" for i in range(X.shape[1])] if names is None else names
-    roles = assign_roles(called, file, names is None, arrays)
+    X = csr_array(X) if issparse(X) else X
+    beside = {name: arrays[name] for name in wanted[1:]}
+    names = next((np.ravel(beside[name]) for name in _NAMES if name in beside), np.empty(0))
+    named = [str(name) for name in names] if len(names) == X.shape[1] else None
+    table = from_matrix(X, file, named, beside, known)
+    X = table.X if table.is_sparse else without_marks(table.X, file.how.missing)
+    return replace(table, X=X)
 
-    def column(place: int | None) -> NDArray[Any] | None:
-        if place is None:
+
+def from_matrix(
+    X: Any,
+    file: TableFile,
+    names: Sequence[str] | None,
+    beside: Mapping[str, Any],
+    known: Sequence[str],
+) -> Table:
+    """Split a matrix, in memory or stored, into features, label and ids.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or Stored
+        One row for each sample.
+    file : TableFile
+        Where it is from.
+    names : sequence of str, optional
+        What its columns are called; without it they are named by their numbers.
+    beside : mapping of str to array
+        Arrays of their own, which may hold the label or the ids.
+    known : sequence of str
+        All arrays of the file, for messages.
+    """
+    n_rows, n_columns = X.shape
+    called = [f"x{i}" for i in range(n_columns)] if names is None else names
+    roles = assign_roles(called, file, names is None, known, beside)
+
+    def values(name: str | None, place: int | None) -> NDArray[Any] | None:
+        if name is not None and name in beside:
+            array = beside[name]
+            if prod(array.shape) != n_rows:
+                raise InputError(
+                    f"{file.name}: {name} has the shape {array.shape}, but there are "
+                    f"{many(n_rows, 'row')}."
+                )
+        elif place is None:
             return None
-        return X[:, [place]].toarray().ravel() if issparse(X) else X[:, place]
+        else:
+            array = columns_of(X, [place])
+        return np.ravel(array.toarray() if issparse(array) else array)
 
-    labels, notes = make_labels(column(roles.label), file)
-    ids = make_ids(column(roles.ids), file.how.id_column, file.name)
+    labels, notes = make_labels(values(file.how.label, roles.label), file)
+    ids = make_ids(values(file.how.id_column, roles.ids), file.how.id_column, file.name)
     features = list(roles.features)
-    if len(features) < X.shape[1]:
-        X = X[:, features]
-    X = X if issparse(X) else without_marks(X, file.how.missing)
-    return Table(X, tuple(called[i] for i in features), labels, ids, file.name, tuple(notes))
+    if file.wanted != "all":
+        X = np.empty((n_rows, 0))
+    elif len(features) < n_columns:
+        X = columns_of(X, features)
+    kept = tuple(called[i] for i in features)
+    make = StoredTable if hasattr(X, "choose") else Table
+    return make(X, kept, labels, ids, file.name, tuple(notes))
 
 
 def _check_matrix(matrix: Any, source: str) -> None:

@@ -13,39 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect._arrays import IntArray
-from linkselect._messages import GuidedError, first_few, many
+from linkselect._messages import GuidedError, first_few
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
+from linkselect.cli._tables.array_files import from_matrix
 from linkselect.cli._tables.column_kinds import NUMBER
 from linkselect.cli._tables.columnar import check_columns, check_footer
 from linkselect.cli._tables.features import INDEX_NAMES, about_index, about_named_index
 from linkselect.cli._tables.label_column import make_labels
 from linkselect.cli._tables.limits import bytes_needed, readable_size
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import Table, assign_roles, make_ids
+from linkselect.cli._tables.table import StoredTable, Table, assign_roles, make_ids
 
 if TYPE_CHECKING:
     from linkselect._samples.sources import Stored
 
 INTO_MEMORY = "read it into memory: without --by-parts or --scheduler, with enough --max-memory"
-
-
-@dataclass(frozen=True)
-class StoredTable(Table):
-    """A table whose features stay in their file and are read part by part; X is a `Stored`."""
-
-    def labelled(self) -> Table:
-        """Return the rows that have a label, in memory."""
-        assert self.labels is not None
-        rows = np.flatnonzero(self.codes() >= 0)
-        ids = None if self.ids is None else tuple(self.ids[row] for row in rows)
-        values, labels = self.X.take(rows), self.labels[rows]
-        return Table(values, self.names, labels, ids, self.source, self.notes, self.left_out)
-
-    def with_features(self, kept: IntArray) -> StoredTable:
-        """Return the table with these features only."""
-        names = tuple(self.names[place] for place in kept)
-        return replace(self, X=self.X.choose(kept), names=names)
 
 
 def size_of(file: TableFile) -> int:
@@ -73,7 +55,7 @@ def read_whole(file: TableFile) -> Table:
         return found
     with library_errors():
         X = np.asarray(found.X)
-    return Table(X, found.names, found.labels, found.ids, found.source, found.notes, found.left_out)
+    return Table(**vars(found) | {"X": X})
 
 
 def open_table(file: TableFile) -> Table:
@@ -278,23 +260,8 @@ def _is_id(stored: Any, name: str) -> bool:
 
 def _open_numbers(file: TableFile) -> Table:
     """Open an NPY file or a Zarr array; columns are named by their numbers."""
-    X, how, source = _open_array(file), file.how, file.name
     arrays = _arrays_beside(file)
-    names = [f"x{place}" for place in range(X.shape[1])]
-    roles = assign_roles(names, file.without(arrays), numbered=True, arrays=sorted(arrays))
-
-    def values(place: int | None, name: str | None) -> NDArray[Any] | None:
-        if name is not None and name in arrays:
-            return _checked(arrays[name], name, X.shape[0], source)
-        return None if place is None else np.asarray(X.choose([place]))[:, 0]
-
-    labels, notes = make_labels(values(roles.label, how.label), file)
-    ids = make_ids(values(roles.ids, how.id_column), how.id_column, source)
-    if file.wanted != "all":
-        return Table(np.empty((X.shape[0], 0)), (), labels, ids, source, tuple(notes))
-    kept = list(roles.features)
-    chosen = X if len(kept) == X.shape[1] else X.choose(kept)
-    return StoredTable(chosen, tuple(names[i] for i in kept), labels, ids, source, tuple(notes))
+    return from_matrix(_open_array(file), file, None, arrays, sorted(arrays))
 
 
 def _open_array(file: TableFile) -> Stored:
@@ -335,11 +302,3 @@ def _arrays_beside(file: TableFile) -> dict[str, Any]:
 
     wanted = [name for name in _members(place) if name in (file.how.label, file.how.id_column)]
     return {name: zarr.open(str(place / name), mode="r") for name in wanted}
-
-
-def _checked(array: Any, name: str, n_rows: int, source: str) -> NDArray[Any]:
-    if array.shape != (n_rows,):
-        raise InputError(
-            f"{source}: {name} has the shape {array.shape}, but there are {many(n_rows, 'row')}."
-        )
-    return np.asarray(array[:])

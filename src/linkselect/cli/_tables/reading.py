@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -121,13 +121,6 @@ class TableFile:
     def missing(self) -> tuple[str, ...]:
         """What stands for a missing value: the usual marks, and those of --missing."""
         return missing_marks(self.how)
-
-    def without(self, arrays: Collection[str]) -> TableFile:
-        """Return the same without a label or ids that are arrays of their own, not columns."""
-        how = self.how
-        label = None if how.label in arrays else how.label
-        id_column = None if how.id_column in arrays else how.id_column
-        return replace(self, how=replace(how, label=label, id_column=id_column))
 
     def check(self, n_rows: float, n_columns: float, itemsize: int = 8) -> None:
         """Refuse a table of this many numbers if it does not fit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,15 +64,27 @@ class Table:
         return np.array([number.get(label, -1) for label in self.labels], dtype=np.intp)
 
     def labelled(self) -> Table:
-        """Return the rows that have a label."""
+        """Return the rows that have a label, in memory."""
         assert self.labels is not None
         rows = np.flatnonzero(self.codes() >= 0)
         ids = None if self.ids is None else tuple(self.ids[row] for row in rows)
-        return replace(self, X=self.X[rows], labels=self.labels[rows], ids=ids)
+        X = self.X.take(rows) if isinstance(self, StoredTable) else self.X[rows]
+        return Table(**vars(self) | {"X": X, "labels": self.labels[rows], "ids": ids})
 
-    def with_features(self, kept: IntArray) -> Table:
+    def with_features(self, kept: IntArray) -> Self:
         """Return the table with these features only."""
-        return replace(self, X=self.X[:, kept], names=tuple(self.names[place] for place in kept))
+        names = tuple(self.names[place] for place in kept)
+        return replace(self, X=columns_of(self.X, kept), names=names)
+
+
+@dataclass(frozen=True)
+class StoredTable(Table):
+    """A table whose features stay in their file and are read part by part; X is a `Stored`."""
+
+
+def columns_of(X: Any, places: Sequence[int] | IntArray) -> Any:
+    """Choose columns of a matrix, in memory or stored."""
+    return X.choose(places) if hasattr(X, "choose") else X[:, places]
 
 
 def _by_size(label: str) -> tuple[float, str]:
@@ -96,12 +108,17 @@ class Roles:
 
 
 def assign_roles(
-    names: Sequence[str], file: TableFile, numbered: bool = False, arrays: Sequence[str] = ()
+    names: Sequence[str],
+    file: TableFile,
+    numbered: bool = False,
+    arrays: Sequence[str] = (),
+    beside: Collection[str] = (),
 ) -> Roles:
     """Find the label and id columns; what is left and not dropped is a feature.
 
     `numbered` tells that the columns have no names of their own, so their numbers name them;
-    `arrays` are other names that --label and --id-column could have meant.
+    `arrays` are other names that --label and --id-column could have meant, and a label or ids
+    `beside` the table are arrays of their own.
     """
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
@@ -116,8 +133,10 @@ def assign_roles(
         place |= {str(i - len(names)): i for i in range(len(names))}
 
     def find(name: str | None, option: str, known: Sequence[str] = (*arrays, *names)) -> int | None:
-        if name is None or name in place:
-            return None if name is None else place[name]
+        if name is None or name in beside:
+            return None
+        if name in place:
+            return place[name]
         hint = nearest(name, known)
         if name.removeprefix("-").isdecimal() and not numbered:
             hint += " Numbers name columns only if these have no names (--no-header)."
