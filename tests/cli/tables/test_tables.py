@@ -537,7 +537,7 @@ def test_which_array_holds_the_features(tmp_path):
     refused(tmp_path / "t.npz", "Did you mean 'right'", array="rigth")
     table = read_table(tmp_path / "t.npz", Reading(array="right"))
     np.testing.assert_array_equal(table.X, 2 * VALUES)
-    refused(tmp_path / "t.npz", "3 entries", "4 rows", array="right", label="y")
+    refused(tmp_path / "t.npz", "shape (3,)", "4 rows", array="right", label="y")
 
 
 def test_matlab_files(tmp_path):

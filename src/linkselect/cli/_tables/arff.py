@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -35,9 +36,8 @@ def read_arff(file: TableFile) -> Table:
         quote='"' if '"' in first and "'" not in first else "'",
         comment="%",
         n_before=n_lines,
-        nulls=("", "?"),
     )
-    return read_values(file, layout)
+    return read_values(replace(file, nulls=("", "?")), layout)
 
 
 def _read_head(file: IO[bytes], path: Path) -> tuple[tuple[str, ...], int]:

@@ -21,7 +21,14 @@ from linkselect.cli._tables.features import without_marks
 from linkselect.cli._tables.label_column import make_labels
 from linkselect.cli._tables.own_process import SPARSE_PARTS, name_of_features, read_apart
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import StoredTable, Table, assign_roles, columns_of, make_ids
+from linkselect.cli._tables.table import (
+    StoredTable,
+    Table,
+    assign_roles,
+    columns_of,
+    is_stored,
+    make_ids,
+)
 
 # What names of features are usually called in a file of several arrays.
 _NAMES = ("feature_names", "names", "columns")
@@ -252,7 +259,7 @@ def from_matrix(
     elif len(features) < n_columns:
         X = columns_of(X, features)
     kept = tuple(called[i] for i in features)
-    make = StoredTable if hasattr(X, "choose") else Table
+    make = StoredTable if is_stored(X) else Table
     return make(X, kept, labels, ids, file.name, tuple(notes))
 
 

@@ -165,7 +165,6 @@ def _gather(
         texts,
         None if roles.label is None else others[roles.label],
         None if roles.ids is None else others[roles.ids],
-        file.missing,
     )
     return assemble(parts, names, roles, file, notes)
 

@@ -11,7 +11,7 @@ from linkselect.cli._errors import InputError, nearest, shown
 from linkselect.cli._tables.features import from_columns
 from linkselect.cli._tables.own_process import read_apart
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import Table
+from linkselect.cli._tables.table import Table, value_text
 
 
 def read_excel(file: TableFile) -> Table:
@@ -63,7 +63,7 @@ def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[s
         cells.insert(0, [f"x{i}" for i in range(len(cells[0]))])
     if file.how.transpose:
         cells = [list(column) for column in zip(*cells, strict=True)]
-    names = ["" if name is None else _name(name) for name in cells[0]]
+    names = list(map(value_text, cells[0]))
     if len(cells) == 1:
         raise InputError(f"{where} has {many(len(names), 'column')}, but no rows.")
     columns = list(zip(*cells[1:], strict=True))
@@ -72,8 +72,3 @@ def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[s
     first_row = 1 if file.how.transpose else first + 2 - file.how.no_header
     names, columns = [names[i] for i in kept], [columns[i] for i in kept]
     return from_columns(names, columns, file, notes, first_row)
-
-
-def _name(value: Any) -> str:
-    number = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if number else str(value).strip()

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from linkselect._arrays import BoolArray, FloatArray
 from linkselect._messages import many
 from linkselect.cli._errors import InputError, shown
-from linkselect.cli._tables.column_kinds import Kind, TextColumn, encode, kind_of, note_on
+from linkselect.cli._tables.column_kinds import ONE_EACH, TextColumn, encode, kind_of, note_on
 from linkselect.cli._tables.label_column import make_labels
-from linkselect.cli._tables.reading import MISSING, Reading, TableFile
+from linkselect.cli._tables.reading import Reading, TableFile
 from linkselect.cli._tables.table import Roles, Table, assign_roles, make_ids, value_text
 
 # What pandas calls its index in a Parquet file.
@@ -39,8 +39,6 @@ class Parts:
         The other features, by number: text, None if missing; an empty list if it is none.
     labels, ids : list, optional
         The values of these columns.
-    missing : tuple of str
-        What stands for a missing label.
     where : callable
         What a message calls a row.
     separator : str
@@ -52,7 +50,6 @@ class Parts:
     texts: dict[int, list[str | None]] = field(default_factory=dict)
     labels: list[Any] | None = None
     ids: list[Any] | None = None
-    missing: tuple[str, ...] = MISSING
     where: Callable[[int], str] = lambda row: f"row {row + 1}"
     separator: str = ";"
 
@@ -119,7 +116,6 @@ def from_columns(
         texts,
         None if roles.label is None else list(columns[roles.label]),
         None if roles.ids is None else list(columns[roles.ids]),
-        file.missing,
         lambda row: f"row {first_row + row}",
     )
     return assemble(parts, names, roles, file, (*notes, *renamed))
@@ -159,14 +155,14 @@ def assemble(
 ) -> Table:
     """Put a table together; columns without numbers are left out or encoded, and that is said."""
     how = file.how
-    parts, blank = _without_blank_rows(parts)
+    parts, blank = _without_blank_rows(parts, file.missing)
     parts, index = _without_index(parts, names, file.name)
     texts = [TextColumn(names[place], values) for place, values in parts.texts.items()]
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, str] = {}
     added: dict[str, FloatArray] = {}
     encoded: dict[str, list[str]] = {}
     for column in texts:
-        kind = kind_of(column, file.name, how.decimal, parts.separator, parts.where)
+        kind = kind_of(column, file, parts.separator, parts.where)
         if kind == "numbers":
             values = as_floats(column.values, how.decimal, ())
             added[column.name] = np.full(len(column.values), np.nan) if values is None else values
@@ -175,9 +171,9 @@ def assemble(
         if how.encode and (new := encode(column, kind)):
             encoded[column.name] = list(new)
             added |= new
-    names_rows = bool(index) or list(kinds.values()) == ["a different text in each row"]
+    names_rows = bool(index) or list(kinds.values()) == [ONE_EACH]
     hints = _transposed_hint(parts, how) if names_rows and len(kinds) < 2 else []
-    labels, about_labels = make_labels(parts.labels, file, parts.missing)
+    labels, about_labels = make_labels(parts.labels, file, file.missing)
     features = (*(names[place] for place in parts.places), *added)
     left_out = tuple(name for name in kinds if name not in encoded)
     if left_out and not features:
@@ -197,7 +193,7 @@ def assemble(
     )
 
 
-def _without_blank_rows(parts: Parts) -> tuple[Parts, list[str]]:
+def _without_blank_rows(parts: Parts, marks: Collection[str]) -> tuple[Parts, list[str]]:
     """Leave out rows at the end in which every cell is empty, as a spreadsheet saves them.
 
     Only at the end: pairs may name rows by their number.
@@ -211,7 +207,7 @@ def _without_blank_rows(parts: Parts) -> tuple[Parts, list[str]]:
         blank &= _is_missing(values, ()) if values else False
     for some in (parts.labels, parts.ids):
         if some is not None:
-            blank &= _is_missing(some, parts.missing)
+            blank &= _is_missing(some, marks)
     n_kept = 1 + int(np.flatnonzero(~blank).max(initial=-1))
     if n_kept in (0, len(blank)):
         return parts, []

@@ -122,14 +122,9 @@ def _cut(labels: NDArray[Any], bins: str, name: str | None, source: str) -> NDAr
     texts = [f"<= {written[0]}"]
     texts += [f"> {low} to {high}" for low, high in pairwise(written)]
     texts.append(f"> {written[-1]}")
-    places = np.searchsorted(edges, numbers)
-    return np.array(
-        [
-            None if label is None else texts[place]
-            for label, place in zip(labels, places, strict=True)
-        ],
-        dtype=object,
-    )
+    classes = np.array(texts, dtype=object)[np.searchsorted(edges, numbers)]
+    classes[np.isnan(numbers)] = None
+    return classes
 
 
 def _told_apart(numbers: NDArray[Any]) -> list[str]:

@@ -100,12 +100,15 @@ class TableFile:
         "text" for one column as text, which is named as the label.
     label_option : str
         The option that named the label.
+    nulls : tuple of str
+        What stands for a missing value in files of this kind.
     """
 
     path: Path
     how: Reading = DEFAULT_READING
     wanted: Literal["all", "rows", "text"] = "all"
     label_option: str = "--label"
+    nulls: tuple[str, ...] = MISSING
 
     @property
     def name(self) -> str:
@@ -120,7 +123,7 @@ class TableFile:
     @property
     def missing(self) -> tuple[str, ...]:
         """What stands for a missing value: the usual marks, and those of --missing."""
-        return missing_marks(self.how)
+        return (*self.nulls, *(mark for mark in self.how.missing if mark not in self.nulls))
 
     def check(self, n_rows: float, n_columns: float, itemsize: int = 8) -> None:
         """Refuse a table of this many numbers if it does not fit."""
@@ -172,11 +175,6 @@ class TableFile:
         commas = ", if commas separate its columns" if kind == "csv" else ""
         said += f". This, where the table is, writes a folder of it{commas}"
         return f'{said}: python -c "{code}"'
-
-
-def missing_marks(how: Reading, usual: tuple[str, ...] = MISSING) -> tuple[str, ...]:
-    """Return what stands for a missing value: the usual marks, and those of --missing."""
-    return (*usual, *(mark for mark in how.missing if mark not in usual))
 
 
 def has_parts(path: Path) -> bool:

@@ -68,7 +68,7 @@ class Table:
         assert self.labels is not None
         rows = np.flatnonzero(self.codes() >= 0)
         ids = None if self.ids is None else tuple(self.ids[row] for row in rows)
-        X = self.X.take(rows) if isinstance(self, StoredTable) else self.X[rows]
+        X = self.X.take(rows) if is_stored(self.X) else self.X[rows]
         return Table(**vars(self) | {"X": X, "labels": self.labels[rows], "ids": ids})
 
     def with_features(self, kept: IntArray) -> Self:
@@ -84,7 +84,12 @@ class StoredTable(Table):
 
 def columns_of(X: Any, places: Sequence[int] | IntArray) -> Any:
     """Choose columns of a matrix, in memory or stored."""
-    return X.choose(places) if hasattr(X, "choose") else X[:, places]
+    return X.choose(places) if is_stored(X) else X[:, places]
+
+
+def is_stored(X: Any) -> bool:
+    """Tell whether a matrix is read by parts."""
+    return not (isinstance(X, np.ndarray) or issparse(X))
 
 
 def _by_size(label: str) -> tuple[float, str]:
