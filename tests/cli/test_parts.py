@@ -14,8 +14,8 @@ import zarr
 from threadpoolctl import threadpool_limits
 
 from linkselect import _blocks as blocks
+from linkselect._samples.sources import arrays
 from linkselect._samples.sources import stored as kinds
-from linkselect._samples.sources import zarr_arrays
 from linkselect.cli import _by_parts as by_parts
 from linkselect.cli import run
 from linkselect.cli._errors import InputError
@@ -448,8 +448,8 @@ def test_columns_that_do_not_fit_are_refused_before_they_are_read(rank, table, m
     monkeypatch.setattr("linkselect.cli._tables.columnar._MANY_COLUMNS", 5)
     for arguments in ((), ("--by-parts",)):
         code, _, errors = rank(table, *LABELS, *arguments, "--max-memory", "90KB")
-        assert (code, "the list of its columns unpacks to" in errors) == (1, True)
-        assert errors.rstrip().endswith("smaller: fewer columns or row groups.")
+        assert (code, "the list of its columns and row groups unpacks to" in errors) == (1, True)
+        assert errors.rstrip().endswith("smaller: fewer rows or columns.")
 
 
 def test_file_that_changes_while_it_is_read(rank, table, tmp_path, monkeypatch):
@@ -551,7 +551,7 @@ def test_a_chunk_counts_as_it_is(tmp_path, monkeypatch):
     array[:] = np.random.default_rng(0).random((600, 4))
     opened = open_table(TableFile(tmp_path / "X.zarr"))
     assert opened.X.source.line_bytes() == 300 * 4 * 8
-    monkeypatch.setattr(zarr_arrays, "LINE_BYTES", 5000)
+    monkeypatch.setattr(arrays, "LINE_BYTES", 5000)
     assert opened.X.source.line_bytes() == 300 * 2 * 8
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import IO
 
 from linkselect.cli._errors import InputError, shown
 from linkselect.cli._tables.delimited import read_values
-from linkselect.cli._tables.layout import Layout, open_stream
+from linkselect.cli._tables.layout import Layout
 from linkselect.cli._tables.reading import TableFile
 from linkselect.cli._tables.table import Table
 
@@ -31,7 +30,7 @@ def read_arff(file: TableFile) -> Table:
     layout = Layout(
         names,
         ",",
-        partial(open_stream, file.path, start),
+        start,
         len(first),
         quote='"' if '"' in first and "'" not in first else "'",
         comment="%",

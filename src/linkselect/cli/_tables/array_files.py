@@ -14,21 +14,13 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
-from linkselect._messages import many
 from linkselect._samples.sources.memory_maps import DAMAGED_NPY, why_damaged
 from linkselect.cli._errors import InputError, UsageError, nearest, shown
-from linkselect.cli._tables.features import without_marks
+from linkselect.cli._tables.features import from_matrix
 from linkselect.cli._tables.label_column import make_labels
 from linkselect.cli._tables.own_process import SPARSE_PARTS, name_of_features, read_apart
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import (
-    StoredTable,
-    Table,
-    assign_roles,
-    columns_of,
-    is_stored,
-    make_ids,
-)
+from linkselect.cli._tables.table import Table, without_marks
 
 # What names of features are usually called in a file of several arrays.
 _NAMES = ("feature_names", "names", "columns")
@@ -137,8 +129,6 @@ def read_mat(file: TableFile) -> Table:
                 shape = contents[name][0]
                 file.check(prod(shape[:-1]), shape[-1])
                 arrays[name] = stored[f"_{name}"]
-    if any(array.dtype.kind == "c" for array in arrays.values()):
-        raise InputError(f"{file.name} holds complex numbers; features are real numbers.")
     return _from_arrays(arrays, chosen, list(contents), file)
 
 
@@ -209,58 +199,6 @@ def _from_arrays(
     table = from_matrix(X, file, named, beside, known)
     X = table.X if table.is_sparse else without_marks(table.X, file.how.missing)
     return replace(table, X=X)
-
-
-def from_matrix(
-    X: Any,
-    file: TableFile,
-    names: Sequence[str] | None,
-    beside: Mapping[str, Any],
-    known: Sequence[str],
-) -> Table:
-    """Split a matrix, in memory or stored, into features, label and ids.
-
-    Parameters
-    ----------
-    X : array, CSR matrix or Stored
-        One row for each sample.
-    file : TableFile
-        Where it is from.
-    names : sequence of str, optional
-        What its columns are called; without it they are named by their numbers.
-    beside : mapping of str to array
-        Arrays of their own, which may hold the label or the ids.
-    known : sequence of str
-        All arrays of the file, for messages.
-    """
-    n_rows, n_columns = X.shape
-    called = [f"x{i}" for i in range(n_columns)] if names is None else names
-    roles = assign_roles(called, file, names is None, known, beside)
-
-    def values(name: str | None, place: int | None) -> NDArray[Any] | None:
-        if name is not None and name in beside:
-            array = beside[name]
-            if prod(array.shape) != n_rows:
-                raise InputError(
-                    f"{file.name}: {name} has the shape {array.shape}, but there are "
-                    f"{many(n_rows, 'row')}."
-                )
-        elif place is None:
-            return None
-        else:
-            array = columns_of(X, [place])
-        return np.ravel(array.toarray() if issparse(array) else array)
-
-    labels, notes = make_labels(values(file.how.label, roles.label), file)
-    ids = make_ids(values(file.how.id_column, roles.ids), file.how.id_column, file.name)
-    features = list(roles.features)
-    if file.wanted != "all":
-        X = np.empty((n_rows, 0))
-    elif len(features) < n_columns:
-        X = columns_of(X, features)
-    kept = tuple(called[i] for i in features)
-    make = StoredTable if is_stored(X) else Table
-    return make(X, kept, labels, ids, file.name, tuple(notes))
 
 
 def _check_matrix(matrix: Any, source: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from operator import eq
+from typing import Any
 
 import numpy as np
 
@@ -32,14 +34,12 @@ _WITH_UNIT = re.compile(
 _YES = {"true", "yes", "y", "t", "ja", "oui", "wahr", "vrai"}
 _NO = {"false", "no", "n", "f", "nein", "non", "falsch", "faux"}
 # Day and month first are told apart by a value that only one of them can read.
-_DATES = (
-    ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%d-%b-%Y", "%d %b %Y"),
-    ("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
-)
+_DATES: tuple[str, ...] = ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%d-%b-%Y", "%d %b %Y")
+_DATES += ("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
 # One column for each value: of more, each would be rare.
 MOST_VALUES = 10
 _MOST_NAMED = 5
-ONE_EACH = "a different text in each row"
+_ONE_EACH = "a different text in each row"
 
 
 @dataclass(frozen=True)
@@ -96,16 +96,31 @@ def kind_of(
         )
     if {value.strip().casefold() for value in distinct} <= _YES | _NO:
         return "yes and no"
-    if _date_formats(distinct):
+    if _days(distinct):
         return "dates"
     if all(map(_WITH_UNIT.fullmatch, distinct)):
         return "numbers with a unit"
-    return ONE_EACH if len(distinct) == len(column.values) > 2 else "text"
+    return _ONE_EACH if len(distinct) == len(column.values) > 2 else "text"
 
 
 def _is_number(value: str, decimal: str) -> bool:
     plain = value if decimal == "." else value.replace(".", "?").replace(decimal, ".")
     return NUMBER.fullmatch(plain) is not None
+
+
+def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> FloatArray | None:
+    """Read cells as numbers; None if a cell is none."""
+    found = []
+    for cell in cells:
+        if cell is None or cell in marks:
+            found.append(np.nan)
+        elif isinstance(cell, str) and _is_number(cell, decimal):
+            found.append(float(cell.replace(decimal, ".")))
+        elif type(cell) in (float, int):
+            found.append(float(cell))
+        else:
+            return None
+    return np.array(found, dtype=np.float64)
 
 
 def _way_out(name: str, value: str, decimal: str, separator: str) -> str:
@@ -121,18 +136,13 @@ def _way_out(name: str, value: str, decimal: str, separator: str) -> str:
     )
 
 
-def _date_formats(distinct: Collection[str]) -> list[str]:
-    """Return the ways in which all values can be read as dates."""
-    return [how for some in _DATES for how in some if _reads_all(distinct, how)]
-
-
-def _reads_all(distinct: Collection[str], how: str) -> bool:
-    try:
-        for value in distinct:
-            _day(value, how)
-    except ValueError:
-        return False
-    return True
+def _days(distinct: Iterable[str]) -> list[dict[str, float]]:
+    """Return the day of each date, in every way in which all of them can be read."""
+    found = []
+    for how in _DATES:
+        with suppress(ValueError):
+            found.append({text: _day(text, how) for text in distinct})
+    return found
 
 
 def _day(text: str, how: str) -> float:
@@ -151,7 +161,7 @@ def _day(text: str, how: str) -> float:
 # -- numbers ---------------------------------------------------------------------------------
 
 
-def encode(column: TextColumn, kind: str) -> dict[str, FloatArray]:
+def encode(column: TextColumn, kind: str, decimal: str = ".") -> dict[str, FloatArray]:
     """Turn a column into columns of numbers, NaN for a missing value; none if that cannot be.
 
     Dates become days since 1970, yes and no 1 and 0. Text of two values becomes one column, and
@@ -163,13 +173,14 @@ def encode(column: TextColumn, kind: str) -> dict[str, FloatArray]:
     {'sex=m': array([ 0.,  1., nan])}
     """
     distinct = sorted(set(column.known))
+    if kind == "numbers":
+        return {column.name: _by_value(column, lambda text: float(text.replace(decimal, ".")))}
     if kind == "yes and no":
         return {column.name: _by_value(column, lambda text: text.strip().casefold() in _YES)}
     if kind == "dates":
-        formats = _date_formats(distinct)
-        values = [_by_value(column, partial(_day, how=how)) for how in formats]
-        same = all(np.array_equal(values[0], one, equal_nan=True) for one in values)
-        return {column.name: values[0]} if same else {}
+        days = _days(distinct)
+        same = all(one == days[0] for one in days)
+        return {column.name: _by_value(column, days[0].__getitem__)} if same else {}
     if kind == "text" and 1 < len(distinct) <= MOST_VALUES:
         chosen = distinct[1:] if len(distinct) == 2 else distinct
         return {f"{column.name}={one}": _by_value(column, partial(eq, one)) for one in chosen}
@@ -247,8 +258,8 @@ def _way_to_use(left: dict[str, str], how: Reading) -> str:
         ways.append("Dates are used if they are written as 2024-12-31.")
     if "numbers with a unit" in kinds:
         ways.append("Numbers are used if they stand without their unit.")
-    if ONE_EACH in kinds and how.id_column is None:
-        name = next(name for name, kind in left.items() if kind == ONE_EACH)
+    if _ONE_EACH in kinds and how.id_column is None:
+        name = next(name for name, kind in left.items() if kind == _ONE_EACH)
         ways.append(f"--id-column {shown(name)} uses it as ids.")
     return " ".join(ways)
 

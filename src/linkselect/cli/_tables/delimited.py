@@ -22,10 +22,10 @@ import numpy as np
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect.cli._errors import InputError, UsageError, shown
 from linkselect.cli._tables.column_kinds import COMMA, GROUPED
-from linkselect.cli._tables.features import Parts, assemble, from_columns, without_marks
-from linkselect.cli._tables.layout import Layout, check_options, decoded, is_packed, look
+from linkselect.cli._tables.features import Parts, assemble, from_columns
+from linkselect.cli._tables.layout import Layout, decoded, is_packed, look, open_stream
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import Roles, Table, assign_roles
+from linkselect.cli._tables.table import Roles, Table, assign_roles, without_marks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +44,6 @@ _MOST_COMMAS = 1_000
 
 def read_delimited(file: TableFile) -> Table:
     """Read a text table whose first line names the columns."""
-    check_options(file.how)
     try:
         layout = look(file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -72,11 +71,12 @@ def read_values(file: TableFile, layout: Layout) -> Table:
             # Between commas only a value in quotes can hold one.
             which = "commas inside quotes" if layout.separator == "," else "commas"
             notes.append(f"{which} are read as decimal signs, such as in {shown(min(commas))}.")
+    marks = file.missing
     for cells in _batches(file, layout) if parts.texts else ():
         for place, texts in parts.texts.items():
             some = map(str.strip, cells.columns([place]).to_pylist())
-            texts += (None if one in file.missing else one for one in some)
-    return assemble(parts, layout.names, roles, file, notes)
+            texts += (None if one in marks else one for one in some)
+    return assemble(parts, layout.names, file, notes)
 
 
 def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts, set[str]]:
@@ -88,17 +88,17 @@ def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts,
     is_text = np.zeros(len(features), dtype=bool)
     commas: set[str] = set()
     blocks: list[FloatArray] = []
-    others: dict[int, list[str]] = {i: [] for i in (roles.label, roles.ids) if i is not None}
+    others: dict[str, list[str]] = {role: [] for role in roles.others}
     lines: list[IntArray] = []
     n_rows = 0
     for cells in _batches(file, layout):
         lines.append(cells.lines)
         n_rows += len(cells.lines)
         file.check(n_rows, max(1, len(features)))
-        for place, values in others.items():
-            values += cells.columns([place]).to_pylist()
+        for role, place in roles.others.items():
+            others[role] += cells.columns([place]).to_pylist()
         block = np.full((len(cells.lines), len(features)), np.nan)
-        _fill(block, cells, features, is_text, file, commas)
+        commas |= _fill(block, cells, features, is_text, file)
         blocks.append(block)
     if not n_rows:
         raise InputError(f"{file.name} has {len(layout.names)} columns, but no rows.")
@@ -107,8 +107,7 @@ def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts,
         without_marks(numbers[:, ~is_text] if is_text.any() else numbers, file.how.missing),
         features[~is_text].tolist(),
         {place: [] for place in features[is_text].tolist()},
-        None if roles.label is None else others[roles.label],
-        None if roles.ids is None else others[roles.ids],
+        others,
         lambda row: f"line {line_of[row]}",
         layout.separator,
     )
@@ -116,20 +115,18 @@ def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts,
 
 
 def _fill(
-    block: FloatArray,
-    cells: _Cells,
-    features: IntArray,
-    is_text: BoolArray,
-    file: TableFile,
-    commas: set[str],
-) -> None:
-    """Put the numbers of some rows into a block, and mark features that have other values."""
+    block: FloatArray, cells: _Cells, features: IntArray, is_text: BoolArray, file: TableFile
+) -> set[str]:
+    """Put the numbers of some rows into a block, and mark features that have other values.
+
+    Return some of these values that hold a comma.
+    """
     import pyarrow as pa
 
-    numbers = np.flatnonzero(~is_text)
+    numbers, commas = np.flatnonzero(~is_text), set[str]()
     with suppress(pa.ArrowInvalid):  # nearly always all are numbers
         block[:, numbers] = _as_numbers(cells, features[numbers], file)
-        return
+        return commas
     for i in numbers:
         try:
             block[:, [i]] = _as_numbers(cells, features[[i]], file)
@@ -138,6 +135,7 @@ def _fill(
             if len(commas) < _MOST_COMMAS:
                 values = cells.columns(features[[i]]).unique().to_pylist()
                 commas.update(filter(COMMA.fullmatch, values))
+    return commas
 
 
 def _as_numbers(cells: _Cells, places: IntArray, file: TableFile) -> FloatArray:
@@ -216,7 +214,7 @@ def _batches(file: TableFile, layout: Layout) -> Iterator[_Cells]:
     """Read a table, some lines at a time; an error names the line."""
     n_lines, n_blank = layout.n_before, 0
     try:
-        with layout.opened() as stream:
+        with open_stream(file.path, layout.start) as stream:
             while block := stream.read(_BLOCK) + _line(stream, file):  # whole lines
                 text = decoded(block, n_lines, file)
                 if layout.comment:
@@ -303,14 +301,10 @@ def _by_csv(
                 yield _Cells(np.array(places), pa.array(values, pa.string()))
                 places, values = [], []
     except csv.Error as error:
-        if next(lines, None) is None:
-            raise InputError(
-                f"{file.name}, line {last + 1}: a quote opens here and never closes, so that the "
-                "rest of the file would be one value. Close it, or delete it."
-            ) from error
+        why = "a quote opens here and never closes" if next(lines, None) is None else str(error)
         raise InputError(
-            f"{file.name}, line {n_lines + reader.line_num}: {error}. Is there a quote that never "
-            "closes?"
+            f"{file.name}, line {last + 1}: {why}, so that the rest of the file would be one "
+            "value. Close every quote, or delete it."
         ) from error
     if values:
         yield _Cells(np.array(places), pa.array(values, pa.string()))

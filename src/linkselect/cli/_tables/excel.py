@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -22,30 +21,24 @@ def read_excel(file: TableFile) -> Table:
             "save the table as CSV."
         )
     found, _ = read_apart("spreadsheet", file, {"sheet": file.how.array})
-    name, notes = _sheet(found["names"], file)
-    about_sheets = "".join(f" Note that {note}" for note in notes)
-    try:
-        return _from_rows(found["rows"], file, name, notes)
-    except InputError as error:
-        # What is missing may stand in another sheet.
-        error.args = (f"{error}{about_sheets}",)
-        raise
-
-
-def _sheet(names: Sequence[str], file: TableFile) -> tuple[str, list[str]]:
-    wanted = file.how.array
+    names, wanted, notes = found["names"], file.how.array, list[str]()
     if wanted is not None and wanted not in names:
         hint = nearest(wanted, names)
         raise InputError(f"{file.name} has no sheet {shown(wanted)} (--sheet). {hint}")
     if not names:
         raise InputError(f"{file.name} has no sheet.")
-    if wanted is not None or len(names) == 1:
-        return wanted or names[0], []
-    others = ", ".join(map(shown, names[1:4]))
-    return names[0], [
-        f"the first of {len(names)} sheets, {shown(names[0])}, is read; --sheet names another: "
-        f"{others}."
-    ]
+    if wanted is None and len(names) > 1:
+        notes.append(
+            f"the first of {len(names)} sheets, {shown(names[0])}, is read; --sheet names another: "
+            f"{', '.join(map(shown, names[1:4]))}."
+        )
+    about_sheets = "".join(f" Note that {note}" for note in notes)
+    try:
+        return _from_rows(found["rows"], file, wanted or names[0], notes)
+    except InputError as error:
+        # What is missing may stand in another sheet.
+        error.args = (f"{error}{about_sheets}",)
+        raise
 
 
 def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[str]) -> Table:

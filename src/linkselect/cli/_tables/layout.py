@@ -7,9 +7,8 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,8 +33,8 @@ class Layout:
         The columns.
     separator : str
         What stands between values.
-    opened : callable
-        Open the file where its values begin.
+    start : int
+        Where its values begin, in bytes.
     line_length : float
         The mean length of a line, in bytes.
     quote : str
@@ -52,7 +51,7 @@ class Layout:
 
     names: tuple[str, ...]
     separator: str
-    opened: Callable[[], Any]
+    start: int
     line_length: float
     quote: str = '"'
     comment: str = ""
@@ -61,7 +60,7 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
-def check_options(how: Reading) -> None:
+def _check_options(how: Reading) -> None:
     """Refuse options that no text table can be read with."""
     try:
         "x".encode(how.encoding)
@@ -100,6 +99,7 @@ def is_packed(path: Path) -> bool:
 
 def look(file: TableFile) -> Layout:
     """Find the layout: names, separator, and where values start."""
+    _check_options(file.how)
     with open_stream(file.path) as stream:
         start, n_before, told = _first_line(stream, file)
         place = stream.tell()
@@ -131,7 +131,7 @@ def look(file: TableFile) -> Layout:
     return Layout(
         names,
         separator,
-        partial(open_stream, file.path, place),
+        place,
         max(1.0, len(lines) / max(1, lines.count(b"\n"))),
         n_before=n_before,
         numbered=file.how.no_header,

@@ -162,14 +162,12 @@ def main(kind: str, path: str, n_bytes: str, seconds: str, arguments: str) -> No
     except (ImportError, ValueError):  # not on this system, or a lower limit holds already
         pass
     read: Any = {"spreadsheet": read_sheet, "MATLAB file": read_matlab}[kind]
-    found: dict[str, Any]
-    data = b""
     try:
         found, data = read(path, **json.loads(arguments))
     except MemoryError:
-        found = {"memory": True}
+        found, data = {"memory": True}, b""
     except BaseException as error:  # a panic of a library is no Exception
-        found = {"error": str(error) or type(error).__name__}
+        found, data = {"error": str(error) or type(error).__name__}, b""
     sys.stdout.buffer.write(json.dumps(found).encode() + b"\n" + data)
 
 

@@ -135,19 +135,17 @@ class TableFile:
                 by_parts=n_columns < _MANY_COLUMNS or has_parts(self.path),
             )
 
-    def check_bytes(self, n_bytes: int, what: str) -> None:
+    def check_bytes(self, n_bytes: int, what: str, by_parts: bool = True) -> None:
         """Refuse something of this many bytes if it does not fit."""
         if n_bytes > self.limit:
-            self.refuse(f"{what} unpacks to {readable_size(n_bytes)}")
+            self.refuse(f"{what} unpacks to {readable_size(n_bytes)}", by_parts)
 
-    def refuse(
-        self, why: str, *, by_parts: bool = True, fewer: str = "fewer rows or columns"
-    ) -> NoReturn:
+    def refuse(self, why: str, by_parts: bool = True) -> NoReturn:
         """Raise the error that says why a table does not fit, and whether parts of it would."""
         raise InputError(
             f"{self.name}: too large for the memory that may be used "
             f"({readable_size(self.limit)}): {why}. Allow more with --max-memory, or make the "
-            f"table smaller: {fewer}.{self._other_way() if by_parts else ''}"
+            f"table smaller: fewer rows or columns.{self._other_way() if by_parts else ''}"
         )
 
     @contextmanager

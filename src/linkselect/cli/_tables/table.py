@@ -68,28 +68,20 @@ class Table:
         assert self.labels is not None
         rows = np.flatnonzero(self.codes() >= 0)
         ids = None if self.ids is None else tuple(self.ids[row] for row in rows)
-        X = self.X.take(rows) if is_stored(self.X) else self.X[rows]
+        X = self.X.take(rows) if isinstance(self, StoredTable) else self.X[rows]
         return Table(**vars(self) | {"X": X, "labels": self.labels[rows], "ids": ids})
 
-    def with_features(self, kept: IntArray) -> Self:
+    def with_features(self, kept: Sequence[int] | IntArray) -> Self:
         """Return the table with these features only."""
         names = tuple(self.names[place] for place in kept)
-        return replace(self, X=columns_of(self.X, kept), names=names)
+        in_memory = isinstance(self.X, np.ndarray) or issparse(self.X)
+        X = self.X[:, list(kept)] if in_memory else self.X.choose(kept)
+        return replace(self, X=X, names=names)
 
 
 @dataclass(frozen=True)
 class StoredTable(Table):
     """A table whose features stay in their file and are read part by part; X is a `Stored`."""
-
-
-def columns_of(X: Any, places: Sequence[int] | IntArray) -> Any:
-    """Choose columns of a matrix, in memory or stored."""
-    return X.choose(places) if is_stored(X) else X[:, places]
-
-
-def is_stored(X: Any) -> bool:
-    """Tell whether a matrix is read by parts."""
-    return not (isinstance(X, np.ndarray) or issparse(X))
 
 
 def _by_size(label: str) -> tuple[float, str]:
@@ -105,11 +97,10 @@ class NoColumnError(InputError):
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns, by their place, are features, label and ids."""
+    """Which columns, by their place, are features, and which are "label" and "ids"."""
 
     features: tuple[int, ...]
-    label: int | None
-    ids: int | None
+    others: dict[str, int]
 
 
 def assign_roles(
@@ -138,7 +129,7 @@ def assign_roles(
         place |= {str(i - len(names)): i for i in range(len(names))}
 
     def find(name: str | None, option: str, known: Sequence[str] = (*arrays, *names)) -> int | None:
-        if name is None or name in beside:
+        if name is None or (name in beside and option != "--drop"):
             return None
         if name in place:
             return place[name]
@@ -148,10 +139,15 @@ def assign_roles(
         raise NoColumnError(f"{file.name} has no column {shown(name)} ({option}). {hint}")
 
     label, ids = find(file.how.label, file.label_option), find(file.how.id_column, "--id-column")
-    dropped = {find(name, "--drop", names) for name in _separate(file.how.drop, place)}
+    others = {role: at for role, at in (("label", label), ("ids", ids)) if at is not None}
+    dropped = set[int | None]()
+    for text in file.how.drop:
+        # Names with commas between them, unless the whole is a name.
+        some = [text] if text in place else filter(None, map(str.strip, text.split(",")))
+        dropped |= {find(name, "--drop", names) for name in some}
     if file.wanted != "all":
-        return Roles((), label, ids)
-    taken = {*dropped, label, ids}
+        return Roles((), others)
+    taken = {*dropped, *others.values()}
     features = tuple(i for i in range(len(names)) if i not in taken)
     if not features:
         raise InputError(
@@ -159,17 +155,7 @@ def assign_roles(
             f"{', '.join(map(shown, names[:5]))}. Of a text file: is the separator right "
             "(--separator)?"
         )
-    return Roles(features, label, ids)
-
-
-def _separate(dropped: Iterable[str], known: Collection[str]) -> list[str]:
-    """Split names at commas, unless the whole is a name."""
-    return [
-        part
-        for text in dropped
-        for part in ([text] if text in known else map(str.strip, text.split(",")))
-        if part or text in known
-    ]
+    return Roles(features, others)
 
 
 def value_text(value: Any) -> str:
@@ -207,3 +193,15 @@ def make_ids(
             "pair cannot tell which it means. Make ids unique."
         )
     return ids
+
+
+def without_marks(block: NDArray[Any], missing: Sequence[str]) -> NDArray[Any]:
+    """Put NaN for numbers that mean a missing value, such as -999."""
+    for mark in missing:
+        try:
+            number = float(mark)
+        except ValueError:
+            continue
+        if (block == number).any():
+            block = np.where(block == number, np.nan, block)
+    return block
