@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 import linkselect as ls
 from linkselect import Pairs, evaluation
 from linkselect._checks import check_labels, check_samples, check_spread, index_of
-from linkselect.cli._tables.reading import MISSING
+from linkselect.cli._tables.table import MISSING
 from linkselect.pairs._labels import NO_LABEL, encode_labels
 
 
