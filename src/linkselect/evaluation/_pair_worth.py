@@ -16,13 +16,7 @@ from linkselect._checks import check_samples, explained_overflow
 from linkselect._messages import GuidedValueError
 from linkselect._samples.degenerate import constant_columns, with_equal_ties
 from linkselect._supervision import from_pairs
-from linkselect.evaluation._inputs import (
-    check_both_kinds,
-    check_matrix,
-    check_selector,
-    pairs_among,
-    reproducible,
-)
+from linkselect.evaluation import _inputs as inputs
 from linkselect.evaluation._pair_folds import check_whole
 from linkselect.pairs import Pairs
 from linkselect.scores._left_out import squared_differences, sums_without_each
@@ -116,18 +110,18 @@ def pair_worth(
     0 60 cannot 1.0 ('petal length (cm)',)
     51 120 cannot 0.0 ()
     """
-    check_selector(selector)
+    inputs.check_selector(selector)
     check_whole("n_moved", n_moved, 0)
     if describe(selector).sees != "pairs":
         raise GuidedValueError(
             f"{type(selector).__name__} does not look at pairs, so none changes its ranking.",
             "Pass a selector that does, such as ConstraintScore().",
         )
-    held, row_of = pairs_among(X, pairs, sample_ids)
+    held, row_of = inputs.pairs_among(X, pairs, sample_ids)
     if not held.n_must + held.n_cannot:
         raise GuidedValueError("There are no pairs.", "Pass Pairs(must=[...], cannot=[...]).")
     ids = tuple(row_of)
-    selector = reproducible(selector)
+    selector = inputs.reproducible(selector)
     fitted = clone(selector).fit(X, pairs=held, sample_ids=ids)
     names = getattr(fitted, "feature_names_in_", np.arange(len(fitted.scores_)))
     links = linked_pairs(held)
@@ -221,13 +215,8 @@ def _compared(
 
 def _farthest(distance: IntArray, ranking: IntArray, n_moved: int) -> IntArray:
     """Return the features that moved farthest, of equals the better ones."""
-    n_moved = min(n_moved, len(distance))
-    if not n_moved:
-        return np.empty(0, dtype=np.intp)
-    least = max(np.partition(distance, -n_moved)[-n_moved], 1)
-    moved = np.flatnonzero(distance >= least)
-    best = np.lexsort((ranking[moved], -distance[moved]))[:n_moved]
-    return moved[best]
+    farthest = np.lexsort((ranking, -distance))[:n_moved]
+    return farthest[distance[farthest] > 0]
 
 
 class SuspectPair(NamedTuple):
@@ -293,9 +282,9 @@ def suspect_pairs(
     >>> found[0].a, found[0].b, found[0].link
     (7, 110, 'must')
     """
-    held, row_of = pairs_among(X, pairs, sample_ids)
-    check_both_kinds(held)
-    X = check_matrix(X, spread=False)
+    held, row_of = inputs.pairs_among(X, pairs, sample_ids)
+    inputs.check_both_kinds(held)
+    X = inputs.check_matrix(X, spread=False)
     must, cannot = held.rows(row_of)
     at = _positions(X, must, cannot)
     suspicion = np.concatenate([at[: len(must)], -at[len(must) :]])

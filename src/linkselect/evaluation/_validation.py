@@ -17,7 +17,7 @@ from linkselect._blocks import dense_blocks, map_threads, one_blas_thread, slice
 from linkselect._messages import GuidedValueError
 from linkselect._resampling import seeded
 from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
-from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, rank_each
+from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, Folds, rank_each
 from linkselect.evaluation._held_out import Estimate
 from linkselect.evaluation._held_out_labels import LabelFolds
 from linkselect.evaluation._inputs import Track, check_selector, order_of
@@ -97,13 +97,12 @@ class Validation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data that can be written as JSON."""
-        estimate = None if self.estimate is None else asdict(self.estimate)
         return {
             "better_than_chance": self.better_than_chance,
             "better_than_random": self.better_than_random,
             "p_value": self.p_value,
             "p_random": self.p_random,
-            "estimate": estimate,
+            "estimate": None if self.estimate is None else asdict(self.estimate),
             "reason": self.reason,
             "n_resamples": self.n_resamples,
             "selected": list(self.selected),
@@ -198,7 +197,7 @@ def validate(
     ((2, 3), True)
     """
     check_selector(selector)
-    ranker = FoldRanker.read(selector, X, y, pairs, sample_ids, groups, random_state)
+    ranker = FoldRanker(selector, X, y, pairs, sample_ids, groups, random_state)
     own, (n_samples, n_features) = ranker.selector, ranker.X.shape
     is_fitted = hasattr(selector, "order_")
     whole = selector if is_fitted else own.fit(ranker.X, **arguments_of(ranker.given, own))
@@ -211,7 +210,7 @@ def validate(
         rankings, reason = _rank_folds(ranker, again, effort, track)
     else:
         _check_groups(ranker.groups, rankings.held_out.groups)
-    measured = _Measured(reason=reason)
+    measured: Measured = (None, None, None, reason)
     if rankings is not None:
         rows = rankings.held_out.named() if isinstance(rankings.held_out, LabelFolds) else None
         ways = Arrangements.of(n_samples, groups, batches, rows)
@@ -235,25 +234,27 @@ def _check_groups(given: IntArray | None, dealt: IntArray | None) -> None:
     )
 
 
+def best_of(fitted: Any) -> IntArray:
+    """Return the selected features of a fitted selector, best first."""
+    return order_of(fitted)[: fitted.n_features_]
+
+
 def _rank_folds(
     ranker: FoldRanker, again: Any, effort: Effort, track: Track
 ) -> tuple[FoldRankings | None, str | None]:
     """Rank by what each fold leaves; keep as many features as the method's own rule says there."""
     own = ranker.selector
-    if not getattr(own, "own_number", "") or own.n_features_to_select != "auto":
-        return ranker.rank(effort, lambda folds: rank_each(folds, again, track))
 
-    def read(fitted: Any) -> IntArray:
-        return order_of(fitted)[: fitted.n_features_]
+    def rank(folds: Folds) -> FoldRankings:
+        if getattr(own, "own_number", "") and own.n_features_to_select == "auto":
+            return rank_each(folds, own, track, best_of, own_number=True)
+        return rank_each(folds, again, track)
 
-    return ranker.rank(effort, lambda folds: rank_each(folds, own, track, read, own_number=True))
+    return ranker.rank(effort, rank)
 
 
-class _Measured(NamedTuple):
-    estimate: Estimate | None = None
-    p_value: float | None = None
-    p_random: float | None = None
-    reason: str | None = None
+# The first four attributes of `Validation`.
+Measured = tuple[Estimate | None, float | None, float | None, str | None]
 
 
 def _measure(
@@ -263,7 +264,7 @@ def _measure(
     effort: Effort,
     seed: int,
     track: Track,
-) -> _Measured:
+) -> Measured:
     """Measure what the folds hold out: beside permuted samples, random and all features."""
     held_out, tested = rankings.held_out, rankings.first(effort.n_repeats)
     found = against_chance(tested, n_selected, ways, effort.n_permutations, seed, track)
@@ -278,7 +279,7 @@ def _measure(
     # Features that are not shown to agree with what is known may do better than random ones all the
     # same, by calling every sample a member of the largest class.
     both = None if found.p_value is None else max(p_random, found.p_value)
-    return _Measured(estimate, found.p_value, both, found.reason)
+    return estimate, found.p_value, both, found.reason
 
 
 def _can_resample(ranker: FoldRanker) -> bool:
