@@ -160,7 +160,8 @@ def compare(
     if y is not None:
         inputs.check_classes(codes, y)
         splits = list(_splits(codes, n_splits, test_size, random_state))
-    task = LabelRuns(samples, counts, splits, codes, pairs, ids, prepare, classifier)
+    named = tuple(range(n_samples)) if ids is None else ids
+    task = LabelRuns(samples, counts, splits, codes, pairs, named, prepare, classifier)
     folds = _pair_runs(task, given, sized, cv, random_state)
     by_labels = by_pairs = None
     if y is not None:
@@ -193,7 +194,7 @@ def _pair_runs(
     try:
         pairs = task.pairs
         if has_labels:
-            pairs = pairs.restrict(task.sample_ids or range(n_samples))
+            pairs = pairs.restrict(task.sample_ids)
         by_row = inputs.in_order_of_rows(pairs, n_samples, given, selectors.values())
         X = task.X
         if task.prepare is not None:
@@ -228,15 +229,16 @@ def _stability(measured: Measurements, top: int) -> dict[str, float]:
 
 def _held_out(folds: PairRuns, measured: Measurements, top: int) -> HeldOutPairs:
     return HeldOutPairs(
-        methods=tuple(measured.run_orders),
+        "AUC",
+        tuple(measured.run_orders),
+        measured.curves,
+        measured.all_features,
+        significance.paired_differences(measured.curves, *folds.sizes, folds.n_folds),
         n_must=folds.pairs.n_must,
         n_cannot=folds.pairs.n_cannot,
         n_folds=folds.n_folds,
         n_repeats=folds.n_repeats,
-        auc=measured.curves,
         standard_error=dict.fromkeys(measured.curves, folds.standard_error),
-        all_features=measured.all_features,
-        differences=significance.paired_differences(measured.curves, *folds.sizes, folds.n_folds),
         stability=_stability(measured, top),
         seconds=measured.seconds,
     )

@@ -99,11 +99,7 @@ class PairFolds(HeldOut):
         )
 
     def _fold(
-        self,
-        train: Pairs,
-        test: Pairs,
-        group_of: Groups | None,
-        rng: np.random.RandomState,
+        self, train: Pairs, test: Pairs, group_of: Groups | None, rng: np.random.RandomState
     ) -> Fold:
         same: dict[Hashable, int] = {row: row for row in self._rows}
         n_must, n_cannot = read_units(test, group_of).independent
@@ -158,6 +154,10 @@ class PairFolds(HeldOut):
         """Return the rows that held-out pairs name, in one fold or in any."""
         folds = self.folds if fold is None else [fold]
         return np.unique(np.concatenate([links.ravel() for one in folds for links in one.test]))
+
+    def count_ways(self, ways: Arrangements) -> float:
+        """Return how many different ways there are to place what is known."""
+        return ways.count(self.named())
 
     def is_inside(self, ways: Arrangements) -> bool:
         """Tell whether every held-out pair lies inside a group that moves as a whole."""

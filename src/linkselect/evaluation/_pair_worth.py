@@ -335,27 +335,22 @@ def _distances(block: FloatArray, must: IntArray, cannot: IntArray) -> FloatArra
     other_cannot, all_cannot = sums_without_each(of_cannot)
     n_must, n_cannot = len(must), len(cannot)
     parts = [
-        _summed(of_must, expected, other_must, n_must - 1, all_cannot, n_cannot),
-        _summed(of_cannot, expected, all_must, n_must, other_cannot, n_cannot - 1),
+        _summed(of_must, expected, (other_must, n_must - 1), (all_cannot, n_cannot)),
+        _summed(of_cannot, expected, (all_must, n_must), (other_cannot, n_cannot - 1)),
     ]
     return np.concatenate(parts, axis=-1)
 
 
-def _summed(
-    own: FloatArray,
-    expected: FloatArray,
-    must: FloatArray,
-    n_must: int,
-    cannot: FloatArray,
-    n_cannot: int,
-) -> FloatArray:
-    together = (must + expected) / (n_must + 1)
-    apart = (cannot + expected) / (n_cannot + 1)
+# The sum of squared differences over some pairs, in each feature, and how many pairs.
+Summed = tuple[FloatArray, int]
+
+
+def _summed(own: FloatArray, expected: FloatArray, must: Summed, cannot: Summed) -> FloatArray:
+    together, apart = ((total + expected) / (count + 1) for total, count in (must, cannot))
     weights = np.maximum(apart - together, 0.0) / (together + apart)
     # Without any other pair of a kind, what is expected of two samples must do.
-    must_mean = must / n_must if n_must else expected
-    cannot_mean = cannot / n_cannot if n_cannot else expected
-    values = (np.ones_like(own), own, must_mean, cannot_mean)
+    means = [total / count if count else expected for total, count in (must, cannot)]
+    values = (np.ones_like(own), own, *means)
     weighted = [(weights * value).sum(axis=1) for value in values]
     plain = [np.broadcast_to(value, own.shape).sum(axis=1) for value in values]
     return np.array([weighted, plain])

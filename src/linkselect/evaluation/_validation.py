@@ -208,8 +208,14 @@ def validate(
     reason = None
     if rankings is None:
         rankings, reason = _rank_folds(ranker, again, effort, track)
-    else:
-        _check_groups(ranker.groups, rankings.held_out.groups)
+    elif ranker.groups is not None:
+        dealt = rankings.held_out.groups
+        if dealt is None or not np.array_equal(ranker.groups, dealt):
+            raise GuidedValueError(  # a group may have rows on both sides
+                "The rankings come from folds that were dealt by other groups, or by none.",
+                "Pass the same groups= to choose_number.",
+                "rankings",
+            )
     measured: Measured = (None, None, None, reason)
     if rankings is not None:
         rows = rankings.held_out.named() if isinstance(rankings.held_out, LabelFolds) else None
@@ -221,17 +227,6 @@ def validate(
     twins = correlated_twins(ranker.X, selected[:MOST_WITH_TWINS])
     found = tuple(selected.tolist())
     return Validation(*measured, found, tuple(shares), len(chosen), tuple(twins))
-
-
-def _check_groups(given: IntArray | None, dealt: IntArray | None) -> None:
-    """Refuse rankings of folds that may have rows of a group on both sides."""
-    if given is None or (dealt is not None and np.array_equal(given, dealt)):
-        return
-    raise GuidedValueError(
-        "The rankings come from folds that were dealt by other groups, or by none.",
-        "Pass the same groups= to choose_number.",
-        "rankings",
-    )
 
 
 def best_of(fitted: Any) -> IntArray:
@@ -270,8 +265,10 @@ def _measure(
     found = against_chance(tested, n_selected, ways, effort.n_permutations, seed, track)
     random, p_random = against_random(rankings, n_selected, seed)
     everything = np.arange(rankings.n_features)
+    mean = rankings.mean(n_selected)
     estimate = held_out.summary(
-        rankings.mean(n_selected),
+        mean,
+        held_out.standard_error(mean),
         found.chance,
         all_features=float(np.mean([held_out.value(everything, one) for one in held_out.folds])),
         random_features=random,
