@@ -86,10 +86,6 @@ class HeldOut:
     _X: Matrix
     measure: ClassVar[Literal["pair AUC", "1-NN accuracy"]]
     folds: list[Fold]
-    n_folds: int
-    n_repeats: int
-    n_held_out: int
-    chance: float
     groups: IntArray | None = None
     is_adaptive: bool = False
     contrast: Literal["cannot-links", "random pairs"] | None = None
@@ -108,19 +104,3 @@ class HeldOut:
         other = copy.copy(self)
         other.folds = folds
         return other
-
-    def summary(
-        self, value: float, error: float, chance: float | None, **beside: float
-    ) -> Estimate:
-        """Describe the mean over folds and its standard error, beside all and random features."""
-        return Estimate(
-            self.measure,
-            value,
-            error,
-            self.chance if chance is None else chance,
-            n_folds=self.n_folds,
-            n_repeats=self.n_repeats,
-            n_held_out=self.n_held_out,
-            contrast=self.contrast,
-            **beside,
-        )

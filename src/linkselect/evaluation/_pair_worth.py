@@ -135,7 +135,7 @@ def pair_worth(
         if at_once is not None:
             found: _Found | None = _ranked(fitted, at_once[place])
         else:
-            found = _refitted(again, X, _without(held, place), ids)
+            found = _refitted(again, X, held, place, ids)
         return _compared(fitted, links[place], found, names, n_moved)
 
     with warnings.catch_warnings():
@@ -180,18 +180,17 @@ def _ranked(fitted: Any, scores: FloatArray) -> _Found:
     return _Found(scores, ranking, ranking <= fitted.n_features_)
 
 
-def _refitted(selector: Any, X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> _Found | None:
+def _refitted(
+    selector: Any, X: Any, held: Pairs, place: int, ids: tuple[Hashable, ...]
+) -> _Found | None:
+    kept = np.arange(held.n_must + held.n_cannot) != place
+    pairs = held._some(kept[: held.n_must], kept[held.n_must :])
     try:
         again = clone(selector).fit(X, pairs=pairs, sample_ids=ids)
     except ValueError:
         # With all pairs it could be fitted: it needs this one.
         return None
     return _Found(again.scores_, again.ranking_, again.support_)
-
-
-def _without(pairs: Pairs, place: int) -> Pairs:
-    kept = np.arange(pairs.n_must + pairs.n_cannot) != place
-    return pairs._some(kept[: pairs.n_must], kept[pairs.n_must :])
 
 
 def _compared(

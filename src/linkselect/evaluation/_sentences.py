@@ -109,10 +109,10 @@ def _who_led(measure: Measure) -> str:
 
 
 def _gaps(measure: Measure, first: str, others: Sequence[str]) -> str:
-    gaps = (measure.difference(first, name) for name in others)
+    gaps = {name: measure.difference(first, name) for name in others}
     return ", ".join(
         f"{name} ({measure.gap_text(gap.mean)}, p {p_text(gap.p_adjusted)})"
-        for name, gap in zip(others, gaps, strict=True)
+        for name, gap in gaps.items()
     )
 
 

@@ -266,12 +266,17 @@ def _measure(
     random, p_random = against_random(rankings, n_selected, seed)
     everything = np.arange(rankings.n_features)
     mean = rankings.mean(n_selected)
-    estimate = held_out.summary(
+    estimate = Estimate(
+        held_out.measure,
         mean,
         held_out.standard_error(mean),
-        found.chance,
-        all_features=float(np.mean([held_out.value(everything, one) for one in held_out.folds])),
-        random_features=random,
+        held_out.chance if found.chance is None else found.chance,
+        float(np.mean([held_out.value(everything, one) for one in held_out.folds])),
+        random,
+        held_out.n_folds,
+        held_out.n_repeats,
+        held_out.n_held_out,
+        held_out.contrast,
     )
     # Features that are not shown to agree with what is known may do better than random ones all the
     # same, by calling every sample a member of the largest class.

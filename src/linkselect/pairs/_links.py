@@ -104,12 +104,13 @@ def must_components(must: IntArray, n_samples: int) -> IntArray:
     >>> must_components(np.array([[3, 1], [3, 4]]), 5).tolist()
     [0, 1, 2, 1, 1]
     """
-    return connected_components(_must_graph(must, n_samples), directed=False)[1]
+    return connected_components(link_graph(must, n_samples), directed=False)[1]
 
 
-def _must_graph(must: IntArray, n_samples: int) -> csr_array:
-    ones = np.ones(len(must))
-    return coo_array((ones, (must[:, 0], must[:, 1])), shape=(n_samples, n_samples)).tocsr()
+def link_graph(links: IntArray, n_samples: int) -> csr_array:
+    """Return the matrix that has in each entry how often its row is linked to its column."""
+    ones = np.ones(len(links))
+    return coo_array((ones, (links[:, 0], links[:, 1])), shape=(n_samples, n_samples)).tocsr()
 
 
 def members_of(codes: IntArray) -> list[IntArray]:
@@ -132,7 +133,7 @@ def contradicted(must: IntArray, cannot: IntArray, n_samples: int) -> BoolArray:
 
 def chains(must: IntArray, ends: IntArray, n_samples: int) -> list[list[int]]:
     """Find for each pair of ends a shortest chain of must-links from the first to the second."""
-    graph = _must_graph(must, n_samples)
+    graph = link_graph(must, n_samples)
     found: dict[int, list[int]] = {}
     searched = -1
     # One search serves all pairs that start at the same sample.

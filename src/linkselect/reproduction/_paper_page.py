@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import linkselect
 from linkselect.report._page import render_page
@@ -31,8 +31,7 @@ from linkselect.reproduction._results_folder import (
 FORMATS = {AVERAGE_RANK: ".2f", RATIO: ".1f", SHARE: ".4f"}
 
 
-@dataclass(frozen=True)
-class TableContent:
+class TableContent(NamedTuple):
     """A table with our numbers."""
 
     table: PaperTable
@@ -40,8 +39,7 @@ class TableContent:
     record: Record
 
 
-@dataclass(frozen=True)
-class FigureContent:
+class FigureContent(NamedTuple):
     """A figure as the text of an SVG file."""
 
     figure: Figure
@@ -49,8 +47,7 @@ class FigureContent:
     record: Record
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     """A line of a table: one data set in one setting, a cell or None for each method."""
 
     dataset: str
