@@ -161,11 +161,6 @@ def nearest_classes(train: Matrix, y_train: NDArray[Any], test: Matrix) -> NDArr
     return found
 
 
-def count_hits(train: Matrix, y_train: NDArray[Any], test: Matrix, y_test: NDArray[Any]) -> int:
-    """Count the test rows whose nearest training row has their class."""
-    return int(np.count_nonzero(nearest_classes(train, y_train, test) == y_test))
-
-
 def _hits(
     train: FloatArray,
     y_train: NDArray[Any],
