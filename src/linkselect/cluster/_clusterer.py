@@ -45,10 +45,12 @@ class Clustering:
     fitted: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PairClusterer(ClusterMixin, BaseEstimator):
     """Cluster samples by themselves and by what pairs or labels say about some of them.
 
-    A subclass stores its parameters in `__init__` and returns a `Clustering` in `_cluster`.
+    A subclass is a dataclass whose fields are its parameters, and returns a `Clustering` in
+    `_cluster`.
     """
 
     references: ClassVar[tuple[str, ...]] = ()
@@ -65,8 +67,10 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    n_clusters: int | None
-    on_conflict: OnConflict
+    n_clusters: int | None = field(default=None, kw_only=False)
+    on_conflict: OnConflict = "raise"
+    n_init: int = 10
+    random_state: int | np.random.RandomState | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Complete the docstring: papers are written down once, in the bibliography."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -16,7 +17,7 @@ from linkselect._arrays import FloatArray
 from linkselect._blocks import one_blas_thread
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.cluster._clusterer import Clustering, PairClusterer
 from linkselect.graphs import affinity_graph, nearest_edges, resolve_sigma
 from linkselect.selectors._parameters import NEIGHBORS, SIGMA
@@ -27,6 +28,7 @@ SAMPLES_AS_DENSE = 500
 MOST_SAMPLES_AS_DENSE = 5000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConstrainedSpectralClustering(PairClusterer):
     """Cluster the leading eigenvectors of an affinity that pairs have changed.
 
@@ -103,26 +105,10 @@ class ConstrainedSpectralClustering(PairClusterer):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        n_neighbors: int = 20,
-        sigma: float | Literal["auto"] = "auto",
-        normalization: Literal["additive", "symmetric"] = "additive",
-        on_conflict: OnConflict = "raise",
-        n_init: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.normalization = normalization
-        self.on_conflict = on_conflict
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_neighbors: int = 20
+    sigma: float | Literal["auto"] = "auto"
+    normalization: Literal["additive", "symmetric"] = "additive"
+    n_jobs: int | None = None
 
     def _cluster(self, X: Samples, known: Supervision, n_clusters: int) -> Clustering:
         near = nearest_edges(X, min(self.n_neighbors, X.shape[0] - 1), self.n_jobs)

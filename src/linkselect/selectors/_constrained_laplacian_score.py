@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from linkselect import scores
 from linkselect._arrays import FloatArray
 from linkselect._messages import GuidedValueError, many
 from linkselect._samples import Samples
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import GraphSelector
 from linkselect.selectors._parameters import SIGMA
@@ -21,6 +22,7 @@ from linkselect.selectors._supervised_selectors import PairSelector
 MOST_LABELLED = 10_000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConstrainedLaplacianScore(GraphSelector, PairSelector):
     """Rank features by a Laplacian Score that takes pairs into account (CLS).
 
@@ -94,28 +96,8 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         "sigma": SIGMA,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        variant: Literal["2011", "2014"] = "2011",
-        n_neighbors: int = 5,
-        sigma: float | Literal["auto"] = 1.0,
-        max_queries: int | None = None,
-        neighbors_transformer: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-        on_conflict: OnConflict = "raise",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.variant = variant
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.max_queries = max_queries
-        self.neighbors_transformer = neighbors_transformer
-        self.random_state = random_state
-        self.on_conflict = on_conflict
-        self.n_jobs = n_jobs
+    variant: Literal["2011", "2014"] = "2011"
+    sigma: float | Literal["auto"] = 1.0
 
     def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.constrained_laplacian(X, near, known, sigma, self.variant, self.n_jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +14,7 @@ from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import map_threads, slices
 from linkselect._resampling import DRAWS_PER_STEP, draw_bag, draw_subspaces
 from linkselect._samples import Samples
-from linkselect._supervision import OnConflict, Supervision, restrict
+from linkselect._supervision import Supervision, restrict
 from linkselect.graphs import nearest_edges, resolve_sigma
 from linkselect.selectors._parameters import AT_LEAST_1, NEIGHBORS, SHARE, SIGMA
 from linkselect.selectors._ranking import Ranking, count_features
@@ -21,6 +22,7 @@ from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EnsembleCLS(PairSelector):
     """Rank features by the mean of a constrained Laplacian score over bags and subspaces.
 
@@ -88,28 +90,12 @@ class EnsembleCLS(PairSelector):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        n_estimators: int = 50,
-        max_samples: float = 0.7,
-        max_features: float = 0.5,
-        n_neighbors: int = 5,
-        sigma: float | Literal["auto"] = 1.0,
-        on_conflict: OnConflict = "raise",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.on_conflict = on_conflict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_estimators: int = 50
+    max_samples: float = 0.7
+    max_features: float = 0.5
+    n_neighbors: int = 5
+    sigma: float | Literal["auto"] = 1.0
+    random_state: int | np.random.RandomState | None = None
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return -(-self.n_estimators // DRAWS_PER_STEP)

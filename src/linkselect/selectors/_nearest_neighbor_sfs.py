@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,7 @@ from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NearestNeighborSFS(LabelSelector):
     """Select features by the accuracy of the nearest neighbour, one after the other (SFS-1NN).
 
@@ -86,16 +88,7 @@ class NearestNeighborSFS(LabelSelector):
         "cv": [StrOptions({"loo"}), "cv_object"],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        cv: Any = "loo",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.cv = cv
-        self.n_jobs = n_jobs
+    cv: Any = "loo"
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return count_features(self.n_features_to_select, n_features)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -49,6 +50,7 @@ LEAST_CARRIERS = 20
 LARGEST_HUB = 0.5
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GraphSelector(RankingSelector):
     """A selector over nearest neighbours: of all samples, of some, or of those proposed."""
 
@@ -68,13 +70,10 @@ class GraphSelector(RankingSelector):
         "random_state": ["random_state"],
     }
 
-    n_neighbors: int
-    sigma: float | Literal["auto"] | None = None
-    radius: float | None = None
-    max_queries: int | None
-    neighbors_transformer: Any
-    random_state: int | np.random.RandomState | None
-    n_jobs: int | None
+    n_neighbors: int = 5
+    max_queries: int | None = None
+    neighbors_transformer: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     @property
     def _undefined(self) -> str:  # type: ignore[override]
@@ -91,7 +90,8 @@ class GraphSelector(RankingSelector):
 
     def _width(self, X: Samples) -> float:
         """Return the width of the Gaussian; 0 for a method without one."""
-        return 0.0 if self.sigma is None else resolve_sigma(self.sigma, X, self.n_jobs)
+        sigma = getattr(self, "sigma", None)
+        return 0.0 if sigma is None else resolve_sigma(sigma, X, self.n_jobs)
 
     def _needs_graph(self, known: Supervision) -> bool:
         """Whether any edge between neighbours counts."""
@@ -180,7 +180,7 @@ class GraphSelector(RankingSelector):
         if self.neighbors_transformer is not None:
             proposals = clone(self.neighbors_transformer).fit_transform(X.values)
             return proposed_edges(X, proposals, self.n_neighbors, self.n_jobs)
-        return find_neighbors(X, self.n_neighbors, self.radius, self.n_jobs)
+        return find_neighbors(X, self.n_neighbors, getattr(self, "radius", None), self.n_jobs)
 
     def _queries(self, X: Samples, known: Supervision) -> Queries | None:
         """Draw the samples that are asked for their neighbours; None for all."""
@@ -214,7 +214,7 @@ class GraphSelector(RankingSelector):
         given = [
             name
             for name in ("neighbors_transformer", "radius", "max_queries")
-            if getattr(self, name) is not None
+            if getattr(self, name, None) is not None
         ]
         if len(given) > 1:
             raise GuidedValueError(
@@ -251,6 +251,7 @@ class GraphSelector(RankingSelector):
             )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NeighborGraphSelector(GraphSelector):
     """A selector over the graph of nearest neighbours alone."""
 
@@ -266,7 +267,9 @@ class NeighborGraphSelector(GraphSelector):
         "radius": RADIUS,
     }
 
-    weights: Literal["gaussian", "binary"]
+    sigma: float | Literal["auto"] = "auto"
+    weights: Literal["gaussian", "binary"] = "gaussian"
+    radius: float | None = None
 
     def _width(self, X: Samples) -> float:
         return 0.0 if self.weights == "binary" else super()._width(X)

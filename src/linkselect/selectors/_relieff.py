@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from linkselect.selectors._parameters import NEIGHBORS
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ReliefF(LabelSelector):
     """Rank features by how they differ to the nearest misses and to the nearest hits.
 
@@ -65,18 +67,8 @@ class ReliefF(LabelSelector):
         "discrete": ["boolean", "array-like", None],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        n_neighbors: int = 5,
-        discrete: bool | ArrayLike | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.discrete = discrete
-        self.n_jobs = n_jobs
+    n_neighbors: int = 5
+    discrete: bool | ArrayLike | None = None
 
     @property
     def _takes_categories(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -23,7 +24,7 @@ from linkselect._search.targets import (
     nearest_prototypes,
     pair_target,
 )
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.graphs import resolve_sigma
 from linkselect.selectors._method import Need
 from linkselect.selectors._parameters import SIGMA
@@ -50,6 +51,7 @@ SHARE_OF_VANISHED = 0.1
 MANY_BYTES = 2 << 30
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SimilarityConstraintScore(PairSelector):
     """Select the features whose kernel comes closest to the target similarity.
 
@@ -146,24 +148,10 @@ class SimilarityConstraintScore(PairSelector):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        mode: Literal["supervised", "semi-supervised"] = "supervised",
-        sigma: float | Literal["auto", "target"] = 1.0,
-        max_pairs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        on_conflict: OnConflict = "raise",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.mode = mode
-        self.sigma = sigma
-        self.max_pairs = max_pairs
-        self.random_state = random_state
-        self.on_conflict = on_conflict
-        self.n_jobs = n_jobs
+    mode: Literal["supervised", "semi-supervised"] = "supervised"
+    sigma: float | Literal["auto", "target"] = 1.0
+    max_pairs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     @property
     def needs(self) -> tuple[Need, ...]:  # type: ignore[override]

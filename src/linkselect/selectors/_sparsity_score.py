@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -24,6 +25,7 @@ from linkselect.selectors._ranking import Ranking
 from linkselect.selectors._selector import RankingSelector, Track
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SparsityScore(RankingSelector):
     """Rank features by how well the other samples reconstruct them.
 
@@ -107,28 +109,13 @@ class SparsityScore(RankingSelector):
         "solver": [StrOptions({"auto", "exact", "first_order"})],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        graph: Literal["l1", "l2", "lle"] = "l1",
-        form: Literal["compensated", "tolerance"] = "compensated",
-        tolerance: float = 1e-3,
-        n_neighbors: int = 5,
-        regularization: float = 1e-3,
-        max_iter: int | Literal["auto"] = "auto",
-        solver: Literal["auto", "exact", "first_order"] = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.graph = graph
-        self.form = form
-        self.tolerance = tolerance
-        self.n_neighbors = n_neighbors
-        self.regularization = regularization
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_jobs = n_jobs
+    graph: Literal["l1", "l2", "lle"] = "l1"
+    form: Literal["compensated", "tolerance"] = "compensated"
+    tolerance: float = 1e-3
+    n_neighbors: int = 5
+    regularization: float = 1e-3
+    max_iter: int | Literal["auto"] = "auto"
+    solver: Literal["auto", "exact", "first_order"] = "auto"
 
     def _validate_params(self) -> None:
         # Eq. 5 of the paper, which `reconstruction_weights` offers.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 from sklearn.utils._param_validation import Options
 
 from linkselect import scores
@@ -15,6 +15,7 @@ from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import NeighborGraphSelector
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SpectralScore(NeighborGraphSelector):
     """Rank features by the spectrum of the neighbour graph (SPEC).
 
@@ -83,30 +84,7 @@ class SpectralScore(NeighborGraphSelector):
         "style": [Options(int, {1, 2, 3})],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        style: Literal[1, 2, 3] = 2,
-        n_neighbors: int = 5,
-        sigma: float | Literal["auto"] = "auto",
-        weights: Literal["gaussian", "binary"] = "gaussian",
-        radius: float | None = None,
-        max_queries: int | None = None,
-        neighbors_transformer: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.style = style
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.weights = weights
-        self.radius = radius
-        self.max_queries = max_queries
-        self.neighbors_transformer = neighbors_transformer
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    style: Literal[1, 2, 3] = 2
 
     @property
     def greater_is_better(self) -> bool:  # type: ignore[override]

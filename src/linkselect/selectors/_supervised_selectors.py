@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,6 +66,7 @@ class LabelSelector(RankingSelector):
         return tags
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PairSelector(RankingSelector):
     """A selector that works from pairs, or from labels, of which -1 means unlabelled.
 
@@ -80,7 +82,7 @@ class PairSelector(RankingSelector):
         "on_conflict": ON_CONFLICT,
     }
 
-    on_conflict: OnConflict
+    on_conflict: OnConflict = "raise"
 
     def _know(self, given: Given, n_samples: int) -> Supervision:
         known = given.supervision(n_samples, self.on_conflict)
