@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
@@ -17,6 +18,7 @@ from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FCBF(InformationSelector):
     """Choose the relevant features that no better one makes redundant.
 
@@ -70,16 +72,7 @@ class FCBF(InformationSelector):
         "threshold": [Interval(Real, 0, 1, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        threshold: float = 0.0,
-        discretize: Any = "deviation",
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.threshold = threshold
-        self.discretize = discretize
+    threshold: float = 0.0
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return n_features

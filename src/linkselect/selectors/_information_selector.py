@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from linkselect._supervision import Supervision
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class InformationSelector(LabelSelector):
     """A selector that discretises features and counts how often their states coincide."""
 
@@ -33,7 +35,9 @@ class InformationSelector(LabelSelector):
         ],
     }
 
-    discretize: Any
+    discretize: Any = "deviation"
+    # Counting runs in one thread.
+    n_jobs: int | None = field(default=None, init=False)
 
     @property
     def _takes_categories(self) -> bool:

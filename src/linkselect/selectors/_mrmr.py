@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MRMR(InformationSelector):
     """Choose features that tell most about the class and least about each other.
 
@@ -69,16 +71,7 @@ class MRMR(InformationSelector):
         "scheme": [StrOptions({"difference", "quotient"})],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        scheme: Literal["difference", "quotient"] = "difference",
-        discretize: Any = "deviation",
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.scheme = scheme
-        self.discretize = discretize
+    scheme: Literal["difference", "quotient"] = "difference"
 
     @property
     def _constant_is_undefined(self) -> bool:  # type: ignore[override]

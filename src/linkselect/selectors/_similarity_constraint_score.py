@@ -14,7 +14,7 @@ from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import warn_user
 from linkselect._samples import Samples
 from linkselect._search.all_pairs import memory_needed
-from linkselect._search.similarity import select_from_groups, select_from_pairs
+from linkselect._search.similarity import select_by_similarity
 from linkselect._search.targets import (
     PairTarget,
     draw_from_groups,
@@ -177,15 +177,15 @@ class SimilarityConstraintScore(PairSelector):
         sigma = self._width(X, target)
         n_features = self._n_steps(*X.shape)
         until_minimum = self.n_features_to_select == "auto"
-        options: dict[str, Any] = {
-            "until_minimum": until_minimum,
-            "track": track,
-            "n_jobs": self.n_jobs,
-        }
-        if isinstance(target, PairTarget):
-            found = select_from_pairs(X, target, sigma, n_features, **options)
-        else:
-            found = select_from_groups(X, target, sigma, n_features, **options)
+        found = select_by_similarity(
+            X,
+            target,
+            sigma,
+            n_features,
+            until_minimum=until_minimum,
+            track=track,
+            n_jobs=self.n_jobs,
+        )
         n_selected = int(found.path.argmin()) + 1 if until_minimum else n_features
         fitted = {"path_": found.path, "standard_error_": found.standard_error, "sigma_": sigma}
         return Ranking(found.scores, found.order, n_selected, fitted)
