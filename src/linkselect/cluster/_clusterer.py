@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -146,14 +146,14 @@ class PairClusterer(ClusterMixin, BaseEstimator):
     ) -> None:
         # Groups of bare pairs have no label that could name a cluster.
         named = classes if len(names) else np.full(len(classes), -1)
-        number = _numbers_by_label(found.labels, named, n_clusters)
+        new, codes = _numbers_by_label(found.labels, named, n_clusters)
         self.names_ = np.full(n_clusters, None, dtype=object)
-        for cluster, code in enumerate(number.names):
+        for cluster, code in enumerate(codes):
             if code >= 0:
                 self.names_[cluster] = names[code]
-        self.labels_ = number.new[found.labels]
+        self.labels_ = new[found.labels]
         if found.centers is not None:
-            self.cluster_centers_ = found.centers[np.argsort(number.new)]
+            self.cluster_centers_ = found.centers[np.argsort(new)]
         self.__dict__.update(found.fitted)
 
     def __sklearn_tags__(self) -> Tags:
@@ -162,16 +162,12 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         return tags
 
 
-class _Numbers(NamedTuple):
-    """The new number of each cluster, and the class code that names each new number, or -1."""
-
-    new: IntArray
-    names: IntArray
-
-
-def _numbers_by_label(clusters: IntArray, classes: IntArray, n_clusters: int) -> _Numbers:
+def _numbers_by_label(
+    clusters: IntArray, classes: IntArray, n_clusters: int
+) -> tuple[IntArray, IntArray]:
     """Number clusters in the order of the labels that name them, the nameless ones last.
 
+    Returns the new number of each cluster, and the class that names each new number, or -1.
     Clusters and labels are matched one to one, so that as many labelled samples as possible are in
     the cluster of their label. A match needs a labelled sample in common.
     """
@@ -186,4 +182,4 @@ def _numbers_by_label(clusters: IntArray, classes: IntArray, n_clusters: int) ->
     order = np.lexsort((np.arange(n_clusters), np.where(names < 0, n_classes, names)))
     new = np.empty(n_clusters, dtype=np.intp)
     new[order] = np.arange(n_clusters)
-    return _Numbers(new, names[order])
+    return new, names[order]

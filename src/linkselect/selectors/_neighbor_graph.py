@@ -97,26 +97,20 @@ class GraphSelector(RankingSelector):
         """Whether any edge between neighbours counts."""
         return True
 
-    def _score(self, X: Samples, known: Supervision) -> FloatArray:
-        return self._estimate(X, known)[0]
-
     def _rank(
         self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
-        scores, fitted = self._estimate(X, known)
-        return self._by_score(X, scores, constant, fitted)
-
-    def _estimate(self, X: Samples, known: Supervision) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Score the features; if samples were drawn, say also how exact that is."""
+        """Score the features; if samples were drawn, estimate also how exact the scores are."""
         self._check_search(X, known)
         queries = self._queries(X, known) if self._needs_graph(known) else None
         if queries is None:
             near, sigma = self._all_neighbors(X, known), self._width(X)
-            return self._score_graph(X.held(), near, known, sigma), {}
+            return self._by_score(X, self._score_graph(X.held(), near, known, sigma), constant)
         found = sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
         scores, errors = self._from_draw(X, known, queries, found)
         refused = self._refused_errors(X, errors, queries, found)
-        return scores, {"standard_errors_": np.where(refused, np.nan, errors)}
+        fitted = {"standard_errors_": np.where(refused, np.nan, errors)}
+        return self._by_score(X, scores, constant, fitted)
 
     def _refused_errors(
         self, X: Samples, errors: FloatArray, queries: Queries, found: SampledEdges
