@@ -20,7 +20,7 @@ from linkselect._samples.checks import Given, check_samples, check_spread, expla
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.pairs import Pairs
 from linkselect.pairs._labels import encode_labels
-from linkselect.selectors._parameters import AT_LEAST_1, ON_CONFLICT
+from linkselect.selectors._parameters import AT_LEAST_1, ON_CONFLICT, with_parameters
 
 # The default of scikit-learn's KMeans.
 N_CLUSTERS = 8
@@ -45,7 +45,7 @@ class Clustering:
     fitted: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class PairClusterer(ClusterMixin, BaseEstimator):
     """Cluster samples by themselves and by what pairs or labels say about some of them.
 

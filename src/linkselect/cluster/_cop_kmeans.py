@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,10 +14,10 @@ from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.cluster._clusterer import Clustering, PairClusterer
-from linkselect.selectors._parameters import AT_LEAST_1
+from linkselect.selectors._parameters import AT_LEAST_1, with_parameters
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class COPKMeans(PairClusterer):
     """Cluster by k-means that never breaks a pair [1]_.
 

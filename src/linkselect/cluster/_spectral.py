@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -20,7 +19,7 @@ from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.cluster._clusterer import Clustering, PairClusterer
 from linkselect.graphs import affinity_graph, nearest_edges, resolve_sigma
-from linkselect.selectors._parameters import NEIGHBORS, SIGMA
+from linkselect.selectors._parameters import NEIGHBORS, SIGMA, with_parameters
 
 # Below this, all eigenvectors of a dense matrix are found faster than a few of a sparse one.
 SAMPLES_AS_DENSE = 500
@@ -28,7 +27,7 @@ SAMPLES_AS_DENSE = 500
 MOST_SAMPLES_AS_DENSE = 5000
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class ConstrainedSpectralClustering(PairClusterer):
     """Cluster the leading eigenvectors of an affinity that pairs have changed.
 
@@ -53,6 +52,8 @@ class ConstrainedSpectralClustering(PairClusterer):
         The width of the Gaussian. "auto": `2 sigma^2` is the median squared distance.
     normalization : {"additive", "symmetric"}, default="additive"
         How the affinity is normalised.
+    n_jobs : int, optional
+        The number of threads of the neighbour search. Default: as many as BLAS may use.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do when must-links join the two ends of a cannot-link: "raise" an error, or drop
         that cannot-link with ("warn") or without ("drop") a warning.
@@ -60,8 +61,6 @@ class ConstrainedSpectralClustering(PairClusterer):
         How many starts k-means makes.
     random_state : int, RandomState instance or None, default=None
         Determines the starts of k-means. The eigenvectors do not depend on it.
-    n_jobs : int, optional
-        The number of threads of the neighbour search. Default: as many as BLAS may use.
 
     Attributes
     ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -14,11 +13,11 @@ from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import GraphSelector
-from linkselect.selectors._parameters import AT_LEAST_0, SIGMA
+from linkselect.selectors._parameters import AT_LEAST_0, SIGMA, with_parameters
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class CompensatedLaplacianScore(GraphSelector, PairSelector):
     """Rank features by a Laplacian Score compensated by pairs and classes (CCLS).
 
@@ -40,12 +39,12 @@ class CompensatedLaplacianScore(GraphSelector, PairSelector):
         How much near cannot-links are damped, from 0 (not) to 1 (left out).
     compensation : float, default=0.5
         The weight of must-links that are not neighbours.
-    n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
+    n_neighbors : int, default=5
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     max_queries : int, optional
         Find the neighbours of that many samples only, drawn at random, and estimate the scores
         from them. Those with a label or in a pair come first if they are at most half of that.

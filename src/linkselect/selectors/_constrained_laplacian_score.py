@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,14 +14,14 @@ from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import GraphSelector
-from linkselect.selectors._parameters import SIGMA
+from linkselect.selectors._parameters import SIGMA, with_parameters
 from linkselect.selectors._supervised_selectors import PairSelector
 
 # Of stored data, from labels.
 MOST_LABELLED = 10_000
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class ConstrainedLaplacianScore(GraphSelector, PairSelector):
     """Rank features by a Laplacian Score that takes pairs into account (CLS).
 
@@ -41,12 +40,12 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         How many features to keep: a number, a fraction, or half of them.
     variant : {"2011", "2014"}, default="2011"
         Which of the two published scores.
-    n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
+    n_neighbors : int, default=5
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     max_queries : int, optional
         Find the neighbours of that many samples only, drawn at random, and estimate the scores
         from them. All with a label or in a pair are among them and may be half of them at most.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -17,13 +16,13 @@ from linkselect._samples import Parts, Samples
 from linkselect._supervision import Supervision, restrict
 from linkselect.scores._left_out import squared_differences, sums_without_each
 from linkselect.selectors._method import Need
-from linkselect.selectors._parameters import AT_LEAST_0
+from linkselect.selectors._parameters import AT_LEAST_0, with_parameters
 from linkselect.selectors._ranking import with_equal_ties
 from linkselect.selectors._selector import ColumnScore
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class ConstraintScore(PairSelector):
     """Rank features by how they change over must-links and over cannot-links.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -16,13 +15,13 @@ from linkselect._resampling import DRAWS_PER_STEP, draw_bag, draw_subspaces
 from linkselect._samples import Samples
 from linkselect._supervision import Supervision, restrict
 from linkselect.graphs import nearest_edges, resolve_sigma
-from linkselect.selectors._parameters import AT_LEAST_1, NEIGHBORS, SHARE, SIGMA
+from linkselect.selectors._parameters import AT_LEAST_1, NEIGHBORS, SHARE, SIGMA, with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class EnsembleCLS(PairSelector):
     """Rank features by the mean of a constrained Laplacian score over bags and subspaces.
 
@@ -53,11 +52,11 @@ class EnsembleCLS(PairSelector):
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance in each member.
+    random_state : int, RandomState instance or None, default=None
+        Determines bags and subspaces.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
         that cannot-link with ("warn") or without ("drop") a warning.
-    random_state : int, RandomState instance or None, default=None
-        Determines bags and subspaces.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,11 +13,12 @@ from linkselect._samples import Samples
 from linkselect._search.fcbf import fcbf
 from linkselect._supervision import Supervision
 from linkselect.selectors._information_selector import InformationSelector
+from linkselect.selectors._parameters import with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class FCBF(InformationSelector):
     """Choose the relevant features that no better one makes redundant.
 

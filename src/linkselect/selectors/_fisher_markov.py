@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
@@ -11,11 +10,12 @@ from sklearn.utils._param_validation import Interval
 
 from linkselect import scores
 from linkselect._supervision import Supervision
+from linkselect.selectors._parameters import with_parameters
 from linkselect.selectors._selector import ColumnScore
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class FisherMarkov(LabelSelector):
     """Rank features by the variance of class means and a share of the variance.
 

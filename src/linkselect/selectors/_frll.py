@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import StrOptions
@@ -14,11 +13,11 @@ from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import class_neighbors
 from linkselect.selectors._neighbor_graph import find_neighbors
-from linkselect.selectors._parameters import NEIGHBORS, RADIUS
+from linkselect.selectors._parameters import NEIGHBORS, RADIUS, with_parameters
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class FRLL(LabelSelector):
     """Rank features by how well they separate neighbours of different classes (FRLL).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +14,11 @@ from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
 from linkselect._search.discretize import states_of
 from linkselect._supervision import Supervision
+from linkselect.selectors._parameters import with_parameters
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class InformationSelector(LabelSelector):
     """A selector that discretises features and counts how often their states coincide."""
 

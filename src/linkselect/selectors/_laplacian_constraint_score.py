@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from linkselect import scores
@@ -10,11 +9,11 @@ from linkselect._arrays import FloatArray
 from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import kernel_graph, resolve_sigma
-from linkselect.selectors._parameters import SIGMA
+from linkselect.selectors._parameters import SIGMA, with_parameters
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class LaplacianConstraintScore(PairSelector):
     """Rank features by the Laplacian Score times the Constraint Score.
 

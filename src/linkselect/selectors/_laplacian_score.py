@@ -23,9 +23,6 @@ class LaplacianScore(NeighborGraphSelector):
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         How many features to keep: a number, a fraction, or half of them.
-    n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
     sigma : float or "auto", default="auto"
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
@@ -34,6 +31,9 @@ class LaplacianScore(NeighborGraphSelector):
     radius : float, optional
         If given, samples are neighbours if they are at most this far apart, and
         `n_neighbors` is not used.
+    n_neighbors : int, default=5
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     max_queries : int, optional
         Find the neighbours of that many samples only, drawn at random, and estimate the scores
         from them. Default: all samples; 20,000, with a warning, if X is outside memory.

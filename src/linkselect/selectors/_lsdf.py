@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from linkselect import scores
@@ -11,11 +10,11 @@ from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import GraphSelector
-from linkselect.selectors._parameters import AT_LEAST_0
+from linkselect.selectors._parameters import AT_LEAST_0, with_parameters
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class LSDF(GraphSelector, PairSelector):
     """Rank features by locality and cannot-links (LSDF).
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,11 +12,12 @@ from linkselect._samples import Samples
 from linkselect._search.mrmr import mrmr
 from linkselect._supervision import Supervision
 from linkselect.selectors._information_selector import InformationSelector
+from linkselect.selectors._parameters import with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class MRMR(InformationSelector):
     """Choose features that tell most about the class and least about each other.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -19,12 +18,13 @@ from linkselect._samples.checks import Given
 from linkselect._search.nearest_neighbor import select_by_nearest_neighbor
 from linkselect._supervision import Supervision, check_labels, from_labels
 from linkselect.pairs._labels import encode_labels
+from linkselect.selectors._parameters import with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class NearestNeighborSFS(LabelSelector):
     """Select features by the accuracy of the nearest neighbour, one after the other (SFS-1NN).
 

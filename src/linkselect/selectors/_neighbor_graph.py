@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -36,6 +35,7 @@ from linkselect.selectors._parameters import (
     NEIGHBORS_TRANSFORMER,
     RADIUS,
     SIGMA,
+    with_parameters,
 )
 from linkselect.selectors._ranking import Ranking
 from linkselect.selectors._selector import RankingSelector, Track
@@ -50,7 +50,7 @@ LEAST_CARRIERS = 20
 LARGEST_HUB = 0.5
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class GraphSelector(RankingSelector):
     """A selector over nearest neighbours: of all samples, of some, or of those proposed."""
 
@@ -245,7 +245,7 @@ class GraphSelector(RankingSelector):
             )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class NeighborGraphSelector(GraphSelector):
     """A selector over the graph of nearest neighbours alone."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,11 +12,11 @@ from linkselect._arrays import BoolArray, FloatArray
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
 from linkselect._supervision import Supervision
-from linkselect.selectors._parameters import NEIGHBORS
+from linkselect.selectors._parameters import NEIGHBORS, with_parameters
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class ReliefF(LabelSelector):
     """Rank features by how they differ to the nearest misses and to the nearest hits.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,13 +17,19 @@ from linkselect._samples import Samples
 from linkselect._search.sparse_regression import scgs
 from linkselect._supervision import Supervision
 from linkselect.graphs import nearest_edges
-from linkselect.selectors._parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS, POSITIVE
+from linkselect.selectors._parameters import (
+    AT_LEAST_0,
+    AT_LEAST_1,
+    NEIGHBORS,
+    POSITIVE,
+    with_parameters,
+)
 from linkselect.selectors._ranking import Ranking, best_first, with_equal_twins
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class SCGS(PairSelector):
     """Rank features by their weight in a sparse regression on classes, pairs and a graph.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeVar, overload
 
@@ -44,7 +44,7 @@ from linkselect._samples.sources import select_columns
 from linkselect._supervision import Supervision
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import Need, Sees
-from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES
+from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES, with_parameters
 from linkselect.selectors._ranking import (
     Ranking,
     best_first,
@@ -64,14 +64,14 @@ Step = TypeVar("Step")
 Track = Callable[[Iterable[Step]], Iterator[Step]]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Rank features by a score and keep the best.
 
-    A subclass is a dataclass: its fields are the parameters, and the `__init__` that it gets only
-    stores them. It computes one score per feature in `_score`, or returns a function that does so
-    in `_column_score`; a method that searches overrides `_rank` instead. This class ignores y and
-    pairs; `LabelSelector` and `PairSelector` do not.
+    A subclass declares its parameters as fields, see `with_parameters`. It computes one score per
+    feature in `_score`, or returns a function that does so in `_column_score`; a method that
+    searches overrides `_rank` instead. This class ignores y and pairs; `LabelSelector` and
+    `PairSelector` do not.
 
     Attributes
     ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -27,7 +26,7 @@ from linkselect._search.targets import (
 from linkselect._supervision import Supervision
 from linkselect.graphs import resolve_sigma
 from linkselect.selectors._method import Need
-from linkselect.selectors._parameters import SIGMA
+from linkselect.selectors._parameters import SIGMA, with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import PairSelector
@@ -51,7 +50,7 @@ SHARE_OF_VANISHED = 0.1
 MANY_BYTES = 2 << 30
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class SimilarityConstraintScore(PairSelector):
     """Select the features whose kernel comes closest to the target similarity.
 

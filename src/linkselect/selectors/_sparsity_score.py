@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -20,12 +19,12 @@ from linkselect.graphs._reconstruction import (
     n_reconstruction_steps,
     reconstruct,
 )
-from linkselect.selectors._parameters import AT_LEAST_1, NEIGHBORS
+from linkselect.selectors._parameters import AT_LEAST_1, NEIGHBORS, with_parameters
 from linkselect.selectors._ranking import Ranking
 from linkselect.selectors._selector import RankingSelector, Track
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class SparsityScore(RankingSelector):
     """Rank features by how well the other samples reconstruct them.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Options
@@ -13,9 +12,10 @@ from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import NeighborGraphSelector
+from linkselect.selectors._parameters import with_parameters
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class SpectralScore(NeighborGraphSelector):
     """Rank features by the spectrum of the neighbour graph (SPEC).
 
@@ -35,9 +35,6 @@ class SpectralScore(NeighborGraphSelector):
         How many features to keep: a number, a fraction, or half of them.
     style : {1, 2, 3}, default=2
         Which of the three scores.
-    n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
     sigma : float or "auto", default="auto"
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
@@ -46,6 +43,9 @@ class SpectralScore(NeighborGraphSelector):
     radius : float, optional
         If given, samples are neighbours if they are at most this far apart, and
         `n_neighbors` is not used.
+    n_neighbors : int, default=5
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     max_queries : int, optional
         Find the neighbours of that many samples only, drawn at random, and estimate the scores
         from them. Default: all samples; 20,000, with a warning, if X is outside memory.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from linkselect._samples.checks import Given, check_samples
 from linkselect._supervision import OnConflict, Supervision, check_all_labelled, check_length
 from linkselect.pairs._labels import encode_labels, label_array
 from linkselect.selectors._method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
-from linkselect.selectors._parameters import ON_CONFLICT
+from linkselect.selectors._parameters import ON_CONFLICT, with_parameters
 from linkselect.selectors._selector import RankingSelector
 
 
@@ -66,7 +65,7 @@ class LabelSelector(RankingSelector):
         return tags
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@with_parameters
 class PairSelector(RankingSelector):
     """A selector that works from pairs, or from labels, of which -1 means unlabelled.
 
