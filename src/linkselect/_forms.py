@@ -174,17 +174,14 @@ def _group_form(X: Any, graph: Groups, n_jobs: int | None) -> FloatArray:
 
 
 def _plain_form(graph: Groups, plain: Moments) -> FloatArray:
-    form = _across_groups if graph.across else _inside_groups
-    return form(graph.weight, plain)
+    if graph.across:
+        return _across_groups(graph.weight, plain)
+    # Inside a group of n, the squared differences add up to n times the scatter.
+    return graph.weight * weighted_sum(plain.mass, plain.scatter)
 
 
 def _plain_forms(graphs: tuple[Groups, ...], plain: Moments) -> FloatArray:
     return namespace_of(plain.mass).stack([_plain_form(graph, plain) for graph in graphs])
-
-
-def _inside_groups(weight: float, plain: Moments) -> FloatArray:
-    # Inside a group of n, the squared differences add up to n times the scatter.
-    return weight * weighted_sum(plain.mass, plain.scatter)
 
 
 def _across_groups(weight: float, plain: Moments, strong: Moments | None = None) -> FloatArray:

@@ -29,7 +29,7 @@ from linkselect._search import (
     ties,
     trace_ratio,
 )
-from linkselect._search.similarity import select_from_groups
+from linkselect._search.similarity import select_by_similarity
 from linkselect._search.targets import draw_from_pairs
 from linkselect.graphs import _distance_graphs as distance_graphs
 from linkselect.scores import _relief as relief
@@ -354,11 +354,11 @@ def test_near_ties_of_the_similarity_search(way, compile_from, monkeypatch):
         expected, lead = exact_steps(X, groups, 2)
         if lead and lead < 1e-13:
             continue
-        assert select_from_groups(X, groups, 1.0, 3).order[:2].tolist() == expected
+        assert select_by_similarity(X, groups, 1.0, 3).order[:2].tolist() == expected
         with monkeypatch.context() as patch:
             lower_bounds(patch, 0.0)
             try:
-                found = select_from_groups(X, groups, 1.0, 3).order[:2].tolist()
+                found = select_by_similarity(X, groups, 1.0, 3).order[:2].tolist()
             except ValueError:  # every candidate ruled out
                 found = None
             wrong += found != expected
@@ -385,7 +385,7 @@ def test_kernel_values_that_round_the_wrong_way(monkeypatch):
             left = all_pairs.AllPairs(pair, groups, 1.0, 1)
             kept = left.screen.not_ruled_out(np.array([1, 2]), left.sum_alike)
             assert (2 in kept) == (share == 1)
-            assert (select_from_groups(pair, groups, 1.0).order[1] == 2) == (share == 1)
+            assert (select_by_similarity(pair, groups, 1.0).order[1] == 2) == (share == 1)
 
 
 def test_values_of_the_polynomial_reach_to_the_widest_difference():

@@ -20,7 +20,7 @@ from linkselect._bibliography import (
 from linkselect._search.fcbf import fcbf
 from linkselect._search.mrmr import mrmr
 from linkselect._search.nearest_neighbor import select_by_nearest_neighbor
-from linkselect._search.similarity import select_from_groups, select_from_pairs
+from linkselect._search.similarity import select_by_similarity
 from linkselect._search.sparse_regression import scgs
 from linkselect._search.trace_ratio import best_trace_ratio
 from tests.helpers.estimators import CLUSTERERS, COMBINED, SELECTORS, WRAPPERS
@@ -275,8 +275,7 @@ def test_every_score_names_its_paper(name):
         mrmr,
         scgs,
         select_by_nearest_neighbor,
-        select_from_groups,
-        select_from_pairs,
+        select_by_similarity,
     ],
 )
 def test_every_search_of_a_paper_names_it(function):

@@ -31,7 +31,7 @@ from linkselect._samples.devices import (
     to_numpy,
 )
 from linkselect._samples.moments import moments
-from linkselect._search.similarity import select_from_groups
+from linkselect._search.similarity import select_by_similarity
 from linkselect.graphs import Groups, auto_sigma, ball_edges, kernel_graph, nearest, nearest_edges
 from tests.helpers.estimators import SELECTORS, WRAPPERS
 
@@ -379,8 +379,8 @@ def test_a_narrow_kernel_is_evaluated_pair_by_pair(put, cancer):
     X, y = cancer
     # More terms than are kept: every value is a direct sum.
     for sigma in (1e-3, 0.01):
-        here = select_from_groups(X[:60], y[:60], sigma, 5)
-        there = select_from_groups(put(X[:60]), y[:60], sigma, 5)
+        here = select_by_similarity(X[:60], y[:60], sigma, 5)
+        there = select_by_similarity(put(X[:60]), y[:60], sigma, 5)
         assert_array_equal(there.order, here.order)
         assert_allclose(there.path, here.path, rtol=1e-12)
 
@@ -391,7 +391,7 @@ def test_a_feature_of_two_far_clusters(put):
     X = random.normal(size=(40, 4))
     X[:, 0] += np.where(np.arange(40) % 2, 1e9, -1e9)
     groups = np.arange(40) % 3
-    here, there = (select_from_groups(kind(X), groups, 3.0, 4) for kind in (np.array, put))
+    here, there = (select_by_similarity(kind(X), groups, 3.0, 4) for kind in (np.array, put))
     assert_array_equal(there.order, here.order)
     assert_allclose(there.path, here.path, rtol=1e-12)
     assert_allclose(there.scores, here.scores, rtol=1e-12)
@@ -400,8 +400,8 @@ def test_a_feature_of_two_far_clusters(put):
 def test_equal_features_are_chosen_by_index(put, cancer):
     X, y = cancer
     twice = np.column_stack([X[:60, ::3], X[:60, ::3]])
-    found = select_from_groups(put(twice), y[:60], 1.0, 6)
-    assert_array_equal(found.order, select_from_groups(twice, y[:60], 1.0, 6).order)
+    found = select_by_similarity(put(twice), y[:60], 1.0, 6)
+    assert_array_equal(found.order, select_by_similarity(twice, y[:60], 1.0, 6).order)
 
 
 # -- what the standard lacks -----------------------------------------------------------------

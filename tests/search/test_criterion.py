@@ -4,18 +4,10 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from linkselect._search.criterion import (
-    SimilarityCriterion,
     form_rounding,
     lowest_of_ties,
     one_feature_kernel,
 )
-
-
-def test_a_criterion_defines_all_that_a_search_asks_for():
-    assert SimilarityCriterion.__abstractmethods__ == {
-        *("must_part", "criterion", "standard_error", "magnitude"),
-        *("rounding", "add", "values", "best"),
-    }
 
 
 def test_ties_go_to_the_lowest_index():

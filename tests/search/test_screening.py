@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from linkselect._compiled import similarity_sums
 from linkselect._search import all_pairs, screening
-from linkselect._search.similarity import select_from_groups
+from linkselect._search.similarity import select_by_similarity
 
 
 def test_compiled_loops_are_used_for_large_problems_only(compile_from):
@@ -120,8 +120,8 @@ def test_compiled_sums_of_a_kernel_that_has_vanished():
 def test_without_numba_products_give_the_same(request):
     generator = np.random.default_rng(5)
     X, groups = generator.random((60, 8)), generator.integers(0, 3, 60)
-    expected = select_from_groups(X, groups)
+    expected = select_by_similarity(X, groups)
     request.getfixturevalue("without_numba")
-    found = select_from_groups(X, groups)
+    found = select_by_similarity(X, groups)
     assert_array_equal(found.order, expected.order)
     assert_array_equal(found.path, expected.path)

@@ -13,7 +13,7 @@ from linkselect._samples.devices import device_of
 from linkselect._search import all_pairs, listed_pairs, screening
 from linkselect._search.criterion import form_rounding
 from linkselect._search.device_similarity import AllPairsOnDevice
-from linkselect._search.similarity import select_from_groups, select_from_pairs
+from linkselect._search.similarity import select_by_similarity
 from linkselect._search.targets import draw_from_groups, nearest_prototypes, pair_target
 from tests.helpers import literal
 from tests.helpers.fitting import ended_after
@@ -50,7 +50,7 @@ def test_groups_equal_the_literal_search(seed, way):
     sigma = SIGMAS[seed % 4]
     n_features = int(generator.integers(1, n_all + 1))
     expected = literal.similarity_search(X, sigma, *literal.target_of_groups(groups), n_features)
-    assert_same(select_from_groups(X, groups, sigma, n_features, n_jobs=1 + seed % 2), expected)
+    assert_same(select_by_similarity(X, groups, sigma, n_features, n_jobs=1 + seed % 2), expected)
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -63,7 +63,7 @@ def test_pairs_equal_the_literal_search(seed):
     sigma = SIGMAS[seed % 4]
     target = literal.target_of_pairs(n_samples, must, cannot)
     expected = literal.similarity_search(X, sigma, *target, n_all)
-    found = select_from_pairs(X, pair_target(must, cannot), sigma, n_jobs=1 + seed % 2)
+    found = select_by_similarity(X, pair_target(must, cannot), sigma, n_jobs=1 + seed % 2)
     assert_same(found, expected)
 
 
@@ -79,9 +79,9 @@ def test_real_data_equal_the_literal_search(name, sigma, load_scaled, way):
     groups = nearest_prototypes(X, supervised)
     for target in (groups, supervised):
         expected = literal.similarity_search(X, sigma, *literal.target_of_groups(target), 5)
-        assert_same(select_from_groups(X, target, sigma, 5), expected)
+        assert_same(select_by_similarity(X, target, sigma, 5), expected)
     expected = literal.similarity_search(X, sigma, *literal.target_of_groups(supervised), 5)
-    assert_same(select_from_pairs(X, pair_target(*pairs_of(supervised)), sigma, 5), expected)
+    assert_same(select_by_similarity(X, pair_target(*pairs_of(supervised)), sigma, 5), expected)
 
 
 @pytest.mark.slow
@@ -89,10 +89,10 @@ def test_real_data_equal_the_literal_search(name, sigma, load_scaled, way):
 def test_whole_path_of_real_data(name, load_scaled, way):
     X, y = load_scaled(name)
     groups = nearest_prototypes(X, prototypes(y, 3, 1))
-    found = select_from_groups(X, groups)
+    found = select_by_similarity(X, groups)
     assert_same(found, literal_search_by_update(X, groups, 1.0))
     # Pairs of all samples are another road to the same sums.
-    by_pairs = select_from_pairs(X, pair_target(*pairs_of(groups)))
+    by_pairs = select_by_similarity(X, pair_target(*pairs_of(groups)))
     assert_array_equal(by_pairs.order, found.order)
     assert_allclose(by_pairs.path, found.path, rtol=1e-12)
 
@@ -121,14 +121,14 @@ def test_equal_features_go_by_index(way):
     X = np.column_stack([base, base[:, ::-1], 1 - base])
     groups = generator.integers(0, 3, 150)
     for found in (
-        select_from_groups(X, groups),
-        select_from_pairs(X, pair_target(*pairs_of(groups))),
-        select_from_groups(X, groups, n_features=1),
+        select_by_similarity(X, groups),
+        select_by_similarity(X, pair_target(*pairs_of(groups))),
+        select_by_similarity(X, groups, n_features=1),
     ):
         first = found.order[0]
         equal = np.flatnonzero(np.isclose(found.scores, found.scores[first]))
         assert first == equal.min()
-    position = np.argsort(select_from_groups(X, groups, n_features=1).order)
+    position = np.argsort(select_by_similarity(X, groups, n_features=1).order)
     assert (position[[0, 1, 2, 3]] < position[[7, 6, 5, 4]]).all()
     assert (position[[7, 6, 5, 4]] < position[[8, 9, 10, 11]]).all()
 
@@ -139,8 +139,8 @@ def test_vanished_kernel_goes_by_index(way):
     X = np.column_stack([np.arange(60) * 30.0, generator.random((60, 9))])
     groups = np.arange(60) % 30
     for found in (
-        select_from_groups(X, groups),
-        select_from_pairs(X, pair_target(*pairs_of(groups))),
+        select_by_similarity(X, groups),
+        select_by_similarity(X, pair_target(*pairs_of(groups))),
     ):
         after = np.flatnonzero(found.order == 0)[0]
         assert_array_equal(found.order[after + 1 :], np.sort(found.order[after + 1 :]))
@@ -148,7 +148,7 @@ def test_vanished_kernel_goes_by_index(way):
 
 def test_without_pairs_features_keep_their_order():
     X, none = np.random.default_rng(0).random((6, 4)), np.empty((0, 2), dtype=np.intp)
-    found = select_from_pairs(X, pair_target(none, none), 1.0, 3)
+    found = select_by_similarity(X, pair_target(none, none), 1.0, 3)
     assert_array_equal(found.order, np.arange(4))
     assert_array_equal(found.path, np.zeros(3))
 
@@ -158,8 +158,8 @@ def test_offset_and_constant_features(way):
     X = np.column_stack([generator.random((80, 5)), np.full(80, 7.0)])
     groups = generator.integers(0, 2, 80)
     exact = np.round(X * 2**20) / 2**20
-    found = select_from_groups(exact, groups)
-    shifted = select_from_groups(exact + 2.0**20, groups)
+    found = select_by_similarity(exact, groups)
+    shifted = select_by_similarity(exact + 2.0**20, groups)
     assert_array_equal(found.order, shifted.order)
     assert_allclose(found.path, shifted.path, rtol=1e-12)
     assert found.scores[5] == pytest.approx((groups[:, None] != groups).sum())
@@ -179,7 +179,7 @@ def test_pairs_in_small_blocks_equal_the_literal_search(seed, shrink):
     none = np.empty((0, 2), dtype=np.intp)
     for links in ((must, cannot), (must, none), (none, cannot)):
         expected = literal.similarity_search(X, 0.7, *literal.target_of_pairs(15, *links), 6)
-        assert_same(select_from_pairs(X, pair_target(*links), 0.7, 6), expected)
+        assert_same(select_by_similarity(X, pair_target(*links), 0.7, 6), expected)
 
 
 def test_a_block_that_promises_less_may_hold_the_best(shrink):
@@ -192,7 +192,7 @@ def test_a_block_that_promises_less_may_hold_the_best(shrink):
     must, none = pairs_of(np.zeros(10, dtype=int))[0], np.empty((0, 2), dtype=np.intp)
     expected = literal.similarity_search(X, 1.0, *literal.target_of_pairs(10, must, none), 3)
     assert_array_equal(expected[0][:2], [0, 12])
-    assert_same(select_from_pairs(X, pair_target(must, none), 1.0, 3), expected)
+    assert_same(select_by_similarity(X, pair_target(must, none), 1.0, 3), expected)
 
 
 @pytest.mark.parametrize("n_chosen", [0, 1, 3])
@@ -310,9 +310,9 @@ def test_the_memory_of_all_pairs_is_what_it_is_said_to_be():
 
 def test_few_kernel_terms_change_nothing(load_scaled, sizes):
     X, y = load_scaled("wine")
-    expected = select_from_groups(X, y, 0.1)
+    expected = select_by_similarity(X, y, 0.1)
     sizes(MAX_BYTES_FOR_TERMS=0)
-    found = select_from_groups(X, y, 0.1)
+    found = select_by_similarity(X, y, 0.1)
     assert_array_equal(found.order, expected.order)
     assert_allclose(found.scores, expected.scores, rtol=1e-12)
 
@@ -320,11 +320,11 @@ def test_few_kernel_terms_change_nothing(load_scaled, sizes):
 @pytest.mark.slow
 def test_threads_change_nothing(load_scaled, way):
     X, y = load_scaled("dermatology")
-    one, two = (select_from_groups(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (select_by_similarity(X, y, n_jobs=n_jobs) for n_jobs in (1, 2))
     for first, second in zip(one, two, strict=True):
         assert_array_equal(first, second)
     target = draw_from_groups(y, 5000, np.random.default_rng(0))
-    one, two = (select_from_pairs(X, target, n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (select_by_similarity(X, target, n_jobs=n_jobs) for n_jobs in (1, 2))
     for first, second in zip(one, two, strict=True):
         assert_array_equal(first, second)
 
@@ -336,8 +336,8 @@ def test_the_minimum_is_never_missed(seed):
     generator = np.random.default_rng(seed)
     X, groups = generator.random((25, 12)), generator.integers(0, 3, 25)
     sigma = generator.choice([0.3, 1.0])
-    whole = select_from_groups(X, groups, sigma)
-    short = select_from_groups(X, groups, sigma, until_minimum=True)
+    whole = select_by_similarity(X, groups, sigma)
+    short = select_by_similarity(X, groups, sigma, until_minimum=True)
     assert np.argmin(short.path) == np.argmin(whole.path)
     assert_array_equal(short.order[: len(short.path)], whole.order[: len(short.path)])
     assert sorted(short.order) == list(range(12))
@@ -348,11 +348,11 @@ def test_a_search_for_the_minimum_ends_as_soon_as_it_can():
     generator = np.random.default_rng(0)
     X, none = generator.random((12, 6)), np.empty((0, 2), dtype=np.intp)
     must, cannot = pairs_of(np.arange(12) % 2)
-    found = select_from_pairs(X, pair_target(must, none), until_minimum=True)
+    found = select_by_similarity(X, pair_target(must, none), until_minimum=True)
     assert len(found.path) == 2
     # With cannot-links alone the criterion falls to the end.
-    assert len(select_from_pairs(X, pair_target(none, cannot), until_minimum=True).path) == 6
-    assert len(select_from_pairs(X, pair_target(must, none), until_minimum=False).path) == 6
+    assert len(select_by_similarity(X, pair_target(none, cannot), until_minimum=True).path) == 6
+    assert len(select_by_similarity(X, pair_target(must, none), until_minimum=False).path) == 6
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -383,19 +383,16 @@ def test_units_change_nothing_on_a_device(unit):
     strict = pytest.importorskip("array_api_strict").asarray
     must, cannot = pairs_of(groups)
     with config_context(array_api_dispatch=True):
-        for search, target in [
-            (select_from_groups, groups),
-            (select_from_pairs, pair_target(must, cannot)),
-        ]:
-            expected = search(X, target, 0.5)
-            found = search(strict(unit * X), target, 0.5 * unit)
+        for target in (groups, pair_target(must, cannot)):
+            expected = select_by_similarity(X, target, 0.5)
+            found = select_by_similarity(strict(unit * X), target, 0.5 * unit)
             assert_array_equal(found.order, expected.order)
             assert_allclose(found.path, expected.path, rtol=1e-11)
 
 
 def test_a_search_can_be_ended_early(load_scaled, way):
     X, y = load_scaled("wine")
-    whole, short = select_from_groups(X, y), select_from_groups(X, y, track=ended_after(3))
+    whole, short = select_by_similarity(X, y), select_by_similarity(X, y, track=ended_after(3))
     assert_array_equal(short.path, whole.path[:3])
     assert_array_equal(short.order[:4], whole.order[:4])
     assert sorted(short.order) == list(range(13))

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
 
-from linkselect._search.similarity import select_from_groups, select_from_pairs
+from linkselect._search.similarity import select_by_similarity
 from linkselect._search.targets import (
     by_group,
     draw_from_groups,
@@ -50,11 +50,11 @@ def test_nearest_prototypes():
 def test_drawing_all_pairs_is_exact(load_scaled):
     X, y = load_scaled("wine")
     every = pair_target(*pairs_of(y))
-    expected = select_from_pairs(X, every, 1.0, 5)
+    expected = select_by_similarity(X, every, 1.0, 5)
     drawn_from_pairs = draw_from_pairs(*pairs_of(y), 10**6, np.random.default_rng(0))
     for target in (draw_all(y, 10**6), drawn_from_pairs):
         assert len(target.first) == len(every.first)
-        found = select_from_pairs(X, target, 1.0, 5)
+        found = select_by_similarity(X, target, 1.0, 5)
         assert_allclose(found.path, expected.path)
         assert (found.standard_error == 0).all()
 
@@ -76,9 +76,9 @@ def test_drawn_pairs_are_distinct_and_right():
 
 def test_the_drawn_criterion_is_unbiased_and_its_error_right(load_scaled):
     X, y = load_scaled("wine")
-    exact = select_from_groups(X, y, 1.0, 1)
+    exact = select_by_similarity(X, y, 1.0, 1)
     best = X[:, exact.order[:1]]
-    found = [select_from_pairs(best, draw_all(y, 500, seed), n_jobs=1) for seed in range(300)]
+    found = [select_by_similarity(best, draw_all(y, 500, seed), n_jobs=1) for seed in range(300)]
     estimates = np.array([one.path[0] for one in found])
     deviation = estimates.std()
     assert abs(estimates.mean() - exact.path[0]) < 4 * deviation / np.sqrt(300)
@@ -91,7 +91,7 @@ def test_the_standard_error_is_that_of_a_sample_without_replacement(n_drawn):
     must, cannot = pairs_of(np.arange(12) % 2)
     generator = np.random.default_rng(1)
     target = draw_from_pairs(must, cannot[:0], n_drawn, generator)
-    found = select_from_pairs(X, target, 1.0, 1)
+    found = select_by_similarity(X, target, 1.0, 1)
     ends = X[target.first][:, found.order[0]] - X[target.second][:, found.order[0]]
     errors = (1 - np.exp(-(ends**2) / 2)) ** 2
     share_left_out = 1 - n_drawn / len(must)
@@ -104,9 +104,9 @@ def test_the_drawn_choice_is_nearly_as_good(name, load_scaled):
     X, y = load_scaled(name)
     groups = nearest_prototypes(X, prototypes(y, 3, 0))
     target = literal.target_of_groups(groups)
-    exact = select_from_groups(X, groups, 1.0, 8)
+    exact = select_by_similarity(X, groups, 1.0, 8)
     for seed in range(3):
-        drawn = select_from_pairs(X, draw_all(groups, 4000, seed), 1.0, 8)
+        drawn = select_by_similarity(X, draw_all(groups, 4000, seed), 1.0, 8)
         reached = literal.similarity_criterion(X, drawn.order[:8], 1.0, *target)
         assert reached <= 1.02 * exact.path[-1]
 

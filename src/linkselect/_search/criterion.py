@@ -32,39 +32,12 @@ class SimilarityCriterion(ABC):
     n_features: int
 
     @abstractmethod
-    def must_part(self) -> float:
-        """Return the part of the criterion that can only grow."""
-
-    @abstractmethod
     def criterion(self) -> float:
         """Return the criterion of the features chosen so far."""
 
     @abstractmethod
-    def standard_error(self) -> float:
-        """Return the standard error of the criterion if pairs were drawn, else 0."""
-
-    @abstractmethod
     def magnitude(self) -> float:
         """Bound the change that any candidate can make."""
-
-    @abstractmethod
-    def rounding(self) -> float:
-        """Return how far apart two values must be to count as different."""
-
-    @abstractmethod
-    def add(self, feature: int) -> None:
-        """Choose a feature."""
-
-    @abstractmethod
-    def values(self, candidates: IntArray) -> FloatArray:
-        """Evaluate the criterion with each of the candidates added."""
-
-    @abstractmethod
-    def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Find the candidate with the least criterion, lowest index first among ties.
-
-        `values` are those of the candidates, if they have been computed anyway.
-        """
 
     def tie(self) -> float:
         """Return the difference below which directly evaluated changes are a tie."""

@@ -43,7 +43,11 @@ def states_of(X: Any, how: str | None) -> NDArray[np.integer[Any]]:
     X = as_samples(X)
     states: NDArray[np.integer[Any]] = np.empty(X.shape, dtype=np.uint8, order="F")
     for columns, block in X.dense_blocks():
-        found = _values(X.own_values(columns)) if how is None else _WAYS[how](_scaled(block))
+        if how is None:
+            found = _values(X.own_values(columns))
+        else:
+            scaled = _scaled(block)
+            found = _by_deviation(scaled) if how == "deviation" else _by_bins(scaled, how)
         if found.max(initial=0) >= SMALL and states.dtype == np.uint8:
             states = states.astype(np.int64)
         states[:, columns] = found
@@ -72,18 +76,13 @@ def _by_deviation(block: FloatArray) -> NDArray[np.integer[Any]]:
     return (1 + above - (centred <= rounding - deviation)).T
 
 
-def _by_width(block: FloatArray) -> NDArray[np.integer[Any]]:
-    cuts = np.linspace(block.min(axis=0), block.max(axis=0), N_BINS + 1)[1:-1]
-    return _count_below(block, cuts)
-
-
-def _by_count(block: FloatArray) -> NDArray[np.integer[Any]]:
-    shares = np.arange(1, N_BINS) / N_BINS
-    return _count_below(block, np.quantile(block, shares, axis=0, method="averaged_inverted_cdf"))
-
-
-def _count_below(block: FloatArray, cuts: FloatArray) -> NDArray[np.integer[Any]]:
-    """Count the cuts that each value has reached."""
+def _by_bins(block: FloatArray, how: str) -> NDArray[np.integer[Any]]:
+    """Count the cuts between bins that each value has reached."""
+    if how == "uniform":
+        cuts = np.linspace(block.min(axis=0), block.max(axis=0), N_BINS + 1)[1:-1]
+    else:
+        shares = np.arange(1, N_BINS) / N_BINS
+        cuts = np.quantile(block, shares, axis=0, method="averaged_inverted_cdf")
     states = np.zeros(block.shape, dtype=np.uint8)
     for cut in cuts:
         states += block >= cut
@@ -95,6 +94,3 @@ def _values(block: NDArray[Any]) -> NDArray[np.integer[Any]]:
     for feature, column in enumerate(block.T):
         states[:, feature] = np.unique(column, return_inverse=True)[1]
     return states
-
-
-_WAYS = {"deviation": _by_deviation, "uniform": _by_width, "quantile": _by_count}

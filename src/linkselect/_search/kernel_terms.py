@@ -14,7 +14,7 @@ TOLERANCE = 1e-14
 
 
 def kernel_terms(
-    columns: FloatArray, max_terms: int = MAX_TERMS, tolerance: float = TOLERANCE
+    columns: FloatArray, max_terms: int = MAX_TERMS
 ) -> tuple[list[FloatArray], FloatArray]:
     """Split the Gaussian kernel of every feature into terms, the largest first.
 
@@ -30,8 +30,6 @@ def kernel_terms(
         Feature values divided by sigma, one feature per row.
     max_terms : int
         How many terms to keep at most.
-    tolerance : float
-        A feature needs no further term once the diagonal of its `R` is below this.
 
     Returns
     -------
@@ -40,7 +38,7 @@ def kernel_terms(
     remainder : ndarray of shape (n_features,)
         The largest entry on the diagonal of `R`, which bounds every entry of `R`.
     """
-    factor = _pivoted_cholesky(columns, tolerance)
+    factor = _pivoted_cholesky(columns)
     _, rotation = np.linalg.eigh(factor @ factor.transpose(0, 2, 1))
     # eigh sorts upwards.
     leading_first = rotation[:, :, ::-1].transpose(0, 2, 1)[:, :max_terms]
@@ -51,7 +49,7 @@ def kernel_terms(
     return terms, np.maximum(remainder, 0.0)
 
 
-def _pivoted_cholesky(columns: FloatArray, tolerance: float) -> FloatArray:
+def _pivoted_cholesky(columns: FloatArray) -> FloatArray:
     """Factor the kernels of all features side by side; shape (n_features, n_terms, n_samples)."""
     n_features, n_samples = columns.shape
     feature = np.arange(n_features)
@@ -68,11 +66,11 @@ def _pivoted_cholesky(columns: FloatArray, tolerance: float) -> FloatArray:
         for earlier in rows:
             row -= earlier * earlier[feature, pivot][:, None]
         height = diagonal[feature, pivot]
-        unfinished = height > tolerance
+        unfinished = height > TOLERANCE
         row *= np.where(unfinished, 1 / np.sqrt(np.where(unfinished, height, 1.0)), 0.0)[:, None]
         rows.append(row)
         diagonal -= row * row
         pivot = diagonal.argmax(axis=1)
-        if diagonal[feature, pivot].max() <= tolerance:
+        if diagonal[feature, pivot].max() <= TOLERANCE:
             break
     return np.stack(rows, axis=1)

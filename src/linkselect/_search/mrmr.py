@@ -83,7 +83,12 @@ def mrmr(
     for _ in track(range(n_chosen)):
         if chosen:
             redundancy = redundancy.plus(mutual_information(features, states[:, chosen[-1]]))
-            values, lower, upper = _VALUES[scheme](relevance, redundancy.over(len(chosen)))
+            mean = redundancy.over(len(chosen))
+            if scheme == "difference":
+                difference = relevance.minus(mean)
+                values, lower, upper = difference.value, difference.lower, difference.upper
+            else:
+                values, lower, upper = _quotient(relevance, mean)
             ranks = tied_ranks(lower[remaining], upper[remaining])
         among_infinite = np.where(np.isinf(values), by_relevance, 0)[remaining]
         ranked = np.lexsort((among_infinite, ranks, last[remaining]))
@@ -95,16 +100,8 @@ def mrmr(
     return Relevant(relevance.value, order, np.array(path))
 
 
-# Values, and the ends between which they lie.
-_Ends = tuple[FloatArray, FloatArray, FloatArray]
-
-
-def _difference(relevance: Rounded, redundancy: Rounded) -> _Ends:
-    difference = relevance.minus(redundancy)
-    return difference.value, difference.lower, difference.upper
-
-
-def _quotient(relevance: Rounded, redundancy: Rounded) -> _Ends:
+def _quotient(relevance: Rounded, redundancy: Rounded) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the quotients, and the ends between which they lie."""
     without = np.where(relevance.value > 0, np.inf, np.nan)
 
     def over(numerator: FloatArray, denominator: FloatArray, otherwise: FloatArray) -> FloatArray:
@@ -115,9 +112,3 @@ def _quotient(relevance: Rounded, redundancy: Rounded) -> _Ends:
     lower = over(relevance.lower, redundancy.upper, without)
     upper = over(relevance.upper, redundancy.lower, np.where(redundancy.value > 0, np.inf, without))
     return values, lower * (1 - 4 * UNIT), upper * (1 + 4 * UNIT)
-
-
-_VALUES: dict[str, Callable[[Rounded, Rounded], _Ends]] = {
-    "difference": _difference,
-    "quotient": _quotient,
-}

@@ -1,8 +1,8 @@
 """Forward selection by the similarity-based constraint score (eps^S and eps^SS).
 
-`select_from_groups` has a target for every pair of samples ("alike inside a group") and works with
-matrix products; `select_from_pairs` has a list of pairs. Both return what a literal float64
-evaluation of all candidates returns; bounds only spare work.
+Groups give a target for every pair of samples ("alike inside a group"), evaluated by matrix
+products; listed pairs are evaluated one by one. Both return what a literal float64 evaluation of
+all candidates returns; bounds only spare work.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from linkselect._arrays import FloatArray, IntArray
 from linkselect._bibliography import cites
 from linkselect._samples import as_samples
 from linkselect._search.all_pairs import AllPairs
-from linkselect._search.criterion import SimilarityCriterion
 from linkselect._search.device_similarity import AllPairsOnDevice, ListedPairsOnDevice
 from linkselect._search.listed_pairs import ListedPairs
 from linkselect._search.targets import PairTarget, by_group
+
+Criterion = AllPairs | AllPairsOnDevice | ListedPairs | ListedPairsOnDevice
 
 
 class SimilarityPath(NamedTuple):
@@ -37,9 +38,9 @@ class SimilarityPath(NamedTuple):
 
 
 @cites("salmi2020")
-def select_from_groups(
+def select_by_similarity(
     X: Any,
-    groups: IntArray,
+    target: IntArray | PairTarget,
     sigma: float = 1.0,
     n_features: int | None = None,
     *,
@@ -47,18 +48,19 @@ def select_from_groups(
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
     n_jobs: int | None = None,
 ) -> SimilarityPath:
-    """Select features whose kernel is 1 inside groups and 0 across them.
+    """Select features whose kernel is 1 inside groups or must-links and 0 across them.
 
     With the nearest-prototype groups of all samples this is eps^SS, with the labels of the
-    prototypes and -1 for the others eps^S. The sum runs over all ordered pairs of samples with
-    a group; the diagonal contributes nothing.
+    prototypes and -1 for the others, or with pairs, eps^S. Over groups the sum runs over all
+    ordered pairs of samples with a group; the diagonal contributes nothing.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_all_features)
-        Dense or sparse; the rows that have a group are copied to dense float64.
-    groups : ndarray of int of shape (n_samples,)
-        The group of each sample; negative: the sample takes no part.
+        Dense or sparse; the rows that have a group or are in a pair are copied as dense columns.
+    target : ndarray of int of shape (n_samples,) or PairTarget
+        The group of each sample, negative if it takes no part; or pairs from `pair_target`,
+        `draw_from_pairs` or `draw_from_groups`.
     sigma : float
         The width of the kernel.
     n_features : int, optional
@@ -74,72 +76,39 @@ def select_from_groups(
     Returns
     -------
     SimilarityPath
-
-    Notes
-    -----
-    Time grows with `n_samples^2 * n_all_features` for each step, memory with `n_samples^2` and,
-    for the kernel terms, with 20 times the size of X (features in [0, 1], sigma=1; at most 256 MB
-    or four times X). Draw pairs above some 5,000 samples.
-    """
-    samples = by_group(groups)
-    make = AllPairs, AllPairsOnDevice
-    criterion = _criterion(X, samples, make, groups[samples], sigma, n_jobs)
-    return _select_forward(criterion, n_features, until_minimum, track)
-
-
-@cites("salmi2020")
-def select_from_pairs(
-    X: Any,
-    target: PairTarget,
-    sigma: float = 1.0,
-    n_features: int | None = None,
-    *,
-    until_minimum: bool = False,
-    track: Callable[[Iterable[int]], Iterator[int]] = iter,
-    n_jobs: int | None = None,
-) -> SimilarityPath:
-    """Select features whose kernel is 1 on must-links and 0 on cannot-links.
-
-    Parameters
-    ----------
-    X : Samples or array-like of shape (n_samples, n_all_features)
-        Dense or sparse, of any real type; the rows in pairs are copied as dense columns.
-    target : PairTarget
-        From `pair_target`, `draw_from_pairs` or `draw_from_groups`.
-    sigma, n_features, until_minimum, track, n_jobs
-        As in `select_from_groups`.
-
-    Returns
-    -------
-    SimilarityPath
         If pairs were drawn, `path` estimates the criterion over all pairs. The standard error is
         that of a fixed subset; the search looks for small values, so the estimate at its end
         is a little too small.
+
+    Notes
+    -----
+    Over groups, time grows with `n_samples^2 * n_all_features` for each step, memory with
+    `n_samples^2` and, for the kernel terms, with 20 times the size of X (features in [0, 1],
+    sigma=1; at most 256 MB or four times X). Draw pairs above some 5,000 samples.
     """
-    samples, ends = np.unique(np.concatenate([target.first, target.second]), return_inverse=True)
-    first, second = np.split(ends, 2)
-    among_samples = target._replace(first=first, second=second)
-    make = ListedPairs, ListedPairsOnDevice
-    criterion = _criterion(X, samples, make, among_samples, sigma, n_jobs)
+    criterion: Criterion
+    if isinstance(target, PairTarget):
+        ends = np.concatenate([target.first, target.second])
+        rows, ends = np.unique(ends, return_inverse=True)
+        first, second = np.split(ends, 2)
+        pairs = target._replace(first=first, second=second)
+        some = as_samples(X).take(rows)
+        if some.here is None:
+            criterion = ListedPairs(some.dense(), pairs, sigma, n_jobs)
+        else:
+            criterion = ListedPairsOnDevice(some.here, some.values, pairs, sigma)
+    else:
+        rows = by_group(target)
+        some = as_samples(X).take(rows)
+        if some.here is None:
+            criterion = AllPairs(some.dense(), target[rows], sigma, n_jobs)
+        else:
+            criterion = AllPairsOnDevice(some.here, some.values, target[rows], sigma)
     return _select_forward(criterion, n_features, until_minimum, track)
 
 
-def _criterion(
-    X: Any, rows: IntArray, make: Any, target: Any, sigma: float, n_jobs: int | None
-) -> SimilarityCriterion:
-    """Make the criterion over some rows, on the CPU or on the device of X."""
-    some = as_samples(X).take(rows)
-    in_memory, on_device = make
-    found: SimilarityCriterion
-    if some.here is None:
-        found = in_memory(some.dense(), target, sigma, n_jobs)
-    else:
-        found = on_device(some.here, some.values, target, sigma)
-    return found
-
-
 def _select_forward(
-    criterion: SimilarityCriterion,
+    criterion: Criterion,
     n_features: int | None,
     until_minimum: bool,
     track: Callable[[Iterable[int]], Iterator[int]],

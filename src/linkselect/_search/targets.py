@@ -53,9 +53,19 @@ def nearest_prototypes(X: Any, groups: IntArray, n_jobs: int | None = None) -> I
     return found
 
 
-def pair_target(must: IntArray, cannot: IntArray) -> PairTarget:
-    """Take the given pairs, each of which counts in both directions."""
-    return _pair_target(must, cannot, (len(must), len(cannot)))
+def pair_target(
+    must: IntArray, cannot: IntArray, n_available: tuple[int, int] | None = None
+) -> PairTarget:
+    """Take the given pairs, each of which counts in both directions.
+
+    `n_available` is how many there were of each kind if these were drawn from more.
+    """
+    n_must, n_cannot = n_available or (len(must), len(cannot))
+    pairs = np.concatenate([np.reshape(must, (-1, 2)), np.reshape(cannot, (-1, 2))])
+    first, second = np.ascontiguousarray(pairs.T, dtype=np.intp)
+    # The published sums run over ordered pairs.
+    weights = 2.0 * n_must / max(1, len(must)), 2.0 * n_cannot / max(1, len(cannot))
+    return PairTarget(first, second, len(must), weights, (n_must, n_cannot))
 
 
 def draw_from_pairs(
@@ -71,7 +81,7 @@ def draw_from_pairs(
         pairs[_draw(len(pairs), size, generator)]
         for pairs, size in zip((must, cannot), sizes, strict=True)
     ]
-    return _pair_target(drawn[0], drawn[1], (len(must), len(cannot)))
+    return pair_target(drawn[0], drawn[1], (len(must), len(cannot)))
 
 
 def draw_from_groups(
@@ -103,7 +113,7 @@ def draw_from_groups(
     sizes = _stratum_sizes(*n_available, max_pairs)
     must = samples[_draw_from_ranges(position + 1, n_must, sizes[0], generator)]
     cannot = samples[_draw_from_ranges(group_end, n_cannot, sizes[1], generator)]
-    return _pair_target(must, cannot, n_available)
+    return pair_target(must, cannot, n_available)
 
 
 def match_sigma(X: Any, target: PairTarget, n_jobs: int | None = None) -> float:
@@ -157,17 +167,6 @@ def by_group(groups: IntArray) -> IntArray:
     """List the samples that have a group, sorted by it."""
     samples = np.argsort(groups, kind="stable")
     return samples[np.searchsorted(groups[samples], 0) :]
-
-
-def _pair_target(must: IntArray, cannot: IntArray, n_available: tuple[int, int]) -> PairTarget:
-    pairs = np.concatenate([np.reshape(must, (-1, 2)), np.reshape(cannot, (-1, 2))])
-    first, second = np.ascontiguousarray(pairs.T, dtype=np.intp)
-    # The published sums run over ordered pairs.
-    weights = (
-        2.0 * n_available[0] / max(1, len(must)),
-        2.0 * n_available[1] / max(1, len(cannot)),
-    )
-    return PairTarget(first, second, len(must), weights, n_available)
 
 
 def _stratum_sizes(n_must: int, n_cannot: int, max_pairs: int) -> tuple[int, int]:

@@ -30,10 +30,8 @@ class TraceRatioOptimum(NamedTuple):
 
     ratio: float
     """Summed between over summed within of the subset: infinite where within is 0, NaN for 0/0."""
-    differences: FloatArray
-    """`between - ratio * within` of all features; -inf if an infinite ratio rules one out."""
     order: IntArray
-    """All features by that difference, ties by index; the first of them are the subset."""
+    """All features by `between - ratio * within`, ties by index; the first are the subset."""
 
 
 def between_and_within(
@@ -194,16 +192,14 @@ def _optimum(
     between: FloatArray, within: FloatArray, ratio: float, n_features: int
 ) -> TraceRatioOptimum:
     if np.isinf(ratio):
-        differences = np.where(within > 0, -np.inf, between)
         # As the ratio grows without bound, the least within comes first.
         order = np.lexsort((-between, within))
     elif np.isnan(ratio):
-        differences, order = np.zeros(len(between)), np.arange(len(between))
+        order = np.arange(len(between))
     else:
         possible = _possible_differences(between, within, ratio)
         orders = [np.argsort(-differences, kind="stable") for differences in possible]
         everything = _Pool(between, within)
         ratios = [everything.ratio_of(order[:n_features]) for order in orders]
-        best = int(np.argmax(ratios))
-        differences, order = possible[best], orders[best]
-    return TraceRatioOptimum(float(ratio), differences, order)
+        order = orders[int(np.argmax(ratios))]
+    return TraceRatioOptimum(float(ratio), order)

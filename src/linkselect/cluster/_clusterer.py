@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from linkselect._samples.checks import Given, check_samples, check_spread, expla
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.pairs import Pairs
 from linkselect.pairs._labels import encode_labels
-from linkselect.selectors._parameters import AT_LEAST_1, ON_CONFLICT
+from linkselect.selectors._parameters import AT_LEAST_1, ON_CONFLICT, with_parameters
 
 # The default of scikit-learn's KMeans.
 N_CLUSTERS = 8
@@ -45,10 +45,12 @@ class Clustering:
     fitted: dict[str, Any] = field(default_factory=dict)
 
 
+@with_parameters
 class PairClusterer(ClusterMixin, BaseEstimator):
     """Cluster samples by themselves and by what pairs or labels say about some of them.
 
-    A subclass stores its parameters in `__init__` and returns a `Clustering` in `_cluster`.
+    A subclass is a dataclass whose fields are its parameters, and returns a `Clustering` in
+    `_cluster`.
     """
 
     references: ClassVar[tuple[str, ...]] = ()
@@ -65,8 +67,10 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    n_clusters: int | None
-    on_conflict: OnConflict
+    n_clusters: int | None = field(default=None, kw_only=False)
+    on_conflict: OnConflict = "raise"
+    n_init: int = 10
+    random_state: int | np.random.RandomState | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Complete the docstring: papers are written down once, in the bibliography."""
@@ -142,14 +146,14 @@ class PairClusterer(ClusterMixin, BaseEstimator):
     ) -> None:
         # Groups of bare pairs have no label that could name a cluster.
         named = classes if len(names) else np.full(len(classes), -1)
-        number = _numbers_by_label(found.labels, named, n_clusters)
+        new, codes = _numbers_by_label(found.labels, named, n_clusters)
         self.names_ = np.full(n_clusters, None, dtype=object)
-        for cluster, code in enumerate(number.names):
+        for cluster, code in enumerate(codes):
             if code >= 0:
                 self.names_[cluster] = names[code]
-        self.labels_ = number.new[found.labels]
+        self.labels_ = new[found.labels]
         if found.centers is not None:
-            self.cluster_centers_ = found.centers[np.argsort(number.new)]
+            self.cluster_centers_ = found.centers[np.argsort(new)]
         self.__dict__.update(found.fitted)
 
     def __sklearn_tags__(self) -> Tags:
@@ -158,16 +162,12 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         return tags
 
 
-class _Numbers(NamedTuple):
-    """The new number of each cluster, and the class code that names each new number, or -1."""
-
-    new: IntArray
-    names: IntArray
-
-
-def _numbers_by_label(clusters: IntArray, classes: IntArray, n_clusters: int) -> _Numbers:
+def _numbers_by_label(
+    clusters: IntArray, classes: IntArray, n_clusters: int
+) -> tuple[IntArray, IntArray]:
     """Number clusters in the order of the labels that name them, the nameless ones last.
 
+    Returns the new number of each cluster, and the class that names each new number, or -1.
     Clusters and labels are matched one to one, so that as many labelled samples as possible are in
     the cluster of their label. A match needs a labelled sample in common.
     """
@@ -182,4 +182,4 @@ def _numbers_by_label(clusters: IntArray, classes: IntArray, n_clusters: int) ->
     order = np.lexsort((np.arange(n_clusters), np.where(names < 0, n_classes, names)))
     new = np.empty(n_clusters, dtype=np.intp)
     new[order] = np.arange(n_clusters)
-    return _Numbers(new, names[order])
+    return new, names[order]

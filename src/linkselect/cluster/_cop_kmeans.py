@@ -12,11 +12,12 @@ from sklearn.utils import check_random_state
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.cluster._clusterer import Clustering, PairClusterer
-from linkselect.selectors._parameters import AT_LEAST_1
+from linkselect.selectors._parameters import AT_LEAST_1, with_parameters
 
 
+@with_parameters
 class COPKMeans(PairClusterer):
     """Cluster by k-means that never breaks a pair [1]_.
 
@@ -88,20 +89,7 @@ class COPKMeans(PairClusterer):
         "max_iter": AT_LEAST_1,
     }
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        max_iter: int = 300,
-        on_conflict: OnConflict = "raise",
-        n_init: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_iter = max_iter
-        self.on_conflict = on_conflict
-        self.n_init = n_init
-        self.random_state = random_state
+    max_iter: int = 300
 
     def _cluster(self, X: Samples, known: Supervision, n_clusters: int) -> Clustering:
         points = np.array(X.dense(), dtype=np.float64, order="C")

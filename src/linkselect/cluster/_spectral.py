@@ -16,10 +16,10 @@ from linkselect._arrays import FloatArray
 from linkselect._blocks import one_blas_thread
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.cluster._clusterer import Clustering, PairClusterer
 from linkselect.graphs import affinity_graph, nearest_edges, resolve_sigma
-from linkselect.selectors._parameters import NEIGHBORS, SIGMA
+from linkselect.selectors._parameters import NEIGHBORS, SIGMA, with_parameters
 
 # Below this, all eigenvectors of a dense matrix are found faster than a few of a sparse one.
 SAMPLES_AS_DENSE = 500
@@ -27,6 +27,7 @@ SAMPLES_AS_DENSE = 500
 MOST_SAMPLES_AS_DENSE = 5000
 
 
+@with_parameters
 class ConstrainedSpectralClustering(PairClusterer):
     """Cluster the leading eigenvectors of an affinity that pairs have changed.
 
@@ -51,6 +52,8 @@ class ConstrainedSpectralClustering(PairClusterer):
         The width of the Gaussian. "auto": `2 sigma^2` is the median squared distance.
     normalization : {"additive", "symmetric"}, default="additive"
         How the affinity is normalised.
+    n_jobs : int, optional
+        The number of threads of the neighbour search. Default: as many as BLAS may use.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do when must-links join the two ends of a cannot-link: "raise" an error, or drop
         that cannot-link with ("warn") or without ("drop") a warning.
@@ -58,8 +61,6 @@ class ConstrainedSpectralClustering(PairClusterer):
         How many starts k-means makes.
     random_state : int, RandomState instance or None, default=None
         Determines the starts of k-means. The eigenvectors do not depend on it.
-    n_jobs : int, optional
-        The number of threads of the neighbour search. Default: as many as BLAS may use.
 
     Attributes
     ----------
@@ -103,26 +104,10 @@ class ConstrainedSpectralClustering(PairClusterer):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        n_neighbors: int = 20,
-        sigma: float | Literal["auto"] = "auto",
-        normalization: Literal["additive", "symmetric"] = "additive",
-        on_conflict: OnConflict = "raise",
-        n_init: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.normalization = normalization
-        self.on_conflict = on_conflict
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_neighbors: int = 20
+    sigma: float | Literal["auto"] = "auto"
+    normalization: Literal["additive", "symmetric"] = "additive"
+    n_jobs: int | None = None
 
     def _cluster(self, X: Samples, known: Supervision, n_clusters: int) -> Clustering:
         near = nearest_edges(X, min(self.n_neighbors, X.shape[0] - 1), self.n_jobs)

@@ -28,14 +28,7 @@ def sums_without_each(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     >>> without.ravel().tolist(), total.tolist()
     ([3.0, 1e+20, 1e+20], [1e+20])
     """
-    without = np.zeros_like(values)
-    running = np.zeros(values.shape[1])
-    for row, left_out in zip(values, without, strict=True):
-        left_out += running
-        running += row
-    total = running.copy()
-    running[:] = 0.0
-    for row, left_out in zip(values[::-1], without[::-1], strict=True):
-        left_out += running
-        running += row
-    return without, total
+    nothing = np.zeros((1, values.shape[1]))
+    before = np.cumsum(np.concatenate([nothing, values]), axis=0)
+    behind = np.cumsum(np.concatenate([nothing, values[::-1]]), axis=0)
+    return before[:-1] + behind[:-1][::-1], before[-1]

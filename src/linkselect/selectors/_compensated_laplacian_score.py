@@ -5,19 +5,19 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from linkselect import scores
 from linkselect._arrays import FloatArray
 from linkselect._samples import Samples
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import GraphSelector
-from linkselect.selectors._parameters import AT_LEAST_0, SIGMA
+from linkselect.selectors._parameters import AT_LEAST_0, SIGMA, with_parameters
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
+@with_parameters
 class CompensatedLaplacianScore(GraphSelector, PairSelector):
     """Rank features by a Laplacian Score compensated by pairs and classes (CCLS).
 
@@ -39,12 +39,12 @@ class CompensatedLaplacianScore(GraphSelector, PairSelector):
         How much near cannot-links are damped, from 0 (not) to 1 (left out).
     compensation : float, default=0.5
         The weight of must-links that are not neighbours.
-    n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
+    n_neighbors : int, default=5
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     max_queries : int, optional
         Find the neighbours of that many samples only, drawn at random, and estimate the scores
         from them. Those with a label or in a pair come first if they are at most half of that.
@@ -93,30 +93,9 @@ class CompensatedLaplacianScore(GraphSelector, PairSelector):
         "sigma": SIGMA,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        gamma: float = 0.9,
-        compensation: float = 0.5,
-        n_neighbors: int = 5,
-        sigma: float | Literal["auto"] = 1.0,
-        max_queries: int | None = None,
-        neighbors_transformer: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-        on_conflict: OnConflict = "raise",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.gamma = gamma
-        self.compensation = compensation
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.max_queries = max_queries
-        self.neighbors_transformer = neighbors_transformer
-        self.random_state = random_state
-        self.on_conflict = on_conflict
-        self.n_jobs = n_jobs
+    gamma: float = 0.9
+    compensation: float = 0.5
+    sigma: float | Literal["auto"] = 1.0
 
     def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.compensated_laplacian(

@@ -11,16 +11,17 @@ from linkselect import scores
 from linkselect._arrays import FloatArray
 from linkselect._messages import GuidedValueError, many
 from linkselect._samples import Samples
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import GraphSelector
-from linkselect.selectors._parameters import SIGMA
+from linkselect.selectors._parameters import SIGMA, with_parameters
 from linkselect.selectors._supervised_selectors import PairSelector
 
 # Of stored data, from labels.
 MOST_LABELLED = 10_000
 
 
+@with_parameters
 class ConstrainedLaplacianScore(GraphSelector, PairSelector):
     """Rank features by a Laplacian Score that takes pairs into account (CLS).
 
@@ -39,12 +40,12 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         How many features to keep: a number, a fraction, or half of them.
     variant : {"2011", "2014"}, default="2011"
         Which of the two published scores.
-    n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
+    n_neighbors : int, default=5
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     max_queries : int, optional
         Find the neighbours of that many samples only, drawn at random, and estimate the scores
         from them. All with a label or in a pair are among them and may be half of them at most.
@@ -94,28 +95,8 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         "sigma": SIGMA,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        variant: Literal["2011", "2014"] = "2011",
-        n_neighbors: int = 5,
-        sigma: float | Literal["auto"] = 1.0,
-        max_queries: int | None = None,
-        neighbors_transformer: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-        on_conflict: OnConflict = "raise",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.variant = variant
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.max_queries = max_queries
-        self.neighbors_transformer = neighbors_transformer
-        self.random_state = random_state
-        self.on_conflict = on_conflict
-        self.n_jobs = n_jobs
+    variant: Literal["2011", "2014"] = "2011"
+    sigma: float | Literal["auto"] = 1.0
 
     def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.constrained_laplacian(X, near, known, sigma, self.variant, self.n_jobs)

@@ -13,15 +13,16 @@ from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import BLOCK_SIZE, map_threads, slices
 from linkselect._forms import ratio
 from linkselect._samples import Parts, Samples
-from linkselect._supervision import OnConflict, Supervision, restrict
+from linkselect._supervision import Supervision, restrict
 from linkselect.scores._left_out import squared_differences, sums_without_each
 from linkselect.selectors._method import Need
-from linkselect.selectors._parameters import AT_LEAST_0
+from linkselect.selectors._parameters import AT_LEAST_0, with_parameters
 from linkselect.selectors._ranking import with_equal_ties
 from linkselect.selectors._selector import ColumnScore
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
+@with_parameters
 class ConstraintScore(PairSelector):
     """Rank features by how they change over must-links and over cannot-links.
 
@@ -73,20 +74,8 @@ class ConstraintScore(PairSelector):
         "weight": AT_LEAST_0,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        criterion: Literal["ratio", "difference"] = "ratio",
-        weight: float = 0.1,
-        on_conflict: OnConflict = "raise",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.criterion = criterion
-        self.weight = weight
-        self.on_conflict = on_conflict
-        self.n_jobs = n_jobs
+    criterion: Literal["ratio", "difference"] = "ratio"
+    weight: float = 0.1
 
     @property
     def _constant_is_undefined(self) -> bool:  # type: ignore[override]

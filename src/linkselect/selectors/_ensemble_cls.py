@@ -13,14 +13,15 @@ from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import map_threads, slices
 from linkselect._resampling import DRAWS_PER_STEP, draw_bag, draw_subspaces
 from linkselect._samples import Samples
-from linkselect._supervision import OnConflict, Supervision, restrict
+from linkselect._supervision import Supervision, restrict
 from linkselect.graphs import nearest_edges, resolve_sigma
-from linkselect.selectors._parameters import AT_LEAST_1, NEIGHBORS, SHARE, SIGMA
+from linkselect.selectors._parameters import AT_LEAST_1, NEIGHBORS, SHARE, SIGMA, with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
+@with_parameters
 class EnsembleCLS(PairSelector):
     """Rank features by the mean of a constrained Laplacian score over bags and subspaces.
 
@@ -51,11 +52,11 @@ class EnsembleCLS(PairSelector):
     sigma : float or "auto", default=1.0
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance in each member.
+    random_state : int, RandomState instance or None, default=None
+        Determines bags and subspaces.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
         that cannot-link with ("warn") or without ("drop") a warning.
-    random_state : int, RandomState instance or None, default=None
-        Determines bags and subspaces.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -88,28 +89,12 @@ class EnsembleCLS(PairSelector):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        n_estimators: int = 50,
-        max_samples: float = 0.7,
-        max_features: float = 0.5,
-        n_neighbors: int = 5,
-        sigma: float | Literal["auto"] = 1.0,
-        on_conflict: OnConflict = "raise",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.on_conflict = on_conflict
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_estimators: int = 50
+    max_samples: float = 0.7
+    max_features: float = 0.5
+    n_neighbors: int = 5
+    sigma: float | Literal["auto"] = 1.0
+    random_state: int | np.random.RandomState | None = None
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return -(-self.n_estimators // DRAWS_PER_STEP)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
@@ -13,10 +13,12 @@ from linkselect._samples import Samples
 from linkselect._search.fcbf import fcbf
 from linkselect._supervision import Supervision
 from linkselect.selectors._information_selector import InformationSelector
+from linkselect.selectors._parameters import with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 
 
+@with_parameters
 class FCBF(InformationSelector):
     """Choose the relevant features that no better one makes redundant.
 
@@ -70,16 +72,7 @@ class FCBF(InformationSelector):
         "threshold": [Interval(Real, 0, 1, closed="left")],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        threshold: float = 0.0,
-        discretize: Any = "deviation",
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.threshold = threshold
-        self.discretize = discretize
+    threshold: float = 0.0
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return n_features

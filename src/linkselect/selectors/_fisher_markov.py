@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
 from linkselect import scores
 from linkselect._supervision import Supervision
+from linkselect.selectors._parameters import with_parameters
 from linkselect.selectors._selector import ColumnScore
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
+@with_parameters
 class FisherMarkov(LabelSelector):
     """Rank features by the variance of class means and a share of the variance.
 
@@ -57,16 +59,7 @@ class FisherMarkov(LabelSelector):
         "gamma": [Interval(Real, None, 1, closed="right")],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        gamma: float = -0.5,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.gamma = gamma
-        self.n_jobs = n_jobs
+    gamma: float = -0.5
 
     def _column_score(self, known: Supervision) -> ColumnScore:
         return partial(scores.fisher_markov, classes=known.classes, gamma=self.gamma)

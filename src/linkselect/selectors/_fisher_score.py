@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal
 
 from linkselect import scores
 from linkselect._supervision import Supervision
@@ -45,15 +44,6 @@ class FisherScore(LabelSelector):
     _seconds = 0.02
     references = ("duda2001",)
     _infinite = "no class has two samples that differ in them"
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_jobs = n_jobs
 
     def _column_score(self, known: Supervision) -> ColumnScore:
         return partial(scores.fisher, classes=known.classes)

@@ -13,10 +13,11 @@ from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import class_neighbors
 from linkselect.selectors._neighbor_graph import find_neighbors
-from linkselect.selectors._parameters import NEIGHBORS, RADIUS
+from linkselect.selectors._parameters import NEIGHBORS, RADIUS, with_parameters
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
+@with_parameters
 class FRLL(LabelSelector):
     """Rank features by how well they separate neighbours of different classes (FRLL).
 
@@ -73,22 +74,10 @@ class FRLL(LabelSelector):
         "radius": RADIUS,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        criterion: Literal["quotient", "difference"] = "quotient",
-        neighbors: Literal["overall", "per_class"] = "overall",
-        n_neighbors: int = 5,
-        radius: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.criterion = criterion
-        self.neighbors = neighbors
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.n_jobs = n_jobs
+    criterion: Literal["quotient", "difference"] = "quotient"
+    neighbors: Literal["overall", "per_class"] = "overall"
+    n_neighbors: int = 5
+    radius: float | None = None
 
     @property
     def _constant_is_undefined(self) -> bool:  # type: ignore[override]

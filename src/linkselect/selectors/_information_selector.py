@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +14,11 @@ from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
 from linkselect._search.discretize import states_of
 from linkselect._supervision import Supervision
+from linkselect.selectors._parameters import with_parameters
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
+@with_parameters
 class InformationSelector(LabelSelector):
     """A selector that discretises features and counts how often their states coincide."""
 
@@ -33,7 +36,9 @@ class InformationSelector(LabelSelector):
         ],
     }
 
-    discretize: Any
+    discretize: Any = "deviation"
+    # Counting runs in one thread.
+    n_jobs: int | None = field(default=None, init=False)
 
     @property
     def _takes_categories(self) -> bool:

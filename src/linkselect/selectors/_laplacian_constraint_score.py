@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Literal
 from linkselect import scores
 from linkselect._arrays import FloatArray
 from linkselect._samples import Samples
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.graphs import kernel_graph, resolve_sigma
-from linkselect.selectors._parameters import SIGMA
+from linkselect.selectors._parameters import SIGMA, with_parameters
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
+@with_parameters
 class LaplacianConstraintScore(PairSelector):
     """Rank features by the Laplacian Score times the Constraint Score.
 
@@ -61,18 +62,7 @@ class LaplacianConstraintScore(PairSelector):
         "sigma": SIGMA,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        sigma: float | Literal["auto"] = 1.0,
-        on_conflict: OnConflict = "raise",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.sigma = sigma
-        self.on_conflict = on_conflict
-        self.n_jobs = n_jobs
+    sigma: float | Literal["auto"] = 1.0
 
     def _score(self, X: Samples, known: Supervision) -> FloatArray:
         kernel = kernel_graph(X, resolve_sigma(self.sigma, X, self.n_jobs), n_jobs=self.n_jobs)

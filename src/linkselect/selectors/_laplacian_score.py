@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-import numpy as np
-
 from linkselect import scores
 from linkselect._arrays import FloatArray
 from linkselect._samples import Samples
@@ -27,9 +23,6 @@ class LaplacianScore(NeighborGraphSelector):
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         How many features to keep: a number, a fraction, or half of them.
-    n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
     sigma : float or "auto", default="auto"
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
@@ -38,6 +31,9 @@ class LaplacianScore(NeighborGraphSelector):
     radius : float, optional
         If given, samples are neighbours if they are at most this far apart, and
         `n_neighbors` is not used.
+    n_neighbors : int, default=5
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     max_queries : int, optional
         Find the neighbours of that many samples only, drawn at random, and estimate the scores
         from them. Default: all samples; 20,000, with a warning, if X is outside memory.
@@ -71,29 +67,6 @@ class LaplacianScore(NeighborGraphSelector):
     """
 
     references = ("he2005",)
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        n_neighbors: int = 5,
-        sigma: float | Literal["auto"] = "auto",
-        weights: Literal["gaussian", "binary"] = "gaussian",
-        radius: float | None = None,
-        max_queries: int | None = None,
-        neighbors_transformer: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.weights = weights
-        self.radius = radius
-        self.max_queries = max_queries
-        self.neighbors_transformer = neighbors_transformer
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
         return scores.laplacian(X, self._weighted(near, sigma), self.n_jobs)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
-
-import numpy as np
+from typing import Any, ClassVar
 
 from linkselect import scores
 from linkselect._arrays import FloatArray
 from linkselect._samples import Samples
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import GraphSelector
-from linkselect.selectors._parameters import AT_LEAST_0
+from linkselect.selectors._parameters import AT_LEAST_0, with_parameters
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
+@with_parameters
 class LSDF(GraphSelector, PairSelector):
     """Rank features by locality and cannot-links (LSDF).
 
@@ -82,26 +81,7 @@ class LSDF(GraphSelector, PairSelector):
         "gamma": AT_LEAST_0,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        gamma: float = 100.0,
-        n_neighbors: int = 5,
-        max_queries: int | None = None,
-        neighbors_transformer: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-        on_conflict: OnConflict = "raise",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.gamma = gamma
-        self.n_neighbors = n_neighbors
-        self.max_queries = max_queries
-        self.neighbors_transformer = neighbors_transformer
-        self.random_state = random_state
-        self.on_conflict = on_conflict
-        self.n_jobs = n_jobs
+    gamma: float = 100.0
 
     def _needs_graph(self, known: Supervision) -> bool:
         # Neighbours count if one of them is unlabelled.

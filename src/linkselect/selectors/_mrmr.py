@@ -12,10 +12,12 @@ from linkselect._samples import Samples
 from linkselect._search.mrmr import mrmr
 from linkselect._supervision import Supervision
 from linkselect.selectors._information_selector import InformationSelector
+from linkselect.selectors._parameters import with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 
 
+@with_parameters
 class MRMR(InformationSelector):
     """Choose features that tell most about the class and least about each other.
 
@@ -69,16 +71,7 @@ class MRMR(InformationSelector):
         "scheme": [StrOptions({"difference", "quotient"})],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        scheme: Literal["difference", "quotient"] = "difference",
-        discretize: Any = "deviation",
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.scheme = scheme
-        self.discretize = discretize
+    scheme: Literal["difference", "quotient"] = "difference"
 
     @property
     def _constant_is_undefined(self) -> bool:  # type: ignore[override]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +18,13 @@ from linkselect._samples.checks import Given
 from linkselect._search.nearest_neighbor import select_by_nearest_neighbor
 from linkselect._supervision import Supervision, check_labels, from_labels
 from linkselect.pairs._labels import encode_labels
+from linkselect.selectors._parameters import with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
+@with_parameters
 class NearestNeighborSFS(LabelSelector):
     """Select features by the accuracy of the nearest neighbour, one after the other (SFS-1NN).
 
@@ -86,16 +88,7 @@ class NearestNeighborSFS(LabelSelector):
         "cv": [StrOptions({"loo"}), "cv_object"],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        cv: Any = "loo",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.cv = cv
-        self.n_jobs = n_jobs
+    cv: Any = "loo"
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return count_features(self.n_features_to_select, n_features)

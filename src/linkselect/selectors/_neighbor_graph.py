@@ -35,6 +35,7 @@ from linkselect.selectors._parameters import (
     NEIGHBORS_TRANSFORMER,
     RADIUS,
     SIGMA,
+    with_parameters,
 )
 from linkselect.selectors._ranking import Ranking
 from linkselect.selectors._selector import RankingSelector, Track
@@ -49,6 +50,7 @@ LEAST_CARRIERS = 20
 LARGEST_HUB = 0.5
 
 
+@with_parameters
 class GraphSelector(RankingSelector):
     """A selector over nearest neighbours: of all samples, of some, or of those proposed."""
 
@@ -68,13 +70,10 @@ class GraphSelector(RankingSelector):
         "random_state": ["random_state"],
     }
 
-    n_neighbors: int
-    sigma: float | Literal["auto"] | None = None
-    radius: float | None = None
-    max_queries: int | None
-    neighbors_transformer: Any
-    random_state: int | np.random.RandomState | None
-    n_jobs: int | None
+    n_neighbors: int = 5
+    max_queries: int | None = None
+    neighbors_transformer: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     @property
     def _undefined(self) -> str:  # type: ignore[override]
@@ -91,32 +90,27 @@ class GraphSelector(RankingSelector):
 
     def _width(self, X: Samples) -> float:
         """Return the width of the Gaussian; 0 for a method without one."""
-        return 0.0 if self.sigma is None else resolve_sigma(self.sigma, X, self.n_jobs)
+        sigma = getattr(self, "sigma", None)
+        return 0.0 if sigma is None else resolve_sigma(sigma, X, self.n_jobs)
 
     def _needs_graph(self, known: Supervision) -> bool:
         """Whether any edge between neighbours counts."""
         return True
 
-    def _score(self, X: Samples, known: Supervision) -> FloatArray:
-        return self._estimate(X, known)[0]
-
     def _rank(
         self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
-        scores, fitted = self._estimate(X, known)
-        return self._by_score(X, scores, constant, fitted)
-
-    def _estimate(self, X: Samples, known: Supervision) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Score the features; if samples were drawn, say also how exact that is."""
+        """Score the features; if samples were drawn, estimate also how exact the scores are."""
         self._check_search(X, known)
         queries = self._queries(X, known) if self._needs_graph(known) else None
         if queries is None:
             near, sigma = self._all_neighbors(X, known), self._width(X)
-            return self._score_graph(X.held(), near, known, sigma), {}
+            return self._by_score(X, self._score_graph(X.held(), near, known, sigma), constant)
         found = sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
         scores, errors = self._from_draw(X, known, queries, found)
         refused = self._refused_errors(X, errors, queries, found)
-        return scores, {"standard_errors_": np.where(refused, np.nan, errors)}
+        fitted = {"standard_errors_": np.where(refused, np.nan, errors)}
+        return self._by_score(X, scores, constant, fitted)
 
     def _refused_errors(
         self, X: Samples, errors: FloatArray, queries: Queries, found: SampledEdges
@@ -180,7 +174,7 @@ class GraphSelector(RankingSelector):
         if self.neighbors_transformer is not None:
             proposals = clone(self.neighbors_transformer).fit_transform(X.values)
             return proposed_edges(X, proposals, self.n_neighbors, self.n_jobs)
-        return find_neighbors(X, self.n_neighbors, self.radius, self.n_jobs)
+        return find_neighbors(X, self.n_neighbors, getattr(self, "radius", None), self.n_jobs)
 
     def _queries(self, X: Samples, known: Supervision) -> Queries | None:
         """Draw the samples that are asked for their neighbours; None for all."""
@@ -214,7 +208,7 @@ class GraphSelector(RankingSelector):
         given = [
             name
             for name in ("neighbors_transformer", "radius", "max_queries")
-            if getattr(self, name) is not None
+            if getattr(self, name, None) is not None
         ]
         if len(given) > 1:
             raise GuidedValueError(
@@ -251,6 +245,7 @@ class GraphSelector(RankingSelector):
             )
 
 
+@with_parameters
 class NeighborGraphSelector(GraphSelector):
     """A selector over the graph of nearest neighbours alone."""
 
@@ -266,7 +261,9 @@ class NeighborGraphSelector(GraphSelector):
         "radius": RADIUS,
     }
 
-    weights: Literal["gaussian", "binary"]
+    sigma: float | Literal["auto"] = "auto"
+    weights: Literal["gaussian", "binary"] = "gaussian"
+    radius: float | None = None
 
     def _width(self, X: Samples) -> float:
         return 0.0 if self.weights == "binary" else super()._width(X)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass, field
 from numbers import Integral, Real
+from typing import Any, TypeVar, dataclass_transform
 
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+
+Class = TypeVar("Class", bound=type)
 
 AT_LEAST_0 = [Interval(Real, 0, None, closed="left")]
 AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
@@ -17,3 +22,25 @@ RADIUS = [None, *POSITIVE]
 SHARE = [Interval(Real, 0, 1, closed="right")]
 NUMBER_OF_FEATURES = [StrOptions({"auto"}), *AT_LEAST_1, *SHARE]
 SIGMA = [StrOptions({"auto"}), *POSITIVE]
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+def with_parameters(cls: Class) -> Class:
+    """Make a class a dataclass: its fields are the parameters, which its `__init__` only stores.
+
+    The signature lists its own parameters before those of its parents, as the docstring does.
+    """
+    dataclass(kw_only=True, eq=False, repr=False)(cls)
+    init: Any = vars(cls)["__init__"]
+    signature = inspect.signature(init)
+    newest_first = [vars(parent).get("__annotations__", {}) for parent in cls.__mro__]
+
+    def place(one: inspect.Parameter) -> int:
+        if one.kind is not one.KEYWORD_ONLY:
+            return -1
+        return next(place for place, names in enumerate(newest_first) if one.name in names)
+
+    init.__signature__ = signature.replace(
+        parameters=sorted(signature.parameters.values(), key=place)
+    )
+    return cls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +12,11 @@ from linkselect._arrays import BoolArray, FloatArray
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
 from linkselect._supervision import Supervision
-from linkselect.selectors._parameters import NEIGHBORS
+from linkselect.selectors._parameters import NEIGHBORS, with_parameters
 from linkselect.selectors._supervised_selectors import LabelSelector
 
 
+@with_parameters
 class ReliefF(LabelSelector):
     """Rank features by how they differ to the nearest misses and to the nearest hits.
 
@@ -65,18 +66,8 @@ class ReliefF(LabelSelector):
         "discrete": ["boolean", "array-like", None],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        n_neighbors: int = 5,
-        discrete: bool | ArrayLike | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.discrete = discrete
-        self.n_jobs = n_jobs
+    n_neighbors: int = 5
+    discrete: bool | ArrayLike | None = None
 
     @property
     def _takes_categories(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,14 +15,21 @@ from linkselect._blocks import one_blas_thread
 from linkselect._messages import warn_user
 from linkselect._samples import Samples
 from linkselect._search.sparse_regression import scgs
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.graphs import nearest_edges
-from linkselect.selectors._parameters import AT_LEAST_0, AT_LEAST_1, NEIGHBORS, POSITIVE
+from linkselect.selectors._parameters import (
+    AT_LEAST_0,
+    AT_LEAST_1,
+    NEIGHBORS,
+    POSITIVE,
+    with_parameters,
+)
 from linkselect.selectors._ranking import Ranking, best_first, with_equal_twins
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
+@with_parameters
 class SCGS(PairSelector):
     """Rank features by their weight in a sparse regression on classes, pairs and a graph.
 
@@ -118,30 +125,13 @@ class SCGS(PairSelector):
         "max_iter": AT_LEAST_1,
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        sparsity: float = 0.1,
-        pair_weight: float = 1.0,
-        graph_weight: float = 1.0,
-        n_neighbors: int = 5,
-        fit_intercept: bool = False,
-        tol: float = 1e-4,
-        max_iter: int = 20_000,
-        on_conflict: OnConflict = "raise",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.sparsity = sparsity
-        self.pair_weight = pair_weight
-        self.graph_weight = graph_weight
-        self.n_neighbors = n_neighbors
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.on_conflict = on_conflict
-        self.n_jobs = n_jobs
+    sparsity: float = 0.1
+    pair_weight: float = 1.0
+    graph_weight: float = 1.0
+    n_neighbors: int = 5
+    fit_intercept: bool = False
+    tol: float = 1e-4
+    max_iter: int = 20_000
 
     def _rank(
         self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]

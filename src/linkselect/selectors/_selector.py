@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeVar, overload
 
@@ -44,7 +44,7 @@ from linkselect._samples.sources import select_columns
 from linkselect._supervision import Supervision
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import Need, Sees
-from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES
+from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES, with_parameters
 from linkselect.selectors._ranking import (
     Ranking,
     best_first,
@@ -64,13 +64,14 @@ Step = TypeVar("Step")
 Track = Callable[[Iterable[Step]], Iterator[Step]]
 
 
+@with_parameters
 class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Rank features by a score and keep the best.
 
-    A subclass stores its parameters in `__init__` and computes one score per feature in
-    `_score`, or returns a function that does so in `_column_score`; a method that searches
-    overrides `_rank` instead. This class ignores y and pairs;
-    `LabelSelector` and `PairSelector` do not.
+    A subclass declares its parameters as fields, see `with_parameters`. It computes one score per
+    feature in `_score`, or returns a function that does so in `_column_score`; a method that
+    searches overrides `_rank` instead. This class ignores y and pairs; `LabelSelector` and
+    `PairSelector` do not.
 
     Attributes
     ----------
@@ -134,16 +135,16 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     # constant: with the time of this run instead, the same command could print something else.
     _seconds: ClassVar[float] = 0.1
 
-    n_features_to_select: int | float | Literal["auto"]
-    n_jobs: int | None
+    n_features_to_select: int | float | Literal["auto"] = field(default="auto", kw_only=False)
+    n_jobs: int | None = None
 
-    scores_: FloatArray
-    ranking_: IntArray
-    order_: IntArray
-    support_: BoolArray
-    n_features_: int
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
+    scores_: FloatArray = field(init=False)
+    ranking_: IntArray = field(init=False)
+    order_: IntArray = field(init=False)
+    support_: BoolArray = field(init=False)
+    n_features_: int = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: NDArray[np.object_] = field(init=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Complete the docstring: inherited attributes and the papers are written down once."""

@@ -13,7 +13,7 @@ from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import warn_user
 from linkselect._samples import Samples
 from linkselect._search.all_pairs import memory_needed
-from linkselect._search.similarity import select_from_groups, select_from_pairs
+from linkselect._search.similarity import select_by_similarity
 from linkselect._search.targets import (
     PairTarget,
     draw_from_groups,
@@ -23,10 +23,10 @@ from linkselect._search.targets import (
     nearest_prototypes,
     pair_target,
 )
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import Supervision
 from linkselect.graphs import resolve_sigma
 from linkselect.selectors._method import Need
-from linkselect.selectors._parameters import SIGMA
+from linkselect.selectors._parameters import SIGMA, with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import PairSelector
@@ -50,6 +50,7 @@ SHARE_OF_VANISHED = 0.1
 MANY_BYTES = 2 << 30
 
 
+@with_parameters
 class SimilarityConstraintScore(PairSelector):
     """Select the features whose kernel comes closest to the target similarity.
 
@@ -146,24 +147,10 @@ class SimilarityConstraintScore(PairSelector):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        mode: Literal["supervised", "semi-supervised"] = "supervised",
-        sigma: float | Literal["auto", "target"] = 1.0,
-        max_pairs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        on_conflict: OnConflict = "raise",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.mode = mode
-        self.sigma = sigma
-        self.max_pairs = max_pairs
-        self.random_state = random_state
-        self.on_conflict = on_conflict
-        self.n_jobs = n_jobs
+    mode: Literal["supervised", "semi-supervised"] = "supervised"
+    sigma: float | Literal["auto", "target"] = 1.0
+    max_pairs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
     @property
     def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
@@ -189,15 +176,15 @@ class SimilarityConstraintScore(PairSelector):
         sigma = self._width(X, target)
         n_features = self._n_steps(*X.shape)
         until_minimum = self.n_features_to_select == "auto"
-        options: dict[str, Any] = {
-            "until_minimum": until_minimum,
-            "track": track,
-            "n_jobs": self.n_jobs,
-        }
-        if isinstance(target, PairTarget):
-            found = select_from_pairs(X, target, sigma, n_features, **options)
-        else:
-            found = select_from_groups(X, target, sigma, n_features, **options)
+        found = select_by_similarity(
+            X,
+            target,
+            sigma,
+            n_features,
+            until_minimum=until_minimum,
+            track=track,
+            n_jobs=self.n_jobs,
+        )
         n_selected = int(found.path.argmin()) + 1 if until_minimum else n_features
         fitted = {"path_": found.path, "standard_error_": found.standard_error, "sigma_": sigma}
         return Ranking(found.scores, found.order, n_selected, fitted)

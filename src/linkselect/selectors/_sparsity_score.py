@@ -19,11 +19,12 @@ from linkselect.graphs._reconstruction import (
     n_reconstruction_steps,
     reconstruct,
 )
-from linkselect.selectors._parameters import AT_LEAST_1, NEIGHBORS
+from linkselect.selectors._parameters import AT_LEAST_1, NEIGHBORS, with_parameters
 from linkselect.selectors._ranking import Ranking
 from linkselect.selectors._selector import RankingSelector, Track
 
 
+@with_parameters
 class SparsityScore(RankingSelector):
     """Rank features by how well the other samples reconstruct them.
 
@@ -107,28 +108,13 @@ class SparsityScore(RankingSelector):
         "solver": [StrOptions({"auto", "exact", "first_order"})],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        graph: Literal["l1", "l2", "lle"] = "l1",
-        form: Literal["compensated", "tolerance"] = "compensated",
-        tolerance: float = 1e-3,
-        n_neighbors: int = 5,
-        regularization: float = 1e-3,
-        max_iter: int | Literal["auto"] = "auto",
-        solver: Literal["auto", "exact", "first_order"] = "auto",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.graph = graph
-        self.form = form
-        self.tolerance = tolerance
-        self.n_neighbors = n_neighbors
-        self.regularization = regularization
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_jobs = n_jobs
+    graph: Literal["l1", "l2", "lle"] = "l1"
+    form: Literal["compensated", "tolerance"] = "compensated"
+    tolerance: float = 1e-3
+    n_neighbors: int = 5
+    regularization: float = 1e-3
+    max_iter: int | Literal["auto"] = "auto"
+    solver: Literal["auto", "exact", "first_order"] = "auto"
 
     def _validate_params(self) -> None:
         # Eq. 5 of the paper, which `reconstruction_weights` offers.

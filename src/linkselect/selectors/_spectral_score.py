@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 from sklearn.utils._param_validation import Options
 
 from linkselect import scores
@@ -13,8 +12,10 @@ from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.graphs import Edges
 from linkselect.selectors._neighbor_graph import NeighborGraphSelector
+from linkselect.selectors._parameters import with_parameters
 
 
+@with_parameters
 class SpectralScore(NeighborGraphSelector):
     """Rank features by the spectrum of the neighbour graph (SPEC).
 
@@ -34,9 +35,6 @@ class SpectralScore(NeighborGraphSelector):
         How many features to keep: a number, a fraction, or half of them.
     style : {1, 2, 3}, default=2
         Which of the three scores.
-    n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
     sigma : float or "auto", default="auto"
         The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
         median squared distance between samples.
@@ -45,6 +43,9 @@ class SpectralScore(NeighborGraphSelector):
     radius : float, optional
         If given, samples are neighbours if they are at most this far apart, and
         `n_neighbors` is not used.
+    n_neighbors : int, default=5
+        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
+        other.
     max_queries : int, optional
         Find the neighbours of that many samples only, drawn at random, and estimate the scores
         from them. Default: all samples; 20,000, with a warning, if X is outside memory.
@@ -83,30 +84,7 @@ class SpectralScore(NeighborGraphSelector):
         "style": [Options(int, {1, 2, 3})],
     }
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        style: Literal[1, 2, 3] = 2,
-        n_neighbors: int = 5,
-        sigma: float | Literal["auto"] = "auto",
-        weights: Literal["gaussian", "binary"] = "gaussian",
-        radius: float | None = None,
-        max_queries: int | None = None,
-        neighbors_transformer: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.style = style
-        self.n_neighbors = n_neighbors
-        self.sigma = sigma
-        self.weights = weights
-        self.radius = radius
-        self.max_queries = max_queries
-        self.neighbors_transformer = neighbors_transformer
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    style: Literal[1, 2, 3] = 2
 
     @property
     def greater_is_better(self) -> bool:  # type: ignore[override]

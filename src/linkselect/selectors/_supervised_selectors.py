@@ -16,7 +16,7 @@ from linkselect._samples.checks import Given, check_samples
 from linkselect._supervision import OnConflict, Supervision, check_all_labelled, check_length
 from linkselect.pairs._labels import encode_labels, label_array
 from linkselect.selectors._method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
-from linkselect.selectors._parameters import ON_CONFLICT
+from linkselect.selectors._parameters import ON_CONFLICT, with_parameters
 from linkselect.selectors._selector import RankingSelector
 
 
@@ -65,6 +65,7 @@ class LabelSelector(RankingSelector):
         return tags
 
 
+@with_parameters
 class PairSelector(RankingSelector):
     """A selector that works from pairs, or from labels, of which -1 means unlabelled.
 
@@ -80,7 +81,7 @@ class PairSelector(RankingSelector):
         "on_conflict": ON_CONFLICT,
     }
 
-    on_conflict: OnConflict
+    on_conflict: OnConflict = "raise"
 
     def _know(self, given: Given, n_samples: int) -> Supervision:
         known = given.supervision(n_samples, self.on_conflict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -68,15 +68,6 @@ class TraceRatio(LabelSelector):
     works_on = ("memory", "sparse", "device")
     references = ("nie2008",)
     _infinite = "no class has two samples that differ in them"
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_jobs = n_jobs
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         if self.n_features_to_select == "auto":

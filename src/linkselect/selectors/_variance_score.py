@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from linkselect import scores
 from linkselect._supervision import Supervision
 from linkselect.selectors._selector import ColumnScore, RankingSelector
@@ -42,15 +40,6 @@ class VarianceScore(RankingSelector):
     _seconds = 0.02
     references = ("duda2001",)
     _constant_is_undefined = False
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | Literal["auto"] = "auto",
-        *,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_jobs = n_jobs
 
     def _column_score(self, known: Supervision) -> ColumnScore:
         return scores.variance
