@@ -45,10 +45,13 @@ def _small_parts(monkeypatch):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A cluster of one process; a test may add more."""
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, memory_limit="1GB", dashboard_address="127.0.0.1:0"
-    ) as cluster:
+    """A cluster of one process; a test may add more. A task may kill one worker, not two."""
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="1GB", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+    ):
         yield cluster
     # What killed workers leave open is found here, and not during a test of something else.
     gc.collect()
