@@ -117,8 +117,8 @@ def test_each_half_of_the_distances_serves_both_ends(side, n_neighbors, compile_
         selector = ls.ReliefF(n_neighbors=n_neighbors, discrete=discrete, n_jobs=n_jobs)
         return selector.fit(X, y).scores_
 
-    expected = scores(1)
     shrink(side - 1)
+    expected = scores(1)
     compile_from(True)
     for n_jobs in (1, 3):
         assert_array_equal(scores(n_jobs), expected)
