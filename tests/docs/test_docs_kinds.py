@@ -16,7 +16,7 @@ import linkselect as ls
 from linkselect import _checks as checks
 from linkselect._samples.devices import to_numpy
 from tests.helpers.estimators import COMBINED, SELECTORS, WRAPPERS
-from tests.helpers.sizes import set_sizes, shrink_parts
+from tests.helpers.sizes import shrink_parts
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "large_data.md"
 ESTIMATED = "neighbours of `max_queries` rows"
@@ -63,8 +63,7 @@ def put_outside(X, kind, folder, monkeypatch):
         return pytest.importorskip("dask.array").from_array(X, chunks=(15, 4))
     np.save(folder / "X.npy", X)
     if kind == "map":
-        set_sizes(monkeypatch, MEMORY_MAP_LIMIT=100)
-        return np.load(folder / "X.npy", mmap_mode="r")
+        return ls.open_stored(np.load(folder / "X.npy", mmap_mode="r"))
     return folder / "X.npy"
 
 

@@ -18,19 +18,6 @@ from tests.helpers.dense_graphs import dense
 from tests.helpers.problems import samples
 
 
-@pytest.fixture
-def precisions(monkeypatch):
-    """List the types of the products that a search for neighbours computes."""
-    computed, products = [], neighbors.products
-
-    def noting(X, dtype=np.float32, **options):
-        computed.append(np.dtype(dtype).name)
-        return products(X, dtype, **options)
-
-    monkeypatch.setattr(neighbors, "products", noting)
-    return computed
-
-
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array, sparse.csc_array])
 @given(X=samples(), k=st.integers(1, 7))
 def test_nearest_neighbours_are_exact(store, X, k):
@@ -129,21 +116,15 @@ def test_mutual_neighbours_from_many_tiles(side, k, shrink):
 def test_a_last_tile_of_few_samples_leaves_no_more_candidates():
     n_samples = 2 * math.isqrt(neighbors.MUTUAL_TILE_SIZE) + 1
     X = np.random.default_rng(0).normal(size=(n_samples, 3))
-    left, _ = neighbors._mutual_candidates(distances.products(X, n_jobs=1), 5, 1)
+    left, _ = neighbors._mutual_candidates(as_samples(X).products(np.float32, 1), 5, 1)
     assert len(left) < n_samples * 6
 
 
-def test_products_are_redone_in_double_precision_if_too_many_candidates_are_left(precisions):
-    graphs.nearest(HARD["two far clusters"](np.random.default_rng(0)), 1)
-    assert precisions == ["float32", "float64"]
-
-
-def test_sorted_samples_leave_no_more_candidates(precisions, shrink):
-    """If every part of the samples is nearer to the queries than the one before."""
+def test_neighbours_among_samples_that_come_nearer_and_nearer(shrink):
+    """Every part of the samples is nearer to the queries than the one before."""
     shrink(1000)
     X = np.arange(20_000.0)[:, None]
     left, right, _ = graphs.nearest(X, 2, queries=np.arange(19_990, 20_000))
-    assert precisions == ["float32"]
     assert left.tolist() == np.repeat(np.arange(19_990, 20_000), 2).tolist()
     assert right[-4:].tolist() == [19_997, 19_999, 19_998, 19_997]
 

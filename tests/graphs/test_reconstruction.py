@@ -359,15 +359,6 @@ def test_the_limit_of_steps_for_small_problems_is_what_it_was():
     assert ls.SparsityScore().max_iter == "auto"
 
 
-def test_the_limit_of_steps_is_used_if_none_is_given(rng, sizes):
-    X = rng.integers(0, 2, size=(60, 12)).astype(float)
-    sizes(LEAST_STEP_LIMIT=1, STEPS_PER_EXCHANGE=0)
-    for compute in (lambda: ls.SparsityScore().fit(X), lambda: reconstruction_weights(X)):
-        with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
-            compute()
-    reconstruction_weights(X, max_iter=10_000)
-
-
 # -- feasibility and parameters ----------------------------------------------------------------
 
 

@@ -368,7 +368,7 @@ def test_few_samples_outside_memory_stay_there(tmp_path):
 
 
 def test_samples_outside_memory_are_drawn_if_they_are_many(X, tmp_path, sizes):
-    sizes(QUERIES_OF_STORED=100)
+    sizes(QUERIES=100)
     np.save(tmp_path / "X.npy", X)
     with pytest.warns(UserWarning, match=r"300 samples outside memory, so .* 100 of them only"):
         found = ls.LaplacianScore(random_state=0).fit(tmp_path / "X.npy")
@@ -386,14 +386,16 @@ def test_other_ways_to_find_neighbours_need_samples_in_memory(X, parameters, tmp
 
 
 @pytest.mark.usefixtures("small_draws")
-def test_very_many_neighbours_outside_memory_are_refused(X, y, tmp_path, sizes):
-    sizes(MOST_LISTED=400)
+def test_very_many_neighbours_or_labels_outside_memory_are_refused(X, y, tmp_path, sizes):
+    sizes(MOST_LISTED=400, MOST_LABELLED=20)
     np.save(tmp_path / "X.npy", X)
     some = ls.LaplacianScore(n_neighbors=10, max_queries=50, random_state=0)
     with pytest.raises(ValueError, match="n_neighbors=10, for 50 samples, are 500 neighbours.*400"):
         some.fit(tmp_path / "X.npy")
     some.set_params(max_queries=40).fit(tmp_path / "X.npy")
     assert hasattr(ls.LSDF(n_neighbors=10).fit(tmp_path / "X.npy", (X[:, 0] > 0)), "scores_")
+    with pytest.raises(ValueError, match="30 samples have a label.*20 are the most.*any number"):
+        ls.ConstrainedLaplacianScore(n_neighbors=1).fit(tmp_path / "X.npy", y)
 
 
 def test_who_is_found_back_does_not_depend_on_how_many_are_asked_at_once(X, shrink):
@@ -402,13 +404,6 @@ def test_who_is_found_back_does_not_depend_on_how_many_are_asked_at_once(X, shri
     shrink(34)
     found = graphs.sampled_edges(X, 5, asked)
     assert_array_equal(found.finds, expected.finds)
-
-
-def test_very_many_labels_outside_memory_are_refused(X, y, tmp_path, sizes):
-    sizes(MOST_LABELLED=20)
-    np.save(tmp_path / "X.npy", X)
-    with pytest.raises(ValueError, match="30 samples have a label.*20 are the most.*any number"):
-        ls.ConstrainedLaplacianScore().fit(tmp_path / "X.npy", y)
 
 
 # -- proposals ----------------------------------------------------------------------------------

@@ -85,9 +85,10 @@ def shrink(patch, more=0):
     set_sizes(patch, **{name: least + more for name, least in LEAST.items()})
 
 
-def shrink_parts(patch, n_bytes):
-    """Read stored samples in parts of so many bytes."""
-    set_sizes(patch, SLAB_BYTES=n_bytes, PART_BYTES=n_bytes)
+def shrink_parts(patch, n_bytes, part_bytes=None):
+    """Read stored samples so many bytes at a time, in parts of as many, or of more."""
+    part_bytes = part_bytes or n_bytes
+    set_sizes(patch, SLAB_BYTES=n_bytes, PART_BYTES=part_bytes, STRETCH_BYTES=n_bytes // 2)
 
 
 def compile_from(patch, is_always):

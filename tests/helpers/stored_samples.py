@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import zarr
-from tests.helpers.sizes import set_sizes
+from tests.helpers.sizes import shrink_parts
 
 from linkselect._samples.sources import find_stored, map_parts
 
@@ -23,7 +23,7 @@ KINDS = (*FILES, "dask", "dask_line")
 
 
 def make_parts_small(monkeypatch, slab_bytes=2000, part_bytes=4000):
-    set_sizes(monkeypatch, SLAB_BYTES=slab_bytes, PART_BYTES=part_bytes)
+    shrink_parts(monkeypatch, slab_bytes, part_bytes)
 
 
 def touch_later(path):

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkselect.reproduction import _runs as runs
 from linkselect.reproduction._paper import Unit
 from linkselect.reproduction._runs import UnitError, WorkerError, run_units
 from linkselect.reproduction._store import Store
@@ -120,9 +119,8 @@ def test_the_unit_of_a_killed_worker_is_tried_again(store, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
-def test_workers_that_are_killed_again_and_again(store, monkeypatch):
-    monkeypatch.setattr(runs, "TRIES_AFTER_A_KILL", 1)
-    with pytest.raises(WorkerError, match="killed 2 times in a row.* What was finished is kept"):
+def test_workers_that_are_killed_again_and_again(store):
+    with pytest.raises(WorkerError, match="killed 4 times in a row.* What was finished is kept"):
         run_units(UNITS[-4:], always_die, store, jobs=2)
     assert {UNITS[-3], UNITS[-2]} <= set(store.find(UNITS)) < set(UNITS)
 

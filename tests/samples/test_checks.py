@@ -51,12 +51,12 @@ def test_differences_that_underflow_are_refused():
 
 def test_samples_are_copied_only_if_they_have_to_be_tidied():
     tidy = sparse.csr_array(np.eye(3))
-    assert check_samples(ls.VarianceScore(), tidy) is tidy
+    assert check_samples(ls.VarianceScore(), tidy).values is tidy
     dense = np.eye(3)
-    assert check_samples(ls.VarianceScore(), dense) is dense
+    assert check_samples(ls.VarianceScore(), dense).values is dense
     untidy = sparse.csr_array(np.eye(3))
     untidy.data[1] = 0.0
-    found = check_samples(ls.VarianceScore(), untidy)
+    found = check_samples(ls.VarianceScore(), untidy).values
     assert (found.nnz, untidy.nnz) == (2, 3)
 
 

@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 import linkselect as ls
 from linkselect._forms import laplacian_form
 from linkselect._messages import GuidedTypeError
-from linkselect._samples import as_samples, device_neighbors
+from linkselect._samples import as_samples
 from linkselect._samples.devices import (
     Device,
     add_by_index,
@@ -115,10 +115,14 @@ def test_selectors_that_stay_on_the_cpu_say_so(selector, put, cancer):
         fit_there(selector, put, *cancer)
 
 
-def test_a_device_without_float64_is_refused(put, cancer, monkeypatch):
-    monkeypatch.setattr(
-        "linkselect._samples.checks._max_precision_float_dtype", lambda xp, _: xp.float32
-    )
+def test_a_device_without_float64_is_refused(cancer):
+    strict = pytest.importorskip("array_api_strict", "2.6")
+    place = strict.Device("no_float64")
+
+    def put(array):
+        kind = strict.float32 if array.dtype.kind == "f" else None
+        return strict.asarray(array, dtype=kind, device=place)
+
     with pytest.raises(GuidedTypeError, match="no float64"):
         fit_there(ls.FisherScore(), put, *cancer)
 
@@ -187,16 +191,16 @@ def test_values_that_cannot_be_squared(put, cancer, value, message):
         fit_there(ls.FisherScore(), put, X * value, y)
 
 
-def test_out_of_memory_is_explained(put, cancer, monkeypatch):
+def test_out_of_memory_is_explained(cancer, monkeypatch):
     class OutOfMemoryError(RuntimeError):
         """Named as in torch and cupy."""
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OutOfMemoryError("Tried to allocate 2.00 GiB.")
 
-    monkeypatch.setattr(device_neighbors, "nearest", fail)
+    monkeypatch.setattr("array_api_strict.take", fail)
     with pytest.raises(MemoryError, match=r"ran out of memory .*2\.00 GiB.*float32"):
-        fit_there(ls.LaplacianScore(), put, cancer[0])
+        fit_there(ls.LaplacianScore(), _strict, cancer[0])
 
 
 # -- neighbours ------------------------------------------------------------------------------

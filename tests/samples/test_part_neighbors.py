@@ -6,8 +6,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import linkselect as ls
-from linkselect._samples import as_samples, part_neighbors
-from linkselect._samples.sources import stored as kinds
+from linkselect._samples import as_samples
+from linkselect._samples.sources import reporting
 from linkselect.graphs import auto_sigma, nearest
 from linkselect.graphs._distance_graphs import listed_kernel
 from tests.helpers import literal
@@ -81,12 +81,12 @@ def test_widths_and_distances(make, shape, tmp_path):
     np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
-def test_rows_that_are_held_are_not_read_again(tmp_path, monkeypatch):
+def test_rows_that_are_held_are_not_read_again(tmp_path):
     X = np.random.default_rng(2).normal(size=(50, 3))
     stored = surveyed(tmp_path, X).holding(np.array([2, 5, 40]), None)
-    monkeypatch.setattr(kinds.Part, "pick", None)
+    (tmp_path / "X.npy").unlink()
     assert_array_equal(stored.take([40, 2, 2]).values, X[[40, 2, 2]])
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match=r"X\.npy is not there"):
         stored.take([3])
 
 
@@ -116,18 +116,15 @@ def test_kernels_of_few_samples_stored_by_columns(unit, tmp_path):
         *[(80 * 75, 40, 1), (80 * 75 - 1, 40, 2)],
     ],
 )
-def test_queries_are_held_in_batches_that_fit(
-    room, listed, n_batches, tmp_path, sizes, monkeypatch
-):
+def test_queries_are_held_in_batches_that_fit(room, listed, n_batches, tmp_path, sizes):
     """A row of six numbers takes 48 bytes, and its two neighbours may take more."""
     sizes(LISTED_BYTES=listed, QUERY_BYTES=room)
-    asked, reduce_parts = [], part_neighbors.reduce_parts
-    monkeypatch.setattr(
-        part_neighbors,
-        "reduce_parts",
-        lambda *given, **more: asked.append(1) or reduce_parts(*given, **more),
-    )
     X = np.random.default_rng(0).normal(size=(150, 6))
-    found = nearest(surveyed(tmp_path, X), 2, queries=np.arange(75))
+    begun = []
+    token = reporting.set(lambda done, total, what: begun.append(what) if done == 0 else None)
+    try:
+        found = nearest(surveyed(tmp_path, X), 2, queries=np.arange(75))
+    finally:
+        reporting.reset(token)
     assert_array_equal(found[1], nearest(X, 2, queries=np.arange(75))[1])
-    assert len(asked) == n_batches
+    assert begun.count("search neighbours") == n_batches

@@ -225,9 +225,9 @@ def changes_by_definition(X, chosen, rest, sigma, target):
 
 
 @pytest.mark.parametrize("sigma", [1.2, 0.4, 0.06])
-def test_candidates_lie_between_their_bounds_at_every_step(sigma, way, sizes):
+def test_candidates_lie_between_their_bounds_at_every_step(sigma, way, shrink):
     """And the bounds decide: almost no candidate is summed up pair by pair."""
-    sizes(ROWS_PER_BLOCK=16, FIRST_LOOK=2)
+    shrink()
     generator = np.random.default_rng(int(100 * sigma))
     X, groups = generator.random((45, 14)), np.sort(generator.integers(0, 3, 45))
     X[:, :4] = (X[:, :4] + groups[:, None]) / 3

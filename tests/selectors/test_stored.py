@@ -33,6 +33,12 @@ def small_columns(shrink_parts):
 
 
 @pytest.fixture
+def few_rows_held(sizes):
+    """Let hardly any row of stored samples be held in memory."""
+    sizes(HELD_BYTES=0)
+
+
+@pytest.fixture
 def reads(monkeypatch):
     """List the numbers of the parts that are read, each time they are."""
     numbers = []
@@ -225,10 +231,9 @@ def test_rounding_does_not_order_features_of_zeros_and_ones(make, rng, tmp_path)
         assert_array_equal(found.order_, np.arange(12))
 
 
-@pytest.mark.usefixtures("small_parts")
+@pytest.mark.usefixtures("small_parts", "few_rows_held")
 @pytest.mark.filterwarnings("ignore:1 of 7 features are constant")
-def test_parts_without_a_known_sample_beside_huge_values(samples, tmp_path, sizes):
-    sizes(HELD_BYTES=0)
+def test_parts_without_a_known_sample_beside_huge_values(samples, tmp_path):
     X, _ = samples
     X[:, 2] = 1e200  # its square is infinite, but nothing about it varies
     pairs = ls.Pairs(must=[(70, 71), (72, 74)], cannot=[(70, 72)])
@@ -283,10 +288,10 @@ def test_nothing_of_an_earlier_fit_stays(samples):
     assert selector.n_features_in_ == 4
 
 
-def test_pairs_among_more_rows_than_are_held(samples, tmp_path, sizes):
+@pytest.mark.usefixtures("few_rows_held")
+def test_pairs_among_more_rows_than_are_held(samples, tmp_path):
     X, classes = samples
     pairs = ls.Pairs.from_labels(some_labels(classes))
-    sizes(HELD_BYTES=300)
     here, there = (ls.ConstraintScore().fit(data, pairs=pairs) for data in (X, stored(tmp_path, X)))
     assert_allclose(there.scores_, here.scores_, rtol=1e-12)
 

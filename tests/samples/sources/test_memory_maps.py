@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from linkselect import open_stored
 from linkselect._messages import GuidedTypeError, GuidedValueError
-from linkselect._samples.sources import find_stored, memory_maps, opening
+from linkselect._samples.sources import find_stored
 from tests.helpers import stored_samples as given
 
 
@@ -88,10 +88,9 @@ def test_a_map_of_a_file_that_was_replaced_keeps_its_values(row, path, values):
 
 
 @pytest.mark.parametrize("shape", [(200, 13), (12, 300)])
-def test_chosen_columns_are_taken_from_few_rows_at_a_time(shape, monkeypatch, tmp_path):
+def test_chosen_columns_are_taken_from_few_rows_at_a_time(shape, tmp_path):
     values = given.random_values(shape)
     np.save(tmp_path / "X.npy", values)
-    monkeypatch.setattr(memory_maps, "STRETCH_BYTES", 100)
     chosen = np.random.default_rng(0).permutation(shape[1])[: shape[1] - 2]
     X = find_stored(tmp_path / "X.npy").choose(chosen)
     assert_array_equal(np.asarray(X), values[:, chosen])
@@ -109,10 +108,11 @@ def test_columns_are_consecutive_only_if_all_of_them_are(order, tmp_path):
     assert_array_equal(np.asarray(X), values[:, columns])
 
 
-def test_only_large_maps_are_stored_samples(path, monkeypatch):
-    view = np.load(path, mmap_mode="r")
-    assert find_stored(view) is None
-    monkeypatch.setattr(opening, "MEMORY_MAP_LIMIT", view.nbytes - 1)
+def test_only_large_maps_are_stored_samples(path):
+    assert find_stored(np.load(path, mmap_mode="r")) is None
+    # A file of 1 GB that holds nothing takes no room on the disk.
+    os.truncate(path, 10**9 + 8)
+    view = np.memmap(path, np.float64, "r", shape=(125_000_001, 1))
     assert find_stored(view).label == "the memory map X.npy"
     assert find_stored(np.asarray(view)) is None
 
