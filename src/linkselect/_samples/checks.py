@@ -26,7 +26,7 @@ from linkselect._samples.devices import device_of
 from linkselect._samples.door import as_parts, as_samples
 from linkselect._samples.parts import TAKE_ROWS, Parts
 from linkselect._samples.samples import FAINT, Kind, Samples, is_rounded
-from linkselect._samples.sources import Stored
+from linkselect._samples.sources.stored import Stored
 from linkselect._supervision import (
     OnConflict,
     Supervision,

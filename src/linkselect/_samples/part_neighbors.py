@@ -24,9 +24,9 @@ from linkselect._samples.neighbors import (
     keep_nearest,
     possible,
 )
-from linkselect._samples.sources import Part, Stored
 from linkselect._samples.sources.merging import FAN_IN
-from linkselect._samples.sources.running import TakenRows, reduce_parts
+from linkselect._samples.sources.running import reduce_parts
+from linkselect._samples.sources.stored import Part, Stored
 from linkselect._samples.survey import Survey
 
 # The queries that all parts are compared with at a time, as they are stored.
@@ -57,7 +57,7 @@ def nearest(
             X,
             partial(work, queries=some),
             partial(_nearest_of_all, n_neighbors=n_neighbors),
-            shared=TakenRows(some),
+            shared=some,
             n_jobs=n_jobs,
             what="search neighbours",
         )

@@ -27,8 +27,8 @@ from linkselect._samples.samples import (
     digest,
     shared,
 )
-from linkselect._samples.sources import Part, Stored
 from linkselect._samples.sources.running import map_parts, reduce_parts
+from linkselect._samples.sources.stored import Part, Stored
 from linkselect._samples.survey import Score, Survey, moments_of_part, survey
 
 if TYPE_CHECKING:

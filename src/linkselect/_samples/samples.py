@@ -24,7 +24,7 @@ from linkselect._samples import distances, neighbors, wide
 from linkselect._samples.devices import Device
 from linkselect._samples.moments import kurtosis, moments
 from linkselect._samples.neighbors import EVERYTHING, Found, Products, Search
-from linkselect._samples.sources import WIDE_SAMPLES
+from linkselect._samples.sources.stored import WIDE_SAMPLES
 
 if TYPE_CHECKING:
     from linkselect.graphs._graph_types import Edges, Kernel

@@ -261,7 +261,7 @@ def parts_shown(show: bool) -> Iterator[None]:
     if not show:
         yield
         return
-    from linkselect._samples.sources import reporting
+    from linkselect._samples.sources.running import reporting
 
     with progress(show) as report:
         shown = reporting.set(lambda done, total, what: report(done, total, _DOING.get(what, what)))

@@ -23,7 +23,7 @@ from linkselect.cli._preparation import (
 from linkselect.cli._tables.parts import StoredTable, library_errors
 
 if TYPE_CHECKING:
-    from linkselect._samples.sources import Part, Stored
+    from linkselect._samples.sources.stored import Part, Stored
 
 Place = tuple[int, int]
 
@@ -74,7 +74,7 @@ def look_at_values(X: Stored, moments: bool) -> ColumnValues:
 
     `moments` tells whether means and squares are needed.
     """
-    from linkselect._samples.sources import map_parts, reduce_parts
+    from linkselect._samples.sources.running import map_parts, reduce_parts
 
     work = partial(_of_part, moments=moments)
     if X.by_columns:

@@ -10,13 +10,10 @@ from scipy.sparse import csr_array
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._messages import GuidedValueError
-from linkselect._solvers import (
-    Program,
-    Splitting,
-    absolute_gaps,
-    least_norm_weights,
-    solve_least_absolute,
-)
+from linkselect._solvers.least_norm import least_norm_weights
+from linkselect._solvers.simplex import absolute_gaps, solve_least_absolute
+from linkselect._solvers.simplex_bases import Program
+from linkselect._solvers.splitting import Splitting
 
 Form = Literal["equality", "compensated", "tolerance"]
 Solver = Literal["auto", "exact", "first_order"]

@@ -19,7 +19,7 @@ from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import map_threads, one_blas_thread, slices
 from linkselect._messages import GuidedValueError, warn_user
 from linkselect._samples import as_samples
-from linkselect._solvers import barycentric_weights, ridge_weights
+from linkselect._solvers.closed_form import barycentric_weights, ridge_weights
 from linkselect.graphs._distance_graphs import check_n_neighbors, nearest
 from linkselect.graphs._l1_reconstruction import (
     CERTAIN_GAP,

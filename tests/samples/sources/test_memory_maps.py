@@ -10,7 +10,8 @@ from numpy.testing import assert_array_equal
 
 from linkselect import open_stored
 from linkselect._messages import GuidedTypeError, GuidedValueError
-from linkselect._samples.sources import find_stored, memory_maps, opening
+from linkselect._samples.sources import memory_maps, opening
+from linkselect._samples.sources.opening import find_stored
 from tests.helpers import stored_samples as given
 
 

@@ -76,12 +76,8 @@ class Source(ABC):
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
         """Raise an error if what holds these values is not what it was when it was opened."""
 
-    def row_edges(self) -> IntArray | None:
-        """Return where the rows may be cut, from 0 to all, or None if anywhere."""
-        return None
-
-    def column_edges(self) -> IntArray | None:
-        """Return where the columns may be cut, from 0 to all, or None if anywhere."""
+    def edges(self, axis: int) -> IntArray | None:
+        """Return where rows (0) or columns (1) may be cut, from 0 to all; None if anywhere."""
         return None
 
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
@@ -318,7 +314,7 @@ class Stored:
         n_samples, n_features = self.shape
         itemsize = self.dtype.itemsize
         if self.by_columns:
-            edges = self.source.column_edges() if self.columns is None else None
+            edges = self.source.edges(1) if self.columns is None else None
             # Half a slab: that much memory is used again for the next part, more of it comes fresh
             # from the system every time.
             size = max(self.slab_bytes // 2 // (n_samples * itemsize), 1)
@@ -326,7 +322,7 @@ class Stored:
             return tuple(Part(self, k, slice(0, n_samples), cols) for k, cols in enumerate(cuts))
         row_bytes = self.source.shape[1] * itemsize
         part_bytes = max(self.part_bytes, n_samples * row_bytes // MANY_PARTS)
-        cuts = cut(n_samples, max(part_bytes // row_bytes, 1), self.source.row_edges())
+        cuts = cut(n_samples, max(part_bytes // row_bytes, 1), self.source.edges(0))
         return tuple(Part(self, k, rows, slice(0, n_features)) for k, rows in enumerate(cuts))
 
     def __getitem__(self, rows: Any) -> NDArray[Any]:

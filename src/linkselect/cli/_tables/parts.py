@@ -25,7 +25,7 @@ from linkselect.cli._tables.reading import TableFile
 from linkselect.cli._tables.table import Table, assign_roles, make_ids
 
 if TYPE_CHECKING:
-    from linkselect._samples.sources import Stored
+    from linkselect._samples.sources.stored import Stored
 
 INTO_MEMORY = "read it into memory: without --by-parts or --scheduler, with enough --max-memory"
 
@@ -220,8 +220,8 @@ def _kind_of(kind: Any) -> str:
 
 
 def _open_parquet(file: TableFile) -> Table:
-    from linkselect._samples.sources import Stored
     from linkselect._samples.sources.parquet_tables import open_parquet
+    from linkselect._samples.sources.stored import Stored
 
     columns, source = _look_into(file), file.name
     # A worker of a cluster may have another current folder.
@@ -298,7 +298,7 @@ def _open_numbers(file: TableFile) -> Table:
 
 
 def _open_array(file: TableFile) -> Stored:
-    from linkselect._samples.sources import open_stored
+    from linkselect._samples.sources.opening import open_stored
 
     place = file.path.resolve()
     if place.suffix.lower() == ".npy" or not _is_group(place):
