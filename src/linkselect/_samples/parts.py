@@ -313,7 +313,7 @@ class Parts(Samples):
         raise self.refusal("This computation")
 
     map_columns = dense = cells = dense_blocks = own_values = products = _refused
-    _block = _column_slices = pairs_within = kernel_form = kernel_degrees = _refused
+    float_block = pairs_within = kernel_form = kernel_degrees = _refused
 
     def refusal(self, who: str, way_out: str = TAKE_ROWS) -> GuidedTypeError:
         """Return the error of what needs all samples in memory."""
