@@ -129,7 +129,7 @@ def test_mutual_neighbours_from_many_tiles(side, k, shrink):
 def test_a_last_tile_of_few_samples_leaves_no_more_candidates():
     n_samples = 2 * math.isqrt(neighbors.MUTUAL_TILE_SIZE) + 1
     X = np.random.default_rng(0).normal(size=(n_samples, 3))
-    left, _ = neighbors._mutual_candidates(distances.products(X, n_jobs=1), 5, 1)
+    left, _ = neighbors._mutual_candidates(as_samples(X).products(np.float32, 1), 5, 1)
     assert len(left) < n_samples * 6
 
 

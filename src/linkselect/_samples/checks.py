@@ -375,11 +375,8 @@ class Given:
                 "Pass pairs by name: .fit(X, pairs=pairs), or .fit(X, y, pairs=pairs).",
                 "y",
             )
-        if (
-            isinstance(y, list | tuple)
-            and y
-            and all(isinstance(one, tuple) and len(one) == 2 for one in y)
-        ):
+        listed = isinstance(y, list | tuple) and len(y) > 0
+        if listed and all(isinstance(one, tuple) and len(one) == 2 for one in y):
             raise GuidedTypeError(
                 f"The second argument is y, one label per sample, but it begins with {y[0]!r}.",
                 f"Pass pairs by name: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",

@@ -349,7 +349,8 @@ class Samples:
         """Whether distances are summed over parts of the columns, without a copy of the samples."""
         n_samples, n_features = self.shape
         is_large = n_samples * n_features * np.dtype(np.float32).itemsize > wide.COPY_BYTES
-        return is_large and n_samples < n_features and n_samples <= WIDE_SAMPLES
+        is_wide = n_samples < n_features and n_samples <= WIDE_SAMPLES
+        return self.kind == "memory" and is_large and is_wide
 
     def _rough(self, n_jobs: int | None) -> wide.Rough:
         return partial(wide.rough_distances, self.values, n_jobs)

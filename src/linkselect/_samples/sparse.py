@@ -162,11 +162,6 @@ class Sparse(Samples):
         chunks = slices(len(left), max(CHUNK_SIZE // per_row, 1))
         return np.concatenate([np.empty(0), *map_threads(work, chunks, n_jobs)])
 
-    @property
-    def is_wide(self) -> bool:
-        """Whether distances are summed over parts of the columns: never."""
-        return False
-
     def products(self, dtype: Any, n_jobs: int | None) -> Products:
         """Prepare the rows; centring would fill them, so they keep full precision instead."""
         rows = self.csr.astype(np.float64)
