@@ -151,12 +151,6 @@ def distances_between(
     return np.concatenate([np.empty(0), *map_threads(work, chunks, n_jobs)])
 
 
-def prepared_rows(X: NDArray[Any], dtype: Any, n_jobs: int | None) -> Products:
-    """Prepare the rows of an array for distances in the given precision."""
-    mean, largest = _centre(X, n_jobs)
-    return prepared(X, mean, largest or 1.0, dtype, n_jobs)
-
-
 def prepared(
     X: NDArray[Any], mean: FloatArray, scale: float, dtype: Any, n_jobs: int | None
 ) -> Products:
@@ -180,7 +174,7 @@ def _chunks(X: NDArray[Any]) -> list[slice]:
     return slices(X.shape[0], max(CHUNK_SIZE // max(X.shape[1], 1), 1))
 
 
-def _centre(X: NDArray[Any], n_jobs: int | None) -> tuple[FloatArray, float]:
+def centre_of(X: NDArray[Any], n_jobs: int | None) -> tuple[FloatArray, float]:
     """Find the column means of an array, and a bound of what is left without them."""
     first = np.array(X[0], dtype=np.float64)
     everything = slice(None)

@@ -321,7 +321,8 @@ class Samples:
 
     def products(self, dtype: Any, n_jobs: int | None) -> Products:
         """Prepare the rows for fast distances in the given precision."""
-        return distances.prepared_rows(self.values, dtype, n_jobs)
+        mean, largest = distances.centre_of(self.values, n_jobs)
+        return distances.prepared(self.values, mean, largest or 1.0, dtype, n_jobs)
 
     def nearest(self, n_neighbors: int, n_jobs: int | None, among: Search = EVERYTHING) -> Found:
         """Find the nearest rows of a pool for each query; see `graphs.nearest`."""
