@@ -186,7 +186,7 @@ def count_searched():
 def product_seconds(n_columns, seconds=4.0):
     """Return the CPU time of one product of two samples: BLAS alone, in tiles of the search."""
     from linkselect._samples.part_neighbors import TILE_SIZE
-    from linkselect._samples.sources import SLAB_BYTES
+    from linkselect._samples.sources.stored import SLAB_BYTES
 
     height = SLAB_BYTES // (4 * n_columns)
     rng = np.random.default_rng(0)

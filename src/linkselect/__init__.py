@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 # For type checkers only: a star passes on what is in the `__all__` of the module.
 if TYPE_CHECKING:
-    from linkselect._samples.sources import open_stored as open_stored
+    from linkselect._samples.sources.opening import open_stored as open_stored
     from linkselect.cluster import *  # noqa: F403
     from linkselect.evaluation import compare as compare
     from linkselect.pairs import Pairs as Pairs
@@ -46,7 +46,7 @@ _HOMES = {
     "TraceRatio": "selectors",
     "VarianceScore": "selectors",
     "compare": "evaluation",
-    "open_stored": "_samples.sources",
+    "open_stored": "_samples.sources.opening",
 }
 
 # Names of the last version, at whose use their module warns: docs/deprecations.md.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import sklearn
 
 from linkselect._messages import GuidedTypeError
-from linkselect._samples.sources import reporting
+from linkselect._samples.sources.running import reporting
 
 Step = TypeVar("Step")
 

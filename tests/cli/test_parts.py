@@ -473,7 +473,8 @@ def test_file_that_changes_while_it_is_read(rank, table, tmp_path, monkeypatch):
 
 
 def test_bar_shows_the_share_and_the_time_left(table, monkeypatch, capsys):
-    from linkselect._samples.sources import map_parts, open_stored
+    from linkselect._samples.sources.opening import open_stored
+    from linkselect._samples.sources.running import map_parts
     from linkselect.cli._by_parts import parts_shown
 
     monkeypatch.setenv("FORCE_COLOR", "1")

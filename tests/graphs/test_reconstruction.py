@@ -290,7 +290,7 @@ def test_tiles_change_no_objective(rng, shrink):
 
     expected = objective()
     shrink()
-    assert n_reconstruction_steps(*X.shape) == 40
+    assert n_reconstruction_steps(*X.shape, "l1", "compensated") == 40
     assert_allclose(objective(), expected, rtol=1e-9)
 
 
@@ -299,8 +299,8 @@ def test_steps_are_as_many_as_promised(rng, shrink):
     for X in (rng.normal(size=(50, 8)), np.repeat(rng.normal(size=(20, 3)), 2, axis=0)[:33]):
         seen = []
         reconstruct(X, track=lambda steps, seen=seen: (seen.append(s) or s for s in steps))
-        assert 1 <= len(seen) <= n_reconstruction_steps(*X.shape)
-    assert n_reconstruction_steps(50, 8, "lle") == 0
+        assert 1 <= len(seen) <= n_reconstruction_steps(*X.shape, "l1", "compensated")
+    assert n_reconstruction_steps(50, 8, "lle", "compensated") == 0
 
 
 def test_a_track_that_ends_early_leaves_the_nearest_sample(rng):

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import zarr
 from tests.helpers.sizes import shrink_parts
 
-from linkselect._samples.sources import find_stored, map_parts
+from linkselect._samples.sources.opening import find_stored
+from linkselect._samples.sources.running import map_parts
 
 FILES = ("npy", "fortran", "zarr", "zarr_2", "sharded", "hdf5", "hdf5_plain", "parquet", "folder")
 KINDS = (*FILES, "dask", "dask_line")
@@ -132,7 +133,8 @@ def peak_memory(statements):
     code = """
     import threading, time
     import numpy as np
-    from linkselect._samples.sources import find_stored, map_parts
+    from linkselect._samples.sources.opening import find_stored
+    from linkselect._samples.sources.running import map_parts
 
     def memory():
         with open("/proc/self/status") as status:

@@ -7,7 +7,7 @@ from scipy import sparse
 
 import linkselect as ls
 from linkselect._samples import as_samples
-from linkselect._samples.sources import reporting
+from linkselect._samples.sources.running import reporting
 from linkselect.graphs import auto_sigma, nearest
 from linkselect.graphs._distance_graphs import listed_kernel
 from tests.helpers import literal

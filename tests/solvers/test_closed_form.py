@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from linkselect._solvers import barycentric_weights, ridge_weights
+from linkselect._solvers.closed_form import barycentric_weights, ridge_weights
 
 
 @pytest.mark.parametrize("shape", [(12, 4), (8, 30), (2, 3)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from linkselect._solvers import least_norm_weights
+from linkselect._solvers.least_norm import least_norm_weights
 
 
 def test_on_a_line_the_norm_is_known():

@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from linkselect._solvers import proximal_descent, row_norms, row_violations
-from linkselect._solvers.proximal import shrink_rows
+from linkselect._solvers.proximal import proximal_descent, row_norms, row_violations, shrink_rows
 
 
 def random_problem(seed, n_rows=8, n_columns=3):

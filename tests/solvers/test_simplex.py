@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from linkselect._solvers import Program, absolute_gaps, solve_least_absolute
 from linkselect._solvers.interior_point import approach_least_absolute
+from linkselect._solvers.simplex import absolute_gaps, solve_least_absolute
+from linkselect._solvers.simplex_bases import Program
 
 SHAPES = [(12, 4), (6, 15), (9, 9), (2, 3), (3, 1)]
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from linkselect._solvers import Program, Splitting, absolute_gaps, solve_least_absolute
+from linkselect._solvers.simplex import absolute_gaps, solve_least_absolute
+from linkselect._solvers.simplex_bases import Program
+from linkselect._solvers.splitting import Splitting
 
 PROBLEMS = {
     "more features": lambda rng: rng.random((20, 60)),

@@ -6,9 +6,3 @@ the comment that says from which size on compiling pays. A loop only proposes, i
 with a bound on its error, or counts exactly; the plain way decides what the bound leaves open. So
 results do not depend on whether numba is there.
 """
-
-from linkselect._compiled.hits import count_hits
-from linkselect._compiled.manhattan import manhattan_distances
-from linkselect._compiled.similarity_sums import PairSums, pair_sums
-
-__all__ = ["PairSums", "count_hits", "manhattan_distances", "pair_sums"]

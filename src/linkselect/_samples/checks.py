@@ -26,7 +26,7 @@ from linkselect._samples.devices import device_of
 from linkselect._samples.door import as_parts, as_samples
 from linkselect._samples.parts import TAKE_ROWS, Parts
 from linkselect._samples.samples import FAINT, Kind, Samples, is_rounded
-from linkselect._samples.sources import Stored
+from linkselect._samples.sources.stored import Stored
 from linkselect._supervision import (
     OnConflict,
     Supervision,
@@ -375,7 +375,8 @@ class Given:
                 "Pass pairs by name: .fit(X, pairs=pairs), or .fit(X, y, pairs=pairs).",
                 "y",
             )
-        if isinstance(y, list | tuple) and y and all(_is_pair(one) for one in y):
+        listed = isinstance(y, list | tuple) and len(y) > 0
+        if listed and all(isinstance(one, tuple) and len(one) == 2 for one in y):
             raise GuidedTypeError(
                 f"The second argument is y, one label per sample, but it begins with {y[0]!r}.",
                 f"Pass pairs by name: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",
@@ -434,7 +435,3 @@ def _warn_of_order(of_samples: Any, of_labels: Any) -> None:
             "The index of y names the rows of X in another order, but labels go by position.",
             way_out="Pass y.loc[X.index] if each label belongs to the row of its index.",
         )
-
-
-def _is_pair(one: Any) -> bool:
-    return isinstance(one, tuple) and len(one) == 2

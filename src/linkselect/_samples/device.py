@@ -6,18 +6,18 @@ and nothing is written in place that came from outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
-from linkselect._blocks import block_width, slices
+from linkselect._blocks import Scratch, block_width, slices
 from linkselect._samples import device_neighbors
 from linkselect._samples.device_neighbors import DeviceProducts, products, tile
 from linkselect._samples.devices import BLOCK_SIZE, Device, set_by_index, to_numpy
-from linkselect._samples.distances import CANCELLATION, EXPONENT_ERROR, VANISHED, unresolved
+from linkselect._samples.distances import EXPONENT_ERROR, VANISHED, Tile, unresolved
 from linkselect._samples.moments import device_moments
 from linkselect._samples.neighbors import EVERYTHING, Found, Search
 from linkselect._samples.samples import (
@@ -60,8 +60,9 @@ class OnDevice(Samples):
     def constant_columns(self) -> BoolArray:
         """Tell which features have one value only."""
         X, xp = self.values, self.here.xp
-        parts = [xp.all(X[:, part] == X[:1, part], axis=0) for part in self._slices()]
-        constant: BoolArray = to_numpy(self._joined(parts))
+        parts = self.column_slices(self.shape[0])
+        found = [xp.all(X[:, part] == X[:1, part], axis=0) for part in parts]
+        constant: BoolArray = to_numpy(self.joined(found))
         return constant
 
     def fetched(self, values: Any) -> Any:
@@ -73,8 +74,8 @@ class OnDevice(Samples):
         xp = self.here.xp
         if self.dtype != xp.float64:
             return NO_FEATURES
-        blocks = (self.values[:, columns] for columns in self._slices())
-        extent = self._joined([xp.max(some, axis=0) - xp.min(some, axis=0) for some in blocks])
+        blocks = (self.values[:, columns] for columns in self.column_slices(self.shape[0]))
+        extent = self.joined([xp.max(some, axis=0) - xp.min(some, axis=0) for some in blocks])
         return np.flatnonzero(to_numpy((extent > 0) & (extent < FAINT)))
 
     def rounded_columns(self) -> IntArray:
@@ -100,24 +101,33 @@ class OnDevice(Samples):
                 keys[place] = digest(column)
         return keys
 
-    def _slices(self, n_rows: int | None = None) -> list[slice]:
-        return slices(self.shape[1], block_width(BLOCK_SIZE, n_rows or self.shape[0]))
+    def column_slices(self, n_rows: int) -> list[slice]:
+        """Cut the columns into large blocks."""
+        return slices(self.shape[1], block_width(BLOCK_SIZE, n_rows))
 
-    def _joined(self, parts: list[Any]) -> Any:
+    def float_block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
+        """Return some columns as float64, on the device."""
+        block = self.values[:, columns]
+        if not isinstance(rows, slice):
+            block = self.here.xp.take(block, self.here.put(rows), axis=0)
+        return self.here.float64(block)
+
+    def centred_block(self, columns: slice, rows: IntArray) -> Any:
+        """Return some rows and columns as float64, without the mean of each column."""
+        some = slice(None) if len(rows) == self.shape[0] else rows
+        block = self.float_block(columns, some, True, None)
+        block = block - block[:1, :]
+        return block - self.here.xp.mean(block, axis=0)[None, :]
+
+    def map(
+        self, function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None
+    ) -> list[Any]:
+        """Apply a function to one item after the other."""
+        return [function(item) for item in items]
+
+    def joined(self, parts: list[Any]) -> Any:
+        """Join what was computed for blocks of the columns."""
         return parts[0] if len(parts) == 1 else self.here.xp.concat(parts, axis=-1)
-
-    def map_columns(
-        self,
-        function: Callable[[Any], Any],
-        rows: IntArray | None = None,
-        n_jobs: int | None = None,
-        *,
-        dense: bool = False,
-    ) -> Any:
-        """Apply a function to large column blocks, one after the other."""
-        some = self if rows is None else self.take(rows)
-        blocks = (some.values[:, columns] for columns in some._slices())
-        return self._joined([function(self.here.float64(block)) for block in blocks])
 
     def take(self, rows: IntArray) -> OnDevice:
         """Return some rows."""
@@ -127,10 +137,6 @@ class OnDevice(Samples):
         """Return some columns."""
         numbers = self.here.put(np.arange(self.shape[1])[columns])
         return OnDevice(self.here, self.here.xp.take(self.values, numbers, axis=1))
-
-    def dense(self) -> Any:
-        """Return the array."""
-        return self.values
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> Any:
         """Compute the sum over edges of squared differences."""
@@ -146,7 +152,7 @@ class OnDevice(Samples):
                 difference = difference - here.float64(xp.take(block, right[chunk], axis=0))
                 total = total + weights[chunk] @ (difference * difference)
             parts.append(total)
-        return self._joined(parts)
+        return self.joined(parts)
 
     # -- distances ---------------------------------------------------------------------------
 
@@ -164,30 +170,25 @@ class OnDevice(Samples):
         """Find the nearest rows of a pool for each query."""
         return device_neighbors.nearest(self.here, self.values, n_neighbors, among)
 
-    def pairs_within(self, radius: float, n_jobs: int | None) -> Found:
-        """List all pairs of samples at most `radius` apart."""
-        return device_neighbors.pairs_within(self.here, self.values, radius)
-
-    def median_distance(self, among: IntArray, n_jobs: int | None) -> float:
-        """Find the median squared distance."""
-        return device_neighbors.median_distance(self.here, self.values)
+    def _rough_pairs(self, among: IntArray, n_jobs: int | None) -> tuple[FloatArray, FloatArray]:
+        rows = self.products(np.float32, n_jobs)
+        rough = self.here.float64(rows.distances(slice(None), rows)) + rows.norms[:, None]
+        return to_numpy(rough)[np.triu_indices(len(among), k=1)], to_numpy(rows.errors)
 
     def _on_the_cpu(self, *arguments: Any, **options: Any) -> Any:
         raise NotImplementedError("This computation needs X in the memory of the CPU.")
 
-    own_values = cells = _block = _column_slices = _on_the_cpu
+    own_values = cells = block = dense_blocks = _on_the_cpu
 
     # -- kernels -----------------------------------------------------------------------------
 
-    def kernel_degrees(self, graph: Kernel, n_jobs: int | None) -> FloatArray:
-        """Add up the weights at each node."""
-        degrees = np.zeros(len(graph.codes))
-        for rows, members in _tiles(graph.codes):
-            weights = self._tile_weights(graph, rows, members)
-            degrees[rows] = to_numpy(self.here.xp.sum(weights, axis=1))
-        return degrees
+    def kernel_tiles(self, codes: IntArray) -> Iterator[Tile]:
+        """Yield the rows and columns of each tile."""
+        for members in members_of(codes):
+            for part in slices(len(members), max(BLOCK_SIZE // len(members), 1)):
+                yield members[part], members
 
-    def _tile_weights(self, graph: Kernel, rows: IntArray, columns: IntArray) -> Any:
+    def kernel_weights(self, graph: Kernel, rows: IntArray, columns: IntArray) -> Any:
         """Compute the weights between some rows and sorted columns that include them."""
         here, xp = self.here, self.here.xp
         distances = self._kernel_distances(graph, rows, columns)
@@ -220,74 +221,3 @@ class OnDevice(Samples):
             exact = device_neighbors.pair_distances(here, graph.points.values, *ends)
             squared = set_by_index(here, squared, row, column, exact)
         return xp.where(squared > 0, squared, xp.zeros_like(squared))
-
-    def kernel_form(self, graph: Kernel, n_jobs: int | None) -> Any:
-        """Compute `f'Lf` of a kernel tile by tile."""
-        here, xp = self.here, self.here.xp
-        columns = self._slices()
-        centred_block = _CentredBlocks(self, keeps=len(columns) == 1)
-        squares, form = here.zeros(self.shape[1]), here.zeros(self.shape[1])
-        for rows, members in _tiles(graph.codes):
-            weights = self._tile_weights(graph, rows, members)
-            row_sums = xp.sum(weights, axis=1)
-            place = here.put(np.searchsorted(members, rows))
-            shares = []
-            for some in columns:
-                centred = centred_block(some, members)
-                own = xp.take(centred, place, axis=0)
-                square = row_sums @ (own * own)
-                change = xp.sum(own * (weights @ centred), axis=0)
-                shares.append(xp.stack([square, square - change]))
-            both = self._joined(shares)
-            squares, form = squares + both[0, :], form + both[1, :]
-        form = xp.where(squares == 0, xp.zeros_like(form), form)
-        unsure = np.flatnonzero(to_numpy((form <= CANCELLATION * squares) & (squares > 0)))
-        if not len(unsure):
-            return form
-        exact = np.array(to_numpy(form))
-        exact[unsure] = self._kernel_form_by_differences(graph, unsure)
-        return here.put(exact)
-
-    def _kernel_form_by_differences(self, graph: Kernel, features: IntArray) -> FloatArray:
-        here, xp = self.here, self.here.xp
-        total = np.zeros(len(features))
-        for rows, members in _tiles(graph.codes):
-            weights = self._tile_weights(graph, rows, members)
-            for position, feature in enumerate(features):
-                column = here.float64(self.values[:, int(feature)])
-                own, others = (
-                    xp.take(column, here.put(which), axis=0) for which in (rows, members)
-                )
-                difference = own[:, None] - others[None, :]
-                # Every edge stands in two tiles.
-                total[position] += float(xp.sum(difference * difference * weights)) / 2.0
-        return total
-
-
-class _CentredBlocks:
-    """Centred blocks of samples; the last one is kept for the next tile if it is the only one."""
-
-    def __init__(self, X: OnDevice, keeps: bool) -> None:
-        self.X, self.keeps = X, keeps
-        self.last: tuple[Any, Any] = None, None
-
-    def __call__(self, columns: slice, rows: IntArray) -> Any:
-        """Return some rows and columns in float64, whose columns have lost their mean."""
-        if self.last[0] is rows:
-            return self.last[1]
-        here, block = self.X.here, self.X.values[:, columns]
-        if len(rows) < block.shape[0]:
-            block = here.xp.take(block, here.put(rows), axis=0)
-        dense = here.float64(block)
-        dense = dense - dense[:1, :]
-        dense -= here.xp.mean(dense, axis=0)[None, :]
-        if self.keeps:
-            self.last = rows, dense
-        return dense
-
-
-def _tiles(codes: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the rows and columns of each tile of the weight matrix."""
-    for members in members_of(codes):
-        for part in slices(len(members), max(BLOCK_SIZE // len(members), 1)):
-            yield members[part], members

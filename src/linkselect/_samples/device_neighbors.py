@@ -59,6 +59,10 @@ class DeviceProducts(Products):
         )
         return replace(self, rows=rows, norms=norms, errors=errors)
 
+    def distances(self, queries: slice, pool: Products) -> Any:
+        """Compute squared distances to the rows of `pool`, without the queries' own norms."""
+        return tile(self.here, self.rows[queries, :], pool.rows, pool.norms)
+
 
 def products(here: Device, X: Any, dtype: Any) -> DeviceProducts:
     """Prepare the rows of X for fast distances in the given precision."""
@@ -185,66 +189,14 @@ class _Search(NamedTuple):
 
     def by_differences(self, queries: IntArray) -> tuple[IntArray, FloatArray]:
         """Compare rows with the whole pool, without products."""
-        here, xp = self.here, self.here.xp
-        n_pool, n_features = self.pool.shape[0], self.X.shape[1]
-        near, distances = [], []
+        found = []
         for query in queries:
-            own = here.put(np.array([query]))
-            mine = here.float64(xp.take(self.X, own, axis=0))
-            parts = []
-            for chunk in slices(n_pool, max(BLOCK_SIZE // max(n_features, 1), 1)):
-                difference = here.float64(xp.take(self.X, self.pool[chunk], axis=0)) - mine
-                parts.append(xp.sum(difference * difference, axis=1))
-            apart = xp.concat(parts)
-            apart = xp.where(self.pool == own, xp.full_like(apart, xp.inf), apart)
-            order = xp.argsort(apart, stable=True)[: self.n_neighbors]
-            near.append(to_numpy(xp.take(self.pool, order)))
-            distances.append(to_numpy(xp.take(apart, order)))
-        return np.array(near), np.array(distances)
+            one = self._decide(self.here.put(np.array([query])), self.pool[None, :])
+            found.append([to_numpy(part[0, :]) for part in one])
+        near, distances = (np.array(side) for side in zip(*found, strict=True))
+        return near, distances
 
 
 def _take(xp: Any, values: Any, places: Any) -> Any:
     """Look up values for a matrix of places."""
     return xp.reshape(xp.take(values, xp.reshape(places, (-1,))), places.shape)
-
-
-def pairs_within(here: Device, X: Any, radius: float) -> Found:
-    """List all pairs of samples at most `radius` apart, each once, with squared distances."""
-    xp = here.xp
-    rows = products(here, X, xp.float32)
-    # Beyond the largest distance a larger radius changes nothing, but may overflow.
-    limit = min(radius / rows.scale, 2.0 * float(xp.max(rows.norms)) ** 0.5 + 1.0) ** 2
-    found = []
-    for part in slices(X.shape[0], max(BLOCK_SIZE // X.shape[0], 1)):
-        lower = tile(here, rows.rows[part, :], rows.rows, rows.norms - rows.errors)
-        reach = limit - rows.norms[part] + rows.errors[part]
-        # The bound is rounded to float32 for the comparison, so it is widened by that much.
-        reach = reach + 2.0**-22 * (xp.abs(reach) + limit)
-        row, right = xp.nonzero(lower <= xp.astype(reach, lower.dtype)[:, None])
-        left = row + part.start
-        once = left < right
-        left, right = left[once], right[once]
-        distances = pair_distances(here, X, left, right)
-        near = xp.sqrt(distances) <= radius
-        found.append([to_numpy(column[near]) for column in (left, right, distances)])
-    left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
-    return left, right, distances
-
-
-def median_distance(here: Device, X: Any) -> float:
-    """Find the median squared distance between samples, to the last digit."""
-    xp = here.xp
-    rows = products(here, X, xp.float32)
-    rough = here.float64(tile(here, rows.rows, rows.rows, rows.norms)) + rows.norms[:, None]
-    number = here.arange(0, X.shape[0])
-    is_pair = number[:, None] < number[None, :]
-    ordered = xp.sort(rough[is_pair])
-    n_pairs = ordered.shape[0]
-    middle = np.array([(n_pairs - 1) // 2, n_pairs // 2])
-    low, high = (float(ordered[int(place)]) for place in middle)
-    # Errors of at most `error` move the middle by at most `error`, and the others as much.
-    error = 2.0 * float(xp.max(rows.errors))
-    is_near = is_pair & (rough >= low - 2 * error) & (rough <= high + 2 * error)
-    n_below = int(xp.sum(xp.astype(ordered < low - 2 * error, xp.int64)))
-    exact = to_numpy(pair_distances(here, X, *xp.nonzero(is_near)))
-    return float(np.mean(np.sort(exact)[middle - n_below]))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._blocks import Scratch, centre, column_slices, map_threads, slices
+from linkselect._blocks import Scratch, column_slices, map_threads, slices
 from linkselect._samples.neighbors import Products, product_errors, product_length, row_tiles
 from linkselect._samples.sources.merging import MergeTree
 from linkselect.pairs._links import members_of
@@ -151,12 +151,6 @@ def distances_between(
     return np.concatenate([np.empty(0), *map_threads(work, chunks, n_jobs)])
 
 
-def prepared_rows(X: NDArray[Any], dtype: Any, n_jobs: int | None) -> Products:
-    """Prepare the rows of an array for distances in the given precision."""
-    mean, largest = _centre(X, n_jobs)
-    return prepared(X, mean, largest or 1.0, dtype, n_jobs)
-
-
 def prepared(
     X: NDArray[Any], mean: FloatArray, scale: float, dtype: Any, n_jobs: int | None
 ) -> Products:
@@ -180,7 +174,7 @@ def _chunks(X: NDArray[Any]) -> list[slice]:
     return slices(X.shape[0], max(CHUNK_SIZE // max(X.shape[1], 1), 1))
 
 
-def _centre(X: NDArray[Any], n_jobs: int | None) -> tuple[FloatArray, float]:
+def centre_of(X: NDArray[Any], n_jobs: int | None) -> tuple[FloatArray, float]:
     """Find the column means of an array, and a bound of what is left without them."""
     first = np.array(X[0], dtype=np.float64)
     everything = slice(None)
@@ -266,14 +260,14 @@ def rough_pairs(rows: Products, n_jobs: int | None) -> tuple[NDArray[Any], Float
 # -- kernels that are too dense to list ------------------------------------------------------
 
 
-def kernel_degrees(graph: Kernel, n_jobs: int | None) -> FloatArray:
+def kernel_degrees(X: Samples, graph: Kernel, n_jobs: int | None) -> FloatArray:
     """Add up the weights at each node, without the diagonal."""
     degrees = np.zeros(len(graph.codes))
 
     def work(tile: Tile) -> None:
-        degrees[tile[0]] = kernel_weights(graph, *tile).sum(axis=1)
+        degrees[tile[0]] = X.fetched(X.xp.sum(X.kernel_weights(graph, *tile), axis=1))
 
-    map_threads(work, kernel_tiles(graph.codes), n_jobs)
+    X.map(work, X.kernel_tiles(graph.codes), n_jobs)
     return degrees
 
 
@@ -311,23 +305,25 @@ def _kernel_distances(graph: Kernel, rows: IntArray, columns: IntArray) -> Float
     return np.maximum(tile, 0.0, out=tile)
 
 
-def kernel_form(X: Samples, columns: list[slice], graph: Kernel, n_jobs: int | None) -> FloatArray:
+def kernel_form(X: Samples, graph: Kernel, n_jobs: int | None) -> FloatArray:
     """Compute `f'Lf` tile by tile as `f'Df - f'Wf`, on centred blocks of the columns."""
+    xp, columns = X.xp, X.column_slices(X.shape[0])
 
     def work(tile: Tile) -> FloatArray:
-        weights = kernel_weights(graph, *tile)
-        row_sums = weights.sum(axis=1)
-        place = np.searchsorted(tile[1], tile[0])
+        weights = X.kernel_weights(graph, *tile)
+        row_sums = xp.sum(weights, axis=1)
+        place = X.placed(np.searchsorted(tile[1], tile[0]))
         parts = []
         for some in columns:
-            centred = centre(X.block(some, tile[1]))
-            own = centred[place]
-            squares = row_sums @ own**2
-            parts.append([squares, squares - (own * (weights @ centred)).sum(axis=0)])
+            centred = X.centred_block(some, tile[1])
+            own = xp.take(centred, place, axis=0)
+            squares = row_sums @ (own * own)
+            change = xp.sum(own * (weights @ centred), axis=0)
+            parts.append(X.fetched(xp.stack([squares, squares - change])))
         return np.concatenate(parts, axis=1)
 
-    tiles = list(kernel_tiles(graph.codes))
-    squares, form = np.sum(map_threads(work, tiles, n_jobs), axis=0)
+    tiles = list(X.kernel_tiles(graph.codes))
+    squares, form = np.sum(X.map(work, tiles, n_jobs), axis=0)
     unsure = np.flatnonzero(form <= CANCELLATION * squares)
     unsure = unsure[squares[unsure] > 0]
     form[squares == 0] = 0.0
@@ -339,14 +335,16 @@ def _form_by_differences(
     X: Samples, graph: Kernel, tiles: list[Tile], features: IntArray, n_jobs: int | None
 ) -> FloatArray:
     def work(tile: Tile) -> FloatArray:
-        weights = kernel_weights(graph, *tile)
+        weights = X.kernel_weights(graph, *tile)
+        rows, members = map(X.placed, tile)
         total = np.empty(len(features))
         for position, feature in enumerate(features):
-            column = X.block(slice(feature, feature + 1)).ravel()
-            difference = column[tile[0], None] - column[tile[1]]
+            one = slice(int(feature), int(feature) + 1)
+            column = X.float_block(one, slice(None), True, None)[:, 0]
+            difference = X.xp.take(column, rows)[:, None] - X.xp.take(column, members)[None, :]
             difference *= difference
             difference *= weights
-            total[position] = difference.sum() / 2.0  # every edge stands in two tiles
+            total[position] = float(X.xp.sum(difference)) / 2.0  # every edge stands in two tiles
         return total
 
-    return np.sum(map_threads(work, tiles, n_jobs), axis=0) if len(features) else np.empty(0)
+    return np.sum(X.map(work, tiles, n_jobs), axis=0) if len(features) else np.empty(0)

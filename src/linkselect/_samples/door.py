@@ -9,7 +9,7 @@ from linkselect._samples.device import OnDevice
 from linkselect._samples.devices import device_of
 from linkselect._samples.parts import Parts
 from linkselect._samples.samples import Samples
-from linkselect._samples.sources import find_stored
+from linkselect._samples.sources.opening import find_stored
 from linkselect._samples.sparse import Sparse
 
 

@@ -399,21 +399,20 @@ def _candidates(
 def pairs_within(X: Samples, radius: float, n_jobs: int | None) -> Found:
     """List all pairs of samples at most `radius` apart, each once, with squared distances."""
     rows = X.products(np.float32, n_jobs)
+    norms, errors = X.fetched(rows.norms), X.fetched(rows.errors)
     # Beyond the largest distance a larger radius changes nothing, but may overflow.
-    limit = min(radius / rows.scale, 2.0 * np.sqrt(rows.norms.max()) + 1.0) ** 2
+    limit = min(radius / rows.scale, 2.0 * np.sqrt(norms.max()) + 1.0) ** 2
 
     def work(part: slice) -> Found:
-        queries = np.arange(part.start, part.stop)
-        tile = rows.distances(queries, rows)
-        own = rows.norms[queries]
-        reach = limit - own + rows.errors[queries] + rows.errors.max()
-        row, right = np.nonzero(tile <= np.nextafter(reach.astype(tile.dtype), np.inf)[:, None])
-        left = queries[row]
+        reach = (limit - norms[part] + errors[part] + errors.max()).astype(np.float32)
+        reach = np.nextafter(reach, np.float32(np.inf))
+        near = rows.distances(part, rows) <= X.placed(reach[:, None])
+        row, right = map(X.fetched, X.xp.nonzero(near))
+        left = row + part.start
         once = left < right
         left, right = left[once], right[once]
         distances = X.pair_distances(left, right, 1)
-        near = np.sqrt(distances) <= radius
-        return left[near], right[near], distances[near]
+        inside = np.sqrt(distances) <= radius
+        return left[inside], right[inside], distances[inside]
 
-    found = map_threads(work, row_tiles(X.shape[0], X.shape[0]), n_jobs)
-    return joined(found)
+    return joined(X.map(work, row_tiles(X.shape[0], X.shape[0]), n_jobs))

@@ -24,9 +24,9 @@ from linkselect._samples.neighbors import (
     keep_nearest,
     possible,
 )
-from linkselect._samples.sources import Part, Stored
 from linkselect._samples.sources.merging import FAN_IN
-from linkselect._samples.sources.running import TakenRows, reduce_parts
+from linkselect._samples.sources.running import reduce_parts
+from linkselect._samples.sources.stored import Part, Stored
 from linkselect._samples.survey import Survey
 
 # The queries that all parts are compared with at a time, as they are stored.
@@ -57,7 +57,7 @@ def nearest(
             X,
             partial(work, queries=some),
             partial(_nearest_of_all, n_neighbors=n_neighbors),
-            shared=TakenRows(some),
+            shared=some,
             n_jobs=n_jobs,
             what="search neighbours",
         )
@@ -89,33 +89,20 @@ def _nearest_in_part(
     n_neighbors: int,
 ) -> Lists:
     """Find the nearest samples of one part, for each query."""
-    found = [_no_neighbors(len(queries), n_neighbors)]
+    found = _no_neighbors(len(queries), n_neighbors)
     for rows, slab in part.slabs():
-        search = partial(_nearest_in_slab, slab, rows.start, centre, scale, n_neighbors)
-        found.append(search(query_rows, queries))
-        found = [_nearest_of_all(found, n_neighbors=n_neighbors)]
-    return found[0]
-
-
-def _nearest_in_slab(
-    slab: NDArray[Any],
-    start: int,
-    centre: FloatArray,
-    scale: float,
-    n_neighbors: int,
-    query_rows: NDArray[Any],
-    queries: IntArray,
-) -> Lists:
-    # Half of the digits do for nearly all samples; the others are prepared if they are needed.
-    pool = cache(lambda dtype: prepared(slab, centre, scale, dtype, 1))
-    found = []
-    for some in slices(len(queries), max(TILE_SIZE // len(slab), 1)):
-        own, itself = query_rows[some], queries[some] - start
-        row, column = _candidates(own, itself, pool, centre, n_neighbors)
-        distances = distances_between(own, row, slab, column, 1)
-        found.append(_in_lists(len(own), n_neighbors, row, column, distances))
-    numbers, distances = (np.concatenate(side) for side in zip(*found, strict=True))
-    return np.where(numbers >= 0, numbers + start, -1), distances
+        # Half of the digits do for nearly all samples; the others are prepared if they are needed.
+        pool = cache(partial(prepared, slab, centre, scale, n_jobs=1))
+        lists = []
+        for some in slices(len(queries), max(TILE_SIZE // len(slab), 1)):
+            own, itself = query_rows[some], queries[some] - rows.start
+            row, column = _candidates(own, itself, pool, centre, n_neighbors)
+            apart = distances_between(own, row, slab, column, 1)
+            lists.append(_in_lists(len(own), n_neighbors, row, column, apart))
+        numbers, distances = (np.concatenate(side) for side in zip(*lists, strict=True))
+        numbers = np.where(numbers >= 0, numbers + rows.start, -1)
+        found = _nearest_of_all([found, (numbers, distances)], n_neighbors=n_neighbors)
+    return found
 
 
 def _candidates(

@@ -27,8 +27,8 @@ from linkselect._samples.samples import (
     digest,
     shared,
 )
-from linkselect._samples.sources import Part, Stored
 from linkselect._samples.sources.running import map_parts, reduce_parts
+from linkselect._samples.sources.stored import Part, Stored
 from linkselect._samples.survey import Score, Survey, moments_of_part, survey
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ class Parts(Samples):
         raise self.refusal("This computation")
 
     map_columns = dense = cells = dense_blocks = own_values = products = _refused
-    _block = _column_slices = pairs_within = kernel_form = kernel_degrees = _refused
+    float_block = pairs_within = kernel_form = kernel_degrees = _refused
 
     def refusal(self, who: str, way_out: str = TAKE_ROWS) -> GuidedTypeError:
         """Return the error of what needs all samples in memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -15,6 +15,7 @@ from linkselect._blocks import (
     BLOCK_SIZE,
     Scratch,
     block_width,
+    centre,
     column_block,
     column_slices,
     map_threads,
@@ -24,7 +25,7 @@ from linkselect._samples import distances, neighbors, wide
 from linkselect._samples.devices import Device
 from linkselect._samples.moments import kurtosis, moments
 from linkselect._samples.neighbors import EVERYTHING, Found, Products, Search
-from linkselect._samples.sources import WIDE_SAMPLES
+from linkselect._samples.sources.stored import WIDE_SAMPLES
 
 if TYPE_CHECKING:
     from linkselect.graphs._graph_types import Edges, Kernel
@@ -160,17 +161,17 @@ class Samples:
         chosen = rows if features is None else np.ix_(rows, features)
         return np.array(self.values[chosen], dtype=np.float64, order="C")
 
-    def _block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
+    def float_block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
         """Copy some columns as float64; dense ones into the scratch memory, if there is some."""
         return column_block(self.values, columns, rows, scratch)
 
-    def _column_slices(self, n_rows: int) -> list[slice]:
+    def column_slices(self, n_rows: int) -> list[slice]:
         """Cut the columns into blocks of so many rows."""
         return column_slices(self.values, n_rows)
 
     def block(self, columns: Columns, rows: Any = slice(None)) -> FloatArray:
         """Copy some columns as a dense array of float64."""
-        found: FloatArray = self._block(columns, rows, True, None)
+        found: FloatArray = self.float_block(columns, rows, True, None)
         return found
 
     def dense_blocks(self) -> Iterator[tuple[slice, FloatArray]]:
@@ -190,6 +191,11 @@ class Samples:
     def holding(self, rows: IntArray, n_jobs: int | None) -> Samples:
         """Return the samples with some rows in memory; these are sorted."""
         return self
+
+    @property
+    def xp(self) -> Any:
+        """The module whose functions work on the values."""
+        return np if self.here is None else self.here.xp
 
     def placed(self, values: Any) -> Any:
         """Copy a NumPy array to the device of the samples, if they are on one."""
@@ -229,9 +235,19 @@ class Samples:
         scratch = Scratch()
 
         def work(columns: slice) -> Any:
-            return function(self._block(columns, needed, dense, scratch))
+            return function(self.float_block(columns, needed, dense, scratch))
 
-        return np.concatenate(map_threads(work, self._column_slices(n_rows), n_jobs), axis=-1)
+        return self.joined(self.map(work, self.column_slices(n_rows), n_jobs))
+
+    def map(
+        self, function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None
+    ) -> list[Any]:
+        """Apply a function to every item; a device works on one after the other."""
+        return map_threads(function, items, n_jobs)
+
+    def joined(self, parts: list[Any]) -> Any:
+        """Join what was computed for blocks of the columns."""
+        return np.concatenate(parts, axis=-1)
 
     def map_column_parts(self, function: Callable[..., Any], n_jobs: int | None) -> Any:
         """Apply a function of samples and `n_jobs`, which looks at each feature on its own.
@@ -273,11 +289,23 @@ class Samples:
 
     def kernel_form(self, graph: Kernel, n_jobs: int | None) -> Any:
         """Compute `f'Lf` tile by tile as `f'Df - f'Wf`, on centred columns."""
-        return distances.kernel_form(self, self._column_slices(self.shape[0]), graph, n_jobs)
+        return self.placed(distances.kernel_form(self, graph, n_jobs))
 
     def kernel_degrees(self, graph: Kernel, n_jobs: int | None) -> FloatArray:
         """Add up the weights at each node of a kernel over these samples, but for the diagonal."""
-        return distances.kernel_degrees(graph, n_jobs)
+        return distances.kernel_degrees(self, graph, n_jobs)
+
+    def kernel_tiles(self, codes: IntArray) -> Iterator[distances.Tile]:
+        """Yield the rows and columns of each tile of the weight matrix of a kernel."""
+        return distances.kernel_tiles(codes)
+
+    def kernel_weights(self, graph: Kernel, rows: IntArray, columns: IntArray) -> Any:
+        """Compute the weights of a kernel between some rows and sorted columns."""
+        return distances.kernel_weights(graph, rows, columns)
+
+    def centred_block(self, columns: slice, rows: IntArray) -> Any:
+        """Copy some rows and columns as float64, and subtract the mean of each column."""
+        return centre(self.block(columns, rows))
 
     # -- distances ---------------------------------------------------------------------------
 
@@ -293,7 +321,8 @@ class Samples:
 
     def products(self, dtype: Any, n_jobs: int | None) -> Products:
         """Prepare the rows for fast distances in the given precision."""
-        return distances.prepared_rows(self.values, dtype, n_jobs)
+        mean, largest = distances.centre_of(self.values, n_jobs)
+        return distances.prepared(self.values, mean, largest or 1.0, dtype, n_jobs)
 
     def nearest(self, n_neighbors: int, n_jobs: int | None, among: Search = EVERYTHING) -> Found:
         """Find the nearest rows of a pool for each query; see `graphs.nearest`."""
@@ -321,7 +350,8 @@ class Samples:
         """Whether distances are summed over parts of the columns, without a copy of the samples."""
         n_samples, n_features = self.shape
         is_large = n_samples * n_features * np.dtype(np.float32).itemsize > wide.COPY_BYTES
-        return is_large and n_samples < n_features and n_samples <= WIDE_SAMPLES
+        is_wide = n_samples < n_features and n_samples <= WIDE_SAMPLES
+        return self.kind == "memory" and is_large and is_wide
 
     def _rough(self, n_jobs: int | None) -> wide.Rough:
         return partial(wide.rough_distances, self.values, n_jobs)

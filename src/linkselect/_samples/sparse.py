@@ -102,10 +102,12 @@ class Sparse(Samples):
 
         return [content(feature) for feature in features]
 
-    def _column_slices(self, n_rows: int) -> list[slice]:
+    def column_slices(self, n_rows: int) -> list[slice]:
+        """Cut the columns into blocks."""
         return slices(self.shape[1], BLOCK_WIDTH)
 
-    def _block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
+    def float_block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
+        """Copy some columns as float64."""
         block = self.csc[:, columns].astype(np.float64)
         block = block if isinstance(rows, slice) else block[rows]
         return block.toarray() if dense else block
@@ -159,11 +161,6 @@ class Sparse(Samples):
 
         chunks = slices(len(left), max(CHUNK_SIZE // per_row, 1))
         return np.concatenate([np.empty(0), *map_threads(work, chunks, n_jobs)])
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether distances are summed over parts of the columns: never."""
-        return False
 
     def products(self, dtype: Any, n_jobs: int | None) -> Products:
         """Prepare the rows; centring would fill them, so they keep full precision instead."""

@@ -14,8 +14,8 @@ from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import Scratch, column_block, column_slices, slices
 from linkselect._messages import GuidedValueError
 from linkselect._samples.moments import Moments, joined, merged, moments
-from linkselect._samples.sources import Part, Stored
 from linkselect._samples.sources.running import map_parts, reduce_parts
+from linkselect._samples.sources.stored import Part, Stored
 
 # The largest values are sought in what the least were just found in: 0.8 of the time.
 CACHED_BYTES = 2**19

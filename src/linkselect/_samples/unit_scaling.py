@@ -67,7 +67,11 @@ class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if not len(self.columns_) or X.dtype.kind != "f":
             return X
         if issparse(X):
-            return _rescaled(X, self.columns_, self.exponents_)
+            powers = np.zeros(X.shape[1], dtype=np.intc)
+            powers[self.columns_] = -self.exponents_
+            found = X.copy()
+            found.data = np.ldexp(X.data, powers[X.indices])
+            return found
         X = X.copy()
         for column, exponent, start in zip(
             self.columns_, self.exponents_, self.starts_, strict=True
@@ -98,11 +102,3 @@ def _ends(X: Matrix) -> tuple[NDArray[Any], NDArray[Any]]:
     largest = np.zeros(X.shape[1], dtype=X.dtype)
     np.fmax.at(largest, X.indices, np.abs(X.data))
     return np.zeros_like(largest), largest
-
-
-def _rescaled(X: Any, columns: NDArray[np.intp], exponents: NDArray[Any]) -> Any:
-    powers = np.zeros(X.shape[1], dtype=np.intc)
-    powers[columns] = -exponents
-    found = X.copy()
-    found.data = np.ldexp(X.data, powers[X.indices])
-    return found

@@ -11,7 +11,7 @@ from scipy.linalg import eigh, svd
 from linkselect._arrays import FloatArray
 from linkselect._bibliography import cites
 from linkselect._forms import laplacian_product
-from linkselect._solvers import proximal_descent, row_norms, row_violations
+from linkselect._solvers.proximal import proximal_descent, row_norms, row_violations
 from linkselect._supervision import Supervision
 from linkselect.graphs._graph_types import Edges
 from linkselect.graphs._link_graphs import cannot_graph, must_graph

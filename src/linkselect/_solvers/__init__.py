@@ -77,23 +77,3 @@ References
    statistical learning via the alternating direction method of multipliers. Foundations and Trends
    in Machine Learning 3, 1-122. Sections 3.4 (penalty, over-relaxation) and 6 (l1 problems).
 """
-
-from linkselect._solvers.closed_form import barycentric_weights, ridge_weights
-from linkselect._solvers.least_norm import least_norm_weights
-from linkselect._solvers.proximal import proximal_descent, row_norms, row_violations
-from linkselect._solvers.simplex import absolute_gaps, solve_least_absolute
-from linkselect._solvers.simplex_bases import Program
-from linkselect._solvers.splitting import Splitting
-
-__all__ = [
-    "Program",
-    "Splitting",
-    "absolute_gaps",
-    "barycentric_weights",
-    "least_norm_weights",
-    "proximal_descent",
-    "ridge_weights",
-    "row_norms",
-    "row_violations",
-    "solve_least_absolute",
-]

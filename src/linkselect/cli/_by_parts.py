@@ -212,7 +212,7 @@ def _first_line(error: Exception) -> str:
 @contextmanager
 def parts_shown() -> Iterator[None]:
     """Show a bar with what was read and the time left, for each time of reading."""
-    from linkselect._samples.sources import reporting
+    from linkselect._samples.sources.running import reporting
 
     with progress(True) as report:
         shown = reporting.set(report)

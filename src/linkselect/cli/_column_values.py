@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from linkselect._arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from linkselect._samples.sources import Part, Stored
+    from linkselect._samples.sources.stored import Part, Stored
 
 # How many values of an array are looked at together, so that this makes no second table.
 _BLOCK = 4 << 20
@@ -72,7 +72,7 @@ def look_at_values(X: Any, moments: bool) -> ColumnValues:
         return ColumnValues(X.shape[0], low, high, n_missing, zeros, zeros)
     if isinstance(X, np.ndarray):
         return reduce(_merged, (_of_slab(slab, moments) for _, _, slab in _slabs(X)))
-    from linkselect._samples.sources import map_parts, reduce_parts
+    from linkselect._samples.sources.running import map_parts, reduce_parts
 
     work, what = partial(_of_part, moments=moments), "reading: gaps and ranges"
     if X.by_columns:

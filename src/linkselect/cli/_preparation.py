@@ -16,7 +16,7 @@ from linkselect.cli._tables.parts import library_errors
 from linkselect.cli._tables.table import StoredTable
 
 if TYPE_CHECKING:
-    from linkselect._samples.sources import Stored
+    from linkselect._samples.sources.stored import Stored
 
 Scale = Literal["minmax", "standard", "none"]
 Impute = Literal["median", "mean", "none"]

@@ -79,7 +79,7 @@ def _pieces(data: StoredTable) -> Iterator[tuple[slice, NDArray[Any]]]:
     if data.X.by_columns:
         yield slice(0, data.X.shape[0]), np.asarray(data.X)
         return
-    from linkselect._samples.sources import reporting
+    from linkselect._samples.sources.running import reporting
 
     report, parts = reporting.get(), data.X.parts
     for done, part in enumerate(parts):

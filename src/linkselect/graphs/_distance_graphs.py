@@ -159,20 +159,17 @@ def proposed_edges(X: Any, proposals: Any, n_neighbors: int, n_jobs: int | None 
 
 
 def _check_proposals(proposals: Any, n_samples: int) -> None:
-    expected = f"a SciPy sparse matrix of shape ({n_samples}, {n_samples})"
-    way_out = "Pass a transformer such as sklearn.neighbors.KNeighborsTransformer(n_neighbors=20)."
-    if not hasattr(proposals, "tocsr"):
-        raise GuidedTypeError(
-            f"neighbors_transformer returned {type(proposals).__name__}, not {expected}.",
-            way_out,
-            "neighbors_transformer",
-        )
-    if proposals.shape != (n_samples, n_samples):
-        raise GuidedValueError(
-            f"neighbors_transformer returned a matrix of shape {proposals.shape}, not {expected}.",
-            way_out,
-            "neighbors_transformer",
-        )
+    is_sparse = hasattr(proposals, "tocsr")
+    if is_sparse and proposals.shape == (n_samples, n_samples):
+        return
+    found = f"a matrix of shape {proposals.shape}" if is_sparse else type(proposals).__name__
+    error = GuidedValueError if is_sparse else GuidedTypeError
+    raise error(
+        f"neighbors_transformer returned {found}, not a SciPy sparse matrix of shape "
+        f"({n_samples}, {n_samples}).",
+        "Pass a transformer such as sklearn.neighbors.KNeighborsTransformer(n_neighbors=20).",
+        "neighbors_transformer",
+    )
 
 
 def resolve_sigma(sigma: float | Literal["auto"], X: Any, n_jobs: int | None = None) -> float:

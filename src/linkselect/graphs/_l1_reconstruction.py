@@ -9,14 +9,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import centre
 from linkselect._messages import GuidedValueError
-from linkselect._solvers import (
-    Program,
-    Splitting,
-    absolute_gaps,
-    least_norm_weights,
-    solve_least_absolute,
-)
+from linkselect._solvers.least_norm import least_norm_weights
+from linkselect._solvers.simplex import absolute_gaps, solve_least_absolute
+from linkselect._solvers.simplex_bases import Program
+from linkselect._solvers.splitting import Splitting
 
 Form = Literal["equality", "compensated", "tolerance"]
 Solver = Literal["auto", "exact", "first_order"]
@@ -278,6 +276,4 @@ def _varying(X: FloatArray) -> FloatArray:
 
 def _centred(X: FloatArray) -> FloatArray:
     """Subtract the first sample and then the mean, so that a large offset does no harm."""
-    centred = X - X[0]
-    centred -= centred.mean(axis=0)
-    return centred
+    return centre(X.copy(order="K"))

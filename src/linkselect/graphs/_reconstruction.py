@@ -19,7 +19,7 @@ from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import map_threads, one_blas_thread, slices
 from linkselect._messages import GuidedValueError, warn_user
 from linkselect._samples import as_samples
-from linkselect._solvers import barycentric_weights, ridge_weights
+from linkselect._solvers.closed_form import barycentric_weights, ridge_weights
 from linkselect.graphs._distance_graphs import check_n_neighbors, nearest
 from linkselect.graphs._l1_reconstruction import (
     CERTAIN_GAP,
@@ -187,17 +187,8 @@ def reconstruction_weights(
     """
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2)
     check_reconstruction(X.shape[0], kind, form, tolerance, n_neighbors, regularization, solver)
-    found = reconstruct(
-        X,
-        kind,
-        form,
-        tolerance,
-        n_neighbors=n_neighbors,
-        regularization=regularization,
-        max_iter=max_iter,
-        solver=solver,
-        n_jobs=n_jobs,
-    )
+    local = (n_neighbors, regularization)
+    found = reconstruct(X, kind, form, tolerance, *local, solver, max_iter, n_jobs)
     found.warn_unsolved()
     return found.weights
 
@@ -254,11 +245,7 @@ def step_limit(max_iter: MaxIter, n_samples: int, n_features: int) -> int:
 
 
 def n_reconstruction_steps(
-    n_samples: int,
-    n_features: int,
-    kind: Kind = "l1",
-    form: Form = "compensated",
-    solver: Solver = "auto",
+    n_samples: int, n_features: int, kind: Kind, form: Form, solver: Solver = "auto"
 ) -> int:
     """Return how many steps `reconstruct` tracks at most."""
     if kind != "l1":
@@ -273,11 +260,10 @@ def reconstruct(
     kind: Kind = "l1",
     form: Form = "compensated",
     tolerance: float = 1e-3,
-    *,
     n_neighbors: int = 5,
     regularization: float = 1e-3,
-    max_iter: MaxIter = "auto",
     solver: Solver = "auto",
+    max_iter: MaxIter = "auto",
     n_jobs: int | None = None,
     track: Callable[[Iterable[Any]], Iterator[Any]] = iter,
 ) -> Reconstruction:

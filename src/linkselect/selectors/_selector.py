@@ -40,7 +40,7 @@ from linkselect._samples.devices import (
 )
 from linkselect._samples.parts import TAKE_ROWS
 from linkselect._samples.samples import Kind
-from linkselect._samples.sources import select_columns
+from linkselect._samples.sources.opening import select_columns
 from linkselect._supervision import Supervision
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import Need, Sees

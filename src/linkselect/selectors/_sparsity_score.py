@@ -157,17 +157,7 @@ class SparsityScore(RankingSelector):
             )
 
     def _reconstruct(self, X: Samples, track: Track[Any]) -> Reconstruction:
-        options = (self.graph, self.form, self.tolerance)
-        check_reconstruction(
-            X.shape[0], *options, self.n_neighbors, self.regularization, self.solver
-        )
-        return reconstruct(
-            X,
-            *options,
-            n_neighbors=self.n_neighbors,
-            regularization=self.regularization,
-            max_iter=self.max_iter,
-            solver=self.solver,
-            n_jobs=self.n_jobs,
-            track=track,
-        )
+        local = (self.n_neighbors, self.regularization)
+        options = (self.graph, self.form, self.tolerance, *local, self.solver)
+        check_reconstruction(X.shape[0], *options)
+        return reconstruct(X, *options, self.max_iter, self.n_jobs, track)

@@ -15,15 +15,10 @@ import pytest
 
 from linkselect import _blocks as blocks
 from linkselect._messages import GuidedError, GuidedValueError
-from linkselect._samples.sources import (
-    TakenRows,
-    clusters,
-    find_stored,
-    map_parts,
-    reduce_parts,
-    reporting,
-)
+from linkselect._samples.sources import clusters
 from linkselect._samples.sources.clusters import active_client
+from linkselect._samples.sources.opening import find_stored
+from linkselect._samples.sources.running import map_parts, reduce_parts, reporting
 from linkselect.cli._errors import problem_of
 from tests.helpers import stored_samples as given
 
@@ -90,7 +85,7 @@ def cut(labels, part):
 def results(sources):
     """Return the bits of some merged results, for every kind of stored samples."""
     labels = np.arange(200)
-    shared = TakenRows(np.array([150, 3, 3]))
+    shared = np.array([150, 3, 3])
     found = [
         reduce_parts(find_stored(source), given.rounding, given.join) for source in sources.values()
     ]
@@ -157,7 +152,7 @@ def test_cancelled_tasks_are_an_error(client, tmp_path, gate):
 
 def test_a_killed_worker_changes_nothing(cluster, tmp_path, gate):
     X = given.stored("dask", tmp_path, given.random_values())
-    shared = TakenRows(np.arange(0, 200, 7))
+    shared = np.arange(0, 200, 7)
     (tmp_path / "without").mkdir()
     free = given.Gate(tmp_path / "without", n_free=len(X.parts))
     expected = map_parts(X, partial(given.held_weighted, gate=free), shared=shared)

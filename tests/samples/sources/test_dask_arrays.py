@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from linkselect._messages import GuidedTypeError, GuidedValueError
-from linkselect._samples.sources import find_stored, map_parts, select_columns
+from linkselect._samples.sources.opening import find_stored, select_columns
+from linkselect._samples.sources.running import map_parts
 from tests.helpers import stored_samples as given
 
 

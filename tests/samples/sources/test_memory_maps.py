@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from linkselect import open_stored
 from linkselect._messages import GuidedTypeError, GuidedValueError
-from linkselect._samples.sources import find_stored
+from linkselect._samples.sources.opening import find_stored
 from tests.helpers import stored_samples as given
 
 

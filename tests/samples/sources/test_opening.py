@@ -10,7 +10,8 @@ from numpy.testing import assert_array_equal
 
 import linkselect
 from linkselect._messages import GuidedTypeError, GuidedValueError
-from linkselect._samples.sources import Stored, find_stored, select_columns
+from linkselect._samples.sources.opening import find_stored, select_columns
+from linkselect._samples.sources.stored import Stored
 from tests.helpers import stored_samples as given
 
 

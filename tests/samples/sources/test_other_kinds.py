@@ -16,7 +16,7 @@ from scipy import sparse
 
 from linkselect import VarianceScore, open_stored
 from linkselect._messages import GuidedTypeError
-from linkselect._samples.sources import find_stored
+from linkselect._samples.sources.opening import find_stored
 
 FRAME = dask.dataframe.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "b": 0.0}), npartitions=1)
 REFUSED = {
@@ -47,7 +47,7 @@ def test_blocks_of_xarray_are_read_by_parts():
     xarray = pytest.importorskip("xarray")
     values = np.arange(12.0).reshape(6, 2)
     X = find_stored(xarray.DataArray(dask.array.from_array(values, chunks=(2, 2))))
-    assert len(X.source.row_edges()) == 4
+    assert len(X.source.edges(0)) == 4
     np.testing.assert_array_equal(np.asarray(X), values)
     assert find_stored(xarray.DataArray(values)) is None
 

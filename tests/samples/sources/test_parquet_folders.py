@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 from linkselect import FisherScore, VarianceScore, open_stored
 from linkselect._messages import GuidedValueError
-from linkselect._samples.sources import find_stored
+from linkselect._samples.sources.opening import find_stored
 from linkselect.cli._tables import Reading, read_table
 
 

@@ -17,7 +17,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import linkselect
 from linkselect._messages import GuidedError, GuidedTypeError, GuidedValueError
-from linkselect._samples.sources import find_stored, parquet_tables
+from linkselect._samples.sources import parquet_tables
+from linkselect._samples.sources.opening import find_stored
 from tests.helpers import stored_samples as given
 
 NAN = np.nan

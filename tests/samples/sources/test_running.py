@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from linkselect._messages import GuidedValueError
-from linkselect._samples.sources import TakenRows, map_parts, reduce_parts, reporting
 from linkselect._samples.sources.merging import MergeTree, level_sizes
+from linkselect._samples.sources.running import map_parts, reduce_parts, reporting
 from tests.helpers import stored_samples as given
 
 
@@ -41,9 +41,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(kind, tmp_path):
 def test_functions_get_the_values_of_their_part_and_the_shared_rows(X):
     labels = np.arange(200)
     rows = np.array([150, 3, 3])
-    found = map_parts(
-        X, given.inputs, per_part=lambda part: (labels[part.rows],), shared=TakenRows(rows)
-    )
+    found = map_parts(X, given.inputs, per_part=lambda part: (labels[part.rows],), shared=rows)
     assert_array_equal(np.concatenate([labels for labels, _ in found]), labels)
     for _, taken in found:
         assert_array_equal(taken, given.random_values()[rows])

@@ -8,7 +8,8 @@ import zarr
 from numpy.testing import assert_array_equal
 
 from linkselect._messages import GuidedTypeError, GuidedValueError
-from linkselect._samples.sources import arrays, find_stored, zarr_arrays
+from linkselect._samples.sources import arrays, zarr_arrays
+from linkselect._samples.sources.opening import find_stored
 from tests.helpers import stored_samples as given
 
 

@@ -63,15 +63,8 @@ class ArraySource(Source):
         self.states = {name: state_of(path) for name, path in array.files(*everything)}
         self._warn_of_tall_chunks()
 
-    def row_edges(self) -> IntArray | None:
+    def edges(self, axis: int) -> IntArray | None:
         """Return where chunks begin, and the end."""
-        return self._edges(0)
-
-    def column_edges(self) -> IntArray | None:
-        """Return where chunks begin, and the end."""
-        return self._edges(1)
-
-    def _edges(self, axis: int) -> IntArray | None:
         if self.array.chunks is None:
             return None
         total = self.shape[axis]
@@ -101,7 +94,7 @@ class ArraySource(Source):
 
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
         """Return some rows, which are sorted, by reading little else."""
-        edges = self.row_edges()
+        edges = self.edges(0)
         # One line of chunks at a time: all that are touched would be decoded at once.
         cuts = np.searchsorted(wanted, () if edges is None else edges[1:-1])
         found = [self._decoded(line, columns) for line in np.split(wanted, cuts) if len(line)]

@@ -32,10 +32,6 @@ def _as_it_is(result: Any) -> Any:
     return result
 
 
-def _no_report(done: int, total: int, what: str) -> None:
-    pass
-
-
 @dataclass(frozen=True, eq=False)
 class Job:
     """A function for some parts of stored samples, and how its results are merged.
@@ -88,7 +84,7 @@ def run_job(client: Any, job: Job, report: Report | None) -> Any:
     leaves, top = task_tree(job)
     *open_leaves, last = client.compute([*leaves, top])
     total, gone_since = len(open_leaves), None
-    report = report or _no_report
+    report = report or (lambda done, total, what: None)
     try:
         report(0, total, job.what)
         while not ended(last):

@@ -45,16 +45,12 @@ class DaskSource(Source):
             )
         self.dtype = numeric_type(array.dtype, self.label)
         self.array = array
-        self.edges = [np.append(0, np.cumsum(lengths)).astype(np.intp) for lengths in array.chunks]
+        self.ends = [np.append(0, np.cumsum(lengths)).astype(np.intp) for lengths in array.chunks]
         self.computed: Blocks | None = None
 
-    def row_edges(self) -> IntArray:
+    def edges(self, axis: int) -> IntArray:
         """Return where chunks begin, and the end."""
-        return self.edges[0]
-
-    def column_edges(self) -> IntArray:
-        """Return where chunks begin, and the end."""
-        return self.edges[1]
+        return self.ends[axis]
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
         """Find nothing: what the blocks are made of is not known here."""
@@ -65,8 +61,8 @@ class DaskSource(Source):
         held = self._columns_held(columns)
         inside = slice(None) if isinstance(columns, slice) else np.searchsorted(held, columns)
         for number, line in zip(self._lines(rows), blocks, strict=True):
-            start = int(self.edges[0][number])
-            self._check_line(slice(start, int(self.edges[0][number + 1])), line, len(held))
+            start = int(self.ends[0][number])
+            self._check_line(slice(start, int(self.ends[0][number + 1])), line, len(held))
             for piece in slices(len(line[0]), height):
                 pieces = [block[piece] for block in line]
                 values = pieces[0] if len(line) == 1 else np.concatenate(pieces, axis=1)
@@ -142,26 +138,26 @@ class DaskSource(Source):
 
     def _lines(self, rows: slice) -> list[int]:
         """Return the numbers of the lines of blocks that hold some rows; blocks may be empty."""
-        first, last = np.searchsorted(self.edges[0], (rows.start, rows.stop))
-        filled = np.flatnonzero(np.diff(self.edges[0][first : last + 1]))
+        first, last = np.searchsorted(self.ends[0], (rows.start, rows.stop))
+        filled = np.flatnonzero(np.diff(self.ends[0][first : last + 1]))
         return (first + filled).tolist()
 
     def _block_numbers(self, columns: Columns) -> IntArray:
         """Return the numbers of the blocks in a line that hold some columns."""
-        return np.unique(np.searchsorted(self.edges[1], as_numbers(columns), side="right") - 1)
+        return np.unique(np.searchsorted(self.ends[1], as_numbers(columns), side="right") - 1)
 
     def _is_piece(self, columns: Columns) -> bool:
         """Whether some columns begin or end inside a block."""
         if not isinstance(columns, slice):
             return False
-        return not np.isin((columns.start, columns.stop), self.edges[1]).all()
+        return not np.isin((columns.start, columns.stop), self.ends[1]).all()
 
     def _columns_held(self, columns: Columns) -> IntArray:
         """Return the numbers of all columns in the blocks that are computed for some columns."""
         if isinstance(columns, slice):
             return as_numbers(columns)
         blocks = self._block_numbers(columns)
-        return np.concatenate([np.arange(*self.edges[1][block : block + 2]) for block in blocks])
+        return np.concatenate([np.arange(*self.ends[1][block : block + 2]) for block in blocks])
 
     def _check_line(self, rows: slice, line: list[NDArray[Any]], width: int) -> None:
         """Refuse blocks that are not what the array says they are."""

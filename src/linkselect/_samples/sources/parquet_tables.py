@@ -130,9 +130,9 @@ class ParquetSource(Source):
         self.starts = np.array([group.start for group in self.groups], np.intp)
         self.shape = (starts[-1], len(self.names))
 
-    def row_edges(self) -> IntArray:
+    def edges(self, axis: int) -> IntArray | None:
         """Return the first row of every row group, and the end."""
-        return np.append(self.starts, self.shape[0])
+        return None if axis else np.append(self.starts, self.shape[0])
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
         """Raise an error if a file with some of these rows is not what it was."""

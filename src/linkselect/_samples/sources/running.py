@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -27,37 +26,12 @@ reporting: ContextVar[Report | None] = ContextVar("reporting", default=None)
 """Called with the number of finished parts, of all parts, and what is being done to them."""
 
 
-@dataclass(frozen=True, eq=False)
-class TakenRows:
-    """Some rows of the samples that every part needs, such as the queries of a search.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        Their numbers, in the order in which the function gets the rows.
-    """
-
-    rows: IntArray
-
-
-def map_parts(
-    X: Stored,
-    function: Callable[..., Any],
-    *,
-    per_part: Callable[[Part], tuple[Any, ...]] | None = None,
-    shared: TakenRows | None = None,
-    n_jobs: int | None = None,
-    what: str | None = None,
-) -> list[Any]:
+def map_parts(X: Stored, function: Callable[..., Any], **options: Any) -> list[Any]:
     """Apply a function to every part; the results are in the order of the parts.
 
-    See `reduce_parts`.
+    The options are those of `reduce_parts`.
     """
-    listed = partial(_in_list, function)
-    what = what or _name_of(function)
-    found: list[Any] = reduce_parts(
-        X, listed, _join_lists, per_part=per_part, shared=shared, n_jobs=n_jobs, what=what
-    )
+    found: list[Any] = reduce_parts(X, partial(_in_list, function), _join_lists, **options)
     return found
 
 
@@ -67,9 +41,9 @@ def reduce_parts(
     merge: Callable[[list[Any]], Any],
     *,
     per_part: Callable[[Part], tuple[Any, ...]] | None = None,
-    shared: TakenRows | None = None,
+    shared: IntArray | None = None,
     n_jobs: int | None = None,
-    what: str | None = None,
+    what: str = "part",
 ) -> Any:
     """Apply a function to every part and merge the results by a tree.
 
@@ -87,12 +61,12 @@ def reduce_parts(
         Takes a list of results in the order of the parts and returns one.
     per_part : callable, optional
         Takes a part and returns small values that belong to it, such as the labels of its rows.
-    shared : TakenRows, optional
-        Rows that every call gets.
+    shared : ndarray of int, optional
+        The numbers of rows that every call gets, in this order, such as the queries of a search.
     n_jobs : int, optional
         The number of threads if no Dask client is active; see `linkselect._blocks.map_threads`.
-    what : str, optional
-        What is being done, for progress. Default: the name of the function.
+    what : str, default="part"
+        What is being done, for progress.
 
     Returns
     -------
@@ -100,9 +74,9 @@ def reduce_parts(
         What the last merge gave.
     """
     inputs = [() if per_part is None else tuple(per_part(part)) for part in X.parts]
-    taken = None if shared is None else _picking(X, shared.rows)
+    taken = None if shared is None else _picking(X, shared)
     numbers = list(range(len(X.parts)))
-    job = Job(X, numbers, function, merge, inputs, what or _name_of(function), shared=taken)
+    job = Job(X, numbers, function, merge, inputs, what, shared=taken)
     return _run(job, n_jobs, reporting.get())
 
 
@@ -160,12 +134,6 @@ def _in_list(function: Callable[..., Any], *arguments: Any) -> list[Any]:
 
 def _join_lists(lists: Iterable[list[Any]]) -> list[Any]:
     return list(chain.from_iterable(lists))
-
-
-def _name_of(function: Callable[..., Any]) -> str:
-    while isinstance(function, partial):
-        function = function.func
-    return getattr(function, "__name__", "part").strip("_")
 
 
 def _run_threads(

@@ -12,15 +12,6 @@ from linkselect._messages import GuidedValueError, many
 State = tuple[int, int, int]
 
 
-def changed(label: str) -> GuidedValueError:
-    """Return the error for a file that is not what it was."""
-    return GuidedValueError(
-        f"{label} changed while it was read.",
-        "Nothing was fitted. Fit again when no program writes to it.",
-        "X",
-    )
-
-
 def missing(label: str, path: str) -> GuidedValueError:
     """Return the error for a file that does not exist."""
     name = Path(path).name
@@ -91,5 +82,11 @@ class FileState:
     def check_unchanged(self) -> None:
         """Raise an error if the file is not what it was."""
         state = state_of(self.path)
+        if state is None and self.state is not None:
+            raise missing(self.label, self.path)
         if state != self.state:
-            raise missing(self.label, self.path) if state is None else changed(self.label)
+            raise GuidedValueError(
+                f"{self.label} changed while it was read.",
+                "Nothing was fitted. Fit again when no program writes to it.",
+                "X",
+            )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,12 +76,8 @@ class Source(ABC):
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
         """Raise an error if what holds these values is not what it was when it was opened."""
 
-    def row_edges(self) -> IntArray | None:
-        """Return where the rows may be cut, from 0 to all, or None if anywhere."""
-        return None
-
-    def column_edges(self) -> IntArray | None:
-        """Return where the columns may be cut, from 0 to all, or None if anywhere."""
+    def edges(self, axis: int) -> IntArray | None:
+        """Return where rows (0) or columns (1) may be cut, from 0 to all; None if anywhere."""
         return None
 
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
@@ -131,52 +127,18 @@ class Source(ABC):
         raise GuidedTypeError(f"{self.label} has no names of columns.", parameter="X")
 
 
-@dataclass(frozen=True, eq=False)
-class Scaling:
-    """Subtract a shift from every column and divide it by a scale.
-
-    Attributes
-    ----------
-    shift, scale : ndarray of shape (n_features,)
-        One number for each column.
-    """
-
-    shift: FloatArray
-    scale: FloatArray
-
-    def choose(self, columns: Columns) -> Self:
-        """Return the same for some of the columns."""
-        return type(self)(self.shift[columns], self.scale[columns])
-
-    def apply(self, values: FloatArray) -> None:
-        """Change values in place."""
-        values -= self.shift
-        values /= self.scale
+# What is done to values in place, and the numbers for each column that it takes.
+Step = tuple[Callable[..., None], tuple[FloatArray, ...]]
 
 
-@dataclass(frozen=True, eq=False)
-class Filling:
-    """Put a number in place of every missing value.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_features,)
-        One number for each column.
-    """
-
-    values: FloatArray
-
-    def choose(self, columns: Columns) -> Self:
-        """Return the same for some of the columns."""
-        return type(self)(self.values[columns])
-
-    def apply(self, values: FloatArray) -> None:
-        """Change values in place."""
-        rows, columns = np.nonzero(np.isnan(values))
-        values[rows, columns] = self.values[columns]
+def _scale(values: FloatArray, shift: FloatArray, scale: FloatArray) -> None:
+    values -= shift
+    values /= scale
 
 
-Step = Scaling | Filling
+def _fill(values: FloatArray, numbers: FloatArray) -> None:
+    rows, columns = np.nonzero(np.isnan(values))
+    values[rows, columns] = numbers[columns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,7 +280,7 @@ class Stored:
         n_samples, n_features = self.shape
         itemsize = self.dtype.itemsize
         if self.by_columns:
-            edges = self.source.column_edges() if self.columns is None else None
+            edges = self.source.edges(1) if self.columns is None else None
             # Half a slab: that much memory is used again for the next part, more of it comes fresh
             # from the system every time.
             size = max(self.slab_bytes // 2 // (n_samples * itemsize), 1)
@@ -326,7 +288,7 @@ class Stored:
             return tuple(Part(self, k, slice(0, n_samples), cols) for k, cols in enumerate(cuts))
         row_bytes = self.source.shape[1] * itemsize
         part_bytes = max(self.part_bytes, n_samples * row_bytes // MANY_PARTS)
-        cuts = cut(n_samples, max(part_bytes // row_bytes, 1), self.source.row_edges())
+        cuts = cut(n_samples, max(part_bytes // row_bytes, 1), self.source.edges(0))
         return tuple(Part(self, k, rows, slice(0, n_features)) for k, rows in enumerate(cuts))
 
     def __getitem__(self, rows: Any) -> NDArray[Any]:
@@ -347,19 +309,22 @@ class Stored:
     def choose(self, columns: ArrayLike) -> Stored:
         """Return some of the columns, by number, without reading anything."""
         chosen = chosen_numbers(columns, self.shape[1], f"columns of {self.label}")
-        steps = tuple(step.choose(chosen) for step in self.steps)
+        steps = tuple((do, tuple(each[chosen] for each in numbers)) for do, numbers in self.steps)
         kept = chosen if self.columns is None else self.columns[chosen]
         return Stored(self.source, kept, steps)
 
     def scaled(self, shift: ArrayLike, scale: ArrayLike) -> Stored:
         """Return (x - shift) / scale in float64, per column, without reading anything."""
-        step = Scaling(self._for_columns(shift), self._for_columns(scale))
-        return Stored(self.source, self.columns, (*self.steps, step))
+        return self._with_step(_scale, shift, scale)
 
     def filled(self, values: ArrayLike) -> Stored:
         """Return a number per column for every missing value, in float64; nothing is read."""
-        step = Filling(self._for_columns(values))
-        return Stored(self.source, self.columns, (*self.steps, step))
+        return self._with_step(_fill, values)
+
+    def _with_step(self, function: Callable[..., None], *numbers: ArrayLike) -> Stored:
+        width = self.shape[1]
+        wide = tuple(np.broadcast_to(np.asarray(one, np.float64), width) for one in numbers)
+        return Stored(self.source, self.columns, (*self.steps, (function, wide)))
 
     def within(self, share: float) -> Stored:
         """Return the same, read in pieces that take this share of the usual memory."""
@@ -370,9 +335,6 @@ class Stored:
     def allowed(self, n_bytes: int) -> int:
         """Return how much may be held of what usually takes so many bytes."""
         return max(int(n_bytes * self.source.share), 1)
-
-    def _for_columns(self, values: ArrayLike) -> FloatArray:
-        return np.broadcast_to(np.asarray(values, np.float64), self.shape[1])
 
     def without_blocks(self) -> Stored:
         """Return what is sent to workers, to which the blocks of a part come on their own."""
@@ -421,6 +383,6 @@ class Stored:
         if not self.steps:
             return values
         values = values.astype(np.float64)
-        for step in self.steps:
-            step.choose(columns).apply(values)
+        for function, numbers in self.steps:
+            function(values, *(one[columns] for one in numbers))
         return values

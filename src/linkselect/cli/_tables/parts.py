@@ -24,7 +24,7 @@ from linkselect.cli._tables.reading import TableFile
 from linkselect.cli._tables.table import StoredTable, Table, assign_roles, make_ids
 
 if TYPE_CHECKING:
-    from linkselect._samples.sources import Stored
+    from linkselect._samples.sources.stored import Stored
 
 INTO_MEMORY = "read it into memory: without --by-parts or --scheduler, with enough --max-memory"
 
@@ -164,8 +164,8 @@ def _kind_of(kind: Any) -> str:
 
 
 def _open_parquet(file: TableFile) -> Table:
-    from linkselect._samples.sources import Stored
     from linkselect._samples.sources.parquet_tables import open_parquet
+    from linkselect._samples.sources.stored import Stored
 
     (kinds, n_rows, _), how, source = _look_into(file), file.how, file.name
     features = [name for name, kind in kinds.items() if not kind]
@@ -224,7 +224,7 @@ def _open_numbers(file: TableFile) -> Table:
 
 def _open_arrays(file: TableFile) -> tuple[Stored, dict[str, Any]]:
     """Open the features, and the arrays of a Zarr group that hold the labels or ids."""
-    from linkselect._samples.sources import open_stored
+    from linkselect._samples.sources.opening import open_stored
 
     place = file.path.resolve()
     if place.suffix.lower() == ".npy" or not _is_group(place):
