@@ -21,6 +21,7 @@ from linkselect.labelling._answer_store import NotStoredError
 from linkselect.labelling._labelling import Labelling
 from linkselect.labelling._pages import Pages
 from linkselect.labelling._sample_pictures import TYPES
+from linkselect.labelling._shown_samples import mask_png, png
 
 LONGEST_FORM = 4096
 LONGEST_WINDOW = 40
@@ -62,10 +63,12 @@ def make_app(labelling: Labelling, source: str) -> Starlette:
     routes = [Route(path, _taking(act), methods=["POST"]) for path, act in done.items()]
     routes += [Route(path, show, methods=["GET"]) for path, show in shown.items()]
 
-    handlers: dict[Any, Callable[[Request, Any], Response]] = {
-        NotStoredError: site.not_stored,
-        HTTPException: lambda _, error: Response(status_code=error.status_code),
-    }
+    def failed(_: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return Response(status_code=error.status_code)
+        return _page(site.pages.message("The answer was not saved", str(error)), 507)
+
+    handlers = dict.fromkeys((NotStoredError, HTTPException), failed)
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -160,12 +163,7 @@ class Site:
 
     def undo(self, form: Form) -> Response:
         """Take back the last answer."""
-        undone = self.labelling.undo()
-        return _back_to("./", form, note="nothing" if undone is None else undone.note)
-
-    def not_stored(self, request: Request, error: NotStoredError) -> Response:
-        """Say that an answer could not be written, and why."""
-        return _page(self.pages.message("The answer was not saved", str(error)), 507)
+        return _back_to("./", form, note=self.labelling.undo())
 
     def _rows(self, form: Form, *fields: str) -> tuple[int, int]:
         every = range(len(self.labelling.samples.ids))
@@ -224,7 +222,7 @@ class Site:
         ranked = self.labelling.ranked()
         if samples.image_shape is None or ranked is None:
             raise HTTPException(404)
-        return Response(samples.mask_png(ranked.best), media_type="image/png")
+        return Response(mask_png(samples.pixels(), ranked.best), media_type="image/png")
 
     def pixels(self, request: Request) -> Response:
         """Draw the pixels of a sample."""
@@ -232,7 +230,7 @@ class Site:
         row = request.path_params["row"]
         if samples.image_shape is None or row >= len(samples.ids):
             raise HTTPException(404)
-        return Response(samples.pixels_png(row), media_type="image/png")
+        return Response(png(samples.pixels(row)), media_type="image/png")
 
     def picture(self, request: Request) -> Response:
         """Send the picture of a sample, by its number; there is no way to name a file."""

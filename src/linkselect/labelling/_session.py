@@ -14,7 +14,6 @@ from linkselect.asking import PairQueries
 from linkselect.labelling._answer_store import AnswerFile
 from linkselect.labelling._background import Background
 from linkselect.labelling._labelling import Labelling, is_large, number_of_best
-from linkselect.labelling._sample_pictures import lacking
 from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs import Pairs
 
@@ -81,8 +80,10 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
     try:
         queries, notes = _queries(ask, None if file is None else file.state())
         samples = ask.samples
-        if samples.pictures is not None:
-            notes += filter(None, [lacking(samples.pictures, len(samples.ids))])
+        n_without = len(samples.ids) - len(samples.pictures or samples.ids)
+        if n_without:
+            count = f"{many(n_without, 'sample')} of {len(samples.ids):,}"
+            notes.append(f"{count} without a picture.")
         plain_ids = all(type(sample) in (int, str) for sample in samples.ids)
         about = {
             "names": list(map(str, samples.names)),

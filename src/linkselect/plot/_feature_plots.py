@@ -56,7 +56,8 @@ def scores(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x2', 'x3', 'x0', 'x1']
     """
-    values = _fitted(selector, "scores_")
+    way_out = "Pass a fitted selector, of a Pipeline its step: pipeline['selector']."
+    values = _fitted(selector, "scores_", way_out)
     if n < 1:
         raise GuidedValueError(f"n={n}, but at least one feature is drawn.", "Choose 1 or more.")
     named = checked_names(selector, names)
@@ -98,7 +99,8 @@ def path(selector: Any, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'number of features'
     """
-    values = _fitted(selector, "path_")
+    way_out = "Selectors that search have one, such as SimilarityConstraintScore."
+    values = _fitted(selector, "path_", way_out)
     errors = getattr(selector, "standard_error_", None)
     ax = axes_or_new(ax, 6.4, 3.6)
     greater = bool(selector.greater_is_better)
@@ -235,14 +237,10 @@ def _outline(selected: BoolArray) -> Any:
     return LineCollection(list(lines), colors=STRESS, linewidths=1.1, capstyle="round", zorder=3)
 
 
-def _fitted(selector: Any, attribute: str) -> FloatArray:
+def _fitted(selector: Any, attribute: str, way_out: str) -> FloatArray:
     """Return an attribute of a fitted selector as an array, or raise if it has none."""
     check_is_fitted(selector)
     found = getattr(selector, attribute, None)
     if found is None:
-        way_out = {
-            "scores_": "Pass a fitted selector, of a Pipeline its step: pipeline['selector'].",
-            "path_": "Selectors that search have one, such as SimilarityConstraintScore.",
-        }[attribute]
         raise GuidedTypeError(f"{type(selector).__name__} has no {attribute}.", way_out)
     return np.asarray(found, dtype=float)

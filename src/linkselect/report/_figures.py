@@ -15,10 +15,9 @@ from linkselect.report._schema import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
-    from linkselect.evaluation import Measure
     from linkselect.evaluation._result import Comparison
 
 INCHES_PER_FEATURE = 0.155
@@ -125,22 +124,24 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
                 f"{fitting_name(name, LABEL_ROOM, LETTERS, 24)}  {place + 1}"
                 for place, name in enumerate(names)
             ]
-            cell = _cell(labels, room)
+            # Cells leave room for the names.
+            widest = max(text_width(label, LETTERS) for label in labels)
+            cell = min(0.42, (room - widest - 0.45) / len(labels))
             heights, shares = (first, cell * len(names) + 0.5), (CURVES_SHARE, 1 - CURVES_SHARE)
             figure, grid = _divided(width, heights, shares, 0.6 if width == "single" else 0.4)
             # Laid out apart: long names in one do not narrow the other.
             parts = [figure.add_subfigure(grid[place]) for place in range(2)]
         axes = [part.add_subplot() for part in parts]
-        _draw_measure(parts[0], axes[0], found.measures[0], n_columns)
+        measure = found.measures[0]
+        curves(measure.curves, ax=axes[0])
+        legend_under(parts[0], axes[0], n_columns, LEGEND_LETTERS)
+        spread_if_wide(axes[0], measure)
+        axes[0].set_ylabel(
+            "test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs"
+        )
         if len(names) > 1:
             _draw_agreement(axes[1], found, labels, cell)
         return _finished(axes, comparison_caption(found))
-
-
-def _cell(labels: list[str], inches: float) -> float:
-    """Return the side of a cell of the heat map that leaves room for the names."""
-    widest = max(text_width(label, LETTERS) for label in labels)
-    return min(0.42, (inches - widest - 0.45) / len(labels))
 
 
 def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float) -> None:
@@ -176,13 +177,6 @@ def comparison_caption(found: Comparison) -> str:
             "rows."
         )
     return text
-
-
-def _draw_measure(part: Figure | SubFigure, ax: Axes, measure: Measure, n_columns: int) -> None:
-    curves(measure.curves, ax=ax)
-    legend_under(part, ax, n_columns, LEGEND_LETTERS)
-    spread_if_wide(ax, measure)
-    ax.set_ylabel("test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs")
 
 
 def _divided(

@@ -12,6 +12,7 @@ SCHEMA_VERSION = 1
 MOST_LISTED = 12
 # JSON holds neither NaN nor infinity: None is no score, "inf" and "-inf" are infinite ones.
 Score = float | Literal["inf", "-inf"] | None
+Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300", "half"]
 
 
 def plain_text(value: Any) -> str:
@@ -183,7 +184,7 @@ class NumberSummary(TypedDict):
     """How many features are selected, by which rule, and the reason in a sentence."""
 
     n_features: int
-    rule: Literal["given", "own optimum", "held-out accuracy", "half, at most 300", "half"]
+    rule: Rule
     reason: str
     curve: CurveSummary | None
 
