@@ -281,7 +281,7 @@ def write_page(path: Path, page: str) -> None:
 
 def write_figure(path: Path, figure: Any, caption: str) -> None:
     """Write a figure for a paper: .pdf, .svg or .png by the ending."""
-    from linkselect.plot._published import paper_style, save_figure
+    from linkselect.plot._style import paper_style, save_figure
 
     kind: Any = path.suffix.lower().removeprefix(".")
     with paper_style():

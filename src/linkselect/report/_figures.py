@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from linkselect.plot import _style as style
 from linkselect.plot._comparisons import curves, draw_agreement, legend_columns, legend_under
-from linkselect.plot._published import INCHES, LETTERS, Width, add_caption, letter, paper_style
-from linkselect.plot._style import fitting_name, make_plain, text_width
+from linkselect.plot._style import INCHES, LETTERS, Width
 from linkselect.report._comparison_page import spread_if_wide
 from linkselect.report._report_pictures import MOST_DOTS, draw_best, draw_criterion, draw_held_out
 from linkselect.report._schema import Summary
@@ -71,7 +71,7 @@ def ranking_figure(summary: Summary, width: Width = "single") -> Figure:
     n_shown = min(MOST_DOTS, len(summary["ranking"]["feature"]))
     curve, path = summary["number_of_features"]["curve"], summary["path"]
     has_second = curve is not None or (path is not None and path["has_optimum"])
-    with paper_style():
+    with style.paper_style():
         from matplotlib.figure import Figure
 
         height, is_single = INCHES_PER_FEATURE * n_shown + 0.55, width == "single"
@@ -106,7 +106,7 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
     matplotlib Figure
     """
     # matplotlib is loaded here only, so that its absence is explained.
-    with paper_style():
+    with style.paper_style():
         from matplotlib.figure import Figure
 
         names = list(found.methods)
@@ -121,11 +121,11 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
         else:
             room = INCHES[width] - (0.0 if width == "single" else curves_room)
             labels = [
-                f"{fitting_name(name, LABEL_ROOM, LETTERS, 24)}  {place + 1}"
+                f"{style.fitting_name(name, LABEL_ROOM, LETTERS, 24)}  {place + 1}"
                 for place, name in enumerate(names)
             ]
             # Cells leave room for the names.
-            widest = max(text_width(label, LETTERS) for label in labels)
+            widest = max(style.text_width(label, LETTERS) for label in labels)
             cell = min(0.42, (room - widest - 0.45) / len(labels))
             heights, shares = (first, cell * len(names) + 0.5), (CURVES_SHARE, 1 - CURVES_SHARE)
             figure, grid = _divided(width, heights, shares, 0.6 if width == "single" else 0.4)
@@ -151,7 +151,7 @@ def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float)
     columns = [str(place + 1) for place in range(n_methods)]  # as at the end of each label
     ax.set_xticks(range(n_methods), columns, rotation=0, ha="center", rotation_mode="default")
     ax.set_yticks(range(n_methods), labels)
-    make_plain(ax.get_yticklabels(), labels)
+    style.make_plain(ax.get_yticklabels(), labels)
     ax.set_xlabel("")  # the caption says it
     # Beside its names and below its letter: the layout makes room as if it filled its place.
     ax.set_anchor("NW")
@@ -197,8 +197,8 @@ def _finished(axes: list[Axes], caption: str) -> Figure:
     """Add the letters of two panels and the caption."""
     if len(axes) > 1:
         for ax, text in zip(axes, "ab", strict=True):
-            letter(ax, text)
+            style.letter(ax, text)
     figure = axes[0].get_figure(root=True)
     assert figure is not None
-    add_caption(figure, caption)
+    style.add_caption(figure, caption)
     return figure

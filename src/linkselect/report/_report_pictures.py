@@ -10,8 +10,7 @@ import numpy as np
 
 from linkselect._arrays import FloatArray
 from linkselect.plot._dots import draw_groups, draw_histogram, draw_scores
-from linkselect.plot._feature_plots import draw_mask, draw_path
-from linkselect.plot._number_curve import draw_number, draw_ranked_scores
+from linkselect.plot._feature_plots import draw_mask, draw_number, draw_path, draw_ranked_scores
 from linkselect.plot._pair_plots import draw_pairs
 from linkselect.report._image_features import draw_both, draw_svg
 from linkselect.report._schema import ProfilesSummary, Score, Summary
