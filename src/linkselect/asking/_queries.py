@@ -365,10 +365,7 @@ class PairQueries:
         known = self._known
         if not len(known.must) or not len(known.cannot):
             return None
-        links = (
-            np.searchsorted(known.linked, known.must),
-            np.searchsorted(known.linked, known.cannot),
-        )
+        links = (np.searchsorted(known.linked, rows) for rows in (known.must, known.cannot))
         values = self._samples.rows(known.linked)
         said = Supervision(known.group[known.linked], *links)
         scores = with_equal_ties(constraint_ratio(values, said, n_jobs=1))

@@ -102,14 +102,13 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
 
 
 def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[str]]:
-    make = ask.kind
     if state is None:
-        queries = make(
+        queries = ask.kind(
             ask.X, ask.pairs, ask.sample_ids, ask.strategy, ask.random_state, progress=ask.progress
         )
         return queries, []
     try:
-        queries = make.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
+        queries = ask.kind.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
     except GuidedValueError as error:
         raise GuidedValueError(
             f"{ask.out} was begun with other samples. {error.problem}",

@@ -30,10 +30,9 @@ FILL, STRESS = "#2a6fa8", "#c2410c"
 COLOURS = ("#0072b2", "#c2410c", "#00805c", "#8a5a9e", "#a07800", "#b5306e", "#24292f")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (9, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
-N_LINES = len(COLOURS) * len(DASHES) * len(MARKERS)
 LINES = tuple(
     (COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)])
-    for i in range(N_LINES)
+    for i in range(len(COLOURS) * len(DASHES) * len(MARKERS))
 )
 
 # Names come from data: a dollar sign in them is no formula.
