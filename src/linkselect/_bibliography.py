@@ -1,7 +1,5 @@
 """One bibliography, from which docstrings, the documentation and reports cite."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """Work in blocks: bounded memory, spread over threads, the same result for any number of them."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

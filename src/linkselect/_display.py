@@ -1,7 +1,5 @@
 """Data as pictures and pages show them: samples in the plane, pairs as rows, pixels, scores."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
@@ -67,17 +65,13 @@ def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
         # without digits; and products of huge or tiny values leave the range of float64.
         values = values - values.mean(axis=0)
         width = float(np.abs(values).max(initial=0.0)) or 1.0
-    view = _with_fixed_signs(pca.fit_transform(values / width)) * width
+    view = pca.fit_transform(values / width)
+    # Flip axes so that the largest coordinate of each is positive, whatever the solver chose.
+    largest = np.take_along_axis(view, np.abs(view).argmax(axis=0)[None], axis=0)
+    view = np.where(largest < 0, -view, view) * width
     shares = np.nan_to_num(pca.explained_variance_ratio_)
     first, second = (f"{share:.0%} of variance" for share in shares)
     return view, (f"first principal component, {first}", f"second principal component, {second}")
-
-
-def _with_fixed_signs(view: FloatArray) -> FloatArray:
-    """Flip axes so that the largest coordinate of each is positive, whatever the solver chose."""
-    largest = np.abs(view).argmax(axis=0)
-    signs = np.sign(view[largest, np.arange(view.shape[1])])
-    return view * np.where(signs == 0, 1.0, signs)
 
 
 def pair_rows(

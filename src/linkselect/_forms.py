@@ -5,8 +5,6 @@ All of it works in float64 on column blocks, and on differences or centred value
 of a feature's offset does not matter. How the samples are stored, they alone know.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

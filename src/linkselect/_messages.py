@@ -1,7 +1,5 @@
 """What we say: errors in two parts, warnings at the user's line, and counted things."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Mapping, Sequence

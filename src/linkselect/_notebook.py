@@ -1,7 +1,5 @@
 """What a notebook shows for a value: pieces of HTML that take their colours from around them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
 

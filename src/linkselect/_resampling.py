@@ -1,7 +1,5 @@
 """Random draws of samples and features that keep what is known about the samples."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a method may know: labels, partial labels or pairs, turned into one frozen value."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike

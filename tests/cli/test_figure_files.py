@@ -80,7 +80,7 @@ def test_without_matplotlib_nothing_is_begun(run, monkeypatch):
 def test_a_full_disk_is_named_as_the_reason(kind):
     from matplotlib.figure import Figure
 
-    from linkselect.plot._published import save_figure
+    from linkselect.plot._style import save_figure
 
     figure = Figure()
     # More than what is kept back before it is written.

@@ -1,5 +1,6 @@
 """Labellings to test with: small samples in clear groups, a server, and a person who knows them."""
 
+import asyncio
 import re
 import shutil
 
@@ -7,6 +8,7 @@ import httpx
 import numpy as np
 from tests.helpers.browsers import BROWSERS
 
+from linkselect.labelling._app import make_app
 from linkselect.labelling._serving import Server
 from linkselect.labelling._session import Ask, begin
 from linkselect.labelling._shown_samples import ShownSamples
@@ -46,6 +48,17 @@ def begun(
         labelling.background.close()
         labelling.background = None
     return labelling
+
+
+def page_of(labelling, path):
+    """Return the text of a page, without the guard and the network."""
+
+    async def get():
+        transport = httpx.ASGITransport(make_app(labelling, "samples"))
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+            return (await client.get(path)).text
+
+    return asyncio.run(get())
 
 
 def served(labelling, **options):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkselect import Pairs
-from linkselect.labelling import _pages as module
+from linkselect.labelling import _app as module
 from linkselect.labelling._app import make_app
 from linkselect.labelling._shown_samples import ShownSamples
 from tests.helpers.labellings import asked, begun, grouped

@@ -18,8 +18,7 @@ from linkselect import ConsensusSelector, Pairs
 from linkselect.evaluation import validate
 from linkselect.labelling import _worker
 from linkselect.labelling._background import Background, Links
-from linkselect.labelling._pages import Pages
-from tests.helpers.labellings import begun, grouped
+from tests.helpers.labellings import begun, grouped, page_of
 
 X, y = grouped()
 # The other process leaves the processor to whoever else wants it.
@@ -114,7 +113,7 @@ def test_a_process_that_is_killed_at_work_is_trouble_that_ends_with_the_next(lab
     os.kill(process, signal.SIGKILL)
     wait_for(lambda: not background.busy)
     assert "is there enough memory?" in background.found.trouble
-    assert "failed: the computation ended early" in Pages(labelling, "samples").insight()
+    assert "failed: the computation ended early" in page_of(labelling, "/insight")
     answer_some(labelling, 1)
     wait_for(lambda: background.found.n_answers == 8)
     assert background.found.trouble is None
@@ -160,14 +159,13 @@ def test_nothing_is_asked_for_without_both_kinds():
 
 def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labelling):
     background = labelling.background
-    pages = Pages(labelling, "samples")
     answer_some(labelling, 6)
     wait_for(lambda: not background.busy)
     with held(background):
-        assert "is being made" in pages.finish({})
+        assert "is being made" in page_of(labelling, "/finish")
     first = labelling.ask_for_report()
     wait_for(lambda: labelling.found()[0].report_key == first)
-    assert ">Done<" in pages.finish({})
+    assert ">Done<" in page_of(labelling, "/finish")
     page = labelling.found()[0].report
 
     rows = labelling._rows(labelling.queries.history[-1].pair)
@@ -184,21 +182,21 @@ def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labellin
     with held(background):
         key = labelling.ask_for_report()
         assert key not in (first, second)
-        assert "is being made" in pages.finish({})
+        assert "is being made" in page_of(labelling, "/finish")
     wait_for(lambda: labelling.found()[0].report_key == key)
 
 
 def test_a_report_that_failed_says_so_and_is_tried_again(tmp_path):
     labelling = begun(tmp_path / "p.csv", background=True, preparation=Unwritable())
-    background, pages = labelling.background, Pages(labelling, "samples")
+    background = labelling.background
     answer_some(labelling, 6)
     labelling.ask_for_report()
     wait_for(lambda: background.found.report_trouble is not None)
     wait_for(lambda: not background.busy)
-    assert "The report failed" in pages.finish({})
-    assert "ValueError: no text" in pages.finish({})
+    assert "The report failed" in page_of(labelling, "/finish")
+    assert "ValueError: no text" in page_of(labelling, "/finish")
     with held(background):
-        assert "is being made" in pages.finish({"again": "yes"})
+        assert "is being made" in page_of(labelling, "/finish?again=yes")
     wait_for(lambda: not background.busy)
     assert background.found.trouble is None, "a ranking's is its own"
     labelling.close()

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from linkselect.labelling._background import Found
-from linkselect.labelling._pages import Pages
-from tests.helpers.labellings import begun
+from tests.helpers.labellings import begun, page_of
 
 GOOD = {"value": 0.9, "low": 0.8, "high": 1.0, "chance": 0.5, "better_than_chance": True}
 UNTESTED = {**GOOD, "better_than_chance": None}
@@ -23,7 +22,7 @@ def said():
         nothing = {"estimate": None, "reason": None, "n_kept": None, "n_answers": 20}
         found = Found(checked={**nothing, **checked})
         labelling.background = SimpleNamespace(found=found, busy=False, close=lambda: None)
-        text = re.sub(r"<[^>]*>", " ", Pages(labelling, "samples").insight())
+        text = re.sub(r"<[^>]*>", " ", page_of(labelling, "/insight"))
         return " ".join(text.split())
 
     yield said

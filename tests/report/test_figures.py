@@ -18,8 +18,8 @@ mpl = pytest.importorskip("matplotlib")
 from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from linkselect.plot._number_curve import spread_numbers  # noqa: E402
-from linkselect.plot._published import paper_style, save_figure  # noqa: E402
+from linkselect.plot._feature_plots import spread_numbers  # noqa: E402
+from linkselect.plot._style import paper_style, save_figure  # noqa: E402
 
 
 @cache

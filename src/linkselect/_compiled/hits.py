@@ -1,7 +1,5 @@
 """How many queries have a nearest neighbour of their own class, for one more feature."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

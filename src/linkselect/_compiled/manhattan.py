@@ -1,7 +1,5 @@
 """Sums of differences that are cut off at 1: the distances of ReliefF."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Sums over pairs of samples of the similarity criterion, for many candidate features at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple

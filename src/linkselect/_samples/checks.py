@@ -1,7 +1,5 @@
 """Checks of what a user passes in: samples, labels, pairs and the ids of samples."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

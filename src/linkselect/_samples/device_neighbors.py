@@ -5,8 +5,6 @@ error (docs/bounds.md), what may be near is compared by direct differences in fl
 for which the bound leaves anything open are done again.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 

@@ -5,8 +5,6 @@ which serves every library. This module has what the latter share, and the three
 standard lacks. No library is imported here: whoever passes its arrays has done so.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Products in float32 propose, differences in float64 decide, and of what the part
 are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any

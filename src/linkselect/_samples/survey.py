@@ -1,7 +1,5 @@
 """One pass over stored samples: are all values finite, what are the extremes and the moments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

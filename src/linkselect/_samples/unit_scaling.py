@@ -1,7 +1,5 @@
 """Features scaled to [0, 1], whatever their units: tiny, huge or far from zero."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -7,8 +7,6 @@ quadratic forms, one for each of the few terms of a kernel; the sum over the fir
 bound, which rules most candidates out before the others are looked at.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import zip_longest
 from typing import Any, NamedTuple

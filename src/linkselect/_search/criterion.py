@@ -1,7 +1,5 @@
 """What the two ways to evaluate the similarity criterion have in common."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any
 

@@ -5,8 +5,6 @@ time than it takes to decide which to leave out. What float64 products leave wit
 best is evaluated pair by pair, as on the CPU.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Turn numeric features into few states, as information by counting needs them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """FCBF: relevant features that no better one makes redundant."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 

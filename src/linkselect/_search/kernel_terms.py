@@ -1,7 +1,5 @@
 """Gaussian kernels of single features as short sums of outer products."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkselect._arrays import FloatArray

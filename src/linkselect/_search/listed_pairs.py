@@ -1,7 +1,5 @@
 """The similarity criterion over a list of pairs, evaluated pair by pair in float64."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

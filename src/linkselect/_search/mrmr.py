@@ -1,7 +1,5 @@
 """mRMR: features that tell most about the class and least about each other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 

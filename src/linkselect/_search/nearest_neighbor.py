@@ -1,7 +1,5 @@
 """Forward selection by the accuracy of the nearest-neighbour classifier (SFS-1NN)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple

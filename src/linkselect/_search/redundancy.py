@@ -1,7 +1,5 @@
 """Trade the merit of a feature against what it repeats of those already chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 

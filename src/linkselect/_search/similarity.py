@@ -5,8 +5,6 @@ products; listed pairs are evaluated one by one. Both return what a literal floa
 all candidates returns; bounds only spare work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 from typing import Any, NamedTuple

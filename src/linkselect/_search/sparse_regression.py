@@ -1,7 +1,5 @@
 """SCGS: row-sparse regression on the classes that also takes pairs and a graph into account."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

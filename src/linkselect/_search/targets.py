@@ -1,7 +1,5 @@
 """Which samples should be alike, as groups or as a list of pairs, and the width that fits them."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

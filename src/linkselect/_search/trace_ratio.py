@@ -6,8 +6,6 @@ at least zero, so their ratio is at least `lam`. Repeating this (Dinkelbach) end
 rounds, at the global optimum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Reconstruct points from each other by least squares: one linear system each, no iteration."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkselect._arrays import FloatArray

@@ -20,8 +20,6 @@ with the penalty, and the penalty at which it equals the tolerance solves the pr
 .. [3] See the list of references of `linkselect._solvers`.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

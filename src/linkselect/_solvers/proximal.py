@@ -8,8 +8,6 @@ where Q is `quadratic`, positive semidefinite, B is `linear`, and W_r is a row o
 lasso with one group for each row).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkselect._arrays import FloatArray

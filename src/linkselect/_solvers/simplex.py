@@ -17,8 +17,6 @@ long as the sum still falls (Barrodale & Roberts 1973). And only a small part of
 storage (see `simplex_bases`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray

@@ -1,7 +1,5 @@
 """Linear algebra on stacks: the first axis of every array runs over independent problems."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 

@@ -1,7 +1,5 @@
 """What a person answered about pairs of samples, what follows, and what is contradicted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -120,11 +118,6 @@ class Known:
     named: BoolArray
     _apart: frozenset[Rows] = field(repr=False)
 
-    @property
-    def n_groups(self) -> int:
-        """The number of groups of linked samples."""
-        return int(self.group.max(initial=-1)) + 1
-
     def decided(self, a: int, b: int) -> bool:
         """Tell whether two rows need not be asked about: that follows, or was unsure."""
         return in_order(a, b) in self.unsure or self.follows(a, b) is not None
@@ -143,28 +136,22 @@ class Known:
         undecided = among[among != row]
         own = int(self.group[row])
         if own >= 0:
-            closed = np.zeros(self.n_groups + 1, dtype=bool)  # the last is that of no group
+            n_groups = int(self.group.max()) + 1
+            closed = np.zeros(n_groups + 1, dtype=bool)  # the last is that of no group
             closed[own] = True
             closed[self.apart[:, 1][self.apart[:, 0] == own]] = True
             closed[self.apart[:, 0][self.apart[:, 1] == own]] = True
             undecided = undecided[~closed[self.group[undecided]]]
-        unsure = self.unsure_about(row)
+        unsure = [b if a == row else a for a, b in self.unsure if row in (a, b)]
         return undecided[~np.isin(undecided, unsure)] if unsure else undecided
-
-    def unsure_about(self, row: int) -> list[int]:
-        """Return the rows that were asked together with `row`, without a clear answer."""
-        return [b if a == row else a for a, b in self.unsure if row in (a, b)]
 
 
 def know(said: Iterable[SaidAbout], n_samples: int) -> Known:
     """Collect what answers about rows say; they must not contradict each other."""
-    links: dict[Said, list[Rows]] = {"alike": [], "different": [], "unsure": []}
+    links: dict[Said, list[Rows]] = {kind: [] for kind in ANSWERS}
     for a, b, answer in said:
         links[answer].append((a, b))
-    must, cannot, unsure = (
-        np.array(links[kind], dtype=np.intp).reshape(-1, 2)
-        for kind in ("alike", "different", "unsure")
-    )
+    must, cannot, unsure = (np.array(links[kind], dtype=np.intp).reshape(-1, 2) for kind in ANSWERS)
     linked = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
     group = np.full(n_samples, -1, dtype=np.intp)
     group[linked] = must_components(np.searchsorted(linked, must), len(linked))

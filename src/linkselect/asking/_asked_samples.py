@@ -1,7 +1,5 @@
 """The samples that are asked about: their ids, and their values as strategies see them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -52,6 +50,7 @@ class SampleValues:
     def __init__(self, X: Any, progress: Progress | None = None) -> None:
         checked = _Asked()
         samples = check_samples(checked, X)
+        self.n_samples, self.n_features = samples.shape
         self.feature_names = getattr(checked, "feature_names_in_", None)
         check_spread(samples, self.feature_names)
         self.constant = samples.constant_columns()
@@ -63,16 +62,6 @@ class SampleValues:
         self._by_rows = as_samples(self.X)
         # Any value near the samples serves to keep the digits of a feature with a large offset.
         self.centre = self.rows(np.arange(1))[0]
-
-    @property
-    def n_samples(self) -> int:
-        """The number of rows."""
-        return int(self.X.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns."""
-        return int(self.X.shape[1])
 
     def rows(self, rows: IntArray, features: IntArray | None = None) -> FloatArray:
         """Copy some rows as dense float64, all features of them or some."""

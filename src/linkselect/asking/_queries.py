@@ -1,7 +1,5 @@
 """Ask a person about pairs of samples: which to ask next, and what the answers say."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -365,12 +363,9 @@ class PairQueries:
         known = self._known
         if not len(known.must) or not len(known.cannot):
             return None
-        links = (
-            np.searchsorted(known.linked, known.must),
-            np.searchsorted(known.linked, known.cannot),
-        )
+        must, cannot = (np.searchsorted(known.linked, rows) for rows in (known.must, known.cannot))
         values = self._samples.rows(known.linked)
-        said = Supervision(known.group[known.linked], *links)
+        said = Supervision(known.group[known.linked], must, cannot)
         scores = with_equal_ties(constraint_ratio(values, said, n_jobs=1))
         scores[self._samples.constant] = np.nan
         return with_equal_twins(values, scores)

@@ -1,7 +1,5 @@
 """A labelling as plain data: what is stored, and the checks when it comes back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

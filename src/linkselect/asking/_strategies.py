@@ -1,7 +1,5 @@
 """The strategies of asking: which pair of samples to ask about next."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

@@ -6,8 +6,6 @@ that there are of each kind, at most 1, the score is
 `(w_a a + (1 - w_a) v + 0.05 v) / (w_b b + (1 - w_b) v + 0.05 v)`; smaller is better.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray

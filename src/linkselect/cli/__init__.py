@@ -1,7 +1,5 @@
 """The command line. Each command imports what it needs, so that help answers at once."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

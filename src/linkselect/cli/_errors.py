@@ -1,7 +1,5 @@
 """What the command line says when something is wrong, and how it ends."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Container, Iterable

@@ -1,7 +1,5 @@
 """`linkselect methods`: what there is to choose from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from linkselect.cli._choices import Choice, method_named

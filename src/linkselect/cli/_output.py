@@ -1,7 +1,5 @@
 """Write results: plain text for people, files for what comes next."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
@@ -122,7 +120,7 @@ class Output:
         if self.report is not None:
             write_page(self.report, page())
         if self.figure is not None:
-            from linkselect.plot._published import paper_style, save_figure
+            from linkselect.plot._style import paper_style, save_figure
 
             drawn, caption = figure()
             form: Any = self.figure.suffix.lower().removeprefix(".")

@@ -1,7 +1,5 @@
 """`linkselect schema`: what is in the JSON that the commands write."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from typing import Literal
 

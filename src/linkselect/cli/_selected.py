@@ -1,7 +1,5 @@
 """Write a table with the selected features only: at once, or by parts if it is read so."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The parent of the clusterers: check the input, cluster, name the clusters by labels."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self

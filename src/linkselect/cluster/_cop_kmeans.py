@@ -1,7 +1,5 @@
 """COP-KMeans: k-means that never breaks a pair."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Constrained spectral clustering: must-links and cannot-links change an affinity."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Compare selectors on one data set: how good they are, how alike, how stable, how fast."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Values against the number of features, and the accuracy of the nearest neighbour."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How many folds, permutations and resamples a table gets: by its size and method, not a clock."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 # Seconds of one fit of a selector of another library on a million numbers. Ours say it themselves.

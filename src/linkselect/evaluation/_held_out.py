@@ -1,7 +1,5 @@
 """Supervision held out in folds, and what is estimated from it."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self

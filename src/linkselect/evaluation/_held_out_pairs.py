@@ -1,7 +1,5 @@
 """Pairs held out, and how well features keep must-links closer than cannot-links."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Hashable
 from typing import Any, NamedTuple, Self

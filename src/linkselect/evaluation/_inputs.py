@@ -1,7 +1,5 @@
 """What the measures are given: samples, pairs in the order of their rows, and selectors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rank on a part of what is known, and measure the best features on the rest, run by run."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """How many features to keep, with a reason."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal

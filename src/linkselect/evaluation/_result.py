@@ -1,7 +1,5 @@
 """What a comparison of methods found, as a value."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

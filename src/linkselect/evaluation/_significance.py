@@ -1,7 +1,5 @@
 """How far rankings agree, how stable they are, and which differences can be shown."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Graphs from distances: neighbours, and Gaussian weights of their edges or of all pairs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -183,6 +181,11 @@ def resolve_sigma(sigma: float | Literal["auto"], X: Any, n_jobs: int | None = N
         Samples of any kind.
     n_jobs : int, optional
         The number of threads.
+
+    Returns
+    -------
+    float
+        The width as a number.
     """
     return auto_sigma(X, n_jobs) if sigma == "auto" else float(sigma)
 
@@ -249,6 +252,11 @@ def kernel_graph(
         Pairs to leave out, as the nonzero entries of a symmetric matrix.
     n_jobs : int, optional
         The number of threads.
+
+    Returns
+    -------
+    Kernel
+        The weights, computed where they are needed.
     """
     X, complete = as_samples(X), codes is None
     groups = np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes

@@ -1,7 +1,5 @@
 """Prepare the three l1 problems of `reconstruction` for the solvers: units, twins, feasibility."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 

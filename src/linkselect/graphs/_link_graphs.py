@@ -1,7 +1,5 @@
 """Graphs from pairs and classes, alone or laid over a neighbour graph."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -43,7 +41,22 @@ def cannot_graph(known: Supervision, strength: FloatArray | None = None) -> Edge
 
 
 def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
-    """Build the LSDF graph (C3): gamma on must-links, 1 on neighbours if either is unlabelled."""
+    """Build the LSDF graph (C3): gamma on must-links, 1 on neighbours if either is unlabelled.
+
+    Parameters
+    ----------
+    near : Edges
+        Nearest neighbours, weighted by squared distance.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    gamma : float
+        The weight of what is known; see the formula above.
+
+    Returns
+    -------
+    Graph
+        The graph of all samples.
+    """
     unlabelled = known.unlabelled
     free = near.keep(unlabelled[near.left] | unlabelled[near.right])
     return free.reweigh(1.0), must_graph(known, gamma)
@@ -52,7 +65,26 @@ def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
 def constrained_graph(
     X: Any, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
 ) -> Graph:
-    """Weigh neighbours and must-links by a Gaussian (C5)."""
+    """Weigh neighbours and must-links by a Gaussian (C5).
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    near : Edges
+        Nearest neighbours, weighted by squared distance.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    sigma : float
+        The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    Graph
+        The graph of all samples.
+    """
     return gaussian_edges(near, sigma), *_far_must(X, near, known, sigma, n_jobs)
 
 
@@ -64,6 +96,24 @@ def reward_graph(
     Labels and distances disagree on near cannot-links and on far must-links. With `g` the
     Gaussian: `g + g^2` on near cannot-links, `g^2` on must-links that are not near, 0 on near
     must-links and `g` on all other neighbours.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    near : Edges
+        Nearest neighbours, weighted by squared distance.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    sigma : float
+        The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    Graph
+        The graph of all samples.
     """
     weights = gaussian_edges(near, sigma).weights
     must, cannot = _linked(near, known)
@@ -76,7 +126,26 @@ def reward_graph(
 def compensated_graph(
     near: Edges, known: Supervision, sigma: float, gamma: float, compensation: float
 ) -> Graph:
-    """Weigh must-links by 1 if near, else by `compensation`; damp near cannot-links (C7)."""
+    """Weigh must-links by 1 if near, else by `compensation`; damp near cannot-links (C7).
+
+    Parameters
+    ----------
+    near : Edges
+        Nearest neighbours, weighted by squared distance.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    sigma : float
+        The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
+    gamma : float
+        The weight of what is known; see the formula above.
+    compensation : float
+        How much cannot-links take away from the graph.
+
+    Returns
+    -------
+    Graph
+        The graph of all samples.
+    """
     weights = gaussian_edges(near, sigma).weights
     must, cannot = _linked(near, known)
     # Equation 30 of Salmi, Hammouche & Macaire (2020). By their equation 25 near cannot-links would
@@ -87,7 +156,22 @@ def compensated_graph(
 
 
 def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
-    """Weigh neighbours by a Gaussian and must-links by 1, without cannot-links (Kamvar et al.)."""
+    """Weigh neighbours by a Gaussian and must-links by 1, without cannot-links (Kamvar et al.).
+
+    Parameters
+    ----------
+    near : Edges
+        Nearest neighbours, weighted by squared distance.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    sigma : float
+        The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
+
+    Returns
+    -------
+    Graph
+        The graph of all samples.
+    """
     must, cannot = _linked(near, known)
     free = gaussian_edges(near, sigma).keep(~(must | cannot))
     links = links_within(known.classes) if known.must is None else known.must
@@ -105,6 +189,22 @@ def class_neighbors(
     """Join each sample to the nearest of its own class, and to the nearest of all others.
 
     Either end may find the other. Where there are fewer than `n_neighbors`, all are joined.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    classes : ndarray of int of shape (n_samples,)
+        The class of each sample, from 0 on.
+    n_neighbors : int
+        How many neighbours each sample has.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    same, other : Edges
+        Neighbours of the same class, and of another one.
     """
     X = as_samples(X)
     hits: list[Found] = []

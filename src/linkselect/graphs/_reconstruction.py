@@ -3,8 +3,6 @@
 Row i of the weights S reconstructs sample `x_i`: its entries sum to 1, and the i-th is 0.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace

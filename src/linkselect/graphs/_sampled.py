@@ -54,7 +54,22 @@ class Queries:
 
 
 def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Generator) -> Queries:
-    """Draw samples to be asked; the marked ones come first if they are at most half of them."""
+    """Draw samples to be asked; the marked ones come first if they are at most half of them.
+
+    Parameters
+    ----------
+    first : ndarray of bool of shape (n_samples,)
+        The samples that are always asked for their neighbours.
+    max_queries : int
+        How many samples are asked at most.
+    generator : numpy.random.Generator
+        What draws the others.
+
+    Returns
+    -------
+    Queries
+        The samples that are asked.
+    """
     always = np.flatnonzero(first)
     if 2 * len(always) > max_queries:
         always = always[:0]
@@ -144,6 +159,11 @@ def sampled_edges(
         The samples whose neighbours are searched.
     n_jobs : int, optional
         The number of threads.
+
+    Returns
+    -------
+    SampledEdges
+        The edges from the samples that were asked.
     """
     n_samples = X.shape[0]
     check_n_neighbors(n_neighbors, n_samples)

@@ -1,7 +1,5 @@
 """Access to the page: only for requests from this machine that have the secret link."""
 
-from __future__ import annotations
-
 import secrets
 
 from starlette.datastructures import Headers, MutableHeaders

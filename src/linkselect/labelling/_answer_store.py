@@ -1,7 +1,5 @@
 """Answers on disk: one SQLite file per labelling, and beside it the pairs as CSV."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

@@ -1,6 +1,7 @@
-"""The addresses of the page: what is shown by GET, what is done by POST."""
+"""The addresses of the page: what is shown by GET, what is done by POST.
 
-from __future__ import annotations
+Templates read most of what they show from the labelling itself.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -15,12 +17,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from linkselect.asking import Answer
+from linkselect.asking import Answer, Contradiction
 from linkselect.asking._answers import ANSWERS
 from linkselect.labelling._answer_store import NotStoredError
-from linkselect.labelling._labelling import Labelling
-from linkselect.labelling._pages import Pages
+from linkselect.labelling._labelling import Labelling, LiveRanking, is_large
 from linkselect.labelling._sample_pictures import TYPES
+from linkselect.labelling._shown_samples import CURVE_SIZE, mask_png, png
+from linkselect.report._page import environment_of
 
 LONGEST_FORM = 4096
 LONGEST_WINDOW = 40
@@ -36,11 +39,33 @@ STATIC = {
     "page.css": ("text/css", "linkselect.report", "templates"),
     "icon.png": ("image/png", "linkselect.labelling", "static"),
 }
+# Until there are so many answers, nothing hints at what counts, unless the person wants it.
+HIDDEN_UNTIL = 10
+VALUES_SHOWN = 30
+ANSWERS_SHOWN = 500
+# What may be said about the last thing that was done; nothing else from an address is shown.
+NOTES = {
+    "alike": "Saved: alike.",
+    "different": "Saved: different.",
+    "unsure": "Saved: unsure. This pair will not be asked again.",
+    "same": "That answer was there already.",
+    "undone": "The last answer is taken back; here is its question again.",
+    "undone-only": "The last answer is taken back. Its question does not come next.",
+    "undone-given": "The last answer is taken back: it had changed a pair that was there before, "
+    "which is again as it was.",
+    "nothing": "There is no answer to take back.",
+    "changed": "The answer is changed.",
+    "removed": "The answer is taken back.",
+    "meanwhile-alike": "Meanwhile this pair was answered alike, in another window or in the list. "
+    "That stays; change it in the list if it is wrong.",
+    "meanwhile-different": "Meanwhile this pair was answered different, in another window or in "
+    "the list. That stays; change it in the list if it is wrong.",
+}
 
 
 def make_app(labelling: Labelling, source: str) -> Starlette:
     """Return the application of one labelling, without the guard before it."""
-    site = Site(labelling, Pages(labelling, source))
+    site = Site(labelling, source)
     shown: dict[str, Callable[[Request], Response]] = {
         "/": site.question,
         "/answers": site.answers,
@@ -62,10 +87,13 @@ def make_app(labelling: Labelling, source: str) -> Starlette:
     routes = [Route(path, _taking(act), methods=["POST"]) for path, act in done.items()]
     routes += [Route(path, show, methods=["GET"]) for path, show in shown.items()]
 
-    handlers: dict[Any, Callable[[Request, Any], Response]] = {
-        NotStoredError: site.not_stored,
-        HTTPException: lambda _, error: Response(status_code=error.status_code),
-    }
+    def failed(_: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return Response(status_code=error.status_code)
+        title = "The answer was not saved"
+        return site.page("message.html", 507, title=title, text=str(error))
+
+    handlers = dict.fromkeys((NotStoredError, HTTPException), failed)
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -91,11 +119,6 @@ async def _read_form(request: Request) -> Form:
         raise HTTPException(400) from error
 
 
-def _page(text: str, status: int = 200, **headers: str) -> Response:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(text, status, media_type="text/html", headers=named)
-
-
 def _back_to(page: str, options: Form, **more: str) -> Response:
     kept = {name: options[name] for name in VIEW if options.get(name) in VIEW[name]}
     query = urlencode({**kept, **more})
@@ -109,13 +132,31 @@ class Site:
     ----------
     labelling : Labelling
         Questions, answers and rankings.
-    pages : Pages
-        How they look.
+    source : str
+        What the samples are called.
     """
 
-    def __init__(self, labelling: Labelling, pages: Pages) -> None:
+    def __init__(self, labelling: Labelling, source: str) -> None:
         self.labelling = labelling
-        self.pages = pages
+        self.source = source
+
+    def page(self, template: str, status: int = 200, **content: Any) -> Response:
+        """Fill a template with the state of the labelling, and with what is given."""
+        queries, file = self.labelling.queries, self.labelling.file
+        found, busy = self.labelling.found()
+        shared = {
+            "source": self.source,
+            "samples": self.labelling.samples,
+            "kind": self.labelling.samples.kind,
+            "counts": queries.counts,
+            "n_answers": len(queries.history),
+            "n_given": len(queries.given),
+            "out": None if file is None else str(file.out),
+            "found": found,
+            "busy": busy,
+        }
+        filled = environment_of("linkselect.labelling").get_template(template)
+        return Response(filled.render({**shared, **content}), status, media_type="text/html")
 
     # -- what is done ---------------------------------------------------------------------------
 
@@ -123,7 +164,7 @@ class Site:
         """Take an answer to the question that a page shows."""
         outcome = self.labelling.answer(self._rows(form), _said(form))
         if outcome.contradiction is not None:
-            return _page(self.pages.contradiction(outcome.contradiction, False))
+            return self._contradiction(outcome.contradiction, False)
         return _back_to("./", form, note=outcome.note)
 
     def change(self, form: Form) -> Response:
@@ -132,7 +173,7 @@ class Site:
         said = None if form.get("answer") == "none" else _said(form)
         outcome = self.labelling.change(rows, said)
         if outcome.contradiction is not None:
-            return _page(self.pages.contradiction(outcome.contradiction, True))
+            return self._contradiction(outcome.contradiction, True)
         note = "removed" if said is None else "changed"
         note = "same" if outcome.kind == "same" else note
         if form.get("from") != "answers":
@@ -146,7 +187,7 @@ class Site:
         said = _said(form, "earlier")
         first = self.labelling.change(earlier, said)
         if first.contradiction is not None:
-            return _page(self.pages.contradiction(first.contradiction, True))
+            return self._contradiction(first.contradiction, True)
         is_change = form.get("is_change") == "yes"
         then = self.labelling.change if is_change else self.labelling.answer
         second = then(self._rows(form), _said(form))
@@ -154,18 +195,21 @@ class Site:
             ids = self.labelling.samples.ids
             pair = ids[earlier[0]], ids[earlier[1]]
             saved = Answer(pair, said) if first.kind == "saved" else None
-            return _page(self.pages.contradiction(second.contradiction, is_change, saved))
+            return self._contradiction(second.contradiction, is_change, saved)
         is_changed = is_change and second.kind == "saved"
         return _back_to("./", form, note="changed" if is_changed else second.note)
 
     def undo(self, form: Form) -> Response:
         """Take back the last answer."""
-        undone = self.labelling.undo()
-        return _back_to("./", form, note="nothing" if undone is None else undone.note)
+        return _back_to("./", form, note=self.labelling.undo())
 
-    def not_stored(self, request: Request, error: NotStoredError) -> Response:
-        """Say that an answer could not be written, and why."""
-        return _page(self.pages.message("The answer was not saved", str(error)), 507)
+    def _contradiction(
+        self, found: Contradiction, is_change: bool, saved: Answer | None = None
+    ) -> Response:
+        """Show which earlier answers do not allow one, what was saved before, and the ways out."""
+        a, b = (self.labelling.samples.row_of[sample] for sample in found.pair)
+        shown: dict[str, Any] = {"against": found, "question": self._two((a, b)), "saved": saved}
+        return self.page("contradiction.html", is_change=is_change, **shown)
 
     def _rows(self, form: Form, *fields: str) -> tuple[int, int]:
         every = range(len(self.labelling.samples.ids))
@@ -180,30 +224,89 @@ class Site:
     # -- what is shown --------------------------------------------------------------------------
 
     def question(self, request: Request) -> Response:
-        """Show the next question."""
-        window = request.headers.get("x-window", "")[:LONGEST_WINDOW]
-        return _page(self.pages.question(request.query_params, window))
+        """Show the next question of a window."""
+        options = request.query_params
+        rows = self.labelling.question(request.headers.get("x-window", "")[:LONGEST_WINDOW])
+        live = self.labelling.ranked()
+        hints = self._hints(options)
+        return self.page(
+            "question.html",
+            note=NOTES.get(options.get("note", "")),
+            question=None if rows is None else self._two(rows, live if hints else None, options),
+            hints=hints,
+            wanted_hints=options.get("hints", ""),
+            all_values=options.get("values") == "all",
+            live=live,
+        )
+
+    def _hints(self, options: Form) -> bool:
+        """Tell whether to show which features count: for a table only after some answers."""
+        wanted = options.get("hints")
+        if wanted in ("on", "off"):
+            return wanted == "on"
+        is_table = self.labelling.samples.kind == "values"
+        return not is_table or len(self.labelling.queries.history) >= HIDDEN_UNTIL
+
+    def _two(
+        self,
+        rows: tuple[int, int],
+        live: LiveRanking | None = None,
+        options: Form | None = None,
+    ) -> dict[str, Any]:
+        samples = self.labelling.samples
+        a, b = rows
+        shown: dict[str, Any] = {"a": samples.shown(a), "b": samples.shown(b)}
+        if samples.kind == "curve":
+            best = np.empty(0, dtype=np.intp) if live is None else live.best
+            paths, marks = samples.curves(rows, best)
+            shown |= {"paths": paths, "marks": marks, "size": CURVE_SIZE}
+        if samples.kind == "values":
+            order = np.arange(len(samples.names)) if live is None else live.order
+            n_shown = len(order) if (options or {}).get("values") == "all" else VALUES_SHOWN
+            shown["values"] = samples.value_rows(a, b, order[:n_shown])
+            shown["n_more"] = max(0, len(order) - n_shown)
+        return shown
 
     def answers(self, request: Request) -> Response:
-        """Show all answers."""
-        return _page(self.pages.answers(request.query_params))
+        """List all answers, suspects first, a number of them at a time."""
+        options = request.query_params
+        listed = self.labelling.all_answers()
+        start = _start(options.get("start", ""), len(listed))
+        return self.page(
+            "answers.html",
+            note=NOTES.get(options.get("note", "")),
+            lines=listed[start : start + ANSWERS_SHOWN],
+            start=start,
+            n_all=len(listed),
+            n_shown=ANSWERS_SHOWN,
+            n_suspects=sum((suspicion or 0) > 0 for _, _, suspicion in listed),
+        )
 
     def pair(self, request: Request) -> Response:
         """Show two samples that were asked about before."""
         try:
-            return _page(self.pages.pair(self._rows(request.query_params)))
+            rows = self._rows(request.query_params)
         except HTTPException as error:
             raise HTTPException(404) from error
+        pair = {self.labelling.samples.ids[row] for row in rows}
+        found = [one for one in self.labelling.all_answers() if {*one[0].pair} == pair]
+        return self.page("pair.html", question=self._two(rows), found_answers=found)
 
     def insight(self, request: Request) -> Response:
-        """Show what the background has found."""
-        busy = "yes" if self.labelling.found()[1] else "no"
-        return _page(self.pages.insight(), x_busy=busy)
+        """Show what the background has found, as a part of a page."""
+        busy = self.labelling.found()[1]
+        return _with_busy(self.page("insight.html"), busy)
 
     def finish(self, request: Request) -> Response:
         """Show the report, or that it is being made."""
-        page = self.pages.finish(request.query_params)
-        return _page(page, x_busy="yes" if 'data-again="finish"' in page else "no")
+        again = request.query_params.get("again") == "yes"
+        page = self.page(
+            "finish.html",
+            report_key=self.labelling.ask_for_report(again=again),
+            is_large=is_large(self.labelling.queries.X),
+            repeat=self.labelling.repeat,
+        )
+        return _with_busy(page, b'data-again="finish"' in page.body)
 
     def report(self, request: Request) -> Response:
         """Send the report as it is; its own script and style are in the page."""
@@ -224,7 +327,7 @@ class Site:
         ranked = self.labelling.ranked()
         if samples.image_shape is None or ranked is None:
             raise HTTPException(404)
-        return Response(samples.mask_png(ranked.best), media_type="image/png")
+        return Response(mask_png(samples.pixels(), ranked.best), media_type="image/png")
 
     def pixels(self, request: Request) -> Response:
         """Draw the pixels of a sample."""
@@ -232,7 +335,7 @@ class Site:
         row = request.path_params["row"]
         if samples.image_shape is None or row >= len(samples.ids):
             raise HTTPException(404)
-        return Response(samples.pixels_png(row), media_type="image/png")
+        return Response(png(samples.pixels(row)), media_type="image/png")
 
     def picture(self, request: Request) -> Response:
         """Send the picture of a sample, by its number; there is no way to name a file."""
@@ -255,3 +358,15 @@ def _said(form: Form, field: str = "answer") -> Any:
     if form.get(field) not in ANSWERS:
         raise HTTPException(400)
     return form[field]
+
+
+def _with_busy(page: Response, busy: bool) -> Response:
+    page.headers["x-busy"] = "yes" if busy else "no"
+    return page
+
+
+def _start(given: str, n_lines: int) -> int:
+    """Return where the lines of a page start, by what an address says."""
+    wanted = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
+    last = max(0, n_lines - 1) // ANSWERS_SHOWN
+    return min(wanted // ANSWERS_SHOWN, last) * ANSWERS_SHOWN

@@ -5,8 +5,6 @@ standard library's it does not run the user's script again in the new process, a
 process that is at work.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

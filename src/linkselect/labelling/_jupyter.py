@@ -73,10 +73,7 @@ class OpenQueries(PairQueries):
 
     def _repr_html_(self) -> str:
         counts = ", ".join(f"{number} {answer}" for answer, number in self.counts.items())
-        return (
-            f'<a href="{html.escape(self.address)}" target="_blank" rel="noopener">Open the page '
-            f"by itself</a> ({counts})"
-        )
+        return f"{_link(self.address)} ({counts})"
 
 
 def open_page(
@@ -236,6 +233,10 @@ def _show(address: str, height: int) -> None:
     if get_ipython() is None:
         return
     place = html.escape(address)
-    link = f'<a href="{place}" target="_blank" rel="noopener">Open the page by itself</a>'
     frame = f'<iframe src="{place}" width="100%" height="{height:d}" frameborder="0"></iframe>'
-    display(HTML(f"<p>{link}</p>{frame}"))
+    display(HTML(f"<p>{_link(address)}</p>{frame}"))
+
+
+def _link(address: str) -> str:
+    place = html.escape(address)
+    return f'<a href="{place}" target="_blank" rel="noopener">Open the page by itself</a>'

@@ -1,13 +1,11 @@
 """One labelling: questions, answers on disk, and the rankings that follow them."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +16,7 @@ from linkselect.evaluation import suspect_pairs
 from linkselect.labelling._answer_store import AnswerFile
 from linkselect.labelling._background import EVERY, Background, Found, Links
 from linkselect.labelling._shown_samples import ShownSamples
+from linkselect.pairs._conflicts import Pair
 from linkselect.selectors._ranking import best_first
 
 MOST_BEST = 10
@@ -69,20 +68,6 @@ class Outcome:
         if self.kind == "meanwhile":
             return f"meanwhile-{self.answer}"
         return self.answer or "same" if self.kind == "saved" else "same"
-
-
-class Undone(NamedTuple):
-    """An answer that was taken back, and the name of what a page says about it."""
-
-    pair: tuple[Hashable, Hashable]
-    note: Literal["undone", "undone-only", "undone-given"]
-
-
-class Shown(NamedTuple):
-    """A question that some window shows."""
-
-    pair: tuple[Hashable, Hashable]
-    since: float
 
 
 @dataclass(frozen=True)
@@ -138,7 +123,8 @@ class Labelling:
         self.n_best = number_of_best(len(samples.names))
         self._lock = threading.RLock()
         self._is_writing = False
-        self._shown: dict[str, Shown] = {}
+        # The pair that each window shows, and since when.
+        self._shown: dict[str, tuple[Pair, float]] = {}
         self._ranked: tuple[Any, LiveRanking | None] = (None, None)
         # Also on going on: the CSV file may be one answer behind, and pairs may have been given.
         self._store()
@@ -154,19 +140,19 @@ class Labelling:
         with self._lock:
             now = time.monotonic()
             elsewhere = [
-                one.pair
-                for other, one in self._shown.items()
-                if window not in ("", other) and now - one.since < SECONDS_SHOWN
+                pair
+                for other, (pair, since) in self._shown.items()
+                if window not in ("", other) and now - since < SECONDS_SHOWN
             ]
-            pair = self.queries.next_pair(skip=elsewhere) or self.queries.next_pair()
-            if pair is None:
+            asked = self.queries.next_pair(skip=elsewhere) or self.queries.next_pair()
+            if asked is None:
                 return None
             if window:
-                self._shown[window] = Shown(pair, now)
-            return self._rows(pair)
+                self._shown[window] = (asked, now)
+            return self._rows(asked)
 
-    def _no_longer_shown(self, pair: tuple[Hashable, Hashable]) -> None:
-        self._shown = {window: one for window, one in self._shown.items() if {*one.pair} != {*pair}}
+    def _no_longer_shown(self, pair: Pair) -> None:
+        self._shown = {window: one for window, one in self._shown.items() if {*one[0]} != {*pair}}
 
     def answer(self, rows: tuple[int, int], said: Said) -> Outcome:
         """Take an answer about two rows; it is on the disk when this returns."""
@@ -189,17 +175,17 @@ class Labelling:
                 return Outcome("same", before)
             return _outcome(said, self.queries.change(pair, said))
 
-    def undo(self) -> Undone | None:
-        """Take back the last answer; None if there is none."""
+    def undo(self) -> str:
+        """Take back the last answer, and return the name of what a page says about it."""
         with self.writing():
             last = self.queries.undo()
             if last is None:
-                return None
+                return "nothing"
             self._no_longer_shown(last.pair)
             if any({*one.pair} == {*last.pair} for one in self.queries.given):
-                return Undone(last.pair, "undone-given")
+                return "undone-given"
             is_asked = {*(self.queries.next_pair() or ())} == {*last.pair}
-            return Undone(last.pair, "undone" if is_asked else "undone-only")
+            return "undone" if is_asked else "undone-only"
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -223,7 +209,7 @@ class Labelling:
             if is_changed:
                 self._follow()
 
-    def _answer_to(self, pair: tuple[Hashable, Hashable]) -> Said | None:
+    def _answer_to(self, pair: Pair) -> Said | None:
         both = (*self.queries.history, *self.queries.given)
         return next((one.answer for one in both if {*one.pair} == {*pair}), None)
 
@@ -314,10 +300,10 @@ class Labelling:
         found = suspect_pairs(self.queries.X, pairs, self.queries.sample_ids)
         return {frozenset((one.a, one.b)): one.suspicion for one in found}
 
-    def _rows(self, pair: tuple[Hashable, Hashable]) -> tuple[int, int]:
+    def _rows(self, pair: Pair) -> tuple[int, int]:
         return self.samples.row_of[pair[0]], self.samples.row_of[pair[1]]
 
-    def _pair(self, rows: tuple[int, int]) -> tuple[Hashable, Hashable]:
+    def _pair(self, rows: tuple[int, int]) -> Pair:
         return self.samples.ids[rows[0]], self.samples.ids[rows[1]]
 
     def close(self) -> None:

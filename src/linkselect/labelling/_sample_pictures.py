@@ -1,11 +1,9 @@
 """Which picture file shows which sample: found once at the start, never by a path from outside."""
 
-from __future__ import annotations
-
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 
-from linkselect._messages import GuidedValueError, many
+from linkselect._messages import GuidedValueError
 
 # Formats that browsers draw and that cannot hold script; SVG can.
 TYPES = {
@@ -90,9 +88,3 @@ def _inside(file: Path, folder: Path) -> bool:
     except (OSError, RuntimeError, ValueError):  # absent, links in a circle, a zero byte
         return False
     return target.is_file() and target.is_relative_to(folder.resolve())
-
-
-def lacking(pictures: Mapping[int, Path], n_samples: int) -> str | None:
-    """Say how many samples have no picture, if any."""
-    n_without = n_samples - len(pictures)
-    return f"{many(n_without, 'sample')} of {n_samples:,} without a picture." if n_without else None

@@ -1,7 +1,5 @@
 """Run the page on this machine, at a free port, in a thread."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

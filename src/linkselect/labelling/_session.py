@@ -1,7 +1,5 @@
 """Put together what a page needs: samples, questions, the file of answers, the background."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +12,6 @@ from linkselect.asking import PairQueries
 from linkselect.labelling._answer_store import AnswerFile
 from linkselect.labelling._background import Background
 from linkselect.labelling._labelling import Labelling, is_large, number_of_best
-from linkselect.labelling._sample_pictures import lacking
 from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs import Pairs
 
@@ -81,8 +78,10 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
     try:
         queries, notes = _queries(ask, None if file is None else file.state())
         samples = ask.samples
-        if samples.pictures is not None:
-            notes += filter(None, [lacking(samples.pictures, len(samples.ids))])
+        n_without = len(samples.ids) - len(samples.pictures or samples.ids)
+        if n_without:
+            count = f"{many(n_without, 'sample')} of {len(samples.ids):,}"
+            notes.append(f"{count} without a picture.")
         plain_ids = all(type(sample) in (int, str) for sample in samples.ids)
         about = {
             "names": list(map(str, samples.names)),
@@ -101,14 +100,13 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
 
 
 def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[str]]:
-    make = ask.kind
     if state is None:
-        queries = make(
+        queries = ask.kind(
             ask.X, ask.pairs, ask.sample_ids, ask.strategy, ask.random_state, progress=ask.progress
         )
         return queries, []
     try:
-        queries = make.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
+        queries = ask.kind.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
     except GuidedValueError as error:
         raise GuidedValueError(
             f"{ask.out} was begun with other samples. {error.problem}",

@@ -3,8 +3,6 @@
 Pictures need no library for pictures: pixels are sent as PNG, curves as the paths of an SVG.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Hashable, Mapping, Sequence
@@ -108,20 +106,11 @@ class ShownSamples:
         low, high = np.nanpercentile(self._some, [OUTSIDE, 100 - OUTSIDE])
         return float(low), float(high)
 
-    @cached_property
-    def _mean(self) -> NDArray[np.uint8]:
+    def pixels(self, row: int | None = None) -> NDArray[np.uint8]:
+        """Return the pixels of a sample, or of the mean of samples, as shades."""
         assert self.image_shape is not None
-        mean = np.nanmean(self._some, axis=0).reshape(self.image_shape)
-        return grey(mean, *self.value_range)
-
-    def pixels_png(self, row: int) -> bytes:
-        """Draw the pixels of a sample."""
-        assert self.image_shape is not None
-        return png(grey(self.values(row), *self.value_range).reshape(self.image_shape))
-
-    def mask_png(self, best: IntArray) -> bytes:
-        """Draw where the best pixels are."""
-        return mask_png(self._mean, best)
+        values = np.nanmean(self._some, axis=0) if row is None else self.values(row)
+        return grey(values, *self.value_range).reshape(self.image_shape)
 
     def curves(self, rows: Sequence[int], best: IntArray) -> tuple[list[str], list[str]]:
         """Return the paths of some curves in one range, and where the best features lie."""
@@ -169,12 +158,11 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
     raw = np.concatenate([np.zeros((height, 1), dtype=np.uint8), lines], axis=1).tobytes()
     header = struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(raw, 6)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, content) for name, content in parts)
-
-
-def _chunk(name: bytes, content: bytes) -> bytes:
-    check = struct.pack(">I", zlib.crc32(name + content))
-    return struct.pack(">I", len(content)) + name + content + check
+    written = b"\x89PNG\r\n\x1a\n"
+    for name, content in parts:
+        check = zlib.crc32(name + content)
+        written += struct.pack(">I", len(content)) + name + content + struct.pack(">I", check)
+    return written
 
 
 def grey(values: Any, low: float, high: float) -> NDArray[np.uint8]:

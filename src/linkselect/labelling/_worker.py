@@ -3,8 +3,6 @@
 Each function gets the file of the samples, the links by row, and returns what it found by name.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

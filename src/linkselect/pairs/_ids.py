@@ -1,7 +1,5 @@
 """The ids by which pairs name samples."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Links between samples that are numbered from 0: arrays of two columns, one row for each link."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from typing import Any
 

@@ -13,16 +13,7 @@ from linkselect._arrays import FloatArray
 from linkselect._messages import GuidedValueError
 from linkselect.evaluation import Curve
 from linkselect.evaluation._significance import rank_correlation, top_overlap
-from linkselect.plot._style import (
-    INK,
-    LINES,
-    axes_or_new,
-    calm,
-    make_plain,
-    mean_and_spread,
-    short_name,
-    text_width,
-)
+from linkselect.plot import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,15 +58,15 @@ def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
     """
     if not curves:
         raise GuidedValueError("curves is empty.", "Pass at least one method and its Curve.")
-    ax = axes_or_new(ax, 6.8, 4.0)
+    ax = style.axes_or_new(ax, 6.8, 4.0)
     lines = [
         _draw_curve(ax, curve, place, len(curves)) for place, curve in enumerate(curves.values())
     ]
     beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     where: dict[str, Any] = beside if len(curves) > MOST_IN_LEGEND else {"loc": "best"}
-    _add_legend(ax, lines, [short_name(name) for name in curves], **where)
+    _add_legend(ax, lines, [style.short_name(name) for name in curves], **where)
     ax.locator_params(axis="x", integer=True)
-    calm(ax, "y", x="number of features", y="accuracy")
+    style.calm(ax, "y", x="number of features", y="accuracy")
     return ax
 
 
@@ -85,7 +76,7 @@ def _add_legend(
     settings = {"frameon": False, "handlelength": HANDLE_LENGTH, "fontsize": "small", **look}
     # A legend drops names that start with an underscore, so it gets them afterwards.
     legend = where.legend(lines, ["method"] * len(names), **settings)
-    make_plain(legend.get_texts(), names)
+    style.make_plain(legend.get_texts(), names)
 
 
 def legend_below(ax: Axes) -> None:
@@ -96,7 +87,7 @@ def legend_below(ax: Axes) -> None:
 def legend_columns(names: Iterable[str], inches: float, size: float) -> int:
     """Say in how many columns, 3 at most, names stand in a legend of this width."""
     # Beside a name stand its line and the gap to the next column.
-    widest = max(text_width(short_name(name), size) for name in names)
+    widest = max(style.text_width(style.short_name(name), size) for name in names)
     each = widest + (HANDLE_LENGTH + 3.2) * size / 72
     return int(np.clip(inches // each, 1, 3))
 
@@ -117,9 +108,9 @@ def _legend_of(ax: Axes) -> tuple[Any, list[str]]:
 
 def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:
     """Draw one curve with its band and return the line."""
-    colour, dashes, marker = LINES[place % len(LINES)]
+    colour, dashes, marker = style.LINES[place % len(style.LINES)]
     n_features = np.asarray(curve.n_features)
-    mean, spread = mean_and_spread(np.atleast_2d(np.asarray(curve.values, dtype=float)))
+    mean, spread = style.mean_and_spread(np.atleast_2d(np.asarray(curve.values, dtype=float)))
     if np.any(spread > 0):
         # Many bands over each other would be one grey cloud.
         pale = 0.4 / (n_curves + 1)
@@ -175,7 +166,7 @@ def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) 
     ranks = np.array(_checked_ranks(rankings))
     k = min(k, ranks.shape[1])
     side = min(1.9 + 0.62 * len(ranks), 9.5)
-    ax = axes_or_new(ax, side + 1.4, side)
+    ax = style.axes_or_new(ax, side + 1.4, side)
     draw_agreement(ax, list(rankings), rank_correlation(ranks), top_overlap(ranks, k), k)
     return ax
 
@@ -215,16 +206,17 @@ def draw_agreement(
     # One scale for both halves, from light to dark, so that grey shows the same order.
     low = min(0.0, float(np.nanmin(shown))) if n_methods > 1 else 0.0
     ax.imshow(shown, cmap="Blues", vmin=low, vmax=TOP_OF_SCALE, interpolation="nearest")
-    labels = [short_name(name, 22) for name in names]
+    labels = [style.short_name(name, 22) for name in names]
     ax.set_xticks(range(n_methods), labels, rotation=40, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(n_methods), labels)
-    make_plain([*ax.get_xticklabels(), *ax.get_yticklabels()], labels * 2)
-    ax.tick_params(length=0, labelcolor=INK)
+    style.make_plain([*ax.get_xticklabels(), *ax.get_yticklabels()], labels * 2)
+    ax.tick_params(length=0, labelcolor=style.INK)
     ax.spines[:].set_visible(False)
     if 1 < n_methods <= MOST_NUMBERED:
         _write_numbers(ax, shown, low)
-    ax.set_title(f"above: shared among the best {k}", loc="left", color=INK, fontsize="medium")
-    ax.set_xlabel("below: rank correlation (Spearman)", color=INK, loc="left")
+    look: dict[str, Any] = {"loc": "left", "color": style.INK}
+    ax.set_title(f"above: shared among the best {k}", fontsize="medium", **look)
+    ax.set_xlabel("below: rank correlation (Spearman)", **look)
 
 
 def _write_numbers(ax: Axes, shown: FloatArray, low: float) -> None:

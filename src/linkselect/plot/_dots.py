@@ -9,18 +9,7 @@ import numpy as np
 
 from linkselect._arrays import BoolArray, FloatArray
 from linkselect._display import score_text
-from linkselect.plot._style import (
-    COLOURS,
-    FAINT,
-    FILL,
-    INK,
-    LEGEND,
-    MUTED,
-    PLAIN_TEXT,
-    calm,
-    note,
-    short_name,
-)
+from linkselect.plot import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,8 +19,6 @@ MOST_NAMED = 60
 # Scores that differ by more than this factor are drawn by their order of magnitude.
 WIDE_RANGE = 100.0
 LONGEST_GROUP = 14
-SELECTED: dict[str, Any] = {"color": FILL, "markerfacecolor": FILL, "markeredgecolor": FILL}
-OTHER: dict[str, Any] = {"color": MUTED, "markerfacecolor": "none", "markeredgecolor": MUTED}
 
 
 def draw_scores(
@@ -47,17 +34,17 @@ def draw_scores(
     The axis spans the values that are shown, so that close ones can be told apart. It is reversed
     if smaller is better. A feature without a score has no dot; an infinite one is at the edge.
     """
-    is_log = _is_wide(values)
-    low, high = _limits(values, is_log)
+    low, high, is_log = _limits(values)
     better, worse = (high, low) if greater_is_better else (low, high)
     places = np.arange(len(values))
     named = len(values) <= MOST_NAMED
     shown = np.clip(values, low, high)
     dots: dict[str, Any] = {"markersize": 5.5 if named else 2.5, "clip_on": False, "zorder": 3}
     if selected.any():
-        ax.plot(shown[selected], places[selected], "o", label="selected", **dots, **SELECTED)
+        ax.plot(shown[selected], places[selected], "o", label="selected", **dots, color=style.FILL)
     if not selected.all():
-        ax.plot(shown[~selected], places[~selected], "o", label="not selected", **dots, **OTHER)
+        hollow: Any = {"color": style.MUTED, "markerfacecolor": "none", "label": "not selected"}
+        ax.plot(shown[~selected], places[~selected], "o", **dots, **hollow)
     if is_log:
         ax.set_xscale("log")
     else:
@@ -67,35 +54,27 @@ def draw_scores(
     _label(ax, names, values, named, longest_name)
     direction = "larger" if greater_is_better else "smaller"
     grid = "both" if named else "x"
-    calm(ax, grid, x=f"score ({direction} is better: to the right)")
+    style.calm(ax, grid, x=f"score ({direction} is better: to the right)")
     ax.spines["left"].set_visible(False)
     if selected.any() and not selected.all():
-        where: Any = "lower right" if named and _is_free(shown[-3:], worse, better) else "best"
-        ax.legend(loc=where, handletextpad=0.2, **LEGEND)
+        # The lower right corner is free if the last dots are in the worse half.
+        last = (shown[-3:] - worse) / (better - worse)
+        is_free = not np.any(last >= 0.5)  # nor is a feature without a score there
+        where: Any = "lower right" if named and is_free else "best"
+        ax.legend(loc=where, handletextpad=0.2, **style.LEGEND)
 
 
-def _is_free(values: FloatArray, worse: float, better: float) -> bool:
-    """Tell whether the lower right corner is free: the last dots are in the worse half."""
-    known = values[np.isfinite(values)]
-    return bool(np.all((known - worse) / (better - worse) < 0.5))
-
-
-def _is_wide(values: FloatArray) -> bool:
-    finite = values[np.isfinite(values)]
-    return bool(finite.size and finite.min() > 0 and finite.max() > WIDE_RANGE * finite.min())
-
-
-def _limits(values: FloatArray, is_log: bool) -> tuple[float, float]:
-    """Return the ends of the axis: a little more than the finite values, infinite ones beyond."""
+def _limits(values: FloatArray) -> tuple[float, float, bool]:
+    """Return the ends of the axis, a little beyond the finite values, and whether it is in logs."""
     finite = values[np.isfinite(values)]
     if not finite.size:
-        return -1.0, 1.0
+        return -1.0, 1.0, False
     low, high = float(finite.min()), float(finite.max())
-    if is_log:
+    if low > 0 and high > WIDE_RANGE * low:
         margin = (high / low) ** 0.06
-        return low / margin, high * margin
+        return low / margin, high * margin, True
     margin = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
-    return low - margin, high + margin
+    return low - margin, high + margin, False
 
 
 def _label(
@@ -104,55 +83,54 @@ def _label(
     """Write names on the left and values on the right, if there is room."""
     ax.tick_params(axis="y", length=0)
     if not named:
-        ax.set_ylabel("rank", color=INK)
+        ax.set_ylabel("rank", color=style.INK)
         ax.yaxis.set_major_formatter(lambda place, _: f"{place + 1:.0f}")
         return
     places = range(len(values))
-    shown = [short_name(name, longest_name) for name in names]
-    ax.set_yticks(places, shown, **PLAIN_TEXT)
-    ax.grid(axis="y", color=FAINT, linewidth=0.6, linestyle=(0, (1, 2)))
+    shown = [style.short_name(name, longest_name) for name in names]
+    ax.set_yticks(places, shown, **style.PLAIN_TEXT)
+    ax.grid(axis="y", color=style.FAINT, linewidth=0.6, linestyle=(0, (1, 2)))
     for place, value in zip(places, values, strict=True):
         text = score_text(value, 3, padded=True)
-        look = {"color": MUTED, "va": "center", "annotation_clip": False}
-        note(ax, text, (1.0, place), (8, 0), xycoords=("axes fraction", "data"), **look)
+        look = {"color": style.MUTED, "va": "center", "annotation_clip": False}
+        style.note(ax, text, (1.0, place), (8, 0), xycoords=("axes fraction", "data"), **look)
 
 
-def draw_groups(ax: Axes, labels: Sequence[str], quantiles: Sequence[Sequence[float]]) -> None:
+def draw_groups(ax: Axes, groups: Sequence[Any]) -> None:
     """Draw one strip for each group, the first on top.
 
     Parameters
     ----------
     ax : matplotlib Axes
         Where to draw.
-    labels : sequence of str
-        The name of each group.
-    quantiles : sequence of five floats each
-        The 5, 25, 50, 75 and 95 % quantiles: ends of a thin line, ends of a thick one, and a dot.
+    groups : sequence of dict
+        The `label` of each, and its `quantiles` at 5, 25, 50, 75 and 95 %: ends of a thin line,
+        ends of a thick one, and a dot.
     """
-    for place, (low, first, middle, third, high) in enumerate(quantiles):
-        colour = COLOURS[place % (len(COLOURS) - 1)]
+    for place, group in enumerate(groups):
+        low, first, middle, third, high = group["quantiles"]
+        colour = style.COLOURS[place % (len(style.COLOURS) - 1)]
         ax.plot([low, high], [place, place], color=colour, linewidth=1.2, solid_capstyle="butt")
         ax.plot([first, third], [place, place], color=colour, linewidth=7, solid_capstyle="butt")
-        ax.plot(
-            [middle], [place], "o", color=INK, markerfacecolor="#ffffff", markersize=4.5, zorder=3
-        )
-    shown = [short_name(label, LONGEST_GROUP) for label in labels]
-    ax.set_yticks(range(len(labels)), shown, **PLAIN_TEXT)
-    ax.set_ylim(len(labels) - 0.45, -0.55)
+        dot: Any = {"color": style.INK, "markerfacecolor": "#ffffff", "markersize": 4.5}
+        ax.plot([middle], [place], "o", zorder=3, **dot)
+    shown = [style.short_name(group["label"], LONGEST_GROUP) for group in groups]
+    ax.set_yticks(range(len(groups)), shown, **style.PLAIN_TEXT)
+    ax.set_ylim(len(groups) - 0.45, -0.55)
     _settle(ax)
 
 
 def draw_histogram(ax: Axes, counts: Sequence[int], low: float, high: float) -> None:
     """Draw how often values occur between the lowest and the highest."""
     edges = np.linspace(low, high, len(counts) + 1)
-    ax.stairs(counts, edges, fill=True, color=FILL)
+    ax.stairs(counts, edges, fill=True, color=style.FILL)
     ax.set_yticks([])
     ax.set_ylim(bottom=0)
     _settle(ax)
 
 
 def _settle(ax: Axes) -> None:
-    calm(ax, "x")
+    style.calm(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     ax.locator_params(axis="x", nbins=4)

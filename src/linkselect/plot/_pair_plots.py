@@ -13,19 +13,7 @@ from linkselect._messages import GuidedValueError
 from linkselect._samples.checks import refuse_stored
 from linkselect.evaluation._pair_worth import PairWorth
 from linkselect.pairs import Pairs
-from linkselect.plot._style import (
-    FAINT,
-    FILL,
-    INK,
-    LEGEND,
-    MUTED,
-    PLAIN_TEXT,
-    STRESS,
-    axes_or_new,
-    calm,
-    note,
-    short_name,
-)
+from linkselect.plot import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +68,7 @@ def pairs(
     refuse_stored("This picture", X)
     must, cannot = pair_rows(pairs, X, sample_ids)
     view, labels = two_dimensional_view(X)
-    ax = axes_or_new(ax, 6.0, 4.6)
+    ax = style.axes_or_new(ax, 6.0, 4.6)
     draw_pairs(ax, view, labels, must, cannot, max_pairs)
     return ax
 
@@ -101,12 +89,12 @@ def draw_pairs(
     named[np.concatenate([must.ravel(), cannot.ravel()])] = True
     raster = len(view) > MOST_VECTOR_POINTS
     x, y = view.T
-    ax.scatter(x[~named], y[~named], s=14, color=FAINT, linewidths=0, rasterized=raster)
-    ax.scatter(x[named], y[named], s=20, color=INK, linewidths=0, zorder=3, rasterized=raster)
+    ax.scatter(x[~named], y[~named], s=14, color=style.FAINT, linewidths=0, rasterized=raster)
+    ax.scatter(x[named], y[named], s=20, color=style.INK, linewidths=0, zorder=3, rasterized=raster)
     share = min(1.0, max_pairs / max(1, len(must) + len(cannot)))
     kinds: list[tuple[IntArray, str, str, Any]] = [
-        (cannot, "cannot-links", STRESS, (0, (4, 2.5))),
-        (must, "must-links", FILL, "solid"),
+        (cannot, "cannot-links", style.STRESS, (0, (4, 2.5))),
+        (must, "must-links", style.FILL, "solid"),
     ]
     handles = []
     for links, name, colour, dashes in kinds:
@@ -125,8 +113,8 @@ def draw_pairs(
         amount = amount if len(drawn) == len(links) else f"{len(drawn):,} of {amount}"
         handles.append(Line2D([], [], color=colour, linestyle=dashes, label=f"{name} ({amount})"))
     if handles:
-        ax.legend(handles=handles[::-1], **LEGEND)
-    calm(ax, x=labels[0], y=labels[1])
+        ax.legend(handles=handles[::-1], **style.LEGEND)
+    style.calm(ax, x=labels[0], y=labels[1])
     ax.spines[:].set_visible(False)
     ax.set(xticks=[], yticks=[])
 
@@ -168,7 +156,7 @@ def pair_worth(worth: Sequence[PairWorth], n: int = 20, ax: Axes | None = None) 
     needed = np.isnan(shifts)
     best = np.lexsort((-np.where(needed, 0.0, shifts), ~needed))[:n]
     drawn = [worth[place] for place in best]
-    ax = axes_or_new(ax, 6.4, min(0.27 * len(drawn) + 1.1, 11.0))
+    ax = style.axes_or_new(ax, 6.4, min(0.27 * len(drawn) + 1.1, 11.0))
     _draw_bars(ax, drawn)
     if len(drawn) <= MOST_NAMED_BARS:
         _name_bars(ax, drawn)
@@ -177,15 +165,15 @@ def pair_worth(worth: Sequence[PairWorth], n: int = 20, ax: Axes | None = None) 
     ax.set_ylim(len(drawn) - 0.4, -0.6)
     ax.margins(x=0.3)
     ax.set_xlim(left=0)
-    ax.legend(loc="lower right", **LEGEND)
-    calm(ax, "x", x="mean change of rank without the pair")
+    ax.legend(loc="lower right", **style.LEGEND)
+    style.calm(ax, "x", x="mean change of rank without the pair")
     return ax
 
 
 def _draw_bars(ax: Axes, drawn: list[PairWorth]) -> None:
     lengths = np.nan_to_num(np.array([one.rank_shift for one in drawn], dtype=float))
-    hatched = {"facecolor": "none", "edgecolor": STRESS, "hatch": "//////", "linewidth": 0.8}
-    looks: dict[str, dict[str, Any]] = {"must": {"color": FILL}, "cannot": hatched}
+    hatched = {"facecolor": "none", "edgecolor": style.STRESS, "hatch": "//////", "linewidth": 0.8}
+    looks: dict[str, dict[str, Any]] = {"must": {"color": style.FILL}, "cannot": hatched}
     for kind, look in looks.items():
         places = [place for place, one in enumerate(drawn) if one.link == kind]
         if places:
@@ -193,12 +181,12 @@ def _draw_bars(ax: Axes, drawn: list[PairWorth]) -> None:
 
 
 def _name_bars(ax: Axes, drawn: list[PairWorth]) -> None:
-    names = [short_name(f"{one.a} - {one.b}") for one in drawn]
-    ax.set_yticks(range(len(drawn)), names, fontsize="small", **PLAIN_TEXT)
+    names = [style.short_name(f"{one.a} - {one.b}") for one in drawn]
+    ax.set_yticks(range(len(drawn)), names, fontsize="small", **style.PLAIN_TEXT)
     ax.tick_params(axis="y", length=0)
     for place, one in enumerate(drawn):
-        text = short_name(one.moved[0], LONGEST_MOVED) if one.moved else "none moves"
+        text = style.short_name(one.moved[0], LONGEST_MOVED) if one.moved else "none moves"
         if np.isnan(one.rank_shift):
             text = "needed: no ranking without it"
         at = (float(np.nan_to_num(one.rank_shift)), place)
-        note(ax, text, at, (4, 0), va="center", fontsize="x-small", color=MUTED)
+        style.note(ax, text, at, (4, 0), va="center", fontsize="x-small", color=style.MUTED)

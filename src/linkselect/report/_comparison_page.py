@@ -12,7 +12,7 @@ import linkselect
 from linkselect._messages import GuidedValueError
 from linkselect.evaluation._significance import p_text
 from linkselect.plot._comparisons import curves, draw_agreement, legend_below
-from linkselect.plot._number_curve import spread_numbers
+from linkselect.plot._feature_plots import spread_numbers
 from linkselect.plot._style import MUTED, have_matplotlib
 from linkselect.report._image_features import draw_both
 from linkselect.report._page import render_page, write_page

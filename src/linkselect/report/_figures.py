@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from linkselect.plot import _style as style
 from linkselect.plot._comparisons import curves, draw_agreement, legend_columns, legend_under
-from linkselect.plot._published import INCHES, LETTERS, Width, add_caption, letter, paper_style
-from linkselect.plot._style import fitting_name, make_plain, text_width
+from linkselect.plot._style import INCHES, LETTERS, Width
 from linkselect.report._comparison_page import spread_if_wide
 from linkselect.report._report_pictures import MOST_DOTS, draw_best, draw_criterion, draw_held_out
 from linkselect.report._schema import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpec
 
-    from linkselect.evaluation import Measure
     from linkselect.evaluation._result import Comparison
 
 INCHES_PER_FEATURE = 0.155
@@ -72,7 +71,7 @@ def ranking_figure(summary: Summary, width: Width = "single") -> Figure:
     n_shown = min(MOST_DOTS, len(summary["ranking"]["feature"]))
     curve, path = summary["number_of_features"]["curve"], summary["path"]
     has_second = curve is not None or (path is not None and path["has_optimum"])
-    with paper_style():
+    with style.paper_style():
         from matplotlib.figure import Figure
 
         height, is_single = INCHES_PER_FEATURE * n_shown + 0.55, width == "single"
@@ -107,7 +106,7 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
     matplotlib Figure
     """
     # matplotlib is loaded here only, so that its absence is explained.
-    with paper_style():
+    with style.paper_style():
         from matplotlib.figure import Figure
 
         names = list(found.methods)
@@ -122,25 +121,27 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
         else:
             room = INCHES[width] - (0.0 if width == "single" else curves_room)
             labels = [
-                f"{fitting_name(name, LABEL_ROOM, LETTERS, 24)}  {place + 1}"
+                f"{style.fitting_name(name, LABEL_ROOM, LETTERS, 24)}  {place + 1}"
                 for place, name in enumerate(names)
             ]
-            cell = _cell(labels, room)
+            # Cells leave room for the names.
+            widest = max(style.text_width(label, LETTERS) for label in labels)
+            cell = min(0.42, (room - widest - 0.45) / len(labels))
             heights, shares = (first, cell * len(names) + 0.5), (CURVES_SHARE, 1 - CURVES_SHARE)
             figure, grid = _divided(width, heights, shares, 0.6 if width == "single" else 0.4)
             # Laid out apart: long names in one do not narrow the other.
             parts = [figure.add_subfigure(grid[place]) for place in range(2)]
         axes = [part.add_subplot() for part in parts]
-        _draw_measure(parts[0], axes[0], found.measures[0], n_columns)
+        measure = found.measures[0]
+        curves(measure.curves, ax=axes[0])
+        legend_under(parts[0], axes[0], n_columns, LEGEND_LETTERS)
+        spread_if_wide(axes[0], measure)
+        axes[0].set_ylabel(
+            "test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs"
+        )
         if len(names) > 1:
             _draw_agreement(axes[1], found, labels, cell)
         return _finished(axes, comparison_caption(found))
-
-
-def _cell(labels: list[str], inches: float) -> float:
-    """Return the side of a cell of the heat map that leaves room for the names."""
-    widest = max(text_width(label, LETTERS) for label in labels)
-    return min(0.42, (inches - widest - 0.45) / len(labels))
 
 
 def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float) -> None:
@@ -150,7 +151,7 @@ def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float)
     columns = [str(place + 1) for place in range(n_methods)]  # as at the end of each label
     ax.set_xticks(range(n_methods), columns, rotation=0, ha="center", rotation_mode="default")
     ax.set_yticks(range(n_methods), labels)
-    make_plain(ax.get_yticklabels(), labels)
+    style.make_plain(ax.get_yticklabels(), labels)
     ax.set_xlabel("")  # the caption says it
     # Beside its names and below its letter: the layout makes room as if it filled its place.
     ax.set_anchor("NW")
@@ -178,13 +179,6 @@ def comparison_caption(found: Comparison) -> str:
     return text
 
 
-def _draw_measure(part: Figure | SubFigure, ax: Axes, measure: Measure, n_columns: int) -> None:
-    curves(measure.curves, ax=ax)
-    legend_under(part, ax, n_columns, LEGEND_LETTERS)
-    spread_if_wide(ax, measure)
-    ax.set_ylabel("test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs")
-
-
 def _divided(
     width: Width, heights: tuple[float, float], shares: tuple[float, float], caption: float
 ) -> tuple[Figure, GridSpec]:
@@ -203,8 +197,8 @@ def _finished(axes: list[Axes], caption: str) -> Figure:
     """Add the letters of two panels and the caption."""
     if len(axes) > 1:
         for ax, text in zip(axes, "ab", strict=True):
-            letter(ax, text)
+            style.letter(ax, text)
     figure = axes[0].get_figure(root=True)
     assert figure is not None
-    add_caption(figure, caption)
+    style.add_caption(figure, caption)
     return figure

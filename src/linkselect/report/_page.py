@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterable
@@ -162,16 +161,13 @@ def environment_of(package: str) -> Environment:
     )
     environment.filters.update(score=_score_on_page, share=_share, sentence=_sentence)
     environment.globals.update(many=many, pairs_text=pairs_text)
-    environment.policies["json.dumps_function"] = _strict_json
+    as_json = {"sort_keys": True, "allow_nan": False, "separators": (",", ":")}
+    environment.policies["json.dumps_kwargs"] = as_json
     return environment
 
 
 def _packaged(name: str) -> str:
     return (files("linkselect.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _strict_json(value: Any, **options: Any) -> str:
-    return json.dumps(value, allow_nan=False, separators=(",", ":"), **options)
 
 
 def _sentence(note: str) -> str:

@@ -10,11 +10,10 @@ import numpy as np
 
 from linkselect._arrays import FloatArray
 from linkselect.plot._dots import draw_groups, draw_histogram, draw_scores
-from linkselect.plot._feature_plots import draw_mask, draw_path
-from linkselect.plot._number_curve import draw_number, draw_ranked_scores
+from linkselect.plot._feature_plots import draw_mask, draw_number, draw_path, draw_ranked_scores
 from linkselect.plot._pair_plots import draw_pairs
 from linkselect.report._image_features import draw_both, draw_svg
-from linkselect.report._schema import ProfilesSummary, ProfileSummary, Score, Summary
+from linkselect.report._schema import ProfilesSummary, Score, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,9 +56,11 @@ def profile_pictures(profiles: ProfilesSummary) -> list[str]:
     """Draw one small picture for each feature."""
     drawn = []
     for place, one in enumerate(profiles["features"]):
-        height = 1.3 if one["histogram"] is not None else 0.26 * len(one["groups"]) + 0.42
-        draw, name = partial(_draw_profile, one), f"profile-{place}"
-        drawn.append(draw_svg(draw, name, one["feature"], 2.5, height, letters=9))
+        histogram, draw = one["histogram"], partial(draw_groups, groups=one["groups"])
+        height = 0.26 * len(one["groups"]) + 0.42
+        if histogram is not None:
+            height, draw = 1.3, partial(draw_histogram, **histogram)
+        drawn.append(draw_svg(draw, f"profile-{place}", one["feature"], 2.5, height, letters=9))
     return drawn
 
 
@@ -107,12 +108,8 @@ def draw_criterion(summary: Summary, ax: Axes, _slim: bool) -> None:
     path, method = summary["path"], summary["method"]
     assert path is not None
     errors = None if path["errors"] is None else numbers(path["errors"])
-    values, greater, best = (
-        numbers(path["values"]),
-        method["greater_is_better"],
-        path["has_optimum"],
-    )
-    draw_path(ax, values, greater, method["n_selected"], errors, mark_best=best)
+    values, greater = numbers(path["values"]), method["greater_is_better"]
+    draw_path(ax, values, greater, method["n_selected"], errors, mark_best=path["has_optimum"])
 
 
 def _draw_view(summary: Summary, ax: Axes, slim: bool) -> None:
@@ -125,12 +122,3 @@ def _draw_view(summary: Summary, ax: Axes, slim: bool) -> None:
         one.replace("principal component", "component") if slim else one for one in view["labels"]
     ]
     draw_pairs(ax, np.array(view["points"], dtype=float), labels, must, cannot)
-
-
-def _draw_profile(profile: ProfileSummary, ax: Axes) -> None:
-    groups, histogram = profile["groups"], profile["histogram"]
-    if histogram is None:
-        labels = [group["label"] for group in groups]
-        draw_groups(ax, labels, [group["quantiles"] for group in groups])
-    else:
-        draw_histogram(ax, histogram["counts"], histogram["low"], histogram["high"])

@@ -1,7 +1,5 @@
 """The plain data of a report: what `summarize` returns, and `render` and the templates read."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal, NotRequired, TypedDict
 
@@ -12,6 +10,7 @@ SCHEMA_VERSION = 1
 MOST_LISTED = 12
 # JSON holds neither NaN nor infinity: None is no score, "inf" and "-inf" are infinite ones.
 Score = float | Literal["inf", "-inf"] | None
+Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300", "half"]
 
 
 def plain_text(value: Any) -> str:
@@ -183,7 +182,7 @@ class NumberSummary(TypedDict):
     """How many features are selected, by which rule, and the reason in a sentence."""
 
     n_features: int
-    rule: Literal["given", "own optimum", "held-out accuracy", "half, at most 300", "half"]
+    rule: Rule
     reason: str
     curve: CurveSummary | None
 

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 import linkselect
-from linkselect._arrays import IntArray
 from linkselect._display import check_shape, checked_names
 from linkselect._messages import GuidedTypeError, many
 from linkselect._samples import Samples, as_samples
@@ -125,7 +124,9 @@ def summarize(
     supervision = describe_supervision(classes, used_pairs, ids)
     ranking = _describe_ranking(selector, names)
     found = None if validation is None else describe_validation(validation, names)
-    shown = (_selected(selector), names, values, classes, used_pairs, ids)
+    order = np.asarray(selector.order_)
+    best = order[np.asarray(selector.get_support())[order]]
+    shown = (best, names, values, classes, used_pairs, ids)
     return {
         "schema_version": SCHEMA_VERSION,
         "source": None if source is None else plain_text(source),
@@ -175,23 +176,6 @@ def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None
     unused += ["pairs"] if pairs is not None else []
     sentence = f"{type(selector).__name__} does not look at {' or '.join(unused)}."
     return classes, None, [sentence] if unused else []
-
-
-def _selected(selector: Any) -> IntArray:
-    order = np.asarray(selector.order_)
-    return order[np.asarray(selector.get_support())[order]]
-
-
-def _ignored(name: str, y: tuple[Any, Any], pairs: tuple[Any, Any]) -> list[str]:
-    """Say what was given, but not looked at; each comes as given and as used."""
-    if y[0] is not None and y[1] is None and pairs[1] is not None:
-        return ["The labels did not count, since pairs were given."]
-    unused = [
-        word
-        for word, (given, used) in (("labels", y), ("pairs", pairs))
-        if given is not None and used is None
-    ]
-    return [f"{name} does not look at {' or '.join(unused)}."] if unused else []
 
 
 def _versions() -> dict[str, str]:
@@ -327,14 +311,11 @@ def _notes(
         notes.append(f"The data hold {text}, the same in every sample.")
     if n_unscored:
         notes.append(f"There is no score for {many(n_unscored, 'feature')}, ranked last.")
-    if _chooses_by_score(selector) and _tied_at_the_cut(ranking):
+    # Equal scores are no tie after a search or many draws, which know more than scores.
+    knows_more = hasattr(selector, "path_") or hasattr(selector, "selection_frequencies_")
+    if not knows_more and _tied_at_the_cut(ranking):
         notes.append(TIED)
     return notes
-
-
-def _chooses_by_score(selector: Any) -> bool:
-    """Tell whether equal scores are a tie: a search, or many draws, know more than scores."""
-    return not hasattr(selector, "path_") and not hasattr(selector, "selection_frequencies_")
 
 
 def _tied_at_the_cut(ranking: schema.RankingSummary) -> bool:
@@ -346,24 +327,19 @@ def _tied_at_the_cut(ranking: schema.RankingSummary) -> bool:
 
 def describe_number(selector: Any, number: NumberOfFeatures | None) -> schema.NumberSummary:
     """Describe how the number of features was chosen; None if `fit` resolved the parameter."""
-    if number is not None:
-        return {
-            "n_features": number.n_features,
-            "rule": number.rule,
-            "reason": number.reason,
-            "curve": _curve(number),
-        }
-    n_features = int(selector.get_support().sum())
-    if getattr(selector, "n_features_to_select", None) != "auto":
-        reason = "The number was given by n_features_to_select."
-        return {"n_features": n_features, "rule": "given", "reason": reason, "curve": None}
+    n_features, curve = int(selector.get_support().sum()), None
+    rule: schema.Rule = "given"
     own = getattr(selector, "own_number", "")
-    return {
-        "n_features": n_features,
-        "rule": "own optimum" if own else "half",
-        "reason": f"{own[0].upper()}{own[1:]}." if own else "Half of the features, the default.",
-        "curve": None,
-    }
+    if number is not None:
+        n_features, curve = number.n_features, _curve(number)
+        rule, reason = number.rule, number.reason
+    elif getattr(selector, "n_features_to_select", None) != "auto":
+        reason = "The number was given by n_features_to_select."
+    elif own:
+        rule, reason = "own optimum", f"{own[0].upper()}{own[1:]}."
+    else:
+        rule, reason = "half", "Half of the features, the default."
+    return {"n_features": n_features, "rule": rule, "reason": reason, "curve": curve}
 
 
 def _curve(number: NumberOfFeatures) -> schema.CurveSummary | None:

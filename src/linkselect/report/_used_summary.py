@@ -1,7 +1,5 @@
 """What the method used of labels and pairs, and what features look like by that, as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Any
 

@@ -4,8 +4,6 @@ One rule for all papers: numbers are compared unrounded. Any lead counts, and 2.
 within 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The papers' support vector machines, measured over the number of features."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 

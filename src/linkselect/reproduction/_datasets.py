@@ -1,7 +1,5 @@
 """The data sets of the four papers: where they are looked for, and what must be in them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tomllib

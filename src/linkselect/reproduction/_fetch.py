@@ -1,7 +1,5 @@
 """Fetch data sets from the UCI repository: download, and turn text into arrays."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import sys

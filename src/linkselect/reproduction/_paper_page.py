@@ -1,7 +1,5 @@
 """One page for each paper: its tables beside ours, its figures, its claims."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From a paper's name to its tables, figures and page: units, store, cells, files."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

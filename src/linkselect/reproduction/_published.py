@@ -1,7 +1,5 @@
 """The numbers that the papers print, to stand beside ours."""
 
-from __future__ import annotations
-
 import csv
 from functools import cache
 from importlib.resources import files

@@ -4,8 +4,6 @@ A folder keeps each table and figure until it is made again, so that they may be
 with different numbers of runs.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Iterable, Sequence

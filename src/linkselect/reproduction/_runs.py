@@ -1,7 +1,5 @@
 """Runs over many units that can be stopped at any time and resumed later."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

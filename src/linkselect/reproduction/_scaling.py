@@ -1,7 +1,5 @@
 """What is done to features before an experiment."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray

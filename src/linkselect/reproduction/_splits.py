@@ -1,7 +1,5 @@
 """Which rows train, which test, and what is known about the training rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

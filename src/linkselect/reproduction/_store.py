@@ -1,7 +1,5 @@
 """Results on disk: each finished unit is kept at once, whichever process computed it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Sums over all pairs but one, for every pair at once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray

@@ -1,7 +1,5 @@
 """Scores that look at must-link and cannot-link pairs, alone or together with all samples."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +25,22 @@ from linkselect.scores._unsupervised import laplacian
 
 @cites("zhang2008")
 def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> FloatArray:
-    """Compare the change along must-links with that along cannot-links; smaller is better."""
+    """Compare the change along must-links with that along cannot-links; smaller is better.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
+    """
     # Equation 5 of Zhang, Chen & Zhou (2008).
     return ratio(*laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs))
 
@@ -36,7 +49,24 @@ def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> F
 def constraint_difference(
     X: Any, known: Supervision, weight: float, n_jobs: int | None = None
 ) -> FloatArray:
-    """Subtract the weighted change along cannot-links from must-links'; smaller is better."""
+    """Subtract the weighted change along cannot-links from must-links'; smaller is better.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    weight : float
+        The weight of cannot-links in the difference.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
+    """
     # Equation 6 of Zhang, Chen & Zhou (2008).
     alike, apart = laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs)
     return alike - weight * apart
@@ -46,7 +76,26 @@ def constraint_difference(
 def lsdf(
     X: Any, near: Edges, known: Supervision, gamma: float, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compare the change among the alike with that along cannot-links (C3); smaller is better."""
+    """Compare the change among the alike with that along cannot-links (C3); smaller is better.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    near : Edges
+        Nearest neighbours, weighted by squared distance.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    gamma : float
+        The weight of what is known; see the formula above.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
+    """
     # Equations 12 and 13 of Salmi, Hammouche & Macaire (2020).
     alike = laplacian_form(X, lsdf_graph(near, known, gamma), n_jobs)
     return ratio(alike, laplacian_form(X, cannot_graph(known), n_jobs))
@@ -56,7 +105,24 @@ def lsdf(
 def laplacian_constraint(
     X: Any, kernel: Graph, known: Supervision, n_jobs: int | None = None
 ) -> FloatArray:
-    """Multiply Laplacian Score on a kernel graph by Constraint Score (C4); smaller is better."""
+    """Multiply Laplacian Score on a kernel graph by Constraint Score (C4); smaller is better.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    kernel : Kernel
+        The Gaussian weights of all pairs of samples.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
+    """
     with np.errstate(invalid="ignore"):  # infinity times 0 is as undefined as 0 / 0
         return laplacian(X, kernel, n_jobs) * constraint_ratio(X, known, n_jobs)
 
@@ -74,6 +140,26 @@ def constrained_laplacian(
 
     Smaller is better. Samples weigh as much as their edges do together: in variant "2011" those of
     neighbours and must-links, in variant "2014" those of neighbours.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    near : Edges
+        Nearest neighbours, weighted by squared distance.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    sigma : float
+        The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
+    variant : {"2011", "2014"}
+        Which of the two papers defines the score.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
     """
     if variant == "2011":
         alike = constrained_graph(X, near, known, sigma, n_jobs)
@@ -96,6 +182,24 @@ def weighted_constrained_laplacian(
 
     The denominator has cannot-links, weighted by the sum over their two ends, and the weighted
     spread of unlabelled samples about the overall mean.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    alike : Edges
+        Samples that are alike, with weights.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    weights : float or tuple of float
+        The weights of the terms.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
     """
     # Equation 19 of Salmi, Hammouche & Macaire (2020) has the same end of a cannot-link twice, so
     # that its term would be 0; Benabdeslem & Hindawi (2011) have both. Its sum would leave all
@@ -122,6 +226,28 @@ def compensated_laplacian(
     """Divide the variation between alike samples by total plus between minus within scatter (C7).
 
     Smaller is better; if the denominator is not positive, the score is NaN.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    near : Edges
+        Nearest neighbours, weighted by squared distance.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    sigma : float
+        The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
+    gamma : float
+        The weight of what is known; see the formula above.
+    compensation : float
+        How much cannot-links take away from the graph.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
     """
     alike = compensated_graph(near, known, sigma, gamma, compensation)
     return weighted_compensated_laplacian(X, alike, known, degrees(alike), n_jobs)
@@ -135,7 +261,26 @@ def weighted_compensated_laplacian(
     weights: FloatArray,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Compute the ratio of C7 from its graph and the weight of each sample in the total scatter."""
+    """Compute the ratio of C7 from its graph and the weight of each sample in the total scatter.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    alike : Edges
+        Samples that are alike, with weights.
+    known : Supervision
+        What is known about the samples: classes, must-links, cannot-links.
+    weights : float or tuple of float
+        The weights of the terms.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
+    """
     # Equation 24 of Salmi, Hammouche & Macaire (2020), with their equation 27 as between and 28 as
     # within: around these the two words are swapped, and equation 29 has the opposite sign.
     total = degree_form(X, weights, n_jobs=n_jobs)

@@ -1,7 +1,5 @@
 """ReliefF: good features differ between near samples of different classes and not within one."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, combinations

@@ -1,7 +1,5 @@
 """Scores that need a label for every sample."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from linkselect._arrays import FloatArray, IntArray
@@ -13,7 +11,22 @@ from linkselect.graphs._graph_types import Edges
 
 @cites("duda2001")
 def fisher(X: Any, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
-    """Compare the scatter of class means with the scatter inside classes; larger is better."""
+    """Compare the scatter of class means with the scatter inside classes; larger is better.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    classes : ndarray of int of shape (n_samples,)
+        The class of each sample, from 0 on.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
+    """
 
     def score(parts: Moments) -> FloatArray:
         return ratio(parts.between(), parts.within())
@@ -28,6 +41,22 @@ def fisher_markov(X: Any, classes: IntArray, gamma: float, n_jobs: int | None = 
     As published, `(1/n) sum_c (sum_{i in c} f_i)^2 / n_c - (gamma/n) sum f_i^2 + ((gamma-1)/n^2)
     (sum f_i)^2`. The squared mean enters the three terms with the factors 1, -gamma and gamma - 1,
     so it cancels, and what is left are variances, which a large mean does not disturb.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    classes : ndarray of int of shape (n_samples,)
+        The class of each sample, from 0 on.
+    gamma : float
+        The weight of what is known; see the formula above.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
     """
 
     def score(parts: Moments) -> FloatArray:
@@ -45,6 +74,25 @@ def frll(
     criterion: Literal["quotient", "difference"],
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Compare the change towards neighbours of other classes and of the own; larger is better."""
+    """Compare the change towards neighbours of other classes and of the own; larger is better.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    same : Edges
+        Neighbours of the same class.
+    other : Edges
+        Neighbours of another class.
+    criterion : {"quotient", "difference"}
+        How the two forms are compared.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
+    """
     across, inside = laplacian_form(X, other, n_jobs), laplacian_form(X, same, n_jobs)
     return ratio(across, inside) if criterion == "quotient" else across - inside

@@ -1,7 +1,5 @@
 """Scores that look at the samples only."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +23,20 @@ def laplacian(X: Any, graph: Graph, n_jobs: int | None = None) -> FloatArray:
     """Compare the change along edges with the overall spread; smaller is better.
 
     `f'Lf / g'Dg`, where g is f without its mean under the degrees.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    graph : Edges, Groups, Kernel or a tuple of these
+        The graph whose edges say which samples are alike.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
     """
     # By the mean under the degrees, as He, Cai & Niyogi (2005) have it; equation 2 of Zhang, Chen &
     # Zhou (2008) subtracts the plain mean.
@@ -49,6 +61,22 @@ def spectral(
 
     No eigenvector is needed: `h' Ln h = f'Lf / f'Df` and `1 - (h'xi_1)^2 = g'Dg / f'Df`, and
     the sum over all j of `(2 - lambda_j) (h'xi_j)^2` is `2 - h' Ln h`.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    graph : Edges, Groups, Kernel or a tuple of these
+        The graph whose edges say which samples are alike.
+    style : {1, 2, 3}
+        Which of the three functions of the spectrum is used.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
     """
     weights = degrees(graph)
     energy = degree_form(X, weights, centred=False, n_jobs=n_jobs)
@@ -66,5 +94,19 @@ def sparsity(X: Any, weights: csr_array, n_jobs: int | None = None) -> FloatArra
     `|f - S f|^2 / mean((f - mean(f))^2)`, where the rows of the weights S sum to 1. This is eq. 9
     of the paper; its eq. 10 has `S S'` where the sum needs `S' S`, and a denominator n times as
     large.
+
+    Parameters
+    ----------
+    X : matrix of shape (n_samples, n_features)
+        The samples: dense, sparse, on a device or stored.
+    weights : csr_array of shape (n_samples, n_samples)
+        The weights by which samples reconstruct each other.
+    n_jobs : int, optional
+        The number of threads. Default: as many as BLAS may use.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_features,)
+        The score of each feature.
     """
     return ratio(reconstruction_form(X, weights, n_jobs), variance(X, n_jobs))

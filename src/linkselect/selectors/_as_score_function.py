@@ -1,7 +1,5 @@
 """The scores of a selector as a function, for scikit-learn's univariate selectors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

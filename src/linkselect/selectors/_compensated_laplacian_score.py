@@ -1,7 +1,5 @@
 """CCLS: a Laplacian Score compensated by pairs and classes."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, ClassVar, Literal
 

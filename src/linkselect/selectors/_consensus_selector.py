@@ -1,7 +1,5 @@
 """A ranking that several selectors agree on."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps

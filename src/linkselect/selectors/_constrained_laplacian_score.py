@@ -1,7 +1,5 @@
 """CLS: a Laplacian Score that takes pairs into account."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The Constraint Score."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, ClassVar, Literal
 

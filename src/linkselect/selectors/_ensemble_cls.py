@@ -1,7 +1,5 @@
 """EnsCLS: a constrained Laplacian score over bags and subspaces."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """FCBF: relevant features that no better one makes redundant."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, ClassVar
 

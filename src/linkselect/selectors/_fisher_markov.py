@@ -1,7 +1,5 @@
 """The Fisher-Markov selector with a linear kernel."""
 
-from __future__ import annotations
-
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The Fisher Score."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from linkselect import scores

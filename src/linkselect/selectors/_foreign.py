@@ -1,7 +1,5 @@
 """Selectors of other libraries as ours: a ranking of all features, and a number to keep."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

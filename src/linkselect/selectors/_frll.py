@@ -1,7 +1,5 @@
 """FRLL: neighbours of the same class and of other classes."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import StrOptions

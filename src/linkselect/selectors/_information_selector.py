@@ -1,7 +1,5 @@
 """What selectors by counted information share."""
 
-from __future__ import annotations
-
 from dataclasses import field
 from typing import Any, ClassVar
 

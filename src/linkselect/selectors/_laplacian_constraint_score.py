@@ -1,7 +1,5 @@
 """The Laplacian Score times the Constraint Score."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 from linkselect import scores

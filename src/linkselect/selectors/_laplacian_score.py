@@ -1,7 +1,5 @@
 """The Laplacian Score."""
 
-from __future__ import annotations
-
 from linkselect import scores
 from linkselect._arrays import FloatArray
 from linkselect._samples import Samples

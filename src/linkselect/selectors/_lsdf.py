@@ -1,7 +1,5 @@
 """LSDF: locality and cannot-links."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from linkselect import scores

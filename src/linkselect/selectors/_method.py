@@ -1,7 +1,5 @@
 """What there is to know about a method before it is used, read off its class."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass, fields

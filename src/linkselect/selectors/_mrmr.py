@@ -1,7 +1,5 @@
 """mRMR: relevance and redundancy by mutual information."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 import numpy as np

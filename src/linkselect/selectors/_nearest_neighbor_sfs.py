@@ -1,7 +1,5 @@
 """Forward selection by the accuracy of the nearest neighbour."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What selectors over a graph of neighbours share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """What parameters of selectors and clusterers may be."""
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import dataclass, field
 from numbers import Integral, Real

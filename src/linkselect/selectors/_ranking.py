@@ -1,7 +1,5 @@
 """A ranking of features as a value."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module

@@ -1,7 +1,5 @@
 """A choice that repeats little of what was chosen before."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """ReliefF: nearest hits and nearest misses."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

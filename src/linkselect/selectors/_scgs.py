@@ -1,7 +1,5 @@
 """SCGS: a sparse regression on classes, pairs and a graph."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The parent of all selectors: check the input, call a score, keep the ranking."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import field, replace
 from functools import partial

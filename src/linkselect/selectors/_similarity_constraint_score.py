@@ -1,7 +1,5 @@
 """The similarity-based constraint score."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 

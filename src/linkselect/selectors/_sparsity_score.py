@@ -1,7 +1,5 @@
 """The Sparsity Score: features that the other samples reconstruct well."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """SPEC: features compared with the spectrum of a graph."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 from sklearn.utils._param_validation import Options

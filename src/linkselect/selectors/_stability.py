@@ -1,7 +1,5 @@
 """How alike selections are over several runs."""
 
-from __future__ import annotations
-
 from linkselect._arrays import BoolArray
 from linkselect._bibliography import cites
 

@@ -1,7 +1,5 @@
 """How often a selector chooses each feature on resamples of the data."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, ClassVar, Literal
 

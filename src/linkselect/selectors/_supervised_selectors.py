@@ -1,7 +1,5 @@
 """The parents of selectors that work from labels or from pairs."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The subset-level Fisher score."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

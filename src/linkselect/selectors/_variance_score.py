@@ -1,7 +1,5 @@
 """The variance of a feature."""
 
-from __future__ import annotations
-
 from linkselect import scores
 from linkselect._supervision import Supervision
 from linkselect.selectors._selector import ColumnScore, RankingSelector

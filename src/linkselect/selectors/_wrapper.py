@@ -1,7 +1,5 @@
 """What selectors around another selector share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Anything with a shape, a type and perhaps chunks: .npy files, memory maps, Zarr, HDF5."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path

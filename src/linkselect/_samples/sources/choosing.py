@@ -1,7 +1,5 @@
 """Rows and columns: chosen by number, name or mask, and cut into pieces."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

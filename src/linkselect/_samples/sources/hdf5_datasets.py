@@ -1,7 +1,5 @@
 """HDF5 datasets, read from their file by name, so that other processes can read them too."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

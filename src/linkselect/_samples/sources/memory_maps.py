@@ -4,8 +4,6 @@ Pages of a map count as resident as long as the system likes; what is read into 
 A file that is cut off ends a read with an error, and a process that looks at its map.
 """
 
-from __future__ import annotations
-
 import mmap
 from dataclasses import dataclass
 from pathlib import Path

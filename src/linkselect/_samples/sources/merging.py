@@ -1,7 +1,5 @@
 """A tree over results in order: the same merges whoever finishes first."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Find out whether samples are stored outside memory, and open them."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import Counter

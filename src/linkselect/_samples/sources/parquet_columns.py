@@ -1,7 +1,5 @@
 """The columns of a Parquet file: which of them are numbers, and how they become arrays."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Collection, Sequence

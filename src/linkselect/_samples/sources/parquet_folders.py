@@ -1,7 +1,5 @@
 """Folders of Parquet files: which files are parts, in which order, and what folder names say."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Zarr arrays: their chunks, the files that hold these, and groups of arrays."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Iterable, Iterator

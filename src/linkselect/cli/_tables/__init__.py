@@ -4,8 +4,6 @@ Files are foreign: nothing in them is run, sizes are known or watched while they
 an error names file, line, column and value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Read ARFF tables: a head of attributes, then lines of values."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

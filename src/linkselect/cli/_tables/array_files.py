@@ -1,7 +1,5 @@
 """Read tables that are arrays: NPY, NPZ, MAT and SVMlight."""
 
-from __future__ import annotations
-
 import sys
 import zipfile
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Columns that hold no numbers: what kind they are, how to turn them into numbers, what to say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress

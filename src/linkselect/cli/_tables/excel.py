@@ -1,7 +1,5 @@
 """Read a sheet of an Excel or OpenDocument file."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Put a table together from its columns: numbers, text, labels and ids."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Turn the values of the label column into classes."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence

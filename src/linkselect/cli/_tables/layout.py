@@ -1,7 +1,5 @@
 """What the first lines of a text table tell: names, separator, where values start."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """How much memory a table may take, known before it is read and held while it is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """How a table is read, and the file it is read from: who reads it, and in how much memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The four papers, one module each."""
 
-from __future__ import annotations
-
 from importlib import import_module
 
 from linkselect.reproduction._paper import Paper

@@ -14,8 +14,6 @@ average 100 draws of pairs, half of them must-links. What it leaves open, and ho
 - The accuracy of figures 7 and 8 is the mean over the numbers of features, as in the tables.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial

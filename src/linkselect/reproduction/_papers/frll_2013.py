@@ -11,8 +11,6 @@ and 2 do not say so, but its "for classes with too few samples (<5), all data po
 neighbors" does.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -13,8 +13,6 @@ Score and Fisher-Markov are best with 13 of Wine's 13. On the gene sets it is th
 features, where the paper's curves end, so that no method can choose all features there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Accuracy if few training rows have labels and clustering finds the others (section 5.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

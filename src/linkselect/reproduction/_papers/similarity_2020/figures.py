@@ -1,7 +1,5 @@
 """Figures 1 to 10 of Salmi, Hammouche & Macaire (2020)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations

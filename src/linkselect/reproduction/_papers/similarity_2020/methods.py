@@ -10,8 +10,6 @@ For neighbours CNAE-9 shows it: its samples are so far apart that this weight de
 joined with others alone the scores have 52 %.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal

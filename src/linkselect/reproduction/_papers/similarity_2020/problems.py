@@ -1,7 +1,5 @@
 """The data sets and measures of Salmi, Hammouche & Macaire (2020)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

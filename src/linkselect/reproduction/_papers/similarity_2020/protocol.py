@@ -1,7 +1,5 @@
 """The units of Salmi, Hammouche & Macaire (2020): rankings, and how well they classify."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

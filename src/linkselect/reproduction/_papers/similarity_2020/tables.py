@@ -1,7 +1,5 @@
 """Tables 2 to 8 of Salmi, Hammouche & Macaire (2020)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
