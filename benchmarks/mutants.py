@@ -48,7 +48,6 @@ PARTS = ("scores", "_forms.py", "_samples/moments.py", "graphs", "_search", "pai
 TESTS = [
     "test_forms",
     "test_blocks",
-    "test_checks",
     "test_defaults",
     "test_published",
     "test_supervision",

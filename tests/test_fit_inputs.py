@@ -16,7 +16,7 @@ from linkselect import (
     VarianceScore,
     compare,
 )
-from linkselect._checks import Given
+from linkselect._samples.checks import Given
 from linkselect.pairs import PairConflictError
 
 

@@ -30,7 +30,6 @@ FLOW = [
     "graphs",
     "_forms",
     "_callbacks",
-    "_checks",
     "scores",
     "_search",
     "selectors",

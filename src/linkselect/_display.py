@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names_in
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._checks import index_of
 from linkselect._messages import GuidedValueError
 from linkselect._samples import as_samples
+from linkselect._samples.checks import index_of
 from linkselect.pairs import Pairs
 from linkselect.pairs._ids import check_ids
 

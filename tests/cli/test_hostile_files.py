@@ -23,6 +23,7 @@ from linkselect import cli
 from linkselect.cli._errors import InputError
 from linkselect.cli._tables import Reading, layout, read_table
 from linkselect.cli._tables.features import unique_names
+from linkselect.cli._tables.reading import TableFile
 from tests.helpers import mutated_files
 
 # Each command after the other, in one process that a crash would end early.
@@ -134,7 +135,7 @@ def header_of(content, monkeypatch):
     """Look at a table and return what was read of it up to its header, or to the refusal."""
     stream = Counted(content)
     with pytest.raises(InputError) as caught:
-        layout._first_line(stream, Path("t.csv"), Reading())
+        layout._first_line(stream, TableFile(Path("t.csv")))
     return stream, str(caught.value)
 
 

@@ -263,4 +263,4 @@ def test_how_pairs_were_drawn_is_kept_and_said(table, tmp_path, capsys):
     assert "1 must-link, 1 cannot-link (1 adaptive), 3 samples" in capsys.readouterr().out
     odd = write(tmp_path / "odd.csv", "a,b,link,drawn\np0,p2,must,often\n")
     assert run(["pairs", "check", odd]) == 1
-    assert "odd.csv, line 2: p0,p2 was drawn 'often'" in capsys.readouterr().err
+    assert "odd.csv, line 2 says that 'p0' and 'p2' were drawn 'often'" in capsys.readouterr().err

@@ -448,8 +448,8 @@ def test_columns_that_do_not_fit_are_refused_before_they_are_read(rank, table, m
     monkeypatch.setattr("linkselect.cli._tables.columnar._MANY_COLUMNS", 5)
     for arguments in ((), ("--by-parts",)):
         code, _, errors = rank(table, *LABELS, *arguments, "--max-memory", "90KB")
-        assert (code, "the list of its columns unpacks to" in errors) == (1, True)
-        assert errors.rstrip().endswith("smaller: fewer columns or row groups.")
+        assert (code, "the list of its columns and row groups unpacks to" in errors) == (1, True)
+        assert errors.rstrip().endswith("smaller: fewer rows or columns.")
 
 
 def test_file_that_changes_while_it_is_read(rank, table, tmp_path, monkeypatch):

@@ -154,8 +154,8 @@ def test_missing_data(call):
         ("toy", {"table": 3}, "toy has no table 3 with results. There are: 2, 5."),
         ("toy", {"figure": 9}, "toy has no figure 9 with results. There are: 1."),
         ("toy", {"table": 2, "figure": 1}, "Give --table or --figure, not both"),
-        ("toy", {"runs": 0}, "runs must be 1 or more, but is 0"),
-        ("toy", {"jobs": -1}, "jobs must be 1 or more, but is -1"),
+        ("toy", {"runs": 0}, "runs=0, but it is a whole number from 1 on"),
+        ("toy", {"jobs": -1}, "jobs=-1, but it is a whole number from 1 on"),
         ("toy", {"seed": -1}, "--seed. Must be >= 0"),
     ],
 )

@@ -4,7 +4,7 @@ from scipy.sparse import csr_array
 from sklearn.neighbors import KNeighborsClassifier
 
 from linkselect.evaluation import _curves as accuracy
-from linkselect.evaluation._curves import count_hits, nearest_neighbor_curve
+from linkselect.evaluation._curves import nearest_classes, nearest_neighbor_curve
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_values_whose_squares_overflow_or_vanish_are_refused(problem, scale, sto
     with pytest.raises(ValueError, match="squares"):
         nearest_neighbor_curve(scale * train, y_train, scale * test, y_test, order, [2, 12])
     with pytest.raises(ValueError, match="squares"):
-        count_hits(store(scale * train), y_train, store(scale * test), y_test)
+        nearest_classes(store(scale * train), y_train, store(scale * test))
 
 
 def test_of_equally_near_rows_the_first_decides():

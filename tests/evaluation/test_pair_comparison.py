@@ -62,7 +62,7 @@ def test_a_good_method_beats_chance_and_a_bad_one(found):
         assert gap.better == "constraint"
         assert gap.p_adjusted < 0.05
         assert gap == held_out.difference("constraint", other)
-    assert held_out.measure.by_chance < 0.8
+    assert held_out.by_chance < 0.8
     text = " ".join(found.summary)
     for words in (
         "Held-out pairs (40 must-links and 40 cannot-links; 4 folds, dealt 4 times)",

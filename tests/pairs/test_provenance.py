@@ -157,7 +157,8 @@ def test_csv_as_people_write_it(tmp_path):
 def test_csv_with_another_word(line, tmp_path):
     file = tmp_path / "p.csv"
     file.write_text(f"a,b,link,drawn\n0,1,must,random\n{line}\n")
-    with pytest.raises(ValueError, match=r"p.csv, line 3: 1,2 was drawn .*random, or adaptive"):
+    message = r"p.csv, line 3 says that '1' and '2' were drawn .*random, or adaptive"
+    with pytest.raises(ValueError, match=message):
         Pairs.from_csv(file)
 
 

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from linkselect.reproduction._paper import Cell, Claim, Figure, Paper, PaperTable
-from linkselect.reproduction._paper_page import page_of, paper_page, shown, shown_difference
+from linkselect.reproduction._paper_page import paper_page, shown, shown_difference
 from linkselect.reproduction._results_folder import Record, write_cells, write_records
 
 CELLS = [
@@ -29,7 +29,7 @@ def made_page(folder, cells, records, unit="accuracy, %"):
     (folder / "figure-1.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     write_records(folder, records)
     paper = Paper("a-paper", "A <title>", nothing, {2: table}, {1: figure})
-    return paper_page(page_of(paper, folder))
+    return paper_page(paper, folder)
 
 
 @pytest.fixture

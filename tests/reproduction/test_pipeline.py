@@ -122,14 +122,11 @@ def test_a_part_that_is_named_twice_is_made_once(toy):
         ),
         ({"figures": [9]}, "toy has no figure 9 with results. There are: 1."),
         ({"tables": 2}, r"tables=2, but tables must be a list of numbers. Write tables=\[2\]"),
-        ({"runs": 0}, "runs must be 1 or more, but is 0. Write runs=1 or a larger number."),
-        (
-            {"runs": 2.5},
-            "runs must be a whole number, but is 2.5. Write runs=1 or a larger number.",
-        ),
-        ({"jobs": -1}, "jobs must be 1 or more, but is -1."),
-        ({"jobs": None}, "jobs must be a whole number, but is None."),
-        ({"seed": -1}, "seed must be 0 or more, but is -1."),
+        ({"runs": 0}, "runs=0, but it is a whole number from 1 on. Choose 1 or more."),
+        ({"runs": 2.5}, "runs=2.5, but it is a whole number from 1 on. Choose 1 or more."),
+        ({"jobs": -1}, "jobs=-1, but it is a whole number from 1 on."),
+        ({"jobs": None}, "jobs=None, but it is a whole number from 1 on."),
+        ({"seed": -1}, "seed=-1, but it is a whole number from 0 on."),
     ],
 )
 def test_errors_state_value_and_rule(toy, tmp_path, options, message):

@@ -116,7 +116,9 @@ def test_selectors_that_stay_on_the_cpu_say_so(selector, put, cancer):
 
 
 def test_a_device_without_float64_is_refused(put, cancer, monkeypatch):
-    monkeypatch.setattr("linkselect._checks._max_precision_float_dtype", lambda xp, _: xp.float32)
+    monkeypatch.setattr(
+        "linkselect._samples.checks._max_precision_float_dtype", lambda xp, _: xp.float32
+    )
     with pytest.raises(GuidedTypeError, match="no float64"):
         fit_there(ls.FisherScore(), put, *cancer)
 

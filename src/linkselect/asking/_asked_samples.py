@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import LEAST_WIDTH, slices
-from linkselect._checks import check_samples, check_spread, explained_overflow
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples import Samples as AnySamples
 from linkselect._samples import as_samples
+from linkselect._samples.checks import check_samples, check_spread, explained_overflow
 from linkselect._samples.moments import Moments
 from linkselect.asking._answers import Rows, in_order
 from linkselect.pairs._conflicts import Pair

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from linkselect._arrays import FloatArray, Matrix
-from linkselect._checks import Given
 from linkselect._messages import GuidedValueError
+from linkselect._samples.checks import Given
 from linkselect._supervision import Supervision, present_pairs
 from linkselect.asking._answers import (
     ANSWERS,

@@ -15,8 +15,9 @@ from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._output import progress
 from linkselect.cli._tables import Reading, Table, read_table
 from linkselect.cli._tables.limits import bytes_needed, memory_limit, readable_size
-from linkselect.cli._tables.parts import INTO_MEMORY, StoredTable, open_table, size_of
+from linkselect.cli._tables.parts import INTO_MEMORY, open_table, size_of
 from linkselect.cli._tables.reading import TableFile, has_parts
+from linkselect.cli._tables.table import StoredTable
 
 if TYPE_CHECKING:
     from linkselect.pairs import Pairs

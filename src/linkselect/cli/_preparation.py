@@ -12,7 +12,8 @@ from linkselect._messages import many
 from linkselect.cli._column_values import ColumnValues, first_place, look_at_values
 from linkselect.cli._errors import InputError, shown
 from linkselect.cli._tables import Table
-from linkselect.cli._tables.parts import StoredTable, library_errors
+from linkselect.cli._tables.parts import library_errors
+from linkselect.cli._tables.table import StoredTable
 
 if TYPE_CHECKING:
     from linkselect._samples.sources import Stored

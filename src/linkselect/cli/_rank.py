@@ -46,7 +46,7 @@ from linkselect.cli._supervision_input import (
     pairs_of,
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table
-from linkselect.cli._tables.parts import StoredTable
+from linkselect.cli._tables.table import StoredTable
 
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures, Validation

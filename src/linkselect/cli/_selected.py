@@ -13,7 +13,8 @@ from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._output import write_columns, write_pieces
 from linkselect.cli._tables import Reading, Table
 from linkselect.cli._tables.limits import memory_limit, readable_size
-from linkselect.cli._tables.parts import StoredTable, library_errors
+from linkselect.cli._tables.parts import library_errors
+from linkselect.cli._tables.table import StoredTable
 
 BY_PARTS = (".parquet", ".feather", ".csv", ".tsv")
 

@@ -14,9 +14,9 @@ from sklearn.utils import Tags
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._bibliography import with_references
-from linkselect._checks import Given, check_samples, check_spread, explained_overflow
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
+from linkselect._samples.checks import Given, check_samples, check_spread, explained_overflow
 from linkselect._supervision import OnConflict, Supervision
 from linkselect.pairs import Pairs
 from linkselect.pairs._labels import encode_labels

@@ -14,28 +14,15 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils.validation import check_consistent_length
 
 from linkselect._arrays import IntArray
-from linkselect._checks import Given
 from linkselect._messages import GuidedValueError, warn_user
+from linkselect._samples.checks import Given
+from linkselect.evaluation import _inputs as inputs
+from linkselect.evaluation import _significance as significance
 from linkselect.evaluation._curves import check_counts, numbers_of_features
-from linkselect.evaluation._inputs import (
-    Track,
-    as_matrix,
-    check_classes,
-    check_comparison,
-    check_matrix,
-    in_order_of_rows,
-    reproducible,
-)
 from linkselect.evaluation._measuring import LabelRuns, Measurements, measure_runs
 from linkselect.evaluation._pair_auc import PairRuns
 from linkselect.evaluation._pair_folds import PairKFold, check_enough, check_whole, read_units
 from linkselect.evaluation._result import Comparison, HeldOutPairs
-from linkselect.evaluation._significance import (
-    paired_differences,
-    rank_correlation,
-    stability_of_best,
-    top_overlap,
-)
 from linkselect.pairs import Pairs
 from linkselect.pairs._labels import encode_labels, warn_of_text
 from linkselect.selectors._foreign import ranked_with
@@ -60,7 +47,7 @@ def compare(
     prepare: Any = None,
     classifier: Any = None,
     random_state: int = 0,
-    track: Track = iter,
+    track: inputs.Track = iter,
 ) -> Comparison:
     """Compare selectors by accuracy on labels, by held-out pairs, or by both.
 
@@ -150,11 +137,14 @@ def compare(
     """
     # Here, where features still have their names: every method has them in another order.
     plain = prepare is None and classifier is None
-    samples = check_matrix(X, "compare", finite=prepare is None, spread=plain)
+    samples = inputs.check_matrix(X, "compare", finite=prepare is None, spread=plain)
     n_samples, n_all = samples.shape
     top = min(10, max(1, n_all // 2)) if top is None else top
-    check_comparison(selectors, y is not None, pairs, cv)
-    _check_numbers(top, n_splits, test_size)
+    inputs.check_comparison(selectors, y is not None, pairs, cv)
+    check_whole("top", top, 1)
+    check_whole("n_splits", n_splits, 2)
+    if not 0 < test_size < 1:
+        raise GuidedValueError(f"test_size={test_size}, but it is a share between 0 and 1.")
     counts = check_counts(numbers_of_features(n_all) if n_features is None else n_features, n_all)
     given = Given.read(X, y, pairs, sample_ids)
     ids = None if given.sample_ids is None else tuple(given.sample_ids)
@@ -163,14 +153,15 @@ def compare(
     codes = np.full(n_samples, -1) if y is None else encode_labels(y)[0]
     check_consistent_length(samples, codes)
     sized = {
-        name: ranked_with(reproducible(one, random_state), int(counts[-1]))
+        name: ranked_with(inputs.reproducible(one, random_state), int(counts[-1]))
         for name, one in selectors.items()
     }
     splits: list[tuple[IntArray, IntArray]] = []
     if y is not None:
-        check_classes(codes, y)
+        inputs.check_classes(codes, y)
         splits = list(_splits(codes, n_splits, test_size, random_state))
-    task = LabelRuns(samples, counts, splits, codes, pairs, ids, prepare, classifier)
+    named = tuple(range(n_samples)) if ids is None else ids
+    task = LabelRuns(samples, counts, splits, codes, pairs, named, prepare, classifier)
     folds = _pair_runs(task, given, sized, cv, random_state)
     by_labels = by_pairs = None
     if y is not None:
@@ -182,13 +173,6 @@ def compare(
     top = min(top, n_all)
     held_out = None if folds is None or by_pairs is None else _held_out(folds, by_pairs, top)
     return _put_together(task, sized, by_labels, by_pairs, held_out, top, test_size)
-
-
-def _check_numbers(top: int, n_splits: int, test_size: float) -> None:
-    check_whole("top", top, 1)
-    check_whole("n_splits", n_splits, 2)
-    if not 0 < test_size < 1:
-        raise GuidedValueError(f"test_size={test_size}, but it is a share between 0 and 1.")
 
 
 def _uses_labels(selector: Any) -> bool:
@@ -210,9 +194,11 @@ def _pair_runs(
     try:
         pairs = task.pairs
         if has_labels:
-            pairs = pairs.restrict(task.sample_ids or range(n_samples))
-        by_row = in_order_of_rows(pairs, n_samples, given, selectors.values())
-        X = task.X if task.prepare is None else as_matrix(clone(task.prepare).fit_transform(task.X))
+            pairs = pairs.restrict(task.sample_ids)
+        by_row = inputs.in_order_of_rows(pairs, n_samples, given, selectors.values())
+        X = task.X
+        if task.prepare is not None:
+            X = inputs.as_matrix(clone(task.prepare).fit_transform(X))
         check_enough(*read_units(by_row).independent, must_only=False)
         with warnings.catch_warnings():
             if cv is None:  # the result says how many folds there were
@@ -237,20 +223,22 @@ def _splits(
 
 
 def _stability(measured: Measurements, top: int) -> dict[str, float]:
-    return {name: stability_of_best(orders, top) for name, orders in measured.run_orders.items()}
+    runs = measured.run_orders.items()
+    return {name: significance.stability_of_best(orders, top) for name, orders in runs}
 
 
 def _held_out(folds: PairRuns, measured: Measurements, top: int) -> HeldOutPairs:
     return HeldOutPairs(
-        methods=tuple(measured.run_orders),
+        "AUC",
+        tuple(measured.run_orders),
+        measured.curves,
+        measured.all_features,
+        significance.paired_differences(measured.curves, *folds.sizes, folds.n_folds),
         n_must=folds.pairs.n_must,
         n_cannot=folds.pairs.n_cannot,
         n_folds=folds.n_folds,
         n_repeats=folds.n_repeats,
-        auc=measured.curves,
         standard_error=dict.fromkeys(measured.curves, folds.standard_error),
-        all_features=measured.all_features,
-        differences=paired_differences(measured.curves, *folds.sizes, folds.n_folds),
         stability=_stability(measured, top),
         seconds=measured.seconds,
     )
@@ -275,8 +263,8 @@ def _put_together(
         n_samples=n_samples,
         n_features=n_features,
         top=top,
-        spearman=tuple(map(tuple, rank_correlation(ranks).tolist())),
-        overlap=tuple(map(tuple, top_overlap(ranks, top).tolist())),
+        spearman=tuple(map(tuple, significance.rank_correlation(ranks).tolist())),
+        overlap=tuple(map(tuple, significance.top_overlap(ranks, top).tolist())),
         stability=_stability(measured, top),
         seconds=measured.seconds,
         rankings={name: tuple(order.tolist()) for name, order in measured.orders.items()},
@@ -292,5 +280,5 @@ def _put_together(
         classifier="1-NN" if task.classifier is None else type(task.classifier).__name__,
         accuracy=by_labels.curves,
         all_features=by_labels.all_features,
-        differences=paired_differences(by_labels.curves, *map(len, task.runs[0])),
+        differences=significance.paired_differences(by_labels.curves, *map(len, task.runs[0])),
     )

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse, vstack
+from scipy.sparse import vstack
 from scipy.spatial.distance import cdist
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._checks import check_spread, explained_overflow, too_large
 from linkselect._messages import GuidedValueError
+from linkselect._samples import as_samples
+from linkselect._samples.checks import check_spread, explained_overflow, too_large
 from linkselect.graphs import nearest
 
 Counts = Sequence[int] | NDArray[Any] | None
@@ -147,18 +148,17 @@ def nearest_classes(train: Matrix, y_train: NDArray[Any], test: Matrix) -> NDArr
     As in `nearest_neighbor_curve`, the first of training rows that are equally near decides.
     """
     check_spread(train)
-    rows = vstack([train, test], "csr") if issparse(train) else np.concatenate([train, test])
+    rows = (
+        vstack([train, test], "csr")
+        if as_samples(train).kind == "sparse"
+        else np.concatenate([train, test])
+    )
     pool, queries = np.split(np.arange(rows.shape[0]), [train.shape[0]])
     with explained_overflow():
         own, near, _ = nearest(rows, 1, queries=queries, pool=pool, n_jobs=1)
     found = np.empty(len(queries), dtype=y_train.dtype)
     found[own - len(pool)] = y_train[near]
     return found
-
-
-def count_hits(train: Matrix, y_train: NDArray[Any], test: Matrix, y_test: NDArray[Any]) -> int:
-    """Count the test rows whose nearest training row has their class."""
-    return int(np.count_nonzero(nearest_classes(train, y_train, test) == y_test))
 
 
 def _hits(

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import map_threads, slices
-from linkselect._checks import Given
 from linkselect._messages import GuidedError
 from linkselect.evaluation._curves import Curve
 from linkselect.evaluation._effort import Effort, plan_fits
@@ -143,9 +142,10 @@ def rank_each(
     return found
 
 
-@dataclass(frozen=True)
 class FoldRanker:
     """A selector, and what there is to hold out; nothing is fitted before it is asked for.
+
+    It checks what `validate` and `choose_number` take.
 
     Attributes
     ----------
@@ -161,15 +161,8 @@ class FoldRanker:
         Determines the folds.
     """
 
-    selector: Any
-    X: Matrix
-    given: Given
-    groups: IntArray | None
-    seed: int
-
-    @classmethod
-    def read(
-        cls,
+    def __init__(
+        self,
         selector: Any,
         X: Any,
         y: Any,
@@ -177,15 +170,15 @@ class FoldRanker:
         sample_ids: Iterable[Hashable] | None,
         groups: ArrayLike | None,
         seed: int,
-    ) -> FoldRanker:
-        """Check what `validate` and `choose_number` take."""
-        samples = check_matrix(X)
+    ) -> None:
+        self.X = check_matrix(X)
         with warnings.catch_warnings():
             if hasattr(selector, "order_"):
                 warnings.simplefilter("ignore")  # the fit has warned already
-            given = read_given(selector, X, y, pairs, sample_ids)
-        codes = None if groups is None else row_codes(groups, samples.shape[0], "groups")
-        return cls(reproducible(selector, seed), samples, given, codes, seed)
+            self.given = read_given(selector, X, y, pairs, sample_ids)
+        n_samples = self.X.shape[0]
+        self.groups = None if groups is None else row_codes(groups, n_samples, "groups")
+        self.selector, self.seed = reproducible(selector, seed), seed
 
     @property
     def kind(self) -> Literal["pairs", "labels"] | None:
@@ -202,17 +195,10 @@ class FoldRanker:
 
     def effort(self, fits_per_fold: int = 1) -> Effort:
         """Plan how often to fit."""
-        pairs = self.given.pairs
+        pairs, by_pairs = self.given.pairs, self.kind == "pairs"
         n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
-        n_samples, n_features = self.X.shape
-        return plan_fits(
-            self.selector,
-            n_samples,
-            n_features,
-            n_pairs,
-            by_pairs=self.kind == "pairs",
-            fits_per_fold=fits_per_fold,
-        )
+        size = (*self.X.shape, n_pairs)
+        return plan_fits(self.selector, *size, by_pairs=by_pairs, fits_per_fold=fits_per_fold)
 
     def with_number(self, n_selected: int) -> Any:
         """Copy the selector, to select that many features without showing progress of its own."""
@@ -230,29 +216,19 @@ class FoldRanker:
 
         Neither if nothing is known.
         """
+        doing = ""
         try:
             folds = self._deal(effort)
-            if folds is None:
-                return None, None
+            doing = "Cannot rank by what a fold leaves. "
+            return None if folds is None else how(folds), None
         except ValueError as error:
-            return None, _problem(error)
-        try:
-            return how(folds), None
-        except ValueError as error:
-            return None, f"Cannot rank by what a fold leaves. {_problem(error)}"
+            return None, doing + (error.problem if isinstance(error, GuidedError) else str(error))
 
     def _deal(self, effort: Effort) -> Folds | None:
-        if self.kind == "pairs":
-            assert self.given.pairs is not None
+        n_folds, n_repeats, pairs = effort.n_folds, effort.n_repeats, self.given.pairs
+        if self.kind == "pairs" and pairs is not None:
             ids = tuple(self.given.sample_ids or ())
-            return PairFolds(
-                self.X, self.given.pairs, ids, effort.n_repeats, self.seed, self.groups
-            )
+            return PairFolds(self.X, pairs, ids, n_repeats, self.seed, self.groups)
         if self.kind == "labels":
-            n_folds, n_repeats = effort.n_folds, effort.n_repeats
             return LabelFolds(self.X, self.codes(), n_folds, self.seed, n_repeats, self.groups)
         return None
-
-
-def _problem(error: ValueError) -> str:
-    return error.problem if isinstance(error, GuidedError) else str(error)

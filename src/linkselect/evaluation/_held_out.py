@@ -81,38 +81,19 @@ class HeldOut:
         Whether what trains was chosen by looking at the samples.
     contrast : {"cannot-links", "random pairs"} or None
         What must-links are compared with.
-    too_few : str
-        Why held-out samples cannot be tested without ranking again, if they are too few.
     """
 
     _X: Matrix
     measure: ClassVar[Literal["pair AUC", "1-NN accuracy"]]
     folds: list[Fold]
-    n_folds: int
-    n_repeats: int
-    n_held_out: int
-    chance: float
     groups: IntArray | None = None
     is_adaptive: bool = False
     contrast: Literal["cannot-links", "random pairs"] | None = None
-    too_few: str
 
     @property
     def n_features(self) -> int:
         """How many features there are."""
         return int(self._X.shape[1])
-
-    def named(self, fold: Fold | None = None) -> IntArray:
-        """Return the rows that a fold holds out, or all rows that something is known about."""
-        raise NotImplementedError
-
-    def standard_error(self, value: float) -> float:
-        """Return the standard error of the mean over folds, if that is `value`."""
-        raise NotImplementedError
-
-    def count_ways(self, ways: Arrangements) -> float:
-        """Return how many different ways there are to place what is known."""
-        return ways.count(self.named())
 
     def is_inside(self, ways: Arrangements) -> bool:
         """Tell whether everything held out lies inside groups that move as a whole."""
@@ -123,17 +104,3 @@ class HeldOut:
         other = copy.copy(self)
         other.folds = folds
         return other
-
-    def summary(self, value: float, chance: float | None, **beside: float) -> Estimate:
-        """Describe the mean over folds, beside all features and random ones."""
-        return Estimate(
-            self.measure,
-            value,
-            self.standard_error(value),
-            self.chance if chance is None else chance,
-            n_folds=self.n_folds,
-            n_repeats=self.n_repeats,
-            n_held_out=self.n_held_out,
-            contrast=self.contrast,
-            **beside,
-        )

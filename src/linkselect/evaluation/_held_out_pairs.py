@@ -10,18 +10,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._checks import Given
 from linkselect._messages import GuidedValueError, pairs_text
+from linkselect._samples.checks import Given
+from linkselect.evaluation import _pair_auc as auc
 from linkselect.evaluation._held_out import Fold, HeldOut
 from linkselect.evaluation._inputs import values_of
-from linkselect.evaluation._pair_auc import (
-    CHANCE,
-    auc_of_distances,
-    auc_over_counts,
-    held_out_error,
-    share_of_wins,
-    total_distances,
-)
 from linkselect.evaluation._pair_folds import Groups, PairKFold, check_enough, read_units
 from linkselect.evaluation._permutation import Arrangements, log_ways
 from linkselect.pairs import Pairs
@@ -48,7 +41,7 @@ class PairFolds(HeldOut):
     """
 
     measure = "pair AUC"
-    chance = CHANCE
+    chance = auc.CHANCE
 
     def __init__(
         self,
@@ -98,7 +91,7 @@ class PairFolds(HeldOut):
         counts = np.sum([one.independent for one in self.folds], axis=0) // self.n_repeats
         n_must, n_cannot = counts.tolist()
         check_enough(n_must, n_cannot, must_only, what)
-        self._error = held_out_error(n_must, n_cannot)
+        self._error = auc.held_out_error(n_must, n_cannot)
         self.too_few = (
             "Cannot test against chance: only "
             f"{pairs_text(n_must, 0 if must_only else n_cannot)} share no sample, too "
@@ -106,11 +99,7 @@ class PairFolds(HeldOut):
         )
 
     def _fold(
-        self,
-        train: Pairs,
-        test: Pairs,
-        group_of: Groups | None,
-        rng: np.random.RandomState,
+        self, train: Pairs, test: Pairs, group_of: Groups | None, rng: np.random.RandomState
     ) -> Fold:
         same: dict[Hashable, int] = {row: row for row in self._rows}
         n_must, n_cannot = read_units(test, group_of).independent
@@ -135,7 +124,7 @@ class PairFolds(HeldOut):
     def value(self, features: IntArray, fold: Fold) -> float:
         """Compare the distances of held-out must-links and cannot-links."""
         together, apart = self._distances(features, fold)
-        return auc_of_distances(together, apart).auc
+        return auc.auc_of_distances(together, apart).auc
 
     def parts(self, features: IntArray, fold: Fold) -> tuple[FloatArray, ...]:
         """Return how often each must-link is closer, and each cannot-link farther apart."""
@@ -144,12 +133,12 @@ class PairFolds(HeldOut):
         return wins.mean(axis=1), wins.mean(axis=0)
 
     def _distances(self, features: IntArray, fold: Fold) -> tuple[FloatArray, FloatArray]:
-        must, cannot = (total_distances(self._X, links, features) for links in fold.test)
+        must, cannot = (auc.total_distances(self._X, links, features) for links in fold.test)
         return must, cannot
 
     def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
         """Compare the distances of held-out pairs, which grow with every feature."""
-        return auc_over_counts(self._X, fold.test, order, counts)
+        return auc.auc_over_counts(self._X, fold.test, order, counts)
 
     def moved(self, to: IntArray) -> Self:
         """Let the pairs name other rows."""
@@ -165,6 +154,10 @@ class PairFolds(HeldOut):
         """Return the rows that held-out pairs name, in one fold or in any."""
         folds = self.folds if fold is None else [fold]
         return np.unique(np.concatenate([links.ravel() for one in folds for links in one.test]))
+
+    def count_ways(self, ways: Arrangements) -> float:
+        """Return how many different ways there are to place what is known."""
+        return ways.count(self.named())
 
     def is_inside(self, ways: Arrangements) -> bool:
         """Tell whether every held-out pair lies inside a group that moves as a whole."""
@@ -186,7 +179,7 @@ class PairFolds(HeldOut):
             to = np.arange(ways.n_samples) if place == 0 else ways.draw(rng)
             ends = (np.searchsorted(rows, to[links]) for links in fold.test)
             between = np.concatenate([apart[link[:, 0], link[:, 1]] for link in ends])
-            found[place] = share_of_wins(between, len(fold.test.must))
+            found[place] = auc.share_of_wins(between, len(fold.test.must))
         return float(found[0]), found[1:]
 
     def log_outcomes(self, fold: Fold) -> float:

@@ -10,10 +10,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
-from linkselect._checks import Given, check_spread, refuse_stored, without_mask
 from linkselect._messages import GuidedTypeError, GuidedValueError, many
 from linkselect._resampling import seeded
 from linkselect._samples import as_samples
+from linkselect._samples.checks import Given, check_spread, refuse_stored, without_mask
 from linkselect._supervision import by_rows, present_pairs
 from linkselect.evaluation._curves import RANDOM
 from linkselect.evaluation._pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
@@ -124,10 +124,12 @@ def pairs_among(
 ) -> tuple[Pairs, Mapping[Hashable, int]]:
     """Return the pairs among the samples, and the row of each id."""
     refuse_stored("This measure", X)
-    given = Given.read(X, sample_ids=sample_ids)
-    return present_pairs(
-        pairs, _num_samples(X), given.sample_ids, ids_are_index=given.ids_are_index
-    )
+    return _present(pairs, _num_samples(X), Given.read(X, sample_ids=sample_ids))
+
+
+def _present(pairs: Pairs, n_samples: int, given: Given) -> tuple[Pairs, Mapping[Hashable, int]]:
+    ids, are_index = given.sample_ids, given.ids_are_index
+    return present_pairs(pairs, n_samples, ids, ids_are_index=are_index)
 
 
 def check_both_kinds(pairs: Pairs) -> None:
@@ -147,9 +149,7 @@ def _ordered_pairs(
 
     What is measured does not depend on the order in which pairs are listed, or their ends named.
     """
-    held, row_of = present_pairs(
-        pairs, n_samples, given.sample_ids, ids_are_index=given.ids_are_index
-    )
+    held, row_of = _present(pairs, n_samples, given)
     ids = tuple(row_of)
     return by_rows(held, row_of, ids), ids
 

@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._messages import many
 from linkselect._samples import as_samples
-from linkselect.evaluation._curves import RANDOM, Curve, count_hits, nearest_neighbor_curve
+from linkselect.evaluation._curves import RANDOM, Curve, nearest_classes, nearest_neighbor_curve
 from linkselect.evaluation._inputs import Track, as_matrix, order_of
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
@@ -160,7 +160,7 @@ class LabelRuns(Runs):
     runs: Sequence[tuple[IntArray, IntArray]]
     codes: IntArray
     pairs: Pairs | None
-    sample_ids: Sequence[Hashable] | None
+    sample_ids: Sequence[Hashable]
     prepare: Any
     classifier: Any
 
@@ -177,7 +177,7 @@ class LabelRuns(Runs):
             samples = as_matrix(clone(self.prepare).fit_transform(samples))
         given: dict[str, Any] = {"y": self.codes[rows]}
         if self.pairs is not None and describe(selector).sees == "pairs":
-            ids = self._ids(rows)
+            ids = [self.sample_ids[row] for row in rows.tolist()]
             given |= {"pairs": self.pairs.restrict(ids), "sample_ids": ids}
         return samples, given
 
@@ -185,16 +185,12 @@ class LabelRuns(Runs):
         """Say how many labels or pairs a selector uses if it is fitted on all rows."""
         sees = describe(selector).sees
         if sees == "pairs" and self.pairs is not None:
-            present = self.pairs.restrict(self._ids(np.arange(len(self.codes))))
+            present = self.pairs.restrict(self.sample_ids)
             return many(present.n_must + present.n_cannot, "pair")
         n_labelled = int((self.codes >= 0).sum())
         if sees == "nothing" or n_labelled == 0:
             return "neither labels nor pairs"
         return f"the labels of {many(n_labelled, 'sample')}"
-
-    def _ids(self, rows: IntArray) -> list[Hashable]:
-        numbers = rows.tolist()
-        return numbers if self.sample_ids is None else [self.sample_ids[row] for row in numbers]
 
     def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
         """Measure the accuracy on test rows with the first features, for each count."""
@@ -209,7 +205,8 @@ class LabelRuns(Runs):
 
         def accuracy(count: int) -> float:
             if self.classifier is None:
-                return count_hits(a[:, :count], train, b[:, :count], test) / len(test)
+                found = nearest_classes(a[:, :count], train, b[:, :count])
+                return float(np.mean(found == test))
             model = clone(self.classifier).fit(a[:, :count], train)
             return float(model.score(b[:, :count], test))
 

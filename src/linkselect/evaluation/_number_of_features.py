@@ -158,7 +158,7 @@ def choose_number(
     (7, 'held-out accuracy')
     """
     check_is_fitted(selector)
-    ranker = FoldRanker.read(selector, X, y, pairs, sample_ids, groups, random_state)
+    ranker = FoldRanker(selector, X, y, pairs, sample_ids, groups, random_state)
     n_features = ranker.X.shape[1]
     n_labelled = int(np.count_nonzero(ranker.codes() >= 0))
     number, what = _own_number(selector, n_labelled)
@@ -213,13 +213,9 @@ def _without_worthless(selector: Any, found: NumberOfFeatures) -> NumberOfFeatur
     if len(scored) == len(selector.order_) or len(scored) > found.n_features:
         return found
     how = "More do not count" if len(scored) == found.n_features else f"Cut to {len(scored):,}"
-    why = f" {how}: all others have the score {_worst(selector):g}."
+    worst = float(selector.scores_[selector.order_[len(scored)]])
+    why = f" {how}: all others have the score {worst:g}."
     return replace(found, n_features=len(scored), reason=found.reason + why)
-
-
-def _worst(selector: Any) -> float:
-    scores = np.asarray(selector.scores_, dtype=float)[np.asarray(selector.order_)]
-    return float(scores[~np.isnan(scores)][-1])
 
 
 def _best_point(selector: Any, n_labelled: int) -> int:
@@ -278,7 +274,7 @@ def rank_by_own_path(
     For `validate`, after `choose_number` has chosen the best point of the path on all of X, with
     the same arguments. None if nothing can be held out.
     """
-    ranker = FoldRanker.read(selector, X, y, pairs, sample_ids, None, random_state)
+    ranker = FoldRanker(selector, X, y, pairs, sample_ids, None, random_state)
 
     def read(fitted: Any) -> IntArray:
         return order_of(fitted)[: _best_point(fitted, ranker.X.shape[0])]

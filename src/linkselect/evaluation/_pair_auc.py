@@ -12,20 +12,11 @@ from scipy.stats import rankdata
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._bibliography import cites
 from linkselect._blocks import BLOCK_SIZE, slices
-from linkselect._checks import Given, explained_overflow, index_of
 from linkselect._messages import GuidedValueError
+from linkselect._samples.checks import Given, explained_overflow, index_of
 from linkselect._supervision import check_index, check_is_pairs
+from linkselect.evaluation import _inputs as inputs
 from linkselect.evaluation._curves import Curve, check_counts, numbers_of_features
-from linkselect.evaluation._inputs import (
-    check_both_kinds,
-    check_cv,
-    check_matrix,
-    check_selector,
-    in_order_of_rows,
-    pairs_among,
-    reproducible,
-    values_of,
-)
 from linkselect.evaluation._measuring import Runs
 from linkselect.evaluation._pair_folds import PairKFold, check_enough, read_units
 from linkselect.pairs import Pairs
@@ -85,9 +76,9 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
     >>> pair_auc(X, pairs).auc
     1.0
     """
-    samples = check_matrix(X)
-    held, row_of = pairs_among(X, pairs, sample_ids)
-    check_both_kinds(held)
+    samples = inputs.check_matrix(X)
+    held, row_of = inputs.pairs_among(X, pairs, sample_ids)
+    inputs.check_both_kinds(held)
     with explained_overflow():
         together, apart = (total_distances(samples, links) for links in held.rows(row_of))
         return auc_of_distances(together, apart, read_units(held).independent)
@@ -161,14 +152,15 @@ def pair_auc_curve(
     -------
     PairCurve
     """
-    check_selector(selector)
-    check_cv(cv)
-    samples = check_matrix(X)
+    inputs.check_selector(selector)
+    inputs.check_cv(cv)
+    samples = inputs.check_matrix(X)
     n_samples, n_all = samples.shape
     counts = check_counts(numbers_of_features(n_all) if n_features is None else n_features, n_all)
-    by_row = in_order_of_rows(pairs, n_samples, Given.read(X, sample_ids=sample_ids), [selector])
+    given = Given.read(X, sample_ids=sample_ids)
+    by_row = inputs.in_order_of_rows(pairs, n_samples, given, [selector])
     task = PairRuns.deal(samples, counts, by_row, cv or PairKFold(2, n_repeats=4, random_state=0))
-    fitted = reproducible(selector)
+    fitted = inputs.reproducible(selector)
     if "n_features_to_select" in fitted.get_params(deep=False):
         fitted.set_params(n_features_to_select=int(counts[-1]))
     runs = range(len(task.runs))
@@ -258,7 +250,7 @@ def total_distances(
     chosen = np.arange(samples.shape[1]) if features is None else features
     found = np.empty(len(links))
     for part in slices(len(links), max(1, BLOCK_SIZE // max(1, len(chosen)))):
-        apart = np.subtract(*(values_of(samples, rows, chosen) for rows in links[part].T))
+        apart = np.subtract(*(inputs.values_of(samples, rows, chosen) for rows in links[part].T))
         found[part] = np.square(apart, out=apart).sum(axis=1)
     return found
 
@@ -319,14 +311,6 @@ def held_out_error(n_must: int, n_cannot: int) -> float:
     return float(np.sqrt(REFITTING * variance))
 
 
-def count_independent(tests: Sequence[Pairs], n_repeats: int) -> tuple[int, int]:
-    """Count the held-out links of all folds that share no sample; refuse too few of them."""
-    counts = np.sum([read_units(test).independent for test in tests], axis=0) // n_repeats
-    n_must, n_cannot = counts.tolist()
-    check_enough(n_must, n_cannot, must_only=False)
-    return n_must, n_cannot
-
-
 @dataclass(frozen=True)
 class PairRuns(Runs):
     """Folds of the pairs: fitted on all samples and training pairs, measured by held-out pairs.
@@ -354,7 +338,10 @@ class PairRuns(Runs):
     def deal(cls, X: Matrix, counts: IntArray, pairs: Pairs, cv: PairKFold) -> PairRuns:
         """Deal pairs by row number out into folds."""
         folds = list(cv.split(pairs))
-        error = held_out_error(*count_independent([test for _, test in folds], cv.n_repeats))
+        independent = [read_units(test).independent for _, test in folds]
+        n_must, n_cannot = (np.sum(independent, axis=0) // cv.n_repeats).tolist()
+        check_enough(n_must, n_cannot, must_only=False)
+        error = held_out_error(n_must, n_cannot)
         return cls(X, counts, folds, pairs, cv.n_repeats, error)
 
     @property

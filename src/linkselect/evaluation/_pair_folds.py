@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from sklearn.utils import check_random_state
 
@@ -15,7 +14,7 @@ from linkselect._messages import GuidedValueError, pairs_text, warn_user
 from linkselect._supervision import check_is_pairs
 from linkselect.pairs import PairConflictError, Pairs
 from linkselect.pairs._conflicts import describe_conflicts
-from linkselect.pairs._links import must_components
+from linkselect.pairs._links import link_graph, must_components
 
 # The group of each sample, by its id.
 Groups = Mapping[Hashable, Hashable]
@@ -256,10 +255,8 @@ def _fold_of_units(units: Units, n_folds: int, rng: np.random.RandomState) -> In
     are put in an order in which linked units are close, and cut into as few pieces as fit.
     """
     shuffled = rng.permutation(units.n_units)
-    ends = shuffled[units.cannot].T
-    weights = np.ones(ends.shape[1])
-    shape = (units.n_units, units.n_units)
-    graph = coo_array((weights, (ends[0], ends[1])), shape=shape).tocsr()
+    ends = shuffled[units.cannot]
+    graph = link_graph(ends, units.n_units)
     graph = (graph + graph.T).tocsr()
     loads = np.stack(
         [

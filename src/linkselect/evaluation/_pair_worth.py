@@ -11,17 +11,11 @@ from sklearn.base import clone
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import BLOCK_SIZE, block_width, map_threads, slices
-from linkselect._checks import check_samples, explained_overflow
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples, as_samples
+from linkselect._samples.checks import check_samples, explained_overflow
 from linkselect._supervision import from_pairs
-from linkselect.evaluation._inputs import (
-    check_both_kinds,
-    check_matrix,
-    check_selector,
-    pairs_among,
-    reproducible,
-)
+from linkselect.evaluation import _inputs as inputs
 from linkselect.evaluation._pair_folds import check_whole
 from linkselect.pairs import Pairs
 from linkselect.scores._left_out import squared_differences, sums_without_each
@@ -115,18 +109,18 @@ def pair_worth(
     0 60 cannot 1.0 ('petal length (cm)',)
     51 120 cannot 0.0 ()
     """
-    check_selector(selector)
+    inputs.check_selector(selector)
     check_whole("n_moved", n_moved, 0)
     if describe(selector).sees != "pairs":
         raise GuidedValueError(
             f"{type(selector).__name__} does not look at pairs, so none changes its ranking.",
             "Pass a selector that does, such as ConstraintScore().",
         )
-    held, row_of = pairs_among(X, pairs, sample_ids)
+    held, row_of = inputs.pairs_among(X, pairs, sample_ids)
     if not held.n_must + held.n_cannot:
         raise GuidedValueError("There are no pairs.", "Pass Pairs(must=[...], cannot=[...]).")
     ids = tuple(row_of)
-    selector = reproducible(selector)
+    selector = inputs.reproducible(selector)
     fitted = clone(selector).fit(X, pairs=held, sample_ids=ids)
     names = getattr(fitted, "feature_names_in_", np.arange(len(fitted.scores_)))
     links = linked_pairs(held)
@@ -140,7 +134,7 @@ def pair_worth(
         if at_once is not None:
             found: _Found | None = _ranked(fitted, at_once[place])
         else:
-            found = _refitted(again, X, _without(held, place), ids)
+            found = _refitted(again, X, held, place, ids)
         return _compared(fitted, links[place], found, names, n_moved)
 
     with warnings.catch_warnings():
@@ -185,18 +179,17 @@ def _ranked(fitted: Any, scores: FloatArray) -> _Found:
     return _Found(scores, ranking, ranking <= fitted.n_features_)
 
 
-def _refitted(selector: Any, X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> _Found | None:
+def _refitted(
+    selector: Any, X: Any, held: Pairs, place: int, ids: tuple[Hashable, ...]
+) -> _Found | None:
+    kept = np.arange(held.n_must + held.n_cannot) != place
+    pairs = held._some(kept[: held.n_must], kept[held.n_must :])
     try:
         again = clone(selector).fit(X, pairs=pairs, sample_ids=ids)
     except ValueError:
         # With all pairs it could be fitted: it needs this one.
         return None
     return _Found(again.scores_, again.ranking_, again.support_)
-
-
-def _without(pairs: Pairs, place: int) -> Pairs:
-    kept = np.arange(pairs.n_must + pairs.n_cannot) != place
-    return pairs._some(kept[: pairs.n_must], kept[pairs.n_must :])
 
 
 def _compared(
@@ -220,13 +213,8 @@ def _compared(
 
 def _farthest(distance: IntArray, ranking: IntArray, n_moved: int) -> IntArray:
     """Return the features that moved farthest, of equals the better ones."""
-    n_moved = min(n_moved, len(distance))
-    if not n_moved:
-        return np.empty(0, dtype=np.intp)
-    least = max(np.partition(distance, -n_moved)[-n_moved], 1)
-    moved = np.flatnonzero(distance >= least)
-    best = np.lexsort((ranking[moved], -distance[moved]))[:n_moved]
-    return moved[best]
+    farthest = np.lexsort((ranking, -distance))[:n_moved]
+    return farthest[distance[farthest] > 0]
 
 
 class SuspectPair(NamedTuple):
@@ -292,9 +280,9 @@ def suspect_pairs(
     >>> found[0].a, found[0].b, found[0].link
     (7, 110, 'must')
     """
-    held, row_of = pairs_among(X, pairs, sample_ids)
-    check_both_kinds(held)
-    X = check_matrix(X, spread=False)
+    held, row_of = inputs.pairs_among(X, pairs, sample_ids)
+    inputs.check_both_kinds(held)
+    X = inputs.check_matrix(X, spread=False)
     must, cannot = held.rows(row_of)
     at = _positions(as_samples(X), must, cannot)
     suspicion = np.concatenate([at[: len(must)], -at[len(must) :]])
@@ -343,27 +331,22 @@ def _distances(block: FloatArray, must: IntArray, cannot: IntArray) -> FloatArra
     other_cannot, all_cannot = sums_without_each(of_cannot)
     n_must, n_cannot = len(must), len(cannot)
     parts = [
-        _summed(of_must, expected, other_must, n_must - 1, all_cannot, n_cannot),
-        _summed(of_cannot, expected, all_must, n_must, other_cannot, n_cannot - 1),
+        _summed(of_must, expected, (other_must, n_must - 1), (all_cannot, n_cannot)),
+        _summed(of_cannot, expected, (all_must, n_must), (other_cannot, n_cannot - 1)),
     ]
     return np.concatenate(parts, axis=-1)
 
 
-def _summed(
-    own: FloatArray,
-    expected: FloatArray,
-    must: FloatArray,
-    n_must: int,
-    cannot: FloatArray,
-    n_cannot: int,
-) -> FloatArray:
-    together = (must + expected) / (n_must + 1)
-    apart = (cannot + expected) / (n_cannot + 1)
+# The sum of squared differences over some pairs, in each feature, and how many pairs.
+Summed = tuple[FloatArray, int]
+
+
+def _summed(own: FloatArray, expected: FloatArray, must: Summed, cannot: Summed) -> FloatArray:
+    together, apart = ((total + expected) / (count + 1) for total, count in (must, cannot))
     weights = np.maximum(apart - together, 0.0) / (together + apart)
     # Without any other pair of a kind, what is expected of two samples must do.
-    must_mean = must / n_must if n_must else expected
-    cannot_mean = cannot / n_cannot if n_cannot else expected
-    values = (np.ones_like(own), own, must_mean, cannot_mean)
+    means = [total / count if count else expected for total, count in (must, cannot)]
+    values = (np.ones_like(own), own, *means)
     weighted = [(weights * value).sum(axis=1) for value in values]
     plain = [np.broadcast_to(value, own.shape).sum(axis=1) for value in values]
     return np.array([weighted, plain])

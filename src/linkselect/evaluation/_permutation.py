@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -59,9 +59,7 @@ def twice_the_mean(p_values: Sequence[float]) -> float:
     >>> twice_the_mean([0.01, 0.03]), twice_the_mean([0.01])
     (0.04, 0.01)
     """
-    if len(p_values) == 1:
-        return p_values[0]
-    return min(1.0, 2 * float(np.mean(p_values)))
+    return p_values[0] if len(p_values) == 1 else min(1.0, 2 * float(np.mean(p_values)))
 
 
 def log_ways(counts: IntArray) -> float:
@@ -89,11 +87,7 @@ class Arrangements:
 
     @classmethod
     def of(
-        cls,
-        n_samples: int,
-        groups: Any = None,
-        batches: Any = None,
-        rows: IntArray | None = None,
+        cls, n_samples: int, groups: Any = None, batches: Any = None, rows: IntArray | None = None
     ) -> Arrangements:
         """Say which rows may change places; all that are named in `rows`, or all.
 
@@ -108,14 +102,11 @@ class Arrangements:
         """
         moving = np.arange(n_samples) if rows is None else np.asarray(rows)
         group = moving if groups is None else row_codes(groups, n_samples, "groups")[moving]
-        batch = np.zeros(n_samples, dtype=np.intp)
-        if batches is not None:
-            batch = row_codes(batches, n_samples, "batches")
+        batch = row_codes(np.zeros(n_samples) if batches is None else batches, n_samples, "batches")
         # By group, and inside it by batch, so that rows of one batch take each other's places.
         order = moving[np.lexsort((moving, batch[moving], group))]
-        sorted_group = np.sort(group)
         alike: dict[Hashable, list[IntArray]] = {}
-        for members in np.split(order, np.flatnonzero(np.diff(sorted_group)) + 1):
+        for members in np.split(order, np.flatnonzero(np.diff(np.sort(group))) + 1):
             alike.setdefault(tuple(batch[members].tolist()), []).append(members)
         return cls(n_samples, tuple(np.stack(some) for some in alike.values()))
 
@@ -168,8 +159,7 @@ def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
     return np.array([place.setdefault(value, len(place)) for value in found], dtype=np.intp)
 
 
-@dataclass(frozen=True)
-class ChanceTest:
+class ChanceTest(NamedTuple):
     """Whether features agree with held-out supervision by chance; or why that cannot be told.
 
     Attributes
@@ -261,9 +251,8 @@ def _within_folds(
         return ChanceTest(reason=held_out.too_few)
 
     def work(place: int) -> tuple[float, float]:
-        observed, null = held_out.shuffled(
-            *best[place], inside[place], MANY_PERMUTATIONS, seed + place
-        )
+        given = (*best[place], inside[place], MANY_PERMUTATIONS, seed + place)
+        observed, null = held_out.shuffled(*given)
         return p_value(observed, null), float(null.mean())
 
     p_values, means = zip(*map_threads(work, range(len(best))), strict=True)
@@ -295,12 +284,11 @@ def against_random(rankings: FoldRankings, n_selected: int, seed: int) -> tuple[
         ours = held_out.parts(rankings.orders[place][:number], fold)
         some = [held_out.parts(features[:number], fold) for features in shuffles]
         others = [np.mean(kind, axis=0) for kind in zip(*some, strict=True)]
-        variance = sum(
-            _variance(one - other) / count
-            for one, other, count in zip(ours, others, fold.independent, strict=True)
-        )
+        variance = 0.0
+        for one, other, count in zip(ours, others, fold.independent, strict=True):
+            variance += (float((one - other).var(ddof=1)) if len(one) > 1 else 0.25) / count
         values = [float(one[0].mean()) for one in (ours, *some)]
-        return float(variance), *values
+        return variance, *values
 
     found = np.mean(map_threads(work, range(len(numbers))), axis=0)
     variance, value, random = found[0], found[1], found[2:]
@@ -310,7 +298,3 @@ def against_random(rankings: FoldRankings, n_selected: int, seed: int) -> tuple[
     freedom = max(1, held_out.n_folds * (least - 1))
     p = float(t.sf(gap / error, freedom)) if error > 0 else 1.0
     return float(random.mean()), max(p, p_value(value, random))
-
-
-def _variance(values: FloatArray) -> float:
-    return float(values.var(ddof=1)) if len(values) > 1 else 0.25

@@ -46,22 +46,21 @@ def summarize(found: Comparison) -> Iterator[str]:
 
 
 def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
-    measure = held_out.measure
     often = "" if held_out.n_repeats == 1 else f", dealt {held_out.n_repeats} times"
     yield (
         f"Held-out pairs ({pairs_text(held_out.n_must, held_out.n_cannot)}; "
         f"{many(held_out.n_folds, 'fold')}{often}) with "
-        f"{_numbers(measure)}: {_who_led(measure)}."
+        f"{_numbers(held_out)}: {_who_led(held_out)}."
     )
     yield (
         "The AUC is how often a held-out cannot-link is farther apart than a held-out must-link "
         "in features ranked by pairs of other samples; 0.5 is chance. Give or take "
-        f"{2 * held_out.standard_error[measure.leader]:.2f}."
+        f"{2 * held_out.standard_error[held_out.leader]:.2f}."
     )
-    yield from _differences(measure, found.level)
+    yield from _differences(held_out, found.level)
     if found.accuracy is None:
         yield _supervision_used(found)
-    yield f"{_with_all(found, measure)}."
+    yield f"{_with_all(found, held_out)}."
     unmeasured = [name for name in found.methods if name not in held_out.methods]
     if unmeasured:
         yield f"Not measured on held-out pairs, because labels were used: {', '.join(unmeasured)}."
@@ -110,10 +109,10 @@ def _who_led(measure: Measure) -> str:
 
 
 def _gaps(measure: Measure, first: str, others: Sequence[str]) -> str:
-    gaps = (measure.difference(first, name) for name in others)
+    gaps = {name: measure.difference(first, name) for name in others}
     return ", ".join(
         f"{name} ({measure.gap_text(gap.mean)}, p {p_text(gap.p_adjusted)})"
-        for name, gap in zip(others, gaps, strict=True)
+        for name, gap in gaps.items()
     )
 
 

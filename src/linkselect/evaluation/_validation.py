@@ -17,7 +17,7 @@ from linkselect._messages import GuidedValueError
 from linkselect._resampling import seeded
 from linkselect._samples import as_samples
 from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
-from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, rank_each
+from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, Folds, rank_each
 from linkselect.evaluation._held_out import Estimate
 from linkselect.evaluation._held_out_labels import LabelFolds
 from linkselect.evaluation._inputs import Track, check_selector, order_of
@@ -97,13 +97,12 @@ class Validation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data that can be written as JSON."""
-        estimate = None if self.estimate is None else asdict(self.estimate)
         return {
             "better_than_chance": self.better_than_chance,
             "better_than_random": self.better_than_random,
             "p_value": self.p_value,
             "p_random": self.p_random,
-            "estimate": estimate,
+            "estimate": None if self.estimate is None else asdict(self.estimate),
             "reason": self.reason,
             "n_resamples": self.n_resamples,
             "selected": list(self.selected),
@@ -198,7 +197,7 @@ def validate(
     ((2, 3), True)
     """
     check_selector(selector)
-    ranker = FoldRanker.read(selector, X, y, pairs, sample_ids, groups, random_state)
+    ranker = FoldRanker(selector, X, y, pairs, sample_ids, groups, random_state)
     own, (n_samples, n_features) = ranker.selector, ranker.X.shape
     is_fitted = hasattr(selector, "order_")
     whole = selector if is_fitted else own.fit(ranker.X, **arguments_of(ranker.given, own))
@@ -209,9 +208,15 @@ def validate(
     reason = None
     if rankings is None:
         rankings, reason = _rank_folds(ranker, again, effort, track)
-    else:
-        _check_groups(ranker.groups, rankings.held_out.groups)
-    measured = _Measured(reason=reason)
+    elif ranker.groups is not None:
+        dealt = rankings.held_out.groups
+        if dealt is None or not np.array_equal(ranker.groups, dealt):
+            raise GuidedValueError(  # a group may have rows on both sides
+                "The rankings come from folds that were dealt by other groups, or by none.",
+                "Pass the same groups= to choose_number.",
+                "rankings",
+            )
+    measured: Measured = (None, None, None, reason)
     if rankings is not None:
         rows = rankings.held_out.named() if isinstance(rankings.held_out, LabelFolds) else None
         ways = Arrangements.of(n_samples, groups, batches, rows)
@@ -224,15 +229,9 @@ def validate(
     return Validation(*measured, found, tuple(shares), len(chosen), tuple(twins))
 
 
-def _check_groups(given: IntArray | None, dealt: IntArray | None) -> None:
-    """Refuse rankings of folds that may have rows of a group on both sides."""
-    if given is None or (dealt is not None and np.array_equal(given, dealt)):
-        return
-    raise GuidedValueError(
-        "The rankings come from folds that were dealt by other groups, or by none.",
-        "Pass the same groups= to choose_number.",
-        "rankings",
-    )
+def best_of(fitted: Any) -> IntArray:
+    """Return the selected features of a fitted selector, best first."""
+    return order_of(fitted)[: fitted.n_features_]
 
 
 def _rank_folds(
@@ -240,20 +239,17 @@ def _rank_folds(
 ) -> tuple[FoldRankings | None, str | None]:
     """Rank by what each fold leaves; keep as many features as the method's own rule says there."""
     own = ranker.selector
-    if not getattr(own, "own_number", "") or own.n_features_to_select != "auto":
-        return ranker.rank(effort, lambda folds: rank_each(folds, again, track))
 
-    def read(fitted: Any) -> IntArray:
-        return order_of(fitted)[: fitted.n_features_]
+    def rank(folds: Folds) -> FoldRankings:
+        if getattr(own, "own_number", "") and own.n_features_to_select == "auto":
+            return rank_each(folds, own, track, best_of, own_number=True)
+        return rank_each(folds, again, track)
 
-    return ranker.rank(effort, lambda folds: rank_each(folds, own, track, read, own_number=True))
+    return ranker.rank(effort, rank)
 
 
-class _Measured(NamedTuple):
-    estimate: Estimate | None = None
-    p_value: float | None = None
-    p_random: float | None = None
-    reason: str | None = None
+# The first four attributes of `Validation`.
+Measured = tuple[Estimate | None, float | None, float | None, str | None]
 
 
 def _measure(
@@ -263,22 +259,29 @@ def _measure(
     effort: Effort,
     seed: int,
     track: Track,
-) -> _Measured:
+) -> Measured:
     """Measure what the folds hold out: beside permuted samples, random and all features."""
     held_out, tested = rankings.held_out, rankings.first(effort.n_repeats)
     found = against_chance(tested, n_selected, ways, effort.n_permutations, seed, track)
     random, p_random = against_random(rankings, n_selected, seed)
     everything = np.arange(rankings.n_features)
-    estimate = held_out.summary(
-        rankings.mean(n_selected),
-        found.chance,
-        all_features=float(np.mean([held_out.value(everything, one) for one in held_out.folds])),
-        random_features=random,
+    mean = rankings.mean(n_selected)
+    estimate = Estimate(
+        held_out.measure,
+        mean,
+        held_out.standard_error(mean),
+        held_out.chance if found.chance is None else found.chance,
+        float(np.mean([held_out.value(everything, one) for one in held_out.folds])),
+        random,
+        held_out.n_folds,
+        held_out.n_repeats,
+        held_out.n_held_out,
+        held_out.contrast,
     )
     # Features that are not shown to agree with what is known may do better than random ones all the
     # same, by calling every sample a member of the largest class.
     both = None if found.p_value is None else max(p_random, found.p_value)
-    return _Measured(estimate, found.p_value, both, found.reason)
+    return estimate, found.p_value, both, found.reason
 
 
 def _can_resample(ranker: FoldRanker) -> bool:

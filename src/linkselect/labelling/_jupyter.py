@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkselect._checks import index_of
 from linkselect._messages import GuidedValueError, many
+from linkselect._samples import as_samples
+from linkselect._samples.checks import index_of
 from linkselect.asking import Answer, Contradiction, PairQueries
 from linkselect.asking._answers import Said
 from linkselect.labelling._labelling import Labelling, is_large
@@ -151,7 +152,7 @@ def open_page(
     """
     check_installed()
     found = index_of(X) if sample_ids is None else sample_ids
-    values = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    values = as_samples(X).rows_first
     n_samples, n_features = values.shape
     ids = check_ids(range(n_samples) if found is None else found, n_samples)
     samples = ShownSamples(

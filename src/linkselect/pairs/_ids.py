@@ -54,14 +54,3 @@ def check_row_numbers(ids: Iterable[Any], n_samples: Any) -> None:
                 f"row numbers from 0 to {n_samples - 1}.",
                 "Leave n_samples out to use ids.",
             )
-
-
-def same_rows(n_samples: int | None, others: int | None) -> int | None:
-    """Return how many rows two sets of pairs number, if it is known; refuse different numbers."""
-    if n_samples and others and n_samples != others:
-        raise GuidedValueError(
-            f"Pairs over {n_samples} samples and pairs over {others} samples number different "
-            "rows.",
-            "Name samples by id to join them.",
-        )
-    return n_samples or others

@@ -27,7 +27,15 @@ def encode_links(pairs: Any, kind: str, codes: dict[Hashable, int]) -> IntArray:
     codes : dict
         The number of each id so far; the ids of these pairs are added.
     """
-    _check_list(pairs, kind)
+    if hasattr(pairs, "columns"):
+        raise GuidedTypeError(
+            f"{kind} is a frame, but it is a list of pairs such as [(0, 3), (1, 4)].",
+            "For a frame with the columns a, b and link write Pairs.from_frame(frame), else "
+            "frame.to_numpy().",
+            kind,
+        )
+    if not isinstance(pairs, Iterable) or isinstance(pairs, str):
+        raise TypeError(f"{kind} is a list of pairs such as [(0, 3), (1, 4)], not {pairs!r}.")
     encoded = []
     for pair in pairs:
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
@@ -40,18 +48,6 @@ def encode_links(pairs: Any, kind: str, codes: dict[Hashable, int]) -> IntArray:
         _check_ends(a, b, kind)
         encoded.append((codes.setdefault(a, len(codes)), codes.setdefault(b, len(codes))))
     return np.array(encoded, dtype=np.intp).reshape(-1, 2)
-
-
-def _check_list(pairs: Any, kind: str) -> None:
-    if hasattr(pairs, "columns"):
-        raise GuidedTypeError(
-            f"{kind} is a frame, but it is a list of pairs such as [(0, 3), (1, 4)].",
-            "For a frame with the columns a, b and link write Pairs.from_frame(frame), else "
-            "frame.to_numpy().",
-            kind,
-        )
-    if not isinstance(pairs, Iterable) or isinstance(pairs, str):
-        raise TypeError(f"{kind} is a list of pairs such as [(0, 3), (1, 4)], not {pairs!r}.")
 
 
 def _check_ends(a: Hashable, b: Hashable, kind: str) -> None:
@@ -108,12 +104,13 @@ def must_components(must: IntArray, n_samples: int) -> IntArray:
     >>> must_components(np.array([[3, 1], [3, 4]]), 5).tolist()
     [0, 1, 2, 1, 1]
     """
-    return connected_components(_must_graph(must, n_samples), directed=False)[1]
+    return connected_components(link_graph(must, n_samples), directed=False)[1]
 
 
-def _must_graph(must: IntArray, n_samples: int) -> csr_array:
-    ones = np.ones(len(must))
-    return coo_array((ones, (must[:, 0], must[:, 1])), shape=(n_samples, n_samples)).tocsr()
+def link_graph(links: IntArray, n_samples: int) -> csr_array:
+    """Return the matrix that has in each entry how often its row is linked to its column."""
+    ones = np.ones(len(links))
+    return coo_array((ones, (links[:, 0], links[:, 1])), shape=(n_samples, n_samples)).tocsr()
 
 
 def members_of(codes: IntArray) -> list[IntArray]:
@@ -136,7 +133,7 @@ def contradicted(must: IntArray, cannot: IntArray, n_samples: int) -> BoolArray:
 
 def chains(must: IntArray, ends: IntArray, n_samples: int) -> list[list[int]]:
     """Find for each pair of ends a shortest chain of must-links from the first to the second."""
-    graph = _must_graph(must, n_samples)
+    graph = link_graph(must, n_samples)
     found: dict[int, list[int]] = {}
     searched = -1
     # One search serves all pairs that start at the same sample.
@@ -157,10 +154,9 @@ def closure_of(must: IntArray, cannot: IntArray, n_samples: int) -> tuple[IntArr
     component = must_components(must, n_samples)
     members = members_of(component)
     apart = np.unique(np.sort(component[cannot], axis=1), axis=0)
-    return (
-        links_within(component),
-        _stack([_all_between(members[a], members[b]) for a, b in apart.tolist()]),
-    )
+    groups = [(members[a], members[b]) for a, b in apart.tolist()]
+    between = [np.column_stack([np.repeat(a, len(b)), np.tile(b, len(a))]) for a, b in groups]
+    return links_within(component), _stack(between)
 
 
 def links_within(codes: IntArray) -> IntArray:
@@ -175,10 +171,6 @@ def links_within(codes: IntArray) -> IntArray:
     return _stack([group[np.column_stack(np.triu_indices(len(group), k=1))] for group in groups])
 
 
-def _all_between(left: IntArray, right: IntArray) -> IntArray:
-    return np.column_stack([np.repeat(left, len(right)), np.tile(right, len(left))])
-
-
 def _stack(links: list[IntArray]) -> IntArray:
     return np.concatenate([np.empty((0, 2), dtype=np.intp), *links])
 
@@ -187,11 +179,6 @@ def _stack(links: list[IntArray]) -> IntArray:
 
 # One mark for each must-link, and one for each cannot-link.
 Adaptive = tuple[BoolArray, BoolArray]
-
-
-def mark_none(must: IntArray, cannot: IntArray) -> Adaptive:
-    """Mark no link."""
-    return np.zeros(len(must), dtype=bool), np.zeros(len(cannot), dtype=bool)
 
 
 def mark_adaptive(
@@ -218,7 +205,7 @@ def mark_implied(
 ) -> Adaptive:
     """Mark what may follow from adaptive links: all that is not listed as drawn without looking."""
     if not any(marks.any() for marks in adaptive):
-        return mark_none(*closed)
+        return np.zeros(len(closed[0]), dtype=bool), np.zeros(len(closed[1]), dtype=bool)
     must, cannot = (
         ~is_among(implied, listed[~marks], n_samples)
         for implied, listed, marks in zip(closed, links, adaptive, strict=True)

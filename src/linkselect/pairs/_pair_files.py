@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
@@ -24,13 +25,9 @@ Links = Sequence[Pair]
 # What `Pairs` takes: lists of pairs by the names must, cannot and adaptive.
 Found = dict[str, Any]
 
-IS_ADAPTIVE = {"random": False, "adaptive": True}
 # must, must-link, must_link and must link, and the like.
 SPELLED = re.compile(r"^(must|cannot)[-_ ]?link(?:ed)?$")
 
-WHAT_DRAWN_HOLDS = (
-    "The column drawn holds random, or adaptive for a pair chosen by looking at the samples."
-)
 NAME_OTHERWISE_IN_CSV = (
     "Name samples all by whole numbers or all by text without spaces around it, or use "
     "to_json. For text that looks like numbers pass id_type=str to to_csv and from_csv."
@@ -65,16 +62,23 @@ def read_frame(frame: Any) -> Found:
                 f"The column link holds must or cannot.{_as_words(link)}",
                 "frame",
             )
-        adaptive = IS_ADAPTIVE.get(_word(how))
-        if adaptive is None:
-            raise GuidedValueError(
-                f"Row {place} of the frame says that {a!r} and {b!r} were drawn {how!r}.",
-                WHAT_DRAWN_HOLDS,
-                "frame",
-            )
-        for some in (kind, *["adaptive"] * adaptive):
-            links[some].append((a, b))
+        _add(links, f"Row {place} of the frame", kind, (a, b), how)
     return links
+
+
+def _add(links: Found, where: str, kind: str, pair: Pair, how: Any) -> None:
+    """Add a pair to the lists that it belongs to; `how` is what the column drawn says."""
+    word = _word(how)
+    if word not in ("random", "adaptive"):
+        a, b = pair
+        raise GuidedValueError(
+            f"{where} says that {a!r} and {b!r} were drawn {how!r}.",
+            "The column drawn holds random, or adaptive for a pair chosen by looking at the "
+            "samples.",
+        )
+    links[kind].append(pair)
+    if word == "adaptive":
+        links["adaptive"].append(pair)
 
 
 def _word(value: Any) -> str:
@@ -107,9 +111,7 @@ def read_csv(path: str | PathLike[str], id_type: IdType | None) -> Found:
 
 def write_csv(path: str | PathLike[str], pairs: Pairs, id_type: IdType | None) -> None:
     """Write a CSV file; see `Pairs.to_csv`."""
-    _check_given_back(
-        pairs.ids, lambda ids: _through_csv(ids, id_type), "CSV", NAME_OTHERWISE_IN_CSV
-    )
+    _check_given_back(pairs.ids, partial(_through_csv, id_type), "CSV", NAME_OTHERWISE_IN_CSV)
     content = _csv_text(pairs.must, pairs.cannot, pairs.adaptive).encode("utf-8")
     with written_whole(path) as part:
         part.write_bytes(content)
@@ -162,14 +164,8 @@ def _read_lines(lines: Iterable[str], name: str) -> dict[str, list[tuple[str, st
                     f"{name}, line {reader.line_num}: {row['a']},{row['b']},{row['link']} "
                     "is not a pair. A line has two ids and then must or cannot, no more."
                 )
-            adaptive = IS_ADAPTIVE.get(_word(row.get("drawn", "random")))
-            if adaptive is None:
-                raise ValueError(
-                    f"{name}, line {reader.line_num}: {a},{b} was drawn {row['drawn']!r}. "
-                    f"{WHAT_DRAWN_HOLDS}"
-                )
-            for some in (kind, *["adaptive"] * adaptive):
-                links[some].append((a, b))
+            line = f"{name}, line {reader.line_num}"
+            _add(links, line, kind, (a, b), row.get("drawn", "random"))
     except csv.Error as error:
         raise ValueError(f"{name}, line {reader.reader.line_num}: {error}.") from error
     return links
@@ -192,7 +188,7 @@ def _csv_text(must: Links, cannot: Links, adaptive: Links) -> str:
     return file.getvalue()
 
 
-def _through_csv(ids: Sequence[Hashable], id_type: IdType | None) -> list[Hashable]:
+def _through_csv(id_type: IdType | None, ids: Sequence[Hashable]) -> list[Hashable]:
     """Return what `read_csv` makes of ids that `write_csv` wrote."""
     content = _csv_text([(sample, sample) for sample in ids], (), ()).encode("utf-8")
     links = _read_lines(io.StringIO(content.decode("utf-8-sig"), newline=""), "the file")["must"]

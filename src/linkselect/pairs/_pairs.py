@@ -10,23 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkselect._arrays import BoolArray, IntArray
+from linkselect._messages import GuidedValueError
+from linkselect.pairs import _links
 from linkselect.pairs import _pair_files as storage
 from linkselect.pairs._conflicts import Conflict, Pair, PairConflictError, describe_conflicts
-from linkselect.pairs._ids import check_row_numbers, same_rows
+from linkselect.pairs._ids import check_row_numbers
 from linkselect.pairs._labels import links_of_labels
-from linkselect.pairs._links import (
-    Adaptive,
-    chains,
-    closure_of,
-    contradicted,
-    encode_links,
-    mark_adaptive,
-    mark_implied,
-    mark_none,
-    members_of,
-    must_components,
-    once,
-)
 from linkselect.pairs._overview import count_pairs, pairs_view
 
 
@@ -96,7 +85,7 @@ class Pairs:
     _ids: tuple[Hashable, ...]
     _must: IntArray
     _cannot: IntArray
-    _adaptive: Adaptive
+    _adaptive: _links.Adaptive
     n_samples: int | None
 
     def __init__(
@@ -108,10 +97,10 @@ class Pairs:
         adaptive: Iterable[Sequence[Hashable]] = (),
     ) -> None:
         codes: dict[Hashable, int] = {}
-        must_codes = encode_links(must, "must", codes)
-        cannot_codes = encode_links(cannot, "cannot", codes)
-        chosen = encode_links(adaptive, "adaptive", codes)
-        marks = mark_adaptive(chosen, must_codes, cannot_codes, tuple(codes))
+        must_codes = _links.encode_links(must, "must", codes)
+        cannot_codes = _links.encode_links(cannot, "cannot", codes)
+        chosen = _links.encode_links(adaptive, "adaptive", codes)
+        marks = _links.mark_adaptive(chosen, must_codes, cannot_codes, tuple(codes))
         check_row_numbers(codes, n_samples)
         self._set(tuple(codes), must_codes, cannot_codes, n_samples, marks)
 
@@ -128,11 +117,11 @@ class Pairs:
         must: IntArray,
         cannot: IntArray,
         n_samples: int | None = None,
-        adaptive: Adaptive | None = None,  # missing in what older versions pickled
+        adaptive: _links.Adaptive | None = None,  # missing in what older versions pickled
     ) -> None:
-        marks = adaptive or mark_none(must, cannot)
-        must, adaptive_must = once(must, marks[0], len(ids))
-        cannot, adaptive_cannot = once(cannot, marks[1], len(ids))
+        marks = adaptive or (np.zeros(len(must), dtype=bool), np.zeros(len(cannot), dtype=bool))
+        must, adaptive_must = _links.once(must, marks[0], len(ids))
+        cannot, adaptive_cannot = _links.once(cannot, marks[1], len(ids))
         values: dict[str, Any] = {"_ids": ids, "_must": must, "_cannot": cannot}
         values |= {"_adaptive": (adaptive_must, adaptive_cannot), "n_samples": n_samples}
         for name, value in values.items():
@@ -214,15 +203,20 @@ class Pairs:
         """Return the pairs of both; one that is in both is adaptive only if it is so in both."""
         if not isinstance(other, Pairs):
             return NotImplemented
+        if self.n_samples and other.n_samples and self.n_samples != other.n_samples:
+            raise GuidedValueError(
+                f"Pairs over {self.n_samples} samples and pairs over {other.n_samples} samples "
+                "number different rows.",
+                "Name samples by id to join them.",
+            )
         codes = {sample: code for code, sample in enumerate(self._ids)}
-        moved = np.array(
-            [codes.setdefault(sample, len(codes)) for sample in other._ids], dtype=np.intp
-        )
+        joined = [codes.setdefault(sample, len(codes)) for sample in other._ids]
+        moved = np.array(joined, dtype=np.intp)
         return Pairs._from_codes(
             tuple(codes),
             np.concatenate([self._must, moved[other._must]]),
             np.concatenate([self._cannot, moved[other._cannot]]),
-            same_rows(self.n_samples, other.n_samples),
+            self.n_samples or other.n_samples,
             tuple(map(np.concatenate, zip(self._adaptive, other._adaptive, strict=True))),
         )
 
@@ -239,9 +233,10 @@ class Pairs:
         ((0, 3, 5), (9,))
         """
         named = self._named()
-        component = must_components(self._must, len(self._ids))[named]
+        component = _links.must_components(self._must, len(self._ids))[named]
         groups = [
-            tuple(self._ids[code] for code in named[group]) for group in members_of(component)
+            tuple(self._ids[code] for code in named[group])
+            for group in _links.members_of(component)
         ]
         return tuple(sorted(groups, key=len, reverse=True))
 
@@ -268,12 +263,12 @@ class Pairs:
         ends = self._cannot[self._contradicted()][:limit]
         found = [
             tuple(self._ids[code] for code in chain)
-            for chain in chains(self._must, ends, len(self._ids))
+            for chain in _links.chains(self._must, ends, len(self._ids))
         ]
         return tuple(Conflict((chain[0], chain[-1]), chain) for chain in found)
 
     def _contradicted(self) -> BoolArray:
-        return contradicted(self._must, self._cannot, len(self._ids))
+        return _links.contradicted(self._must, self._cannot, len(self._ids))
 
     def without_conflicts(self) -> Pairs:
         """Leave out the cannot-links that the must-links contradict."""
@@ -295,8 +290,8 @@ class Pairs:
         if self.n_conflicts:
             raise PairConflictError(describe_conflicts(self))
         links = self._must, self._cannot
-        closed = closure_of(*links, len(self._ids))
-        adaptive = mark_implied(closed, links, self._adaptive, len(self._ids))
+        closed = _links.closure_of(*links, len(self._ids))
+        adaptive = _links.mark_implied(closed, links, self._adaptive, len(self._ids))
         return Pairs._from_codes(self._ids, *closed, self.n_samples, adaptive)
 
     def summary(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._checks import refuse_stored
 from linkselect._display import evenly, pair_rows, two_dimensional_view
 from linkselect._messages import GuidedValueError
+from linkselect._samples.checks import refuse_stored
 from linkselect.evaluation._pair_worth import PairWorth
 from linkselect.pairs import Pairs
 from linkselect.plot._style import (

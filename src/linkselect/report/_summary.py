@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 import linkselect
 from linkselect._arrays import IntArray
-from linkselect._checks import index_of, refuse_stored
 from linkselect._display import check_shape, checked_names
 from linkselect._messages import GuidedTypeError, many
 from linkselect._samples import Samples, as_samples
+from linkselect._samples.checks import index_of, refuse_stored
 from linkselect.pairs import Pairs
 from linkselect.report import _schema as schema
 from linkselect.report._schema import MOST_LISTED, SCHEMA_VERSION, plain_number, plain_text

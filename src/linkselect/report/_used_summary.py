@@ -125,8 +125,7 @@ def describe_profiles(
         The id of each row.
     """
     first = features[:MOST_FEATURES]
-    chosen = X.iloc[:, first] if hasattr(X, "iloc") else as_samples(X).own_values(first)
-    columns = np.asarray(chosen, dtype=np.float64)
+    columns = np.asarray(as_samples(X).own_values(first), dtype=np.float64)
     found: schema.ProfilesSummary = {
         "kind": "none",
         "n_left_out": len(features) - len(first),

@@ -100,17 +100,12 @@ def _read_table() -> dict[str, DatasetSpec]:
 
 
 def _spec_of(name: str, entry: dict[str, Any]) -> DatasetSpec:
-    fields = _with_tuples(entry)
-    source = fields.pop("source") if "source" in fields else _source_of(fields.pop("uci"))
-    return DatasetSpec(name, fields.pop("file", None), source=source, **fields)
-
-
-def _source_of(entry: dict[str, Any]) -> UciSource:
-    fields = _with_tuples(entry)
-    if "separator" in fields:
-        # TOML has no None.
-        fields["separator"] = fields["separator"] or None
-    return UciSource(**fields)
+    fields = {"file": None, **_with_tuples(entry)}
+    if "uci" in fields:
+        uci = _with_tuples(fields.pop("uci"))
+        separator = uci.pop("separator", ",") or None  # TOML has no None
+        fields["source"] = UciSource(separator=separator, **uci)
+    return DatasetSpec(name, **fields)
 
 
 def _with_tuples(entry: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +185,9 @@ def load_dataset(
     spec = _spec(name)
     if spec.file is None:
         return _shipped(spec.name)
-    path = _find(spec, data_dir) or _obtain(spec, data_dir, fetch, progress)
+    paths = (folder / spec.file for folder in folders(data_dir))
+    found = (path for path in paths if path.is_file())
+    path = next(found, None) or _obtain(spec, data_dir, fetch, progress)
     return _read(spec.name, path, path.stat().st_mtime_ns)
 
 
@@ -214,12 +211,6 @@ def folders(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
             "files, or none to fetch what can be fetched."
         )
     return [Path(named), cache_folder()]
-
-
-def _find(spec: DatasetSpec, data_dir: str | os.PathLike[str] | None) -> Path | None:
-    """Return the path of the set's file, or None."""
-    paths = (folder / str(spec.file) for folder in folders(data_dir))
-    return next((path for path in paths if path.is_file()), None)
 
 
 def _obtain(

@@ -118,7 +118,10 @@ def uci_address() -> str:
 def _arrays(
     source: UciSource, texts: list[str], n_features: int
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    tables = [_fields(text, source.separator) for text in texts]
+    tables = [
+        [line.split(source.separator) for line in text.splitlines() if line and not line.isspace()]
+        for text in texts
+    ]
     if source.label == "blocks":
         X = np.hstack([_numbers(table) for table in tables])
         return X, np.repeat(np.arange(len(source.labels)), len(X) // len(source.labels))
@@ -134,10 +137,6 @@ def _arrays(
         raise ValueError(f"there is no row of {width} fields.")
     X = _numbers([row[:n_features] for row in rows])
     return X, _classes([row[n_features:] for row in rows], source)
-
-
-def _fields(text: str, separator: str | None) -> list[list[str]]:
-    return [line.split(separator) for line in text.splitlines() if line and not line.isspace()]
 
 
 def _numbers(rows: list[list[str]]) -> FloatArray:
@@ -217,7 +216,7 @@ def _read(
     """Read all that an address holds; every error says what to do."""
     received = bytearray()
     try:
-        with _opener().open(url, timeout=timeout) as response:
+        with urllib.request.build_opener(_SafeRedirects).open(url, timeout=timeout) as response:
             total = _promised(response.headers.get("Content-Length"))
             while True:
                 if max(len(received), total or 0) > max_bytes:
@@ -273,10 +272,6 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
             fp.close()
             raise
         return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    return urllib.request.build_opener(_SafeRedirects)
 
 
 def _check_address(url: str, asked: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import linkselect
 from linkselect.report._page import render_page
@@ -31,8 +31,7 @@ from linkselect.reproduction._results_folder import (
 FORMATS = {AVERAGE_RANK: ".2f", RATIO: ".1f", SHARE: ".4f"}
 
 
-@dataclass(frozen=True)
-class TableContent:
+class TableContent(NamedTuple):
     """A table with our numbers."""
 
     table: PaperTable
@@ -40,8 +39,7 @@ class TableContent:
     record: Record
 
 
-@dataclass(frozen=True)
-class FigureContent:
+class FigureContent(NamedTuple):
     """A figure as the text of an SVG file."""
 
     figure: Figure
@@ -49,18 +47,7 @@ class FigureContent:
     record: Record
 
 
-@dataclass(frozen=True)
-class Page:
-    """What a paper's page shows."""
-
-    name: str
-    title: str
-    tables: Sequence[TableContent]
-    figures: Sequence[FigureContent]
-
-
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     """A line of a table: one data set in one setting, a cell or None for each method."""
 
     dataset: str
@@ -68,8 +55,11 @@ class _Row:
     cells: Sequence[Cell | None]
 
 
-def page_of(paper: Paper, folder: Path) -> Page:
-    """Return the page of all parts of a paper whose files and records are in a folder."""
+def paper_page(paper: Paper, folder: Path) -> str:
+    """Return the page of all parts of a paper that a folder has, as HTML that needs no other file.
+
+    A part needs its file and its record.
+    """
     records = read_records(folder)
     tables = []
     for number, table in paper.tables.items():
@@ -82,19 +72,15 @@ def page_of(paper: Paper, folder: Path) -> Page:
         if figure.name in records and file.exists():
             svg = file.read_text(encoding="utf-8")
             figures.append(FigureContent(figure, svg, records[figure.name]))
-    return Page(paper.name, paper.title, tables, figures)
-
-
-def paper_page(page: Page) -> str:
-    """Return a paper's page as HTML that needs no other file."""
     return render_page(
         "paper.html",
         "linkselect.reproduction",
-        page=page,
+        paper=paper,
+        tables=tables,
+        figures=figures,
         version=linkselect.__version__,
         agreement=agreement_text,
         closeness=_closeness,
-        common_setting=_common_setting,
         methods=_methods,
         picture=_picture,
         rows=_rows,
@@ -157,12 +143,6 @@ def _rows(content: TableContent) -> list[_Row]:
         _Row(dataset, setting, [line.get(method) for method in methods])
         for (dataset, setting), line in found.items()
     ]
-
-
-def _common_setting(rows: Sequence[_Row]) -> str | None:
-    """Return the setting that all lines have, which then needs no column; None if they differ."""
-    settings = {row.setting for row in rows}
-    return settings.pop() if len(settings) == 1 else None
 
 
 def _picture(content: FigureContent) -> str:

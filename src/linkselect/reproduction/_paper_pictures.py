@@ -39,11 +39,12 @@ def draw_panels(panels: Sequence[Panel], title: str = "") -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    figure_type = _figure_type()
+    from matplotlib.figure import Figure
+
     columns = 2 if len(panels) == 4 else min(N_COLUMNS, len(panels))
     rows = ceil(len(panels) / columns)
     size = (PANEL_WIDTH * max(columns, 1.4), PANEL_HEIGHT * rows + 0.6)
-    figure = figure_type(figsize=size, layout="constrained")
+    figure = Figure(figsize=size, layout="constrained")
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     names = list(dict.fromkeys(name for panel in panels for name in panel.series))
     styles = dict(zip(names, LINES, strict=False))
@@ -67,16 +68,6 @@ def save_figure(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     with written_whole(svg) as part, matplotlib.rc_context({"svg.hashsalt": name}):
         figure.savefig(part, metadata={"Date": None, "Creator": None})
     return png, svg
-
-
-def _figure_type() -> type[Figure]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            "Figures need matplotlib, which is not installed: pip install 'linkselect[plot]'"
-        ) from None
-    return Figure
 
 
 def _draw_panel(ax: Axes, panel: Panel, styles: Mapping[str, Any]) -> None:

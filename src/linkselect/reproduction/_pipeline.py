@@ -6,7 +6,6 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -124,11 +123,15 @@ def make(
     (['figure-1.png', 'figure-1.svg'], 'index.html')
     >>> folder.cleanup()
     """
+    from linkselect.evaluation._pair_folds import check_whole
+
     chosen = _paper(paper)
     made_tables = _parts("table", tables, chosen.tables, paper)
     made_figures = _parts("figure", figures, chosen.figures, paper)
-    runs = chosen.default_runs if runs is None else _at_least(1, "runs", runs)
-    jobs, seed = _at_least(1, "jobs", jobs), _at_least(0, "seed", seed)
+    runs = chosen.default_runs if runs is None else runs
+    for name, value, least in (("runs", runs, 1), ("jobs", jobs, 1), ("seed", seed, 0)):
+        check_whole(name, value, least)
+    seed = int(seed)  # a NumPy integer cannot be written as JSON
     folder = Path("reproduction") / paper if out is None else Path(out)
     _check_packages(with_figures=bool(made_figures))
     folders(data_dir)
@@ -183,15 +186,6 @@ def _parts(word: str, wanted: Any, known: Mapping[int, Part], paper: str) -> lis
     return [known[number] for number in numbers]
 
 
-def _at_least(least: int, name: str, value: Any) -> int:
-    way_out = f"Write {name}={least} or a larger number."
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise GuidedValueError(f"{name} must be a whole number, but is {value!r}.", way_out)
-    if value < least:
-        raise GuidedValueError(f"{name} must be {least} or more, but is {value}.", way_out)
-    return int(value)
-
-
 def _check_packages(*, with_figures: bool) -> None:
     """Report a missing package before hours of work, not after."""
     needed = {"jinja2": "report"} | ({"matplotlib": "plot"} if with_figures else {})
@@ -215,8 +209,8 @@ def _draw(figure: Figure, results: Results, folder: Path) -> tuple[Path, Path]:
 def _write_page(paper: Paper, folder: Path) -> Path:
     """Write the page of everything in the folder, from this call and from earlier ones."""
     from linkselect.report._page import write_page
-    from linkselect.reproduction._paper_page import page_of, paper_page
+    from linkselect.reproduction._paper_page import paper_page
 
     path = folder / "index.html"
-    write_page(paper_page(page_of(paper, folder)), path)
+    write_page(paper_page(paper, folder), path)
     return path

@@ -55,16 +55,9 @@ def published(paper: str, table: int) -> list[Published]:
 @cache
 def _all_rows() -> tuple[Published, ...]:
     text = files("linkselect.reproduction").joinpath("published.csv").read_text(encoding="utf-8")
-    return tuple(
-        Published(
-            paper=row["paper"],
-            table=int(row["table"]),
-            dataset=row["dataset"],
-            method=row["method"],
-            setting=row["setting"],
-            value=float(row["value"]),
-            std=float(row["std"]) if row["std"] else None,
-            n_features=row["n_features"],
-        )
-        for row in csv.DictReader(text.splitlines())
-    )
+    found = []
+    for row in csv.reader(text.splitlines()[1:]):
+        paper, table, dataset, method, setting, value, std, n_features = row
+        numbers = float(value), float(std) if std else None
+        found.append(Published(paper, int(table), dataset, method, setting, *numbers, n_features))
+    return tuple(found)

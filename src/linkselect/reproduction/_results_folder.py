@@ -96,20 +96,14 @@ def write_records(folder: Path, records: Iterable[Record]) -> None:
     """Write records into a folder, and keep those of parts that are not among them."""
     merged = read_records(folder) | {record.part: record for record in records}
     every = [merged[part] for part in sorted(merged, key=_place)]
-    _write(
-        folder / RUNS_FILE,
-        RUNS_COLUMNS,
-        [(r.part, r.fewest_runs, r.most_runs, r.seed, r.version) for r in every],
-    )
-    _write(
-        folder / CLAIMS_FILE,
-        CLAIMS_COLUMNS,
-        [
-            (record.part, claim.text, "yes" if claim.held else "no", claim.found)
-            for record in every
-            for claim in record.claims
-        ],
-    )
+    runs = [[getattr(record, column) for column in RUNS_COLUMNS] for record in every]
+    _write(folder / RUNS_FILE, RUNS_COLUMNS, runs)
+    claims = [
+        (record.part, claim.text, "yes" if claim.held else "no", claim.found)
+        for record in every
+        for claim in record.claims
+    ]
+    _write(folder / CLAIMS_FILE, CLAIMS_COLUMNS, claims)
 
 
 def read_records(folder: Path) -> dict[str, Record]:
@@ -118,17 +112,12 @@ def read_records(folder: Path) -> dict[str, Record]:
     for row in _read(folder / CLAIMS_FILE):
         claim = Claim(row["claim"], row["held"] == "yes", row["found"])
         claims.setdefault(row["part"], []).append(claim)
-    return {
-        row["part"]: Record(
-            row["part"],
-            int(row["fewest_runs"]),
-            int(row["most_runs"]),
-            int(row["seed"]),
-            row["version"],
-            tuple(claims.get(row["part"], ())),
-        )
-        for row in _read(folder / RUNS_FILE)
-    }
+    found = {}
+    for row in _read(folder / RUNS_FILE):
+        part, fewest, most, seed, version = row.values()
+        held = tuple(claims.get(part, ()))
+        found[part] = Record(part, int(fewest), int(most), int(seed), version, held)
+    return found
 
 
 def _place(part: str) -> tuple[bool, int]:
@@ -141,27 +130,19 @@ def write_cells(path: Path, cells: Sequence[Cell]) -> None:
     rows: list[tuple[object, ...]] = []
     for cell in cells:
         names = (cell.dataset, cell.method, cell.setting, cell.n_features)
-        if cell.published is None:
-            rows.append((*names, "", f"{cell.ours:.6g}", ""))
-        else:
-            gap = cell.ours - cell.published
-            rows.append((*names, cell.published, f"{cell.ours:.6g}", f"{gap:.6g}"))
+        gap = f"{cell.ours - cell.published:.6g}" if cell.published is not None else ""
+        rows.append((*names, cell.published, f"{cell.ours:.6g}", gap))
     _write(path, COLUMNS, rows)
 
 
 def read_cells(path: Path) -> list[Cell]:
     """Read a table that `write_cells` wrote."""
-    return [
-        Cell(
-            row["dataset"],
-            row["method"],
-            row["setting"],
-            row["n_features"],
-            float(row["published"]) if row["published"] else None,
-            float(row["ours"]),
-        )
-        for row in _read(path)
-    ]
+    found = []
+    for row in _read(path):
+        dataset, method, setting, n_features, published, ours, _ = row.values()
+        known = float(published) if published else None
+        found.append(Cell(dataset, method, setting, n_features, known, float(ours)))
+    return found
 
 
 def _read(path: Path) -> list[dict[str, str]]:

@@ -110,7 +110,12 @@ def run_units(
     clock = _Clock(in_order, done, jobs)
     report = progress or (lambda _: None)
     report(clock.progress())
-    todo = _shuffled(unit for unit in in_order if unit not in done)
+    todo = [unit for unit in in_order if unit not in done]
+    # At random, since processes that share a store would compute the same units if all had the same
+    # order. Then run after run over all data sets and methods: the time left is soon known, and a
+    # process that is killed leaves the same number of runs everywhere.
+    random.Random().shuffle(todo)
+    todo.sort(key=lambda unit: unit.run)
     plain = [unit for unit in todo if unit.experiment not in timed]
     alone = [unit for unit in todo if unit.experiment in timed]
     for part, n_jobs in ((plain, jobs), (alone, 1)):
@@ -119,18 +124,6 @@ def run_units(
             clock.count(unit, stored.seconds)
             report(clock.progress())
     return {unit: done[unit].result for unit in in_order}
-
-
-def _shuffled(units: Iterable[Unit]) -> list[Unit]:
-    """Order units by run, and within a run at random.
-
-    Run after run over all data sets and methods: the time left is soon known, and a process that
-    is killed leaves the same number of runs everywhere. At random, since processes that share a
-    store would compute the same units if all had the same order.
-    """
-    shuffled = list(units)
-    random.Random().shuffle(shuffled)
-    return sorted(shuffled, key=lambda unit: unit.run)
 
 
 def _spread(

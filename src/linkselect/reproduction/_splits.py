@@ -80,8 +80,7 @@ def fixed_size(y: NDArray[Any], n_per_class: int, random: np.random.Generator) -
     -------
     train, test : arrays of row numbers, ascending
     """
-    train = prototypes(y, n_per_class, random)
-    return _split(y, [train])
+    return _split(y, [prototypes(y, n_per_class, random)])
 
 
 def prototypes(y: NDArray[Any], p: int, random: np.random.Generator) -> Rows:

@@ -103,31 +103,21 @@ class Store:
     def keep(self, unit: Unit, result: Mapping[str, Any], seconds: float) -> StoredResult:
         """Store a unit's result, and return what is stored: the first result stays."""
         text = json.dumps(result, default=_plain)
-        row = {
-            "paper": self.paper,
-            "key": unit.key,
-            "version": self.version,
-            "protocol": self.protocol,
-            "experiment": unit.experiment,
-            "dataset": unit.dataset,
-            "method": unit.method,
-            "run": unit.run,
-            "parameters": json.dumps(dict(unit.parameters)),
-            "seed": unit.seed,
-            "seconds": float(seconds),
-            "result": text,
-            "checksum": _checksum(unit.key, float(seconds), text),
-        }
-        names = ", ".join(row)
-        marks = ", ".join(f":{name}" for name in row)
+        seconds = float(seconds)
+        # In the order of the columns.
+        row = (
+            *(self.paper, unit.key, self.version, self.protocol),
+            *(unit.experiment, unit.dataset, unit.method, unit.run),
+            *(json.dumps(dict(unit.parameters)), unit.seed),
+            *(seconds, text, _checksum(unit.key, seconds, text)),
+        )
+        marks = ", ".join("?" * len(row))
         with self._connection() as connection, _transaction(connection):
             stored = self._look_up(connection, unit)
             if stored is None:
-                connection.execute(
-                    f"INSERT OR REPLACE INTO results ({names}) VALUES ({marks})", row
-                )
+                connection.execute(f"INSERT OR REPLACE INTO results VALUES ({marks})", row)
             connection.execute(f"DELETE FROM claims WHERE {THIS_UNIT}", (*self._owner, unit.key))
-        return stored or StoredResult(json.loads(text), float(seconds))
+        return stored or StoredResult(json.loads(text), seconds)
 
     def claim(self, unit: Unit) -> bool:
         """Take a unit, so that no other process computes it at the same time.
@@ -191,7 +181,13 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Make the tables in a new file; refuse files of another program or another shape."""
     if _number(connection, "application_id") == APPLICATION_ID:
-        _check_shape(connection, path)
+        shape = _number(connection, "user_version")
+        if shape != SHAPE:
+            raise StoreError(
+                f"{path} was written by another version of linkselect (shape {shape} of the table, "
+                f"this one has {SHAPE}), so that it is not known by which protocol its results "
+                "were made. Move it away to start anew, or name another folder for results."
+            )
         return
     with _transaction(connection):
         if _number(connection, "application_id") == APPLICATION_ID:  # another process was faster
@@ -209,16 +205,6 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     # not wait for a lock; a store without it is only slower.
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
-
-
-def _check_shape(connection: sqlite3.Connection, path: Path) -> None:
-    shape = _number(connection, "user_version")
-    if shape != SHAPE:
-        raise StoreError(
-            f"{path} was written by another version of linkselect (shape {shape} of the table, "
-            f"this one has {SHAPE}), so that it is not known by which protocol its results were "
-            "made. Move it away to start anew, or name another folder for results."
-        )
 
 
 def _checksum(key: object, seconds: object, result: object) -> str:

@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 
 from linkselect._arrays import BoolArray, FloatArray
-from linkselect._checks import Given, works_on
 from linkselect._messages import (
     ConstantFeaturesWarning,
     GuidedTypeError,
@@ -26,6 +25,7 @@ from linkselect._messages import (
     warn_user,
 )
 from linkselect._samples import Samples
+from linkselect._samples.checks import Given, works_on
 from linkselect._samples.parts import TAKE_ROWS
 from linkselect._samples.samples import Kind
 from linkselect._samples.unit_scaling import scaled_to_one

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 
 from linkselect._arrays import BoolArray, FloatArray
-from linkselect._checks import Given
 from linkselect._samples import Samples
+from linkselect._samples.checks import Given
 from linkselect.selectors._ranking import Ranking, best_first, count_features
 from linkselect.selectors._selector import RankingSelector, Track
 from linkselect.selectors._wrapper import Wrapper, arguments_of

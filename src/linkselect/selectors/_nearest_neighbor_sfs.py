@@ -12,9 +12,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect._arrays import BoolArray, IntArray
-from linkselect._checks import Given
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
+from linkselect._samples.checks import Given
 from linkselect._search.nearest_neighbor import select_by_nearest_neighbor
 from linkselect._supervision import Supervision, check_labels, from_labels
 from linkselect.pairs._labels import encode_labels

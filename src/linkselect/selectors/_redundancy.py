@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
 from linkselect._arrays import BoolArray
-from linkselect._checks import Given
 from linkselect._samples import Samples
+from linkselect._samples.checks import Given
 from linkselect._search.redundancy import least_redundant, rank_merit
 from linkselect.selectors._method import describe
 from linkselect.selectors._ranking import Ranking, count_features

@@ -19,7 +19,9 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._bibliography import with_attributes, with_references
 from linkselect._callbacks import CallbackSupportMixin, parts_reported, tracked, with_callbacks
-from linkselect._checks import (
+from linkselect._messages import ConstantFeaturesWarning, GuidedValueError, warn_user
+from linkselect._samples import Parts, Samples, as_parts
+from linkselect._samples.checks import (
     Given,
     check_columns,
     check_samples,
@@ -29,8 +31,6 @@ from linkselect._checks import (
     warn_of_rounding,
     without_mask,
 )
-from linkselect._messages import ConstantFeaturesWarning, GuidedValueError, warn_user
-from linkselect._samples import Parts, Samples, as_parts
 from linkselect._samples.devices import (
     check_placement,
     is_out_of_memory,

@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._blocks import map_threads, slices
-from linkselect._checks import Given
 from linkselect._resampling import DRAWS_PER_STEP, draw_bag, seeded
 from linkselect._samples import Samples
+from linkselect._samples.checks import Given
 from linkselect._supervision import Supervision, by_rows, nothing
 from linkselect.pairs import Pairs
 from linkselect.pairs._labels import encode_labels, label_array

@@ -10,9 +10,9 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from linkselect._checks import Given, check_samples
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
+from linkselect._samples.checks import Given, check_samples
 from linkselect._supervision import OnConflict, Supervision, check_all_labelled, check_length
 from linkselect.pairs._labels import encode_labels, label_array
 from linkselect.selectors._method import HOW_TO_SUPERVISE, Need, Sees, missing_needs

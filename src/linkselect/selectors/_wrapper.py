@@ -9,7 +9,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods
 
 from linkselect._arrays import BoolArray, FloatArray
-from linkselect._checks import Given
+from linkselect._samples.checks import Given
 from linkselect._supervision import present_pairs
 from linkselect.selectors._method import Need, Sees, describe
 from linkselect.selectors._selector import RankingSelector

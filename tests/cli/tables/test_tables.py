@@ -280,8 +280,9 @@ def test_what_a_container_keeps_of_files_is_available(tmp_path, monkeypatch):
     (tmp_path / "memory.stat").write_text("anon 1000\nactive_file 700000\ninactive_file 5000000\n")
     assert limits.available_memory() == 5_800_000
     (tmp_path / "memory.max").write_text("max\n")
-    monkeypatch.setattr(limits, "_meminfo", lambda: 123)
-    assert limits.available_memory() == 123, "the machine's"
+    monkeypatch.setattr(limits, "_PROC", tmp_path)
+    (tmp_path / "meminfo").write_text("MemFree: 1 kB\nMemAvailable: 3 kB\n")
+    assert limits.available_memory() == 3072, "the machine's"
 
 
 def memory_held():
@@ -537,7 +538,7 @@ def test_which_array_holds_the_features(tmp_path):
     refused(tmp_path / "t.npz", "Did you mean 'right'", array="rigth")
     table = read_table(tmp_path / "t.npz", Reading(array="right"))
     np.testing.assert_array_equal(table.X, 2 * VALUES)
-    refused(tmp_path / "t.npz", "3 entries", "4 rows", array="right", label="y")
+    refused(tmp_path / "t.npz", "shape (3,)", "4 rows", array="right", label="y")
 
 
 def test_matlab_files(tmp_path):

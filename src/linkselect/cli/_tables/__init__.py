@@ -17,28 +17,19 @@ from linkselect.cli._tables.table import Table
 
 __all__ = ["DEFAULT_READING", "Reading", "Table", "read_rows", "read_table", "read_text_column"]
 
-# By name, so that reading a CSV imports no other format.
-_READERS = {
-    ".csv": "delimited:read_delimited",
-    ".tsv": "delimited:read_delimited",
-    ".tab": "delimited:read_delimited",
-    ".txt": "delimited:read_delimited",
-    ".parquet": "columnar:read_parquet",
-    ".pq": "columnar:read_parquet",
-    ".feather": "columnar:read_feather",
-    ".arrow": "columnar:read_feather",
-    ".npy": "array_files:read_npy",
-    ".npz": "array_files:read_npz",
-    ".mat": "array_files:read_mat",
-    ".arff": "arff:read_arff",
-    ".xlsx": "excel:read_excel",
-    ".xlsm": "excel:read_excel",
-    ".xls": "excel:read_excel",
-    ".ods": "excel:read_excel",
-    ".svmlight": "array_files:read_svmlight",
-    ".svm": "array_files:read_svmlight",
-    ".libsvm": "array_files:read_svmlight",
+# The readers by name, so that reading a CSV imports no other format.
+_ENDINGS = {
+    "delimited:read_delimited": ".csv .tsv .tab .txt",
+    "columnar:read_parquet": ".parquet .pq",
+    "columnar:read_feather": ".feather .arrow",
+    "array_files:read_npy": ".npy",
+    "array_files:read_npz": ".npz",
+    "array_files:read_mat": ".mat",
+    "arff:read_arff": ".arff",
+    "excel:read_excel": ".xlsx .xlsm .xls .ods",
+    "array_files:read_svmlight": ".svmlight .svm .libsvm",
 }
+_READERS = {end: reader for reader, ends in _ENDINGS.items() for end in ends.split()}
 # How files of each kind begin. Text has no such sign.
 _SIGNS = {
     b"PAR1": (".parquet", ".pq"),
@@ -78,32 +69,29 @@ def read_table(path: Path, how: Reading = DEFAULT_READING) -> Table:
 
 
 def _read(file: TableFile) -> Table:
-    read = _reader(file.path)
+    module, function = _reader(file.path).split(":")
+    read: Callable[[TableFile], Table] = getattr(import_module(f"{__name__}.{module}"), function)
     with file.within_limit():
         return read(file)
 
 
-def _reader(path: Path) -> Callable[[TableFile], Table]:
+def _reader(path: Path) -> str:
     if not path.exists():
         raise InputError(_not_found(path))
     if path.is_dir():
-        module, function = "parts", "read_whole"
-    elif not path.is_file():
+        return "parts:read_whole"
+    if not path.is_file():
         raise InputError(f"{path} is not a regular file. Save the table to a file first.")
-    elif path.stat().st_size == 0:
+    if path.stat().st_size == 0:
         raise InputError(f"{path} is empty.")
-    else:
-        kind = _kind(path)
-        _check_sign(path, kind)
-        if kind not in _READERS:
-            raise InputError(
-                f"{path.name}: tables that end in {kind or 'nothing'} are not read. "
-                f"Known are {', '.join(_READERS)}, and .csv.gz."
-            )
-        module, function = _READERS[kind].split(":")
-    found: Callable[[TableFile], Table]
-    found = getattr(import_module(f"{__name__}.{module}"), function)
-    return found
+    kind = _kind(path)
+    _check_sign(path, kind)
+    if kind not in _READERS:
+        raise InputError(
+            f"{path.name}: tables that end in {kind or 'nothing'} are not read. "
+            f"Known are {', '.join(_READERS)}, and .csv.gz."
+        )
+    return _READERS[kind]
 
 
 def _not_found(path: Path) -> str:

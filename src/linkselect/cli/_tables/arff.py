@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 from linkselect.cli._errors import InputError, shown
 from linkselect.cli._tables.delimited import read_values
-from linkselect.cli._tables.layout import Layout, open_stream
+from linkselect.cli._tables.layout import Layout
 from linkselect.cli._tables.reading import TableFile
 from linkselect.cli._tables.table import Table
 
@@ -30,14 +30,13 @@ def read_arff(file: TableFile) -> Table:
     layout = Layout(
         names,
         ",",
-        partial(open_stream, file.path, start),
+        start,
         len(first),
         quote='"' if '"' in first and "'" not in first else "'",
         comment="%",
         n_before=n_lines,
-        nulls=("", "?"),
     )
-    return read_values(file, layout)
+    return read_values(replace(file, nulls=("", "?")), layout)
 
 
 def _read_head(file: IO[bytes], path: Path) -> tuple[tuple[str, ...], int]:

@@ -16,21 +16,21 @@ from scipy.sparse import csc_array, csr_array, issparse
 
 from linkselect._samples.sources.memory_maps import DAMAGED_NPY, why_damaged
 from linkselect.cli._errors import InputError, UsageError, nearest, shown
-from linkselect.cli._tables.features import without_marks
+from linkselect.cli._tables.features import from_matrix
 from linkselect.cli._tables.label_column import make_labels
-from linkselect.cli._tables.own_process import SPARSE_PARTS, read_apart
+from linkselect.cli._tables.own_process import SPARSE_PARTS, name_of_features, read_apart
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import Table, assign_roles, make_ids
+from linkselect.cli._tables.table import Table, without_marks
 
-# What the features of a file of several arrays are usually called.
-_FEATURES = ("X", "x", "data", "fea", "features")
+# What names of features are usually called in a file of several arrays.
 _NAMES = ("feature_names", "names", "columns")
 
 
 def read_npy(file: TableFile) -> Table:
     """Read a matrix of an NPY file; the label is a column number."""
     with file.path.open("rb") as stream:
-        return _from_matrix(_read_array(stream, file.name, file), file)
+        array = _read_array(stream, file.path.stat().st_size, file.name, file)
+    return _from_arrays({file.name: array}, [file.name], [], file)
 
 
 def read_npz(file: TableFile) -> Table:
@@ -42,15 +42,16 @@ def read_npz(file: TableFile) -> Table:
             shapes = {}
             for key, info in members.items():
                 with archive.open(info) as stream:
-                    shapes[key] = _read_header(stream, f"{file.name}, array {key}", None)[0]
+                    shapes[key] = _read_header(stream, f"{file.name}, array {key}")[0]
             wanted = _choose(shapes, file)
             if "format.npy" in archive.namelist() and "indptr" in members:
                 raise InputError(f"{file.name} is a sparse matrix of SciPy. Save it as SVMlight.")
             arrays = {}
             for key in wanted:
-                file.check_bytes(members[key].file_size, f"array {key}")
+                size = members[key].file_size
+                file.check_bytes(size, f"array {key}")
                 with archive.open(members[key]) as stream:
-                    arrays[key] = _read_array(stream, f"{file.name}, array {key}", file)
+                    arrays[key] = _read_array(stream, size, f"{file.name}, array {key}", file)
     except (InputError, MemoryError):
         raise
     except Exception as error:  # what a damaged archive raises is of many kinds
@@ -59,10 +60,8 @@ def read_npz(file: TableFile) -> Table:
     return _from_arrays(arrays, wanted, list(shapes), file)
 
 
-def _read_header(
-    stream: IO[bytes], source: str, file: TableFile | None
-) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read shape, order and type of an array; refuse what could run code or does not fit."""
+def _read_header(stream: IO[bytes], source: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read shape, order and type of an array."""
     try:
         version = npy.read_magic(stream)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
@@ -73,8 +72,12 @@ def _read_header(
         raise InputError(
             f"{source} is not a readable array: its header gives it the shape {shape}."
         )
-    if file is None:
-        return shape, fortran, dtype
+    return shape, fortran, dtype
+
+
+def _read_array(stream: IO[bytes], n_bytes: int, source: str, file: TableFile) -> NDArray[Any]:
+    """Read an array stored in `n_bytes`; refuse what could run code or does not fit."""
+    shape, fortran, dtype = _read_header(stream, source)
     if dtype.hasobject:
         raise InputError(
             f"{source} holds Python objects (pickle), which could run foreign code when read. "
@@ -86,24 +89,14 @@ def _read_header(
         raise InputError(f"{source} holds records of several values, not numbers.")
     if dtype.kind in "biuf" and len(shape) == 2:
         file.check(*shape, max(dtype.itemsize, 4))
-    file.check_bytes(prod(shape) * dtype.itemsize, "it")
-    return shape, fortran, dtype
-
-
-def _read_array(stream: IO[bytes], source: str, file: TableFile) -> NDArray[Any]:
-    shape, fortran, dtype = _read_header(stream, source, file)
-    # In parts, so that a header that promises more than there is does not fill the memory.
-    wanted = prod(shape) * dtype.itemsize
-    parts, n_read = [], 0
-    while n_read < wanted and (part := stream.read(min(wanted - n_read, 16 << 20))):
-        parts.append(part)
-        n_read += len(part)
-    if n_read < wanted:
+    wanted, stored = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
+    file.check_bytes(wanted, "it")
+    if stored < wanted:
         raise InputError(
             f"{source} is cut off: its header promises {wanted:,} bytes of values, "
-            f"but there are {n_read:,}."
+            f"but there are {stored:,}."
         )
-    values = np.frombuffer(b"".join(parts), dtype=dtype)
+    values = np.frombuffer(stream.read(wanted), dtype=dtype)
     if dtype.kind == "U" and values.size:
         codes = values.view(f"{dtype.str[0]}u4")
         if codes.max() > sys.maxunicode:
@@ -120,8 +113,7 @@ def read_mat(file: TableFile) -> Table:
             f"{file.name} is a MATLAB 7.3 file (HDF5), which is not read. In MATLAB: "
             "save(file, 'X', 'y', '-v7')."
         )
-    others = [name for name in (file.how.label, file.how.id_column, *_NAMES) if name is not None]
-    wanted = {"features": file.how.array, "usual": _FEATURES, "others": others}
+    wanted = {"array": file.how.array, "others": [file.how.label, file.how.id_column, *_NAMES]}
     found, archive = read_apart("MATLAB file", file, wanted)
     contents = {name: (tuple(shape), kind) for name, shape, kind in found["contents"]}
     chosen = _choose({name: shape for name, (shape, _) in contents.items()}, file)
@@ -137,8 +129,6 @@ def read_mat(file: TableFile) -> Table:
                 shape = contents[name][0]
                 file.check(prod(shape[:-1]), shape[-1])
                 arrays[name] = stored[f"_{name}"]
-    if any(array.dtype.kind == "c" for array in arrays.values()):
-        raise InputError(f"{file.name} holds complex numbers; features are real numbers.")
     return _from_arrays(arrays, chosen, list(contents), file)
 
 
@@ -180,82 +170,35 @@ def read_svmlight(file: TableFile) -> Table:
 def _choose(shapes: Mapping[str, tuple[int, ...]], file: TableFile) -> list[str]:
     """Name the arrays to read: features first, then those that label, ids or names ask for."""
     how = file.how
-    wide = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
-    known = [name for name in _FEATURES if name in wide]
-    if how.array is not None:
-        if how.array not in shapes:
-            hint = nearest(how.array, shapes)
-            raise InputError(f"{file.name} has no array {shown(how.array)} (--array). {hint}")
-        features = how.array
-    elif known or len(wide) == 1:
-        features = (known or wide)[0]
-    elif not shapes:
+    features = name_of_features(shapes, how.array)
+    if how.array is not None and how.array not in shapes:
+        hint = nearest(how.array, shapes)
+        raise InputError(f"{file.name} has no array {shown(how.array)} (--array). {hint}")
+    if not shapes:
         raise InputError(f"{file.name} holds no arrays. Store the features in one.")
-    else:
+    if features is None:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(
             f"{file.name}: which array holds the features? It has {listed}. Pass --array NAME."
         )
-    others = [name for name in (how.label, how.id_column, *_NAMES) if name is not None]
-    return [features, *(name for name in others if name in shapes and name != features)]
+    others = {how.label, how.id_column, *_NAMES} - {features}
+    return [features, *(name for name in shapes if name in others)]
 
 
 def _from_arrays(
     arrays: Mapping[str, Any], wanted: list[str], known: list[str], file: TableFile
 ) -> Table:
-    """Take labels, ids and names from arrays of their own; `known` are all that the file has."""
-    matrix, how = arrays[wanted[0]], file.how
-    _check_matrix(matrix, file.name)
-    n_rows, n_columns = matrix.shape[::-1] if how.transpose else matrix.shape
-    others = {name: _flat(arrays[name], name, file.name) for name in wanted[1:]}
-    names = next((others[name] for name in _NAMES if name in others), [])
-    named = [str(name) for name in names] if len(names) == n_columns else None
-    table = _from_matrix(matrix, file.without(others), named, known)
-    for name in (how.label, how.id_column):
-        if name in others and len(others[name]) != n_rows:
-            raise InputError(
-                f"{file.name}: {name} has {len(others[name])} entries, but {wanted[0]} has "
-                f"{n_rows} rows."
-            )
-    if how.label in others:
-        labels, notes = make_labels(others[how.label], file)
-        table = replace(table, labels=labels, notes=tuple(notes))
-    if how.id_column in others:
-        table = replace(table, ids=make_ids(others[how.id_column], how.id_column, file.name))
-    return table
-
-
-def _flat(array: Any, name: str, source: str) -> list[Any]:
-    values = array.toarray() if issparse(array) else np.asarray(array)
-    if values.ndim == 2 and 1 not in values.shape:
-        raise InputError(
-            f"{source}: {name} has the shape {values.shape}, but one dimension is wanted."
-        )
-    return values.ravel().tolist()
-
-
-def _from_matrix(
-    matrix: Any, file: TableFile, names: list[str] | None = None, arrays: Sequence[str] = ()
-) -> Table:
-    """Split a matrix into features, label column and id column by their numbers."""
+    """Make a table of the first array; the others may hold labels, ids and names."""
+    matrix = arrays[wanted[0]]
     _check_matrix(matrix, file.name)
     X = matrix.T if file.how.transpose else matrix
-    X = csr_array(X) if issparse(X) else np.asarray(X)
-    called = [f"x{i}" for i in range(X.shape[1])] if names is None else names
-    roles = assign_roles(called, file, names is None, arrays)
-
-    def column(place: int | None) -> NDArray[Any] | None:
-        if place is None:
-            return None
-        return X[:, [place]].toarray().ravel() if issparse(X) else X[:, place]
-
-    labels, notes = make_labels(column(roles.label), file)
-    ids = make_ids(column(roles.ids), file.how.id_column, file.name)
-    features = list(roles.features)
-    if len(features) < X.shape[1]:
-        X = X[:, features]
-    X = X if issparse(X) else without_marks(X, file.how.missing)
-    return Table(X, tuple(called[i] for i in features), labels, ids, file.name, tuple(notes))
+    X = csr_array(X) if issparse(X) else X
+    beside = {name: arrays[name] for name in wanted[1:]}
+    names = next((np.ravel(beside[name]) for name in _NAMES if name in beside), np.empty(0))
+    named = [str(name) for name in names] if len(names) == X.shape[1] else None
+    table = from_matrix(X, file, named, beside, known)
+    X = table.X if table.is_sparse else without_marks(table.X, file.how.missing)
+    return replace(table, X=X)
 
 
 def _check_matrix(matrix: Any, source: str) -> None:

@@ -4,53 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from operator import eq
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
 from linkselect._arrays import FloatArray
 from linkselect._messages import first_few, many
 from linkselect.cli._errors import InputError, shown
-from linkselect.cli._tables.reading import Reading
+from linkselect.cli._tables.reading import Reading, TableFile
 
 # No two repetitions that could share the same signs stand side by side: a long value that does not
 # match would be tried in every way to split it.
 NUMBER = re.compile(
     r"\s*([-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|infinity|nan))\s*", re.IGNORECASE
 )
-_GROUPED = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*")
-_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
+GROUPED = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*")
+COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 # 5%, 12 mg or $5; but not p1, which is an id.
 _WITH_UNIT = re.compile(
     r"[-+]?(\d+([.,]\d*)?\s*%|\d+([.,]\d*)?\s+[^\W\d][\w/%]*|[$€£]\s*\d+([.,]\d*)?)"
 )
 
-Kind = Literal[
-    "numbers",
-    "numbers with a unit",
-    "yes and no",
-    "dates",
-    "text",
-    "a different text in each row",
-    "other",
-]
-
 _YES = {"true", "yes", "y", "t", "ja", "oui", "wahr", "vrai"}
 _NO = {"false", "no", "n", "f", "nein", "non", "falsch", "faux"}
 # Day and month first are told apart by a value that only one of them can read.
-_DATES = (
-    ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%d-%b-%Y", "%d %b %Y"),
-    ("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
-)
+_DATES: tuple[str, ...] = ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%d-%b-%Y", "%d %b %Y")
+_DATES += ("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
 # One column for each value: of more, each would be rare.
 MOST_VALUES = 10
 _MOST_NAMED = 5
-_ONE_EACH: Kind = "a different text in each row"
+_ONE_EACH = "a different text in each row"
 
 
 @dataclass(frozen=True)
@@ -75,42 +64,39 @@ class TextColumn:
 
 
 def kind_of(
-    column: TextColumn,
-    source: str,
-    decimal: str,
-    separator: str,
-    where: Callable[[int], str],
-) -> Kind:
+    column: TextColumn, file: TableFile, separator: str, where: Callable[[int], str]
+) -> str:
     """Tell what a column holds; refuse one of numbers with a value that is none.
 
     Parameters
     ----------
     column : TextColumn
         The column.
-    source : str
-        The file, for messages.
-    decimal, separator : str
-        The decimal sign, and what stands between values.
+    file : TableFile
+        The file, for messages and its decimal sign.
+    separator : str
+        What stands between values.
     where : callable
         What a message calls a row.
     """
-    known = column.known
+    known, decimal = column.known, file.how.decimal
     distinct = set(known)
     if not column.values:
-        return "other"
+        return "lists or bytes"
     odd = {value for value in distinct if not _is_number(value, decimal)}
     if not odd:
         return "numbers"
-    other = {one for one in odd if not (_GROUPED.fullmatch(one) or _COMMA.fullmatch(one))}
+    other = {one for one in odd if not (GROUPED.fullmatch(one) or COMMA.fullmatch(one))}
     if 2 * sum(value in other for value in known) <= len(known):
         row, value = next((i, value) for i, value in enumerate(column.values) if value in odd)
         raise InputError(
-            f"{source}, {where(row)}: column {shown(column.name)} has the value {shown(value)}, "
-            f"not a number. {_way_out(column.name, value or '', decimal, separator)}"
+            f"{file.name}, {where(row)}: column {shown(column.name)} has the value "
+            f"{shown(value)}, not a number. "
+            f"{_way_out(column.name, value or '', decimal, separator)}"
         )
-    if len({value.strip().casefold() for value in distinct} - _YES - _NO) == 0:
+    if {value.strip().casefold() for value in distinct} <= _YES | _NO:
         return "yes and no"
-    if _date_formats(distinct):
+    if _days(distinct):
         return "dates"
     if all(map(_WITH_UNIT.fullmatch, distinct)):
         return "numbers with a unit"
@@ -122,11 +108,26 @@ def _is_number(value: str, decimal: str) -> bool:
     return NUMBER.fullmatch(plain) is not None
 
 
+def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> FloatArray | None:
+    """Read cells as numbers; None if a cell is none."""
+    found = []
+    for cell in cells:
+        if cell is None or cell in marks:
+            found.append(np.nan)
+        elif isinstance(cell, str) and _is_number(cell, decimal):
+            found.append(float(cell.replace(decimal, ".")))
+        elif type(cell) in (float, int):
+            found.append(float(cell))
+        else:
+            return None
+    return np.array(found, dtype=np.float64)
+
+
 def _way_out(name: str, value: str, decimal: str, separator: str) -> str:
     """Say what to do about one value among numbers; a comma in it may mean two things."""
-    fraction = _COMMA.fullmatch(value) and "," not in (decimal, separator)
+    fraction = COMMA.fullmatch(value) and "," not in (decimal, separator)
     hints = [
-        "Write numbers without a sign between thousands." if _GROUPED.fullmatch(value) else "",
+        "Write numbers without a sign between thousands." if GROUPED.fullmatch(value) else "",
         "Is the comma a decimal sign? Pass --decimal , then." if fraction else "",
     ]
     return " ".join(filter(None, hints)) or (
@@ -135,32 +136,13 @@ def _way_out(name: str, value: str, decimal: str, separator: str) -> str:
     )
 
 
-def is_decimal_comma(values: Iterable[str]) -> bool:
-    """Tell whether commas can only be decimal signs: 1,5 is no group of thousands.
-
-    Examples
-    --------
-    >>> is_decimal_comma(["1,5", "2"]), is_decimal_comma(["1,500"]), is_decimal_comma(["1,5", "x"])
-    (True, False, False)
-    """
-    with_comma = [value for value in values if not NUMBER.fullmatch(value)]
-    return all(map(_COMMA.fullmatch, with_comma)) and any(
-        not _GROUPED.fullmatch(value) for value in with_comma
-    )
-
-
-def _date_formats(distinct: Collection[str]) -> list[str]:
-    """Return the ways in which all values can be read as dates."""
-    return [how for some in _DATES for how in some if _reads_all(distinct, how)]
-
-
-def _reads_all(distinct: Collection[str], how: str) -> bool:
-    try:
-        for value in distinct:
-            _day(value, how)
-    except ValueError:
-        return False
-    return True
+def _days(distinct: Iterable[str]) -> list[dict[str, float]]:
+    """Return the day of each date, in every way in which all of them can be read."""
+    found = []
+    for how in _DATES:
+        with suppress(ValueError):
+            found.append({text: _day(text, how) for text in distinct})
+    return found
 
 
 def _day(text: str, how: str) -> float:
@@ -179,7 +161,7 @@ def _day(text: str, how: str) -> float:
 # -- numbers ---------------------------------------------------------------------------------
 
 
-def encode(column: TextColumn, kind: Kind) -> dict[str, FloatArray]:
+def encode(column: TextColumn, kind: str, decimal: str = ".") -> dict[str, FloatArray]:
     """Turn a column into columns of numbers, NaN for a missing value; none if that cannot be.
 
     Dates become days since 1970, yes and no 1 and 0. Text of two values becomes one column, and
@@ -191,31 +173,34 @@ def encode(column: TextColumn, kind: Kind) -> dict[str, FloatArray]:
     {'sex=m': array([ 0.,  1., nan])}
     """
     distinct = sorted(set(column.known))
+    if kind == "numbers":
+        return {column.name: _by_value(column, lambda text: float(text.replace(decimal, ".")))}
     if kind == "yes and no":
         return {column.name: _by_value(column, lambda text: text.strip().casefold() in _YES)}
     if kind == "dates":
-        formats = _date_formats(distinct)
-        values = [_by_value(column, partial(_day, how=how)) for how in formats]
-        return {column.name: values[0]} if _all_same(values) else {}
+        days = _days(distinct)
+        same = all(one == days[0] for one in days)
+        return {column.name: _by_value(column, days[0].__getitem__)} if same else {}
     if kind == "text" and 1 < len(distinct) <= MOST_VALUES:
         chosen = distinct[1:] if len(distinct) == 2 else distinct
         return {f"{column.name}={one}": _by_value(column, partial(eq, one)) for one in chosen}
     return {}
 
 
-def _why_not_encoded(column: TextColumn, kind: Kind) -> str:
-    """Say why `encode` cannot turn a column into numbers; empty if its kind says it.
+def _what(column: TextColumn, kind: str, how: Reading) -> str:
+    """Say what a column holds, and with --encode why it was not encoded.
 
     Examples
     --------
-    >>> _why_not_encoded(TextColumn("when", ["07/05/2020", "01/02/2020"]), "dates")
+    >>> column = TextColumn("when", ["07/05/2020", "01/02/2020"])
+    >>> _what(column, "dates", Reading(encode=True))
     'dates, of which it is unclear whether day or month comes first'
     """
-    if kind == "dates":
+    if how.encode and kind == "dates":
         return "dates, of which it is unclear whether day or month comes first"
-    if kind == "text":
+    if how.encode and kind == "text":
         return f"text of {many(len(set(column.known)), 'value')}; 2 to {MOST_VALUES} can be encoded"
-    return ""
+    return kind
 
 
 def _by_value(column: TextColumn, number: Callable[[str], float]) -> FloatArray:
@@ -223,16 +208,12 @@ def _by_value(column: TextColumn, number: Callable[[str], float]) -> FloatArray:
     return np.array([np.nan if value is None else known[value] for value in column.values])
 
 
-def _all_same(values: list[FloatArray]) -> bool:
-    return all(np.array_equal(values[0], other, equal_nan=True) for other in values)
-
-
 # -- what to say -----------------------------------------------------------------------------
 
 
 def note_on(
     texts: Sequence[TextColumn],
-    kinds: dict[str, Kind],
+    kinds: dict[str, str],
     encoded: dict[str, list[str]],
     how: Reading,
 ) -> list[str]:
@@ -257,9 +238,7 @@ def note_on(
     if left:
         groups: dict[str, list[str]] = {}
         for name, column in left.items():
-            words = "lists or bytes" if kinds[name] == "other" else kinds[name]
-            about = _why_not_encoded(column, kinds[name]) if how.encode else ""
-            groups.setdefault(about or words, []).append(shown(name))
+            groups.setdefault(_what(column, kinds[name], how), []).append(shown(name))
         listed = "; ".join(f"{first_few(n, _MOST_NAMED)} ({what})" for what, n in groups.items())
         way = _way_to_use({name: kinds[name] for name in left}, how)
         some = "1 column that holds" if len(left) == 1 else f"{len(left)} columns that hold"
@@ -267,7 +246,7 @@ def note_on(
     return notes
 
 
-def _way_to_use(left: dict[str, Kind], how: Reading) -> str:
+def _way_to_use(left: dict[str, str], how: Reading) -> str:
     kinds = set(left.values())
     ways = []
     if not how.encode and kinds & {"text", "dates", "yes and no"}:
@@ -285,7 +264,7 @@ def _way_to_use(left: dict[str, Kind], how: Reading) -> str:
     return " ".join(ways)
 
 
-def _became(name: str, kind: Kind, new: list[str]) -> str:
+def _became(name: str, kind: str, new: list[str]) -> str:
     if kind == "dates":
         return f"{shown(name)} as days since 1970"
     if kind == "yes and no":

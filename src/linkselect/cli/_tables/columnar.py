@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.cli._errors import InputError
-from linkselect.cli._tables.features import (
-    Parts,
-    about_named_index,
-    assemble,
-    from_columns,
-    without_marks,
-)
-from linkselect.cli._tables.limits import readable_size
+from linkselect.cli._tables.features import Parts, about_named_index, assemble, from_columns
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import Roles, Table, assign_roles
+from linkselect.cli._tables.table import Roles, Table, assign_roles, without_marks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,11 +33,10 @@ _NO_MEMORY = ("bad_alloc", "worker thread", "out of memory", "realloc", "malloc"
 
 def read_parquet(file: TableFile) -> Table:
     """Read a Parquet file of flat columns."""
-    import pyarrow as pa
     import pyarrow.parquet
 
-    check_footer(file.path, "Parquet", file)
-    try:
+    with arrow_errors(file, "Parquet"):
+        check_footer(file.path, "Parquet", file)
         with pyarrow.parquet.ParquetFile(file.path, memory_map=False) as stored:
             names = stored.schema_arrow.names
             check_columns(names, "Parquet", file)
@@ -53,7 +46,7 @@ def read_parquet(file: TableFile) -> Table:
             roles = assign_roles(names, file)
             check_declared(stored.metadata, roles, file)
             # Only these are read, and Parquet keeps the order of the file.
-            used = {*roles.features, roles.label, roles.ids}
+            used = {*roles.features, *roles.others.values()}
             wanted = [name for place, name in enumerate(names) if place in used]
             rows = max(1, min(_BATCH // max(1, len(wanted)), 1 << 16))
             # One column after the other: threads would unpack many at once.
@@ -61,8 +54,20 @@ def read_parquet(file: TableFile) -> Table:
             index = _index_columns(stored.schema_arrow)
             notes = about_named_index(n for n in index if n in {names[i] for i in roles.features})
             return _gather(batches, names, roles, file, notes)
+
+
+@contextmanager
+def arrow_errors(file: TableFile, kind: str) -> Iterator[None]:
+    """Say that a file cannot be read, where Arrow raises an error."""
+    import pyarrow as pa
+
+    try:
+        yield
     except (pa.ArrowException, *_ODD_VALUES) as error:
-        raise _unreadable(file, "Parquet", error) from error
+        why = (str(error) or type(error).__name__).splitlines()[0]
+        if isinstance(error, MemoryError) or any(words in why for words in _NO_MEMORY):
+            raise MemoryError(why) from error  # who limits the memory says so
+        raise InputError(f"{file.name} is not a readable {kind} file: {why}") from error
 
 
 def _index_columns(schema: Any) -> list[str]:
@@ -82,22 +87,15 @@ def check_footer(path: Path, kind: str, file: TableFile) -> None:
         end = stream.read()
     length = int.from_bytes(end[2:6] if kind == "Parquet" else end[:4], "little")
     if _MANY_COLUMNS * 10 < length < size:  # Arrow says what is wrong with any other
-        _check_list(_PER_FOOTER_BYTE[kind] * length, "the list of its columns unpacks to", file)
+        what = "the list of its columns and row groups"
+        file.check_bytes(_PER_FOOTER_BYTE[kind] * length, what, by_parts=False)
 
 
 def check_columns(names: Sequence[str], kind: str, file: TableFile) -> None:
     """Refuse a table whose columns alone take too much, however few rows are read at a time."""
     if len(names) > _MANY_COLUMNS:
-        _check_list(
-            _PER_COLUMN[kind] * len(names), f"reading its {len(names):,} columns takes", file
-        )
-
-
-def _check_list(needed: int, what: str, file: TableFile) -> None:
-    if needed > file.limit:
-        file.refuse(
-            f"{what} {readable_size(needed)}", by_parts=False, fewer="fewer columns or row groups"
-        )
+        what = f"the list of its {len(names):,} columns"
+        file.check_bytes(_PER_COLUMN[kind] * len(names), what, by_parts=False)
 
 
 def check_declared(metadata: Any, roles: Roles, file: TableFile) -> None:
@@ -116,8 +114,8 @@ def read_feather(file: TableFile) -> Table:
         if start.read(4) == b"FEA1":
             raise InputError(f"{file.name} is Feather version 1. Write it again as version 2.")
     file.check_bytes(file.path.stat().st_size, "the file alone")
-    check_footer(file.path, "Feather", file)
-    try:
+    with arrow_errors(file, "Feather"):
+        check_footer(file.path, "Feather", file)
         with pa.OSFile(str(file.path)) as stream, pa.ipc.open_file(stream) as reader:
             names = reader.schema.names
             check_columns(names, "Feather", file)
@@ -126,8 +124,6 @@ def read_feather(file: TableFile) -> Table:
             roles = assign_roles(names, file)
             batches = map(reader.get_batch, range(reader.num_record_batches))
             return _gather(batches, names, roles, file)
-    except (pa.ArrowException, *_ODD_VALUES) as error:
-        raise _unreadable(file, "Feather", error) from error
 
 
 def _gather(
@@ -140,7 +136,7 @@ def _gather(
     """Join batches into one table, and stop as soon as it takes more than it may."""
     blocks: list[NDArray[Any]] = []
     texts: dict[int, list[Any]] = {}
-    others: dict[int, list[Any]] = {i: [] for i in (roles.label, roles.ids) if i is not None}
+    others: dict[str, list[Any]] = {role: [] for role in roles.others}
     places: list[int] = []
     n_rows = 0
     for batch in batches:
@@ -148,26 +144,19 @@ def _gather(
         batch.validate(full=True)
         n_rows += batch.num_rows
         file.check(n_rows, max(1, len(roles.features)))
-        columns = {place: batch.column(names[place]) for place in (*roles.features, *others)}
+        used = (*roles.features, *roles.others.values())
+        columns = {place: batch.column(names[place]) for place in used}
         places = [place for place in roles.features if _is_numeric(columns[place].type)]
         block = _numbers([columns[place] for place in places], batch.num_rows)
         blocks.append(without_marks(block, file.how.missing))
         for place in roles.features:
             if place not in places:
                 texts.setdefault(place, []).extend(_texts(columns[place], file.missing))
-        for place, values in others.items():
-            values += columns[place].to_pylist()
+        for role, place in roles.others.items():
+            others[role] += columns[place].to_pylist()
     if n_rows == 0:
         raise InputError(f"{file.name} has {len(names)} columns, but no rows.")
-    parts = Parts(
-        np.concatenate(blocks),
-        places,
-        texts,
-        None if roles.label is None else others[roles.label],
-        None if roles.ids is None else others[roles.ids],
-        file.missing,
-    )
-    return assemble(parts, names, roles, file, notes)
+    return assemble(Parts(np.concatenate(blocks), places, texts, others), names, file, notes)
 
 
 def _is_numeric(kind: pa.DataType) -> bool:
@@ -220,11 +209,3 @@ def _transposed(table: pa.Table, file: TableFile) -> Table:
     names = [named, *map(str, columns[named])]
     cells = zip(*(columns[name] for name in samples), strict=True)
     return from_columns(names, [samples, *cells], file)
-
-
-def _unreadable(file: TableFile, kind: str, error: Exception) -> Exception:
-    """Return what to raise for an error of Arrow."""
-    why = (str(error) or type(error).__name__).splitlines()[0]
-    if isinstance(error, MemoryError) or any(words in why for words in _NO_MEMORY):
-        return MemoryError(why)  # who limits the memory says so
-    return InputError(f"{file.name} is not a readable {kind} file: {why}")

@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,11 +21,11 @@ import numpy as np
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect.cli._errors import InputError, UsageError, shown
-from linkselect.cli._tables.column_kinds import is_decimal_comma
-from linkselect.cli._tables.features import Parts, assemble, from_columns, without_marks
-from linkselect.cli._tables.layout import Layout, check_options, is_packed, look, wrong_encoding
-from linkselect.cli._tables.reading import Reading, TableFile, missing_marks
-from linkselect.cli._tables.table import Roles, Table, assign_roles
+from linkselect.cli._tables.column_kinds import COMMA, GROUPED
+from linkselect.cli._tables.features import Parts, assemble, from_columns
+from linkselect.cli._tables.layout import Layout, decoded, is_packed, look, open_stream
+from linkselect.cli._tables.reading import TableFile
+from linkselect.cli._tables.table import Roles, Table, assign_roles, without_marks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,13 +39,11 @@ _CELLS = 1 << 18
 _PER_BYTE = 16
 # Bytes of blank lines: compressed, a gigabyte of them is small.
 _MOST_BLANK = 64 << 20
-_COMMA = re.compile(r"-?\d+,\d+")
 _MOST_COMMAS = 1_000
 
 
 def read_delimited(file: TableFile) -> Table:
     """Read a text table whose first line names the columns."""
-    check_options(file.how)
     try:
         layout = look(file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -62,130 +60,96 @@ def read_delimited(file: TableFile) -> Table:
 def read_values(file: TableFile, layout: Layout) -> Table:
     """Read the values of a text table; a decimal comma is recognized."""
     roles = assign_roles(layout.names, file, layout.numbered)
-    how, notes = file.how, list(layout.notes)
-    found = _read_numbers(file, layout, roles, how)
-    commas = found.commas
-    if how.decimal == "." and commas and is_decimal_comma(commas):
-        with_comma = replace(how, decimal=",")
-        other = _read_numbers(file, layout, roles, with_comma)
-        if other.is_text.sum() < found.is_text.sum():
-            found, how = other, with_comma
+    notes = list(layout.notes)
+    parts, commas = _read_numbers(file, layout, roles)
+    # 1,5 is no group of thousands.
+    if file.how.decimal == "." and not all(map(GROUPED.fullmatch, commas)):
+        with_comma = replace(file, how=replace(file.how, decimal=","))
+        other, _ = _read_numbers(with_comma, layout, roles)
+        if len(other.texts) < len(parts.texts):
+            file, parts = with_comma, other
             # Between commas only a value in quotes can hold one.
             which = "commas inside quotes" if layout.separator == "," else "commas"
             notes.append(f"{which} are read as decimal signs, such as in {shown(min(commas))}.")
-    features = np.array(roles.features, dtype=np.intp)
-    marks = missing_marks(how, layout.nulls)
-    parts = Parts(
-        without_marks(found.numbers, how.missing),
-        features[~found.is_text].tolist(),
-        _read_texts(file, layout, features[found.is_text].tolist(), marks),
-        found.labels,
-        found.ids,
-        marks,
-        lambda row: f"line {found.lines[row]}",
-        layout.separator,
-    )
-    return assemble(parts, layout.names, roles, replace(file, how=how), notes)
+    marks = file.missing
+    for cells in _batches(file, layout) if parts.texts else ():
+        for place, texts in parts.texts.items():
+            some = map(str.strip, cells.columns([place]).to_pylist())
+            texts += (None if one in marks else one for one in some)
+    return assemble(parts, layout.names, file, notes)
 
 
-@dataclass
-class _Found:
-    """The features that are numbers in every row, and what was found beside them.
+def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts, set[str]]:
+    """Read the features that are numbers in every row; the lists of the others stay empty.
 
-    `is_text` tells which features have a value that is no number; `commas` are such values with a
-    comma.
+    Return values with a comma, too, that are no numbers as they are.
     """
-
-    numbers: FloatArray
-    is_text: BoolArray
-    commas: set[str]
-    labels: list[str] | None
-    ids: list[str] | None
-    lines: IntArray
-
-
-def _read_numbers(file: TableFile, layout: Layout, roles: Roles, how: Reading) -> _Found:
-    marks = missing_marks(how, layout.nulls)
-    is_text = np.zeros(len(roles.features), dtype=bool)
+    features = np.array(roles.features, dtype=np.intp)
+    is_text = np.zeros(len(features), dtype=bool)
     commas: set[str] = set()
     blocks: list[FloatArray] = []
-    others: dict[int, list[str]] = {i: [] for i in (roles.label, roles.ids) if i is not None}
+    others: dict[str, list[str]] = {role: [] for role in roles.others}
     lines: list[IntArray] = []
     n_rows = 0
     for cells in _batches(file, layout):
-        n_rows += len(cells.lines)
-        file.check(n_rows, max(1, len(roles.features)))
         lines.append(cells.lines)
-        for place, values in others.items():
-            values += cells.columns([place]).to_pylist()
-        block = np.full((len(cells.lines), len(roles.features)), np.nan)
-        _fill(block, cells, roles.features, is_text, how.decimal, marks, commas)
+        n_rows += len(cells.lines)
+        file.check(n_rows, max(1, len(features)))
+        for role, place in roles.others.items():
+            others[role] += cells.columns([place]).to_pylist()
+        block = np.full((len(cells.lines), len(features)), np.nan)
+        commas |= _fill(block, cells, features, is_text, file)
         blocks.append(block)
     if not n_rows:
         raise InputError(f"{file.name} has {len(layout.names)} columns, but no rows.")
-    numbers = np.concatenate(blocks)
-    return _Found(
-        numbers[:, ~is_text] if is_text.any() else numbers,
-        is_text,
-        commas,
-        None if roles.label is None else others[roles.label],
-        None if roles.ids is None else others[roles.ids],
-        np.concatenate(lines),
+    numbers, line_of = np.concatenate(blocks), np.concatenate(lines)
+    parts = Parts(
+        without_marks(numbers[:, ~is_text] if is_text.any() else numbers, file.how.missing),
+        features[~is_text].tolist(),
+        {place: [] for place in features[is_text].tolist()},
+        others,
+        lambda row: f"line {line_of[row]}",
+        layout.separator,
     )
+    return parts, commas
 
 
 def _fill(
-    block: FloatArray,
-    cells: _Cells,
-    features: Sequence[int],
-    is_text: BoolArray,
-    decimal: str,
-    marks: Sequence[str],
-    commas: set[str],
-) -> None:
-    """Put the numbers of some rows into a block, and mark features that have other values."""
+    block: FloatArray, cells: _Cells, features: IntArray, is_text: BoolArray, file: TableFile
+) -> set[str]:
+    """Put the numbers of some rows into a block, and mark features that have other values.
+
+    Return some of these values that hold a comma.
+    """
     import pyarrow as pa
 
-    numbers = np.flatnonzero(~is_text).tolist()
+    numbers, commas = np.flatnonzero(~is_text), set[str]()
     with suppress(pa.ArrowInvalid):  # nearly always all are numbers
-        block[:, numbers] = _as_numbers(cells, [features[i] for i in numbers], decimal, marks)
-        return
+        block[:, numbers] = _as_numbers(cells, features[numbers], file)
+        return commas
     for i in numbers:
         try:
-            block[:, [i]] = _as_numbers(cells, [features[i]], decimal, marks)
+            block[:, [i]] = _as_numbers(cells, features[[i]], file)
         except pa.ArrowInvalid:
             is_text[i] = True
             if len(commas) < _MOST_COMMAS:
-                values = cells.columns([features[i]]).unique().to_pylist()
-                commas.update(filter(_COMMA.fullmatch, values))
+                values = cells.columns(features[[i]]).unique().to_pylist()
+                commas.update(filter(COMMA.fullmatch, values))
+    return commas
 
 
-def _as_numbers(
-    cells: _Cells, places: Sequence[int], decimal: str, marks: Sequence[str]
-) -> FloatArray:
+def _as_numbers(cells: _Cells, places: IntArray, file: TableFile) -> FloatArray:
     """Read columns as numbers, NaN for missing values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     values = cells.columns(places)
-    values = pc.if_else(pc.is_in(values, pa.array(marks)), None, values)
-    if decimal != ".":
+    values = pc.if_else(pc.is_in(values, pa.array(file.missing)), None, values)
+    if file.how.decimal != ".":
         values = pc.replace_substring(values, ".", "?")
-        values = pc.replace_substring(values, decimal, ".")
+        values = pc.replace_substring(values, file.how.decimal, ".")
     numbers: FloatArray = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
     return numbers.reshape(len(cells.lines), len(places))
-
-
-def _read_texts(
-    file: TableFile, layout: Layout, places: Sequence[int], marks: Sequence[str]
-) -> dict[int, list[str | None]]:
-    """Read columns as text, None for missing values."""
-    texts: dict[int, list[str | None]] = {place: [] for place in places}
-    for cells in _batches(file, layout) if places else ():
-        for place, texts_there in texts.items():
-            some = (one.strip() for one in cells.columns([place]).to_pylist())
-            texts_there += (None if one in marks else one for one in some)
-    return texts
 
 
 def _check_label(file: TableFile, layout: Layout) -> None:
@@ -237,7 +201,7 @@ class _Cells(NamedTuple):
     lines: IntArray
     values: pa.StringArray
 
-    def columns(self, places: Sequence[int]) -> pa.StringArray:
+    def columns(self, places: Sequence[int] | IntArray) -> pa.StringArray:
         """Return the texts of some columns, row after row."""
         n_columns = len(self.values) // max(1, len(self.lines))
         if len(places) == n_columns:
@@ -250,9 +214,9 @@ def _batches(file: TableFile, layout: Layout) -> Iterator[_Cells]:
     """Read a table, some lines at a time; an error names the line."""
     n_lines, n_blank = layout.n_before, 0
     try:
-        with layout.opened() as stream:
-            while block := _block(stream, file):
-                text = _decoded(block, n_lines, file)
+        with open_stream(file.path, layout.start) as stream:
+            while block := stream.read(_BLOCK) + _line(stream, file):  # whole lines
+                text = decoded(block, n_lines, file)
                 if layout.comment:
                     text = re.sub(f"(?m)^{layout.comment}.*", "", text)
                 if layout.quote in text or not layout.separator.isascii():
@@ -274,14 +238,9 @@ def _batches(file: TableFile, layout: Layout) -> Iterator[_Cells]:
         raise InputError(f"{file.name} is damaged or cut off: {error}") from error
 
 
-def _block(stream: io.BufferedIOBase, file: TableFile) -> bytes:
-    """Read whole lines."""
-    return stream.read(_BLOCK) + _line(stream, file)
-
-
 def _lines(stream: io.BufferedIOBase, n_lines: int, file: TableFile) -> Iterator[str]:
     while line := _line(stream, file):
-        yield _decoded(line, n_lines, file)
+        yield decoded(line, n_lines, file)
         n_lines += 1
 
 
@@ -294,18 +253,9 @@ def _line(stream: io.BufferedIOBase, file: TableFile) -> bytes:
     return line
 
 
-def _decoded(block: bytes, n_lines: int, file: TableFile) -> str:
-    try:
-        return block.decode(file.how.encoding)
-    except UnicodeDecodeError as error:
-        line = n_lines + 1 + block.count(b"\n", 0, error.start)
-        raise wrong_encoding(f"{file.name}, line {line}", error, file.how) from error
-
-
 def _split(block: bytes, n_lines: int, file: TableFile, layout: Layout) -> _Cells:
     """Split lines without quotes at every separator; blank lines hold no row."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     block = block if block.endswith(b"\n") else block + b"\n"
     codes = np.frombuffer(block, np.uint8)
@@ -323,7 +273,7 @@ def _split(block: bytes, n_lines: int, file: TableFile, layout: Layout) -> _Cell
     if blank.any():
         values = values.filter(pa.array(np.repeat(~blank, n_cells)))
     lines = n_lines + 1 + np.flatnonzero(~blank)
-    return _Cells(lines, pc.ascii_trim(values, f" \t\r\n{layout.separator}"))
+    return _Cells(lines, _trimmed(values, layout.separator))
 
 
 def _by_csv(
@@ -345,22 +295,24 @@ def _by_csv(
                 raise _wrong_length(len(row), last, file, layout)
             if row:
                 places.append(last)
-                values += map(str.strip, row)
+                values += row
             if len(values) >= _CELLS:
-                yield _Cells(np.array(places), pa.array(values, pa.string()))
+                yield _Cells(np.array(places), _trimmed(pa.array(values, pa.string())))
                 places, values = [], []
     except csv.Error as error:
-        if next(lines, None) is None:
-            raise InputError(
-                f"{file.name}, line {last + 1}: a quote opens here and never closes, so that the "
-                "rest of the file would be one value. Close it, or delete it."
-            ) from error
+        why = "a quote opens here and never closes" if next(lines, None) is None else str(error)
         raise InputError(
-            f"{file.name}, line {n_lines + reader.line_num}: {error}. Is there a quote that never "
-            "closes?"
+            f"{file.name}, line {last + 1}: {why}, so that the rest of the file would be one "
+            "value. Close every quote, or delete it."
         ) from error
     if values:
-        yield _Cells(np.array(places), pa.array(values, pa.string()))
+        yield _Cells(np.array(places), _trimmed(pa.array(values, pa.string())))
+
+
+def _trimmed(values: pa.StringArray, separator: str = "") -> pa.StringArray:
+    import pyarrow.compute as pc
+
+    return pc.ascii_trim(values, f" \t\r\n{separator}")
 
 
 def _wrong_length(n_values: int, line: int, file: TableFile, layout: Layout) -> InputError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,7 +10,7 @@ from linkselect.cli._errors import InputError, nearest, shown
 from linkselect.cli._tables.features import from_columns
 from linkselect.cli._tables.own_process import read_apart
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import Table
+from linkselect.cli._tables.table import Table, value_text
 
 
 def read_excel(file: TableFile) -> Table:
@@ -22,30 +21,24 @@ def read_excel(file: TableFile) -> Table:
             "save the table as CSV."
         )
     found, _ = read_apart("spreadsheet", file, {"sheet": file.how.array})
-    name, notes = _sheet(found["names"], file)
-    about_sheets = "".join(f" Note that {note}" for note in notes)
-    try:
-        return _from_rows(found["rows"], file, name, notes)
-    except InputError as error:
-        # What is missing may stand in another sheet.
-        error.args = (f"{error}{about_sheets}",)
-        raise
-
-
-def _sheet(names: Sequence[str], file: TableFile) -> tuple[str, list[str]]:
-    wanted = file.how.array
+    names, wanted, notes = found["names"], file.how.array, list[str]()
     if wanted is not None and wanted not in names:
         hint = nearest(wanted, names)
         raise InputError(f"{file.name} has no sheet {shown(wanted)} (--sheet). {hint}")
     if not names:
         raise InputError(f"{file.name} has no sheet.")
-    if wanted is not None or len(names) == 1:
-        return wanted or names[0], []
-    others = ", ".join(map(shown, names[1:4]))
-    return names[0], [
-        f"the first of {len(names)} sheets, {shown(names[0])}, is read; --sheet names another: "
-        f"{others}."
-    ]
+    if wanted is None and len(names) > 1:
+        notes.append(
+            f"the first of {len(names)} sheets, {shown(names[0])}, is read; --sheet names another: "
+            f"{', '.join(map(shown, names[1:4]))}."
+        )
+    about_sheets = "".join(f" Note that {note}" for note in notes)
+    try:
+        return _from_rows(found["rows"], file, wanted or names[0], notes)
+    except InputError as error:
+        # What is missing may stand in another sheet.
+        error.args = (f"{error}{about_sheets}",)
+        raise
 
 
 def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[str]) -> Table:
@@ -63,7 +56,7 @@ def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[s
         cells.insert(0, [f"x{i}" for i in range(len(cells[0]))])
     if file.how.transpose:
         cells = [list(column) for column in zip(*cells, strict=True)]
-    names = ["" if name is None else _name(name) for name in cells[0]]
+    names = list(map(value_text, cells[0]))
     if len(cells) == 1:
         raise InputError(f"{where} has {many(len(names), 'column')}, but no rows.")
     columns = list(zip(*cells[1:], strict=True))
@@ -72,8 +65,3 @@ def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[s
     first_row = 1 if file.how.transpose else first + 2 - file.how.no_header
     names, columns = [names[i] for i in kept], [columns[i] for i in kept]
     return from_columns(names, columns, file, notes, first_row)
-
-
-def _name(value: Any) -> str:
-    number = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if number else str(value).strip()

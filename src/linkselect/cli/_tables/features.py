@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-from linkselect._arrays import BoolArray, FloatArray
+from linkselect._arrays import FloatArray
 from linkselect._messages import many
 from linkselect.cli._errors import InputError, shown
-from linkselect.cli._tables.column_kinds import Kind, TextColumn, encode, kind_of, note_on
+from linkselect.cli._tables.column_kinds import TextColumn, as_floats, encode, kind_of, note_on
 from linkselect.cli._tables.label_column import make_labels
-from linkselect.cli._tables.reading import MISSING, Reading, TableFile
-from linkselect.cli._tables.table import Roles, Table, assign_roles, make_ids, value_text
+from linkselect.cli._tables.reading import Reading, TableFile
+from linkselect.cli._tables.table import Table, assign_roles, make_ids, value_text
 
 # What pandas calls its index in a Parquet file.
 INDEX_NAMES = ("", "__index_level_0__", "Unnamed: 0")
@@ -37,10 +39,8 @@ class Parts:
         The number of each of these in the table.
     texts : dict of int to list
         The other features, by number: text, None if missing; an empty list if it is none.
-    labels, ids : list, optional
-        The values of these columns.
-    missing : tuple of str
-        What stands for a missing label.
+    others : dict of str to list
+        The values of the "label" and the "ids", as far as there are any.
     where : callable
         What a message calls a row.
     separator : str
@@ -50,9 +50,7 @@ class Parts:
     numbers: NDArray[Any]
     places: Sequence[int]
     texts: dict[int, list[str | None]] = field(default_factory=dict)
-    labels: list[Any] | None = None
-    ids: list[Any] | None = None
-    missing: tuple[str, ...] = MISSING
+    others: dict[str, list[Any]] = field(default_factory=dict)
     where: Callable[[int], str] = lambda row: f"row {row + 1}"
     separator: str = ";"
 
@@ -65,26 +63,22 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     >>> unique_names(["a", "b", "a", ""])[0]
     ('a', 'b', 'a.2', 'column 4')
     """
-    taken, seen, found, repeated = set(names), Counter[str](), [], []
+    times, taken, found = Counter(names), set(names), dict[str, None]()
     # Where to go on looking for a free number, so that none is tried twice.
-    numbers: dict[str, Iterator[int]] = {}
+    numbers = defaultdict[str, Iterator[int]](lambda: count(2))
     for place, name in enumerate(names):
-        seen[name] += 1
-        new = name
-        if name == "" and place > 0:
-            new = f"column {place + 1}"
-        elif seen[name] > 1:
-            repeated.append(name)
-            untried = numbers.setdefault(name, count(2))
-            new = next(one for i in untried if (one := f"{name}.{i}") not in taken)
-        taken.add(new)
-        found.append(new)
+        new = name or (f"column {place + 1}" if place else "")
+        if new in found:
+            new = next(one for i in numbers[new] if (one := f"{new}.{i}") not in taken)
+            taken.add(new)
+        found[new] = None
+    repeated = [name for name, n_times in times.items() if name and n_times > 1]
     if not repeated:
         return tuple(found), []
+    others = f", and so do {many(len(repeated) - 1, 'other name')}" if len(repeated) > 1 else ""
     return tuple(found), [
-        f"the name {shown(repeated[0])} stands in the header {seen[repeated[0]]} times"
-        + (f", and so do {many(len(set(repeated)) - 1, 'other name')}" * (len(set(repeated)) > 1))
-        + f"; later ones are called {shown(repeated[0] + '.2')} and so on."
+        f"the name {shown(repeated[0])} stands in the header {times[repeated[0]]} times{others}; "
+        f"later ones are called {shown(repeated[0] + '.2')} and so on."
     ]
 
 
@@ -117,67 +111,84 @@ def from_columns(
         np.column_stack(list(numbers.values())) if numbers else np.empty((n_rows, 0)),
         tuple(numbers),
         texts,
-        None if roles.label is None else list(columns[roles.label]),
-        None if roles.ids is None else list(columns[roles.ids]),
-        file.missing,
+        {role: list(columns[place]) for role, place in roles.others.items()},
         lambda row: f"row {first_row + row}",
     )
-    return assemble(parts, names, roles, file, (*notes, *renamed))
+    return assemble(parts, names, file, (*notes, *renamed))
 
 
-def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> FloatArray | None:
-    """Read cells as numbers; None if a cell is none."""
-    plain = ["nan" if one is None or one in marks else one for one in cells]
-    if not set(map(type, plain)) <= {str, float, int}:
-        return None
-    text = [one for one in plain if isinstance(one, str)]
-    joined = "".join(text)
-    if "_" in joined or (decimal != "." and "." in joined):
-        return None
-    if decimal != ".":
-        plain = [one.replace(decimal, ".") if isinstance(one, str) else one for one in plain]
-    try:
-        return np.array(list(map(float, plain)), dtype=np.float64)
-    except (ValueError, OverflowError):
-        return None
+def from_matrix(
+    X: Any,
+    file: TableFile,
+    names: Sequence[str] | None,
+    beside: Mapping[str, Any],
+    known: Sequence[str],
+) -> Table:
+    """Split a matrix, in memory or stored, into features, label and ids.
 
+    Parameters
+    ----------
+    X : array, CSR matrix or Stored
+        One row for each sample.
+    file : TableFile
+        Where it is from.
+    names : sequence of str, optional
+        What its columns are called; without it they are named by their numbers.
+    beside : mapping of str to array
+        Arrays of their own, which may hold the label or the ids.
+    known : sequence of str
+        All arrays of the file, for messages.
+    """
+    n_rows, n_columns = X.shape
+    called = [f"x{i}" for i in range(n_columns)] if names is None else names
+    roles = assign_roles(called, file, names is None, known, beside)
+    whole = Table(X, tuple(called), None, None, file.name)
 
-def without_marks(block: NDArray[Any], missing: Sequence[str]) -> NDArray[Any]:
-    """Put NaN for numbers that mean a missing value, such as -999."""
-    for mark in missing:
-        try:
-            number = float(mark)
-        except ValueError:
-            continue
-        if (block == number).any():
-            block = np.where(block == number, np.nan, block)
-    return block
+    def values(role: str, name: str | None) -> NDArray[Any] | None:
+        if name is not None and name in beside:
+            array = beside[name]
+            if prod(array.shape) != n_rows:
+                raise InputError(
+                    f"{file.name}: {name} has the shape {array.shape}, but there are "
+                    f"{many(n_rows, 'row')}."
+                )
+        elif role in roles.others:
+            array = whole.with_features([roles.others[role]]).X
+        else:
+            return None
+        return np.ravel(array.toarray() if issparse(array) else array)
+
+    labels, notes = make_labels(values("label", file.how.label), file)
+    ids = make_ids(values("ids", file.how.id_column), file.how.id_column, file.name)
+    if file.wanted != "all":
+        whole = Table(np.empty((n_rows, 0)), (), None, None, file.name)
+    elif len(roles.features) < n_columns:
+        whole = whole.with_features(roles.features)
+    return replace(whole, labels=labels, ids=ids, notes=tuple(notes))
 
 
 def assemble(
-    parts: Parts, names: Sequence[str], roles: Roles, file: TableFile, notes: Sequence[str] = ()
+    parts: Parts, names: Sequence[str], file: TableFile, notes: Sequence[str] = ()
 ) -> Table:
     """Put a table together; columns without numbers are left out or encoded, and that is said."""
     how = file.how
-    parts, blank = _without_blank_rows(parts)
+    parts, blank = _without_blank_rows(parts, file.missing)
     parts, index = _without_index(parts, names, file.name)
     texts = [TextColumn(names[place], values) for place, values in parts.texts.items()]
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, str] = {}
     added: dict[str, FloatArray] = {}
     encoded: dict[str, list[str]] = {}
     for column in texts:
-        kind = kind_of(column, file.name, how.decimal, parts.separator, parts.where)
-        if kind == "numbers":
-            values = as_floats(column.values, how.decimal, ())
-            added[column.name] = np.full(len(column.values), np.nan) if values is None else values
-            continue
-        kinds[column.name] = kind
-        if how.encode and (new := encode(column, kind)):
-            encoded[column.name] = list(new)
-            added |= new
+        kind = kind_of(column, file, parts.separator, parts.where)
+        new = encode(column, kind, how.decimal) if how.encode or kind == "numbers" else {}
+        added |= new
+        if kind != "numbers":
+            kinds[column.name] = kind
+            if new:
+                encoded[column.name] = list(new)
     names_rows = bool(index) or list(kinds.values()) == ["a different text in each row"]
     hints = _transposed_hint(parts, how) if names_rows and len(kinds) < 2 else []
-    labels, about_labels = make_labels(parts.labels, file, parts.missing)
+    labels, about_labels = make_labels(parts.others.get("label"), file, file.missing)
     features = (*(names[place] for place in parts.places), *added)
     left_out = tuple(name for name in kinds if name not in encoded)
     if left_out and not features:
@@ -190,14 +201,14 @@ def assemble(
         np.column_stack([parts.numbers, *added.values()]) if added else parts.numbers,
         features,
         labels,
-        make_ids(parts.ids, None if roles.ids is None else names[roles.ids], file.name),
+        make_ids(parts.others.get("ids"), how.id_column, file.name),
         file.name,
         (*notes, *blank, *index, *note_on(texts, kinds, encoded, how), *hints, *about_labels),
         left_out,
     )
 
 
-def _without_blank_rows(parts: Parts) -> tuple[Parts, list[str]]:
+def _without_blank_rows(parts: Parts, marks: Collection[str]) -> tuple[Parts, list[str]]:
     """Leave out rows at the end in which every cell is empty, as a spreadsheet saves them.
 
     Only at the end: pairs may name rows by their number.
@@ -207,11 +218,9 @@ def _without_blank_rows(parts: Parts) -> tuple[Parts, list[str]]:
     blank = np.isnan(parts.numbers).all(axis=1) if parts.numbers.dtype.kind == "f" else None
     if blank is None or not blank.any():
         return parts, []
-    for values in parts.texts.values():
-        blank &= _is_missing(values, ()) if values else False
-    for some in (parts.labels, parts.ids):
-        if some is not None:
-            blank &= _is_missing(some, parts.missing)
+    for values in (*parts.texts.values(), *parts.others.values()):
+        # An empty list is a column that is no text.
+        blank &= [value_text(value) in marks for value in values] or [False]
     n_kept = 1 + int(np.flatnonzero(~blank).max(initial=-1))
     if n_kept in (0, len(blank)):
         return parts, []
@@ -219,13 +228,8 @@ def _without_blank_rows(parts: Parts) -> tuple[Parts, list[str]]:
         parts,
         numbers=parts.numbers[:n_kept],
         texts={place: values[:n_kept] for place, values in parts.texts.items()},
-        labels=None if parts.labels is None else parts.labels[:n_kept],
-        ids=None if parts.ids is None else parts.ids[:n_kept],
+        others={role: values[:n_kept] for role, values in parts.others.items()},
     ), [f"left out {many(len(blank) - n_kept, 'row')} without any value at the end."]
-
-
-def _is_missing(values: Iterable[Any], marks: Collection[str]) -> BoolArray:
-    return np.array([value_text(value) in ("", *marks) for value in values], dtype=bool)
 
 
 def _without_index(parts: Parts, names: Sequence[str], source: str) -> tuple[Parts, list[str]]:

@@ -118,21 +118,12 @@ def _cut(labels: NDArray[Any], bins: str, name: str | None, source: str) -> NDAr
     edges = np.unique(inner[inner < np.nanmax(numbers)])
     if not len(edges):
         raise InputError(f"{source}: the label column {shown(name)} has one value in most rows.")
-    written = _told_apart(edges)
+    # With six digits, or with as many as the numbers differ in.
+    ways = ([f"{one:.{digits}g}" for one in edges] for digits in range(6, 18))
+    written = next(way for way in ways if len(set(way)) == len(edges))
     texts = [f"<= {written[0]}"]
     texts += [f"> {low} to {high}" for low, high in pairwise(written)]
     texts.append(f"> {written[-1]}")
-    places = np.searchsorted(edges, numbers)
-    return np.array(
-        [
-            None if label is None else texts[place]
-            for label, place in zip(labels, places, strict=True)
-        ],
-        dtype=object,
-    )
-
-
-def _told_apart(numbers: NDArray[Any]) -> list[str]:
-    """Write different numbers with six digits, or with as many as they differ in."""
-    ways = ([f"{one:.{digits}g}" for one in numbers] for digits in range(6, 18))
-    return next(way for way in ways if len(set(way)) == len(numbers))
+    classes = np.array(texts, dtype=object)[np.searchsorted(edges, numbers)]
+    classes[np.isnan(numbers)] = None
+    return classes

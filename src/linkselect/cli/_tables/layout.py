@@ -7,18 +7,16 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from linkselect.cli._errors import InputError, UsageError, shown
 from linkselect.cli._tables.column_kinds import NUMBER
 from linkselect.cli._tables.features import unique_names
-from linkselect.cli._tables.reading import MISSING, Reading, TableFile
+from linkselect.cli._tables.reading import Reading, TableFile
 
-_SEPARATORS = {".tsv": "\t", ".tab": "\t"}
 _LONGEST_HEADER = 64 << 20
 # Blank lines and comments before the header, and lines that a quoted name may go over.
 _MOST_SKIPPED = 10_000
@@ -35,8 +33,8 @@ class Layout:
         The columns.
     separator : str
         What stands between values.
-    opened : callable
-        Open the file where its values begin.
+    start : int
+        Where its values begin, in bytes.
     line_length : float
         The mean length of a line, in bytes.
     quote : str
@@ -47,25 +45,22 @@ class Layout:
         Lines before those of this table, for messages.
     numbered : bool
         Whether the names are only numbers that we gave.
-    nulls : tuple of str
-        What stands for a missing value.
     notes : tuple of str
         What should be said about the header.
     """
 
     names: tuple[str, ...]
     separator: str
-    opened: Callable[[], Any]
+    start: int
     line_length: float
     quote: str = '"'
     comment: str = ""
     n_before: int = 0
     numbered: bool = False
-    nulls: tuple[str, ...] = MISSING
     notes: tuple[str, ...] = ()
 
 
-def check_options(how: Reading) -> None:
+def _check_options(how: Reading) -> None:
     """Refuse options that no text table can be read with."""
     try:
         "x".encode(how.encoding)
@@ -104,92 +99,94 @@ def is_packed(path: Path) -> bool:
 
 def look(file: TableFile) -> Layout:
     """Find the layout: names, separator, and where values start."""
-    path, how = file.path, file.how
-    with open_stream(path) as stream:
-        start, n_before, told = _first_line(stream, path, how)
+    _check_options(file.how)
+    with open_stream(file.path) as stream:
+        start, n_before, told = _first_line(stream, file)
         place = stream.tell()
         first = stream.readline(_LONGEST_HEADER)
         lines = first + stream.read(1 << 20)
-    header = _decode(start, path, how, n_before).strip("\ufeff\r\n")
-    separator = told or _separator(header, path, how)
-    cells = _cells(header, separator, path)
+    if b"\0" in start + first:
+        raise InputError(
+            f"{file.name}, line {n_before}: zero bytes, which no text table holds. Is it a text "
+            "file?"
+        )
+    header = decoded(start, n_before - 1, file).strip("\ufeff\r\n")
+    separator = told or _separator(header, file)
+    cells = _cells(header, separator, file.name)
     notes: list[str] = []
-    if how.no_header:
+    if file.how.no_header:
         place, n_before, lines = place - len(start), n_before - 1, start + lines
         names = tuple(f"x{i}" for i in range(len(cells)))
     else:
-        cells, notes = _with_row_names(cells, first, separator, path, how)
-        _check_header(cells, header, path)
+        values = _cells(decoded(first, n_before, file).strip("\r\n"), separator, file.name)
+        if len(values) == len(cells) + 1 and values[-1]:
+            cells = ["", *cells]
+            notes.append(
+                "the header is one name shorter than the lines, as R writes it: the first value of "
+                "each line is the name of the row."
+            )
+        _check_header(cells, header, file.name)
         names, renamed = unique_names(cells)
         notes += renamed
     return Layout(
         names,
         separator,
-        partial(open_stream, path, place),
+        place,
         max(1.0, len(lines) / max(1, lines.count(b"\n"))),
         n_before=n_before,
-        numbered=how.no_header,
+        numbered=file.how.no_header,
         notes=tuple(notes),
     )
 
 
-def _with_row_names(
-    cells: list[str], first: bytes, separator: str, path: Path, how: Reading
-) -> tuple[list[str], list[str]]:
-    """Add a column without a name if the header is one shorter than the first line, as R does."""
-    values = _cells(_decode(first, path, how, 2).strip("\r\n"), separator, path) if first else []
-    if len(values) != len(cells) + 1 or (values and not values[-1]):
-        return cells, []
-    return ["", *cells], [
-        "the header is one name shorter than the lines, as R writes it: the first value of each "
-        "line is the name of the row."
-    ]
-
-
-def _first_line(file: IO[bytes], path: Path, how: Reading) -> tuple[bytes, int, str | None]:
+def _first_line(stream: IO[bytes], file: TableFile) -> tuple[bytes, int, str | None]:
     """Read the first line that is neither blank nor a comment.
 
     Return it, the number of lines up to there, and the separator if a line such as `sep=;`, which
     Excel reads, names it.
     """
-    start, n_lines, separator = _skip_to_header(file, path)
+    start, n_lines, separator = _skip_to_header(stream, file.name)
     if start.count(b'"') % 2:  # a quoted name may hold a line break
-        start, n_lines = _to_closing_quote(start, n_lines, file, path)
+        start, n_lines = _to_closing_quote(start, n_lines, stream, file.name)
     if not start.strip():
-        raise InputError(f"{path} is empty.")
+        raise InputError(f"{file.path} is empty.")
     if b"\r" in re.sub(rb'"[^"]*"', b"", start).rstrip(b"\r\n"):
         raise InputError(
-            f"{path.name}: its lines end in CR alone, as on old Macs. Save it with line ends of "
+            f"{file.name}: its lines end in CR alone, as on old Macs. Save it with line ends of "
             "today (LF or CRLF)."
         )
-    return start, n_lines, None if how.separator else separator
+    return start, n_lines, None if file.how.separator else separator
 
 
-def _skip_to_header(file: IO[bytes], path: Path) -> tuple[bytes, int, str | None]:
+def _skip_to_header(stream: IO[bytes], source: str) -> tuple[bytes, int, str | None]:
     """Read on to the header; return it, its line, and the separator that a line names."""
     separator = None
     n_bytes = 0
     for n_lines in range(1, _MOST_SKIPPED + 1):
-        line = file.readline(_LONGEST_HEADER)
-        if not line or not _is_no_header(line):
+        line = stream.readline(_LONGEST_HEADER)
+        text = line.removeprefix(codecs.BOM_UTF8).strip(b" \t\r\n")
+        named = re.fullmatch(rb"sep=(.)\s*", line.removeprefix(codecs.BOM_UTF8))
+        is_comment = text.startswith(b"#") and not re.search(rb"[,;\t|]", text)
+        if not line or (text and not is_comment and not named):
             return line, n_lines, separator
-        named = re.fullmatch(rb"(?:\xef\xbb\xbf)?sep=(.)\s*", line)
         separator = named[1].decode("latin-1") if named else separator
         n_bytes += len(line)
         if n_bytes > _LONGEST_HEADER:
             break
     raise InputError(
-        f"{path.name}: {n_lines:,} lines at the start are blank or comments, and none names the "
+        f"{source}: {n_lines:,} lines at the start are blank or comments, and none names the "
         "columns. Delete them, or is this not a table?"
     )
 
 
-def _to_closing_quote(start: bytes, n_lines: int, file: IO[bytes], path: Path) -> tuple[bytes, int]:
+def _to_closing_quote(
+    start: bytes, n_lines: int, stream: IO[bytes], source: str
+) -> tuple[bytes, int]:
     """Read the rest of a header whose quoted name goes over lines."""
     parts, n_bytes = [start], len(start)
     is_open = True
     while is_open and len(parts) <= _MOST_IN_NAME and n_bytes < _LONGEST_HEADER:
-        line = file.readline(_LONGEST_HEADER)
+        line = stream.readline(_LONGEST_HEADER)
         if not line:
             break
         parts.append(line)
@@ -197,87 +194,73 @@ def _to_closing_quote(start: bytes, n_lines: int, file: IO[bytes], path: Path) -
         is_open ^= bool(line.count(b'"') % 2)
     if is_open:
         raise InputError(
-            f"{path.name}, line {n_lines}: a quote opens in the names of the columns and does not "
+            f"{source}, line {n_lines}: a quote opens in the names of the columns and does not "
             "close. Close it, or delete it."
         )
     return b"".join(parts), n_lines + len(parts) - 1
 
 
-def _is_no_header(line: bytes) -> bool:
-    """Tell whether a line is blank, a comment, or Excel's line that names the separator."""
-    text = line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n")
-    is_comment = text.startswith(b"#") and not re.search(rb"[,;\t|]", text)
-    return not text or is_comment or re.fullmatch(rb"sep=.", text) is not None
-
-
-def _cells(header: str, separator: str, path: Path) -> list[str]:
+def _cells(line: str, separator: str, source: str) -> list[str]:
     try:
-        return [name.strip() for name in next(csv.reader([header], delimiter=separator))]
+        return [name.strip() for name in next(csv.reader([line], delimiter=separator))]
     except csv.Error as error:
         raise InputError(
-            f"{path.name}: the first line {shown(header)} cannot be split into names: {error}. "
+            f"{source}: the first line {shown(line)} cannot be split into names: {error}. "
             "Is the separator right (--separator)?"
         ) from None
 
 
-def _decode(line: bytes, path: Path, how: Reading, number: int) -> str:
-    if b"\0" in line:
-        raise InputError(
-            f"{path.name}, line {number}: zero bytes, which no text table holds. Is it a text file?"
-        )
+def decoded(block: bytes, n_before: int, file: TableFile) -> str:
+    """Decode lines of a table; an error names the line and the byte."""
     try:
-        return line.decode(how.encoding)
+        return block.decode(file.how.encoding)
     except UnicodeDecodeError as error:
-        raise wrong_encoding(f"{path.name}, line {number}", error, how) from None
+        line = n_before + 1 + block.count(b"\n", 0, error.start)
+        around = block[max(0, error.start - 12) : error.start + 12].decode("latin-1")
+        raise InputError(
+            f"{file.name}, line {line}: the byte 0x{block[error.start]:02x} in {shown(around)} is "
+            f"not {file.how.encoding} text. Save the table as UTF-8, or say how it is encoded, "
+            "such as --encoding latin-1."
+        ) from error
 
 
-def wrong_encoding(where: str, error: UnicodeDecodeError, how: Reading) -> InputError:
-    """Return the error that says which byte is not in the encoding."""
-    odd = error.object[error.start]
-    around = error.object[max(0, error.start - 12) : error.start + 12].decode("latin-1")
-    return InputError(
-        f"{where}: the byte 0x{odd:02x} in {shown(around)} is not {how.encoding} text. Save the "
-        "table as UTF-8, or say how it is encoded, such as --encoding latin-1."
-    )
-
-
-def _separator(header: str, path: Path, how: Reading) -> str:
+def _separator(header: str, file: TableFile) -> str:
+    how = file.how
     if how.separator is not None:
         separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(how.separator, how.separator)
         if len(separator) != 1:
             raise UsageError(f"--separator {how.separator!r} must be one character, or tab.")
     else:
-        separator = _found_separator(header, path, how)
+        separator = _found_separator(header, file)
     if separator == how.decimal:
         raise UsageError(
-            f"--decimal {how.decimal}: in {path.name} the same sign stands between the values. "
+            f"--decimal {how.decimal}: in {file.name} the same sign stands between the values. "
             "Leave --decimal out, or name what stands between them by --separator."
         )
     return separator
 
 
-def _found_separator(header: str, path: Path, how: Reading) -> str:
-    kind = Path(path.stem).suffix if is_packed(path) else path.suffix
-    if kind.lower() in _SEPARATORS:
-        return _SEPARATORS[kind.lower()]
+def _found_separator(header: str, file: TableFile) -> str:
+    if file.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")):
+        return "\t"
     bare = re.sub(r'"[^"]*"', "", header)
     found = max(",;\t|", key=bare.count)
     if bare.count(found):
         return found
     if len(bare.split()) > 1:
         raise InputError(
-            f"{path.name}: the first line {shown(header)} has no comma, semicolon, tab or bar. "
+            f"{file.name}: the first line {shown(header)} has no comma, semicolon, tab or bar. "
             "If values are separated by single spaces, pass --separator space; if it is a title, "
             "delete it."
         )
-    return next(sign for sign in ",;" if sign != how.decimal)  # one column: any will do
+    return next(sign for sign in ",;" if sign != file.how.decimal)  # one column: any will do
 
 
-def _check_header(names: Sequence[str], header: str, path: Path) -> None:
+def _check_header(names: Sequence[str], header: str, source: str) -> None:
     counting = [[str(i + first) for i in range(len(names))] for first in (0, 1)]
     if all(map(NUMBER.fullmatch, names)) and list(names) not in counting:
         raise InputError(
-            f"{path.name}: the first line has only numbers ({shown(header)}), but it should name "
+            f"{source}: the first line has only numbers ({shown(header)}), but it should name "
             "the columns. Add a line of names, or pass --no-header; columns are then called x0, "
             "x1, ... and --label takes a number, such as -1 for the last."
         )

@@ -14,6 +14,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _COPIES = 3
 # What libraries take for themselves while they read.
 _OVERHEAD = 256 << 20
+_PROC = Path("/proc")
 _CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -57,17 +58,17 @@ def bytes_needed(n_rows: float, n_columns: float, itemsize: int = 8) -> int:
 
 def available_memory() -> int | None:
     """Return the bytes that can be had without swapping; None if the system does not tell."""
-    found = [_meminfo(), _cgroup_left()]
-    known = [size for size in found if size is not None]
-    return min(known) if known else None
+    found = [_system_size("meminfo", "MemAvailable"), _cgroup_left()]
+    return min((size for size in found if size is not None), default=None)
 
 
-def _meminfo() -> int | None:
+def _system_size(file: str, name: str) -> int | None:
+    """Look a size up in a file of the system, in bytes."""
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        lines = (_PROC / file).read_text().splitlines()
     except OSError:
         return None
-    return next((int(line.split()[1]) << 10 for line in lines if "MemAvailable" in line), None)
+    return next((int(line.split()[1]) << 10 for line in lines if name in line), None)
 
 
 def _cgroup_left() -> int | None:
@@ -101,17 +102,10 @@ def limited_memory(limit: int) -> Iterator[None]:
         return
     before = resource.getrlimit(resource.RLIMIT_DATA)
     bounds = [size for size in before if size != resource.RLIM_INFINITY]
-    most = min(_data_size() + limit + _OVERHEAD, 2**62, *bounds)
+    used = _system_size("self/status", "VmData") or 1 << 30
+    most = min(used + limit + _OVERHEAD, 2**62, *bounds)
     resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, before)
-
-
-def _data_size() -> int:
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return 1 << 30
-    return next((int(line.split()[1]) << 10 for line in lines if "VmData" in line), 1 << 30)

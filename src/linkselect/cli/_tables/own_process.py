@@ -11,6 +11,7 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -89,8 +90,15 @@ def read_sheet(path: str, sheet: str | None) -> tuple[dict[str, Any], bytes]:
         return {"names": names, "rows": [[cell(value) for value in row] for row in rows]}, b""
 
 
+def name_of_features(shapes: Mapping[str, tuple[int, ...]], named: str | None) -> str | None:
+    """Return the array of features: as it was named, else a usual name, else the only matrix."""
+    wide = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
+    known = [name for name in _FEATURES if name in wide] or wide * (len(wide) == 1)
+    return next(iter(known), None) if named is None else named
+
+
 def read_matlab(
-    path: str, features: str | None, usual: list[str], others: list[str]
+    path: str, array: str | None, others: list[str | None]
 ) -> tuple[dict[str, Any], bytes]:
     """Return shape and kind of all variables, and the wanted ones as an NPZ archive.
 
@@ -98,11 +106,9 @@ def read_matlab(
     ----------
     path : str
         The file.
-    features : str or None
+    array : str or None
         The matrix of features, if it was named.
-    usual : list of str
-        What it may be called otherwise; else it is the only matrix.
-    others : list of str
+    others : list of str or None
         Further variables to read, if they are there.
     """
     import numpy as np
@@ -110,11 +116,9 @@ def read_matlab(
     from scipy.sparse import issparse
 
     listed = scipy.io.whosmat(path, appendmat=False)
-    kinds = {name: kind for name, _, kind in listed}
-    wide = [name for name, shape, _ in listed if len(shape) == 2 and shape[1] > 1]
-    known = [name for name in usual if name in wide] or wide * (len(wide) == 1)
-    first = [features] if features is not None else known[:1]
-    readable = [name for name in first if kinds.get(name) != "cell"] + others
+    kinds: dict[str | None, str] = {name: kind for name, _, kind in listed}
+    features = name_of_features({name: shape for name, shape, _ in listed}, array)
+    readable = others if kinds.get(features) == "cell" else [features, *others]
     wanted = [name for name in readable if kinds.get(name, "unknown") not in _NO_ARRAYS]
     arrays: dict[str, Any] = {}
     for name, values in scipy.io.loadmat(path, variable_names=wanted, appendmat=False).items():
@@ -133,7 +137,9 @@ def read_matlab(
     return {"contents": contents}, archive.getvalue()
 
 
-# What is neither numbers nor text, and what a sparse matrix consists of.
+# What features are usually called, what is neither numbers nor text, and what a sparse matrix
+# consists of.
+_FEATURES = ("X", "x", "data", "fea", "features")
 _NO_ARRAYS = ("struct", "object", "function", "opaque", "unknown")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 
@@ -156,14 +162,12 @@ def main(kind: str, path: str, n_bytes: str, seconds: str, arguments: str) -> No
     except (ImportError, ValueError):  # not on this system, or a lower limit holds already
         pass
     read: Any = {"spreadsheet": read_sheet, "MATLAB file": read_matlab}[kind]
-    found: dict[str, Any]
-    data = b""
     try:
         found, data = read(path, **json.loads(arguments))
     except MemoryError:
-        found = {"memory": True}
+        found, data = {"memory": True}, b""
     except BaseException as error:  # a panic of a library is no Exception
-        found = {"error": str(error) or type(error).__name__}
+        found, data = {"error": str(error) or type(error).__name__}, b""
     sys.stdout.buffer.write(json.dumps(found).encode() + b"\n" + data)
 
 

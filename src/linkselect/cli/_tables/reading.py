@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -100,12 +100,15 @@ class TableFile:
         "text" for one column as text, which is named as the label.
     label_option : str
         The option that named the label.
+    nulls : tuple of str
+        What stands for a missing value in files of this kind.
     """
 
     path: Path
     how: Reading = DEFAULT_READING
     wanted: Literal["all", "rows", "text"] = "all"
     label_option: str = "--label"
+    nulls: tuple[str, ...] = MISSING
 
     @property
     def name(self) -> str:
@@ -120,14 +123,7 @@ class TableFile:
     @property
     def missing(self) -> tuple[str, ...]:
         """What stands for a missing value: the usual marks, and those of --missing."""
-        return missing_marks(self.how)
-
-    def without(self, arrays: Collection[str]) -> TableFile:
-        """Return the same without a label or ids that are arrays of their own, not columns."""
-        how = self.how
-        label = None if how.label in arrays else how.label
-        id_column = None if how.id_column in arrays else how.id_column
-        return replace(self, how=replace(how, label=label, id_column=id_column))
+        return (*self.nulls, *(mark for mark in self.how.missing if mark not in self.nulls))
 
     def check(self, n_rows: float, n_columns: float, itemsize: int = 8) -> None:
         """Refuse a table of this many numbers if it does not fit."""
@@ -139,19 +135,17 @@ class TableFile:
                 by_parts=n_columns < _MANY_COLUMNS or has_parts(self.path),
             )
 
-    def check_bytes(self, n_bytes: int, what: str) -> None:
+    def check_bytes(self, n_bytes: int, what: str, by_parts: bool = True) -> None:
         """Refuse something of this many bytes if it does not fit."""
         if n_bytes > self.limit:
-            self.refuse(f"{what} unpacks to {readable_size(n_bytes)}")
+            self.refuse(f"{what} unpacks to {readable_size(n_bytes)}", by_parts)
 
-    def refuse(
-        self, why: str, *, by_parts: bool = True, fewer: str = "fewer rows or columns"
-    ) -> NoReturn:
+    def refuse(self, why: str, by_parts: bool = True) -> NoReturn:
         """Raise the error that says why a table does not fit, and whether parts of it would."""
         raise InputError(
             f"{self.name}: too large for the memory that may be used "
             f"({readable_size(self.limit)}): {why}. Allow more with --max-memory, or make the "
-            f"table smaller: {fewer}.{self._other_way() if by_parts else ''}"
+            f"table smaller: fewer rows or columns.{self._other_way() if by_parts else ''}"
         )
 
     @contextmanager
@@ -179,11 +173,6 @@ class TableFile:
         commas = ", if commas separate its columns" if kind == "csv" else ""
         said += f". This, where the table is, writes a folder of it{commas}"
         return f'{said}: python -c "{code}"'
-
-
-def missing_marks(how: Reading, usual: tuple[str, ...] = MISSING) -> tuple[str, ...]:
-    """Return what stands for a missing value: the usual marks, and those of --missing."""
-    return (*usual, *(mark for mark in how.missing if mark not in usual))
 
 
 def has_parts(path: Path) -> bool:

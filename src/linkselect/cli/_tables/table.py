@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,15 +64,24 @@ class Table:
         return np.array([number.get(label, -1) for label in self.labels], dtype=np.intp)
 
     def labelled(self) -> Table:
-        """Return the rows that have a label."""
+        """Return the rows that have a label, in memory."""
         assert self.labels is not None
         rows = np.flatnonzero(self.codes() >= 0)
         ids = None if self.ids is None else tuple(self.ids[row] for row in rows)
-        return replace(self, X=self.X[rows], labels=self.labels[rows], ids=ids)
+        X = self.X.take(rows) if isinstance(self, StoredTable) else self.X[rows]
+        return Table(**vars(self) | {"X": X, "labels": self.labels[rows], "ids": ids})
 
-    def with_features(self, kept: IntArray) -> Table:
+    def with_features(self, kept: Sequence[int] | IntArray) -> Self:
         """Return the table with these features only."""
-        return replace(self, X=self.X[:, kept], names=tuple(self.names[place] for place in kept))
+        names = tuple(self.names[place] for place in kept)
+        in_memory = isinstance(self.X, np.ndarray) or issparse(self.X)
+        X = self.X[:, list(kept)] if in_memory else self.X.choose(kept)
+        return replace(self, X=X, names=names)
+
+
+@dataclass(frozen=True)
+class StoredTable(Table):
+    """A table whose features stay in their file and are read part by part; X is a `Stored`."""
 
 
 def _by_size(label: str) -> tuple[float, str]:
@@ -88,20 +97,24 @@ class NoColumnError(InputError):
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns, by their place, are features, label and ids."""
+    """Which columns, by their place, are features, and which are "label" and "ids"."""
 
     features: tuple[int, ...]
-    label: int | None
-    ids: int | None
+    others: dict[str, int]
 
 
 def assign_roles(
-    names: Sequence[str], file: TableFile, numbered: bool = False, arrays: Sequence[str] = ()
+    names: Sequence[str],
+    file: TableFile,
+    numbered: bool = False,
+    arrays: Sequence[str] = (),
+    beside: Collection[str] = (),
 ) -> Roles:
     """Find the label and id columns; what is left and not dropped is a feature.
 
     `numbered` tells that the columns have no names of their own, so their numbers name them;
-    `arrays` are other names that --label and --id-column could have meant.
+    `arrays` are other names that --label and --id-column could have meant, and a label or ids
+    `beside` the table are arrays of their own.
     """
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
@@ -116,18 +129,25 @@ def assign_roles(
         place |= {str(i - len(names)): i for i in range(len(names))}
 
     def find(name: str | None, option: str, known: Sequence[str] = (*arrays, *names)) -> int | None:
-        if name is None or name in place:
-            return None if name is None else place[name]
+        if name is None or (name in beside and option != "--drop"):
+            return None
+        if name in place:
+            return place[name]
         hint = nearest(name, known)
         if name.removeprefix("-").isdecimal() and not numbered:
             hint += " Numbers name columns only if these have no names (--no-header)."
         raise NoColumnError(f"{file.name} has no column {shown(name)} ({option}). {hint}")
 
     label, ids = find(file.how.label, file.label_option), find(file.how.id_column, "--id-column")
-    dropped = {find(name, "--drop", names) for name in _separate(file.how.drop, place)}
+    others = {role: at for role, at in (("label", label), ("ids", ids)) if at is not None}
+    dropped = set[int | None]()
+    for text in file.how.drop:
+        # Names with commas between them, unless the whole is a name.
+        some = [text] if text in place else filter(None, map(str.strip, text.split(",")))
+        dropped |= {find(name, "--drop", names) for name in some}
     if file.wanted != "all":
-        return Roles((), label, ids)
-    taken = {*dropped, label, ids}
+        return Roles((), others)
+    taken = {*dropped, *others.values()}
     features = tuple(i for i in range(len(names)) if i not in taken)
     if not features:
         raise InputError(
@@ -135,17 +155,7 @@ def assign_roles(
             f"{', '.join(map(shown, names[:5]))}. Of a text file: is the separator right "
             "(--separator)?"
         )
-    return Roles(features, label, ids)
-
-
-def _separate(dropped: Iterable[str], known: Collection[str]) -> list[str]:
-    """Split names at commas, unless the whole is a name."""
-    return [
-        part
-        for text in dropped
-        for part in ([text] if text in known else map(str.strip, text.split(",")))
-        if part or text in known
-    ]
+    return Roles(features, others)
 
 
 def value_text(value: Any) -> str:
@@ -183,3 +193,15 @@ def make_ids(
             "pair cannot tell which it means. Make ids unique."
         )
     return ids
+
+
+def without_marks(block: NDArray[Any], missing: Sequence[str]) -> NDArray[Any]:
+    """Put NaN for numbers that mean a missing value, such as -999."""
+    for mark in missing:
+        try:
+            number = float(mark)
+        except ValueError:
+            continue
+        if (block == number).any():
+            block = np.where(block == number, np.nan, block)
+    return block

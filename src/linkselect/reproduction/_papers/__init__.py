@@ -6,8 +6,6 @@ from importlib import import_module
 
 from linkselect.reproduction._paper import Paper
 
-__all__ = ["PAPERS", "load_paper"]
-
 # By name, so that one paper's experiments are loaded without the others'.
 PAPERS = {
     "constraint-score-2008": "constraint_2008",

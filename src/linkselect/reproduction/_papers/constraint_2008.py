@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect.evaluation import Curve, nearest_neighbor_curve
-from linkselect.reproduction._datasets import Dataset, load_dataset
+from linkselect.reproduction._datasets import load_dataset
 from linkselect.reproduction._paper import (
     Cell,
     Figure,
@@ -83,18 +83,14 @@ def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
     parameters = dict(unit.parameters)
     dataset = load_dataset("ORL 64x64" if unit.dataset == "ORL" else unit.dataset, data_dir)
     X = scale_by_maximum(dataset.X) if "scaling" in parameters else dataset.X
-    train, test = _split(dataset)
+    split = every_second if dataset.name in ROWS_IN_ANOTHER_ORDER else first_half
+    train, test = split(dataset.y)
     order = _rank(unit, X[train], dataset.y[train])
     counts = _counts(X.shape[1])
     accuracies = nearest_neighbor_curve(
         X[train], dataset.y[train], X[test], dataset.y[test], order, counts
     )
     return {"n_features": counts.tolist(), "accuracy": np.round(100 * accuracies, 6).tolist()}
-
-
-def _split(dataset: Dataset) -> tuple[IntArray, IntArray]:
-    split = every_second if dataset.name in ROWS_IN_ANOTHER_ORDER else first_half
-    return split(dataset.y)
 
 
 def _counts(n_features: int) -> IntArray:

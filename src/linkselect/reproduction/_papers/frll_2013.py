@@ -14,7 +14,7 @@ neighbors" does.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -76,9 +76,8 @@ Classifier = Literal["nearest", "svm"]
 
 def curve_units(runs: int) -> list[Unit]:
     """Return a unit for each set, method and repeat of the five folds."""
-    return units_of(
-        [Setup("curves", dataset, method) for dataset in DATASETS for method in METHODS], runs
-    )
+    setups = [Setup("curves", dataset, method) for dataset in DATASETS for method in METHODS]
+    return units_of(setups, runs)
 
 
 def time_units(runs: int) -> list[Unit]:
@@ -116,33 +115,17 @@ def _best_subsets(X: NDArray[Any], y: NDArray[Any]) -> Any:
     return [TraceRatio(count).fit(X, y).order_ for count in COUNTS]
 
 
-def _both_curves_of_subsets(
-    train: NDArray[Any],
-    y_train: NDArray[Any],
-    test: NDArray[Any],
-    y_test: NDArray[Any],
-    subsets: Any,
-    n_features: Sequence[int],
-) -> NDArray[Any]:
+def _both_curves_of_subsets(*given: Any) -> NDArray[Any]:
     """Return the accuracies of 1-NN and of the SVM with each number's own features."""
-    rows = (train, y_train, test, y_test)
-    return np.hstack(
-        [_both_curves(*rows, order, [m]) for order, m in zip(subsets, n_features, strict=True)]
-    )
+    *rows, subsets, n_features = given
+    each = zip(subsets, n_features, strict=True)
+    return np.hstack([_both_curves(*rows, order, [count]) for order, count in each])
 
 
-def _both_curves(
-    train: NDArray[Any],
-    y_train: NDArray[Any],
-    test: NDArray[Any],
-    y_test: NDArray[Any],
-    order: NDArray[Any],
-    n_features: Sequence[int],
-) -> NDArray[Any]:
-    """Return the accuracies of 1-NN and of the SVM."""
-    rows = (train, y_train, test, y_test)
+def _both_curves(*given: Any) -> NDArray[Any]:
+    """Return the accuracies of 1-NN and of the SVM; what is given is as in `linear_svm_curve`."""
     svm = partial(linear_svm_curve, costs=COSTS, n_folds=N_FOLDS_FOR_COST)
-    return np.array([curve(*rows, order, n_features) for curve in (nearest_neighbor_curve, svm)])
+    return np.array([curve(*given) for curve in (nearest_neighbor_curve, svm)])
 
 
 def _order(method: str, X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
@@ -152,17 +135,16 @@ def _order(method: str, X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
 
 
 def _selector(method: str) -> Any:
-    makers: Mapping[str, Callable[[], Any]] = {
-        "FRLL-Q": lambda: FRLL(neighbors="per_class", n_neighbors=N_NEIGHBORS),
-        "FRLL-D": lambda: FRLL(
-            criterion="difference", neighbors="per_class", n_neighbors=N_NEIGHBORS
-        ),
-        "RELIEF-F": lambda: ReliefF(n_neighbors=N_NEIGHBORS),
-        "FCBF": FCBF,
-        "MRMR-Diff": lambda: MRMR(COUNTS[-1]),
-        "MRMR-Quot": lambda: MRMR(COUNTS[-1], scheme="quotient"),
+    frll: dict[str, Any] = {"neighbors": "per_class", "n_neighbors": N_NEIGHBORS}
+    selectors = {
+        "FRLL-Q": FRLL(**frll),
+        "FRLL-D": FRLL(criterion="difference", **frll),
+        "RELIEF-F": ReliefF(n_neighbors=N_NEIGHBORS),
+        "FCBF": FCBF(),
+        "MRMR-Diff": MRMR(COUNTS[-1]),
+        "MRMR-Quot": MRMR(COUNTS[-1], scheme="quotient"),
     }
-    return makers[method]()
+    return selectors[method]
 
 
 def _time(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
@@ -312,11 +294,8 @@ def _gain_claim(
 
     before, after = gain(nearest), gain(svm)
     text = f"On {dataset} FRLL gains less with the SVM than with 1-NN"
-    return Claim(
-        text,
-        after < before,
-        f"its lead is {after:+.2f} points with the SVM, {before:+.2f} with 1-NN",
-    )
+    found = f"its lead is {after:+.2f} points with the SVM, {before:+.2f} with 1-NN"
+    return Claim(text, after < before, found)
 
 
 def time_claims(results: Results) -> list[Claim]:
@@ -345,13 +324,9 @@ PAPER = Paper(
     tables={},
     figures={
         1: Figure(
-            1,
-            "Accuracy against the number of features",
-            curve_units,
-            curve_panels,
-            claims=curve_claims,
+            1, "Accuracy against the number of features", curve_units, curve_panels, curve_claims
         ),
-        2: Figure(2, "Time to rank 1,024 features", time_units, time_panels, claims=time_claims),
+        2: Figure(2, "Time to rank 1,024 features", time_units, time_panels, time_claims),
     },
     default_runs=10,
     protocol=PROTOCOL,

@@ -32,8 +32,6 @@ from linkselect.reproduction._papers.similarity_2020.figures import FIGURES
 from linkselect.reproduction._papers.similarity_2020.protocol import PROTOCOL, compute
 from linkselect.reproduction._papers.similarity_2020.tables import NAME, TABLES
 
-__all__ = ["PAPER"]
-
 PAPER = Paper(
     NAME,
     "Similarity-based constraint score for feature selection (2020)",

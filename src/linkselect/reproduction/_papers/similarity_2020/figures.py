@@ -87,18 +87,18 @@ def _drawing(
     points: NDArray[Any], y: NDArray[Any], labels: NDArray[Any], links: Iterable[Sequence[int]]
 ) -> dict[str, Series]:
     segments = [points[list(pair)] for pair in links]
-    drawing = {"must-link": _segments(segments)} if segments else {}
+    drawing = {}
+    if segments:
+        gap = np.full((1, 2), np.nan)
+        x, y_values = np.vstack(
+            [part for segment in segments for part in (segment, gap)]
+        ).T.tolist()
+        drawing["must-link"] = Series(x, y_values, drawn="links")
     for label in range(2):
         for name, chosen in (("class", labels < 0), ("prototype of class", labels >= 0)):
             x, y_values = points[(y == label) & chosen].T.tolist()
             drawing[f"{name} {label + 1}"] = Series(x, y_values, drawn="points")
     return drawing
-
-
-def _segments(segments: Sequence[Any]) -> Series:
-    gap = np.full((1, 2), np.nan)
-    path = np.vstack([np.vstack([segment, gap]) for segment in segments])
-    return Series(path[:, 0].tolist(), path[:, 1].tolist(), drawn="links")
 
 
 # -- figures 2, 3 and 9: scores against the number of features --------------------------------
@@ -198,16 +198,13 @@ def _with_wrapper() -> dict[str, dict[str, Setup]]:
     }
 
 
-def _setup_of_width(dataset: str, method: str, sigma: float) -> Setup:
-    # sigma=1 is what the other experiments use, so their units serve here, too.
-    width = () if sigma == 1.0 else (("sigma", sigma),)
-    return setup_of("prototypes", dataset, method, others=width)
-
-
 def _by_sigma() -> dict[str, dict[str, Setup]]:
+    # sigma=1 is what the other experiments use, so their units serve here, too.
+    widths = {sigma: () if sigma == 1.0 else (("sigma", sigma),) for sigma in SIGMAS}
     return {
         f"{dataset}, {method}": {
-            f"sigma={sigma}": _setup_of_width(dataset, method, sigma) for sigma in SIGMAS
+            f"sigma={sigma}": setup_of("prototypes", dataset, method, others=width)
+            for sigma, width in widths.items()
         }
         for method in EPS
         for dataset in ("WBCD", "WDBC", "Dermatology")

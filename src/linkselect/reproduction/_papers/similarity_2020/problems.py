@@ -168,8 +168,7 @@ def rank_sums(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
     >>> rank_sums({"a": [0.9, 0.8], "b": [0.9, 0.7], "c": [0.5, 0.6]})
     {'a': 2.0, 'b': 3.0, 'c': 6.0}
     """
-    ranks = _ranks(list(accuracies.values()))
-    return {name: float(row.sum()) for name, row in zip(accuracies, ranks, strict=True)}
+    return {name: float(ranks.sum()) for name, ranks in _ranks(accuracies).items()}
 
 
 def average_ranks(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
@@ -181,14 +180,13 @@ def average_ranks(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]
     >>> average_ranks({"a": [95.0, 80.0], "b": [90.0, 85.0]})
     {'a': 1.5, 'b': 1.5}
     """
-    ranks = _ranks(list(accuracies.values()))
-    return {name: float(row.mean()) for name, row in zip(accuracies, ranks, strict=True)}
+    return {name: float(ranks.mean()) for name, ranks in _ranks(accuracies).items()}
 
 
-def _ranks(rows: Sequence[Sequence[float]]) -> NDArray[Any]:
+def _ranks(accuracies: Mapping[str, Sequence[float]]) -> dict[str, NDArray[Any]]:
     # Equal shares of test rows may differ in the last digit when they were computed differently.
-    values = np.round(np.asarray(rows, dtype=np.float64), 9)
-    return rankdata(-values, method="min", axis=0)
+    values = np.round(np.array(list(accuracies.values()), dtype=np.float64), 9)
+    return dict(zip(accuracies, rankdata(-values, method="min", axis=0), strict=True))
 
 
 def new_must_links(groups: NDArray[Any], n_must: int) -> float:

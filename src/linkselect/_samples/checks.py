@@ -22,10 +22,10 @@ from linkselect._messages import (
     many,
     warn_user,
 )
-from linkselect._samples import Parts, Samples, as_parts, as_samples
 from linkselect._samples.devices import device_of
-from linkselect._samples.parts import TAKE_ROWS
-from linkselect._samples.samples import FAINT, Kind, is_rounded
+from linkselect._samples.door import as_parts, as_samples
+from linkselect._samples.parts import TAKE_ROWS, Parts
+from linkselect._samples.samples import FAINT, Kind, Samples, is_rounded
 from linkselect._samples.sources import Stored
 from linkselect._supervision import (
     OnConflict,

@@ -13,8 +13,9 @@ from sklearn.datasets import load_breast_cancer
 
 import linkselect as ls
 from linkselect import Pairs, evaluation
-from linkselect._checks import check_labels, check_samples, check_spread, index_of
-from linkselect.cli._tables.table import MISSING
+from linkselect._samples.checks import check_samples, check_spread, index_of
+from linkselect._supervision import check_labels
+from linkselect.cli._tables.reading import MISSING
 from linkselect.pairs._labels import NO_LABEL, encode_labels
 
 
@@ -50,12 +51,12 @@ def test_differences_that_underflow_are_refused():
 
 def test_samples_are_copied_only_if_they_have_to_be_tidied():
     tidy = sparse.csr_array(np.eye(3))
-    assert check_samples(ls.VarianceScore(), tidy).values is tidy
+    assert check_samples(ls.VarianceScore(), tidy) is tidy
     dense = np.eye(3)
-    assert check_samples(ls.VarianceScore(), dense).values is dense
+    assert check_samples(ls.VarianceScore(), dense) is dense
     untidy = sparse.csr_array(np.eye(3))
     untidy.data[1] = 0.0
-    found = check_samples(ls.VarianceScore(), untidy).values
+    found = check_samples(ls.VarianceScore(), untidy)
     assert (found.nnz, untidy.nnz) == (2, 3)
 
 

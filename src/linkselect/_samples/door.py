@@ -1,0 +1,38 @@
+"""The door: whatever X is, it becomes samples, which know how they are stored."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from linkselect._samples.device import OnDevice
+from linkselect._samples.devices import device_of
+from linkselect._samples.parts import Parts
+from linkselect._samples.samples import Samples
+from linkselect._samples.sources import find_stored
+from linkselect._samples.sparse import Sparse
+
+
+def as_samples(X: Any) -> Samples:
+    """Return X as samples, without a copy: the only place that asks what kind X is."""
+    if isinstance(X, Samples):
+        return X
+    if type(X) is np.ndarray:
+        return Samples(X)
+    if (parts := as_parts(X)) is not None:
+        return parts
+    if issparse(X):
+        return Sparse(X)
+    if (here := device_of(X)) is not None:
+        return OnDevice(here, X)
+    return Samples(np.asarray(X))
+
+
+def as_parts(X: Any) -> Parts | None:
+    """Return samples that are stored outside memory as such, and None for any others."""
+    if isinstance(X, Parts):
+        return X
+    if type(X) is np.ndarray:
+        return None
+    stored = find_stored(X)
+    return None if stored is None else Parts(stored)
