@@ -217,7 +217,7 @@ def test_report(rank, tmp_path):
         (["--label", "species", "--method", "zzz"], 2, "There are: "),
         (["--drop", "species", "--method", "fisher"], 2, "--label"),
         (["--drop", "species", "--method", "lsdf"], 2, "--pairs"),
-        (["--label", "species", "--method", "redundancy"], 2, "--set estimator="),
+        (["--label", "species", "--method", "redundancy"], 2, "(estimator=laplacian)"),
         ([*RELIEFF, "--set", "neighbors=3"], 2, "Did you mean 'n_neighbors'"),
         ([*RELIEFF, "--set", "n_neighbors"], 2, "NAME=VALUE"),
         ([*RELIEFF, "--set", "n_neighbors=many"], 2, "n_neighbors"),

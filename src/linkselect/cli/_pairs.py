@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from linkselect._messages import many
 from linkselect.cli._choices import Seed, described, make_selector, method_named
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from linkselect.pairs import Pairs
 
 _FILES = (".csv", ".json")
-Count = Annotated[int, Parameter(validator=Number(gte=1))]
 # How many pairs are printed; files and JSON hold all.
 _SHOWN = 20
 
@@ -155,7 +153,7 @@ def _what_is_wrong(record: dict[str, Any], path: Path) -> str:
     return f"{path.name}: {'; '.join(parts)}."
 
 
-def explain(pairs: Path, /, *, limit: Count | None = None, json: bool = False) -> None:
+def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> None:
     """Explain conflicts: the chain of must-links that contradicts each cannot-link.
 
     Parameters
@@ -167,6 +165,8 @@ def explain(pairs: Path, /, *, limit: Count | None = None, json: bool = False) -
     json
         Print JSON and nothing else.
     """
+    if limit is not None and limit < 1:
+        raise UsageError(f"--limit {limit}, but at least 1 is explained. Without it: all.")
     found = read_pairs(pairs, by_id=True)
     conflicts = found.conflicts(limit)
     if json:
