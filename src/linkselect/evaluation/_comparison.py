@@ -167,9 +167,8 @@ def compare(
         seen = {name: one for name, one in sized.items() if y is None or not _uses_labels(one)}
         known = None if by_labels is None else by_labels.orders
         by_pairs = measure_runs(folds, seen, np.random.default_rng(random_state), track, known)
-    top = min(top, n_all)
     held_out = None if folds is None or by_pairs is None else _held_out(folds, by_pairs, top)
-    return _put_together(task, sized, by_labels, by_pairs, held_out, top, test_size)
+    return _put_together(task, sized, by_labels, by_pairs, held_out, min(top, n_all), test_size)
 
 
 def _check_numbers(top: int, n_splits: int, test_size: float) -> None:
