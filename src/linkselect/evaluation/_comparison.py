@@ -139,10 +139,7 @@ def compare(
     n_samples, n_all = samples.shape
     top = min(10, max(1, n_all // 2)) if top is None else top
     inputs.check_comparison(selectors, y is not None, pairs, cv)
-    check_whole("top", top, 1)
-    check_whole("n_splits", n_splits, 2)
-    if not 0 < test_size < 1:
-        raise GuidedValueError(f"test_size={test_size}, but it is a share between 0 and 1.")
+    _check_numbers(top, n_splits, test_size)
     counts = check_counts(numbers_of_features(n_all) if n_features is None else n_features, n_all)
     given = Given.read(X, y, pairs, sample_ids)
     ids = None if given.sample_ids is None else tuple(given.sample_ids)
@@ -158,7 +155,7 @@ def compare(
     if y is not None:
         inputs.check_classes(codes, y)
         splits = list(_splits(codes, n_splits, test_size, random_state))
-    named = tuple(range(n_samples)) if ids is None else ids
+    named = ids or tuple(range(n_samples))
     task = LabelRuns(samples, counts, splits, codes, pairs, named, prepare, classifier)
     folds = _pair_runs(task, given, sized, cv, random_state)
     by_labels = by_pairs = None
@@ -168,9 +165,15 @@ def compare(
         seen = {name: one for name, one in sized.items() if y is None or not _uses_labels(one)}
         known = None if by_labels is None else by_labels.orders
         by_pairs = measure_runs(folds, seen, np.random.default_rng(random_state), track, known)
-    top = min(top, n_all)
     held_out = None if folds is None or by_pairs is None else _held_out(folds, by_pairs, top)
-    return _put_together(task, sized, by_labels, by_pairs, held_out, top, test_size)
+    return _put_together(task, sized, by_labels, by_pairs, held_out, min(top, n_all), test_size)
+
+
+def _check_numbers(top: int, n_splits: int, test_size: float) -> None:
+    check_whole("top", top, 1)
+    check_whole("n_splits", n_splits, 2)
+    if not 0 < test_size < 1:
+        raise GuidedValueError(f"test_size={test_size}, but it is a share between 0 and 1.")
 
 
 def _uses_labels(selector: Any) -> bool:
