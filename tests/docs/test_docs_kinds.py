@@ -13,7 +13,7 @@ from sklearn import config_context
 from sklearn.base import clone
 
 import linkselect as ls
-from linkselect import _checks as checks
+from linkselect._samples import checks
 from linkselect._samples.devices import to_numpy
 from tests.helpers.estimators import COMBINED, SELECTORS, WRAPPERS
 from tests.helpers.sizes import shrink_parts
