@@ -12,16 +12,8 @@ import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import slices
+from linkselect._samples import neighbors
 from linkselect._samples.devices import BLOCK_SIZE, Device, k_smallest, product_rounding, to_numpy
-from linkselect._samples.neighbors import (
-    PRODUCT_WIDTH,
-    Found,
-    Products,
-    Search,
-    none_found,
-    product_errors,
-    product_length,
-)
 
 # Float32 numbers in a tile of distances: 1 GB.
 TILE_SIZE = 1 << 28
@@ -44,7 +36,7 @@ def pair_distances(here: Device, X: Any, left: Any, right: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class DeviceProducts(Products):
+class DeviceProducts(neighbors.Products):
     """Rows on a device prepared for distances."""
 
     here: Device
@@ -57,7 +49,7 @@ class DeviceProducts(Products):
         )
         return replace(self, rows=rows, norms=norms, errors=errors)
 
-    def distances(self, queries: slice, pool: Products) -> Any:
+    def distances(self, queries: slice, pool: neighbors.Products) -> Any:
         """Compute squared distances to the rows of `pool`, without the queries' own norms."""
         return tile(self.here, self.rows[queries, :], pool.rows, pool.norms)
 
@@ -83,8 +75,8 @@ def products(here: Device, X: Any, dtype: Any) -> DeviceProducts:
         kept = here.float64(rows[chunk, :])
         norms[chunk] = xp.sum(kept * kept, axis=1)
     single = dtype == xp.float32
-    length = product_length(n_features)
-    errors = product_errors(norms, length, np.float32 if single else np.float64)
+    length = neighbors.product_length(n_features)
+    errors = neighbors.product_errors(norms, length, np.float32 if single else np.float64)
     if single:
         # Two factors that are rounded by a share r change a product by 2 r, and so a distance by
         # 2 * 2 r |x| |y| at most, which is 2 r (|x|^2 + |y|^2).
@@ -96,7 +88,7 @@ def tile(here: Device, queries: Any, pool: Any, added: Any) -> Any:
     """Compute `added - 2 x'y` for all pairs of some rows; `added` has one number per column."""
     xp = here.xp
     doubled = queries * -2.0
-    first, *others = slices(queries.shape[1], PRODUCT_WIDTH)
+    first, *others = slices(queries.shape[1], neighbors.PRODUCT_WIDTH)
     total = doubled[:, first] @ xp.permute_dims(pool[:, first], (1, 0))
     for columns in others:
         total += doubled[:, columns] @ xp.permute_dims(pool[:, columns], (1, 0))
@@ -104,14 +96,14 @@ def tile(here: Device, queries: Any, pool: Any, added: Any) -> Any:
     return total
 
 
-def nearest(here: Device, X: Any, n_neighbors: int, among: Search) -> Found:
+def nearest(here: Device, X: Any, n_neighbors: int, among: neighbors.Search) -> neighbors.Found:
     """Find the nearest rows of a pool for each query; see `graphs.nearest`."""
     xp, (queries, pool, rows) = here.xp, among
     everything = np.arange(X.shape[0])
     queries = everything if queries is None else np.asarray(queries)
     pool = everything if pool is None else np.sort(pool)
     if not len(queries) or not len(pool):
-        return none_found()
+        return neighbors.none_found()
     search = _Search(here, X, here.put(pool), min(n_neighbors, len(pool)))
     rows = products(here, X, xp.float32) if rows is None else rows
     near, distances, is_open = search.by_products(rows, queries, MORE_CANDIDATES)
@@ -136,7 +128,7 @@ class _Search(NamedTuple):
     n_neighbors: int
 
     def by_products(
-        self, rows: Products, queries: IntArray, n_more: int
+        self, rows: neighbors.Products, queries: IntArray, n_more: int
     ) -> tuple[IntArray, FloatArray, Any]:
         """Find neighbours among a few candidates; also tell for which rows that is not certain."""
         here, xp = self.here, self.here.xp

@@ -13,15 +13,8 @@ from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import slices
+from linkselect._samples import neighbors
 from linkselect._samples.distances import distances_between, prepared
-from linkselect._samples.neighbors import (
-    MANY_CANDIDATES,
-    Found,
-    Products,
-    joined,
-    keep_nearest,
-    possible,
-)
 from linkselect._samples.sources.merging import FAN_IN
 from linkselect._samples.sources.running import reduce_parts
 from linkselect._samples.sources.stored import Part, Stored
@@ -42,7 +35,7 @@ Lists = tuple[IntArray, FloatArray]
 
 def nearest(
     X: Stored, survey: Survey, n_neighbors: int, queries: IntArray, n_jobs: int | None
-) -> Found:
+) -> neighbors.Found:
     """Find the nearest of all samples for each query, itself left out; see `graphs.nearest`."""
     centre, scale = _centre(survey)
     work = partial(_nearest_in_part, centre=centre, scale=scale, n_neighbors=n_neighbors)
@@ -60,7 +53,7 @@ def nearest(
             what="search neighbours",
         )
         found.append(_listed(some, *lists))
-    return joined(found)
+    return neighbors.joined(found)
 
 
 def _centre(survey: Survey) -> tuple[FloatArray, float]:
@@ -71,7 +64,7 @@ def _centre(survey: Survey) -> tuple[FloatArray, float]:
     return mean, 2.0 * largest or 1.0
 
 
-def _listed(queries: IntArray, rows: IntArray, distances: FloatArray) -> Found:
+def _listed(queries: IntArray, rows: IntArray, distances: FloatArray) -> neighbors.Found:
     present = rows >= 0
     left = np.repeat(queries, np.count_nonzero(present, axis=1))
     return left, rows[present], distances[present]
@@ -106,7 +99,7 @@ def _nearest_in_part(
 def _candidates(
     own: NDArray[Any],
     itself: IntArray,
-    pool: Callable[[Any], Products],
+    pool: Callable[[Any], neighbors.Products],
     centre: FloatArray,
     n_neighbors: int,
 ) -> tuple[IntArray, IntArray]:
@@ -119,10 +112,12 @@ def _candidates(
         n_others = tile.shape[1]
         here = np.flatnonzero((itself >= 0) & (itself < n_others))
         tile[here, itself[here]] = np.inf
-        return np.flatnonzero(possible(tile, mine.errors, others.errors, n_neighbors)), n_others
+        return np.flatnonzero(
+            neighbors.possible(tile, mine.errors, others.errors, n_neighbors)
+        ), n_others
 
     found, n_others = search(np.float32)
-    if len(found) > MANY_CANDIDATES * n_neighbors * len(own):
+    if len(found) > neighbors.MANY_CANDIDATES * n_neighbors * len(own):
         found, n_others = search(np.float64)
     row, column = np.divmod(found, n_others)
     other = column != itself[row]
@@ -132,7 +127,7 @@ def _candidates(
 def _in_lists(
     n_queries: int, n_neighbors: int, row: IntArray, column: IntArray, distances: FloatArray
 ) -> Lists:
-    kept = keep_nearest(row, column, distances, n_neighbors)
+    kept = neighbors.keep_nearest(row, column, distances, n_neighbors)
     numbers, nearest_distances = _no_neighbors(n_queries, n_neighbors)
     counts = np.bincount(row[kept], minlength=n_queries)
     place = np.arange(n_neighbors) < counts[:, None]

@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import Scratch, centre, column_block, map_threads, slices
-from linkselect._samples.neighbors import (
-    MANY_CANDIDATES,
-    PRODUCT_WIDTH,
-    Found,
-    closest,
-    possible,
-    product_errors,
-    product_length,
-)
+from linkselect._samples import neighbors
 from linkselect._samples.sources.merging import MergeTree
 
 if TYPE_CHECKING:
@@ -30,7 +22,7 @@ if TYPE_CHECKING:
 # A copy of samples in memory is made up to this size.
 COPY_BYTES = 64 * 2**20
 # The columns whose products one thread adds up before it hands them on.
-PIECE_WIDTH = 4 * PRODUCT_WIDTH
+PIECE_WIDTH = 4 * neighbors.PRODUCT_WIDTH
 
 # Products of all samples with each other, and their squared norms.
 Sums = tuple[NDArray[Any], FloatArray]
@@ -41,15 +33,15 @@ Rough = Callable[[Any], tuple[NDArray[Any], FloatArray, float]]
 
 def nearest(
     X: Samples, rough: Rough, n_neighbors: int, queries: IntArray, n_jobs: int | None
-) -> Found:
+) -> neighbors.Found:
     """Find the nearest of all samples for each query, itself left out."""
     found = _candidates(rough, n_neighbors, queries, np.float32)
-    if len(found) > MANY_CANDIDATES * n_neighbors * len(queries):
+    if len(found) > neighbors.MANY_CANDIDATES * n_neighbors * len(queries):
         found = _candidates(rough, n_neighbors, queries, np.float64)
     row, right = np.divmod(found, X.shape[0])
     left = queries[row]
     other = left != right
-    return closest(X, left[other], right[other], n_neighbors, n_jobs)
+    return neighbors.closest(X, left[other], right[other], n_neighbors, n_jobs)
 
 
 def _candidates(rough: Rough, n_neighbors: int, queries: IntArray, dtype: Any) -> IntArray:
@@ -57,7 +49,7 @@ def _candidates(rough: Rough, n_neighbors: int, queries: IntArray, dtype: Any) -
     tile, errors, _ = rough(dtype)
     tile = tile[queries]
     tile[np.arange(len(queries)), queries] = np.inf
-    return np.flatnonzero(possible(tile, errors[queries], errors, n_neighbors))
+    return np.flatnonzero(neighbors.possible(tile, errors[queries], errors, n_neighbors))
 
 
 def rough_pairs(rough: Rough, among: IntArray) -> tuple[NDArray[Any], FloatArray]:
@@ -92,12 +84,12 @@ def distances_from(
     """Turn products, summed over so many parts, into squared distances, and bound their errors."""
     product, norms = sums
     # Parts may end within a product, and are added up in the end.
-    length = product_length(n_features) + 2 * n_parts
+    length = neighbors.product_length(n_features) + 2 * n_parts
     tile = -2 * product
     own = norms.astype(tile.dtype)
     tile += own
     tile += own[:, None]
-    return tile, product_errors(norms, length, dtype)
+    return tile, neighbors.product_errors(norms, length, dtype)
 
 
 def products_of(values: NDArray[Any], scale: float, dtype: Any) -> Sums:
@@ -106,7 +98,7 @@ def products_of(values: NDArray[Any], scale: float, dtype: Any) -> Sums:
     product = np.zeros((n_samples, n_samples), dtype)
     norms = np.zeros(n_samples)
     scratch = Scratch()
-    for columns in slices(n_columns, PRODUCT_WIDTH):
+    for columns in slices(n_columns, neighbors.PRODUCT_WIDTH):
         block = centre(column_block(values, columns, scratch=scratch))
         block /= scale
         rounded = block.astype(dtype)

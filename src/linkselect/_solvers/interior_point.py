@@ -20,14 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._solvers.stacks import (
-    Solutions,
-    Stack,
-    add_to_diagonal,
-    scaled_inverse,
-    times,
-    weighted_products,
-)
+from linkselect._solvers import stacks
 
 # Enough digits to show which variables are in the basis; the simplex method adds the others.
 GAP = 1e-6
@@ -39,7 +32,7 @@ OUT_OF_REACH = 1e30
 
 
 @dataclass
-class _Iterate(Stack):
+class _Iterate(stacks.Stack):
     """Primal and dual variables, or a change of them."""
 
     goal: FloatArray
@@ -85,7 +78,9 @@ class _Iterate(Stack):
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def approach_least_absolute(points: FloatArray, cost: FloatArray, targets: IntArray) -> Solutions:
+def approach_least_absolute(
+    points: FloatArray, cost: FloatArray, targets: IntArray
+) -> stacks.Solutions:
     """Solve the program of every target to a complementarity gap of about 1e-6.
 
     With more coordinates than points, the values can miss the equations by several percent. Only
@@ -124,7 +119,7 @@ def approach_least_absolute(points: FloatArray, cost: FloatArray, targets: IntAr
         if not len(places):
             break
         now = _predict_and_correct(points, now)
-    return Solutions(values, prices, steps)
+    return stacks.Solutions(values, prices, steps)
 
 
 def _first_iterate(points: FloatArray, cost: FloatArray, targets: IntArray) -> _Iterate:
@@ -203,9 +198,9 @@ class _ByPoints:
     def __init__(self, points: FloatArray, scaling: FloatArray) -> None:
         self.points = points
         self.of_weights, self.of_residuals = scaling[:, : len(points)], scaling[:, len(points) :]
-        matrix = weighted_products(points, 1.0 / self.of_residuals)
-        add_to_diagonal(matrix, 1.0 / self.of_weights)
-        self.inverse = scaled_inverse(matrix)
+        matrix = stacks.weighted_products(points, 1.0 / self.of_residuals)
+        stacks.add_to_diagonal(matrix, 1.0 / self.of_weights)
+        self.inverse = stacks.scaled_inverse(matrix)
         self.response_to_sum = self.inverse.sum(axis=2)
 
     def step(self, rest: FloatArray, missing: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -213,7 +208,7 @@ class _ByPoints:
         n_points = len(self.points)
         needed = (missing[:, :-1] - rest[:, n_points:]) / self.of_residuals
         right = rest[:, :n_points] / self.of_weights + needed @ self.points.T
-        weights = times(self.inverse, right)
+        weights = stacks.times(self.inverse, right)
         # The sum of weights is one more equation, met by a multiple of the response to it.
         price_of_sum = (missing[:, -1] - weights.sum(axis=1)) / self.response_to_sum.sum(axis=1)
         weights += price_of_sum[:, None] * self.response_to_sum
@@ -231,12 +226,12 @@ class _ByEquations:
     def __init__(self, points: FloatArray, scaling: FloatArray) -> None:
         self.points, self.scaling = points, scaling
         with_sum = np.vstack([points.T, np.ones(len(points))])
-        matrix = weighted_products(with_sum, scaling[:, : len(points)])
-        add_to_diagonal(matrix[:, :-1, :-1], scaling[:, len(points) :])
-        self.inverse = scaled_inverse(matrix)
+        matrix = stacks.weighted_products(with_sum, scaling[:, : len(points)])
+        stacks.add_to_diagonal(matrix[:, :-1, :-1], scaling[:, len(points) :])
+        self.inverse = stacks.scaled_inverse(matrix)
 
     def step(self, rest: FloatArray, missing: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the steps of values and prices."""
         right = missing - _equations(self.points, rest)
-        price = times(self.inverse, right)
+        price = stacks.times(self.inverse, right)
         return rest + self.scaling * _worths(self.points, price), price

@@ -20,15 +20,8 @@ storage (see `simplex_bases`).
 import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray
+from linkselect._solvers import simplex_bases as bases_of
 from linkselect._solvers.interior_point import approach_least_absolute
-from linkselect._solvers.simplex_bases import (
-    Bases,
-    Program,
-    bases_near,
-    exchange,
-    refactorize,
-    remove_perturbation,
-)
 from linkselect._solvers.stacks import Solutions, times
 
 # A reduced cost of this size is zero, and one of ROUNDING relative to the worths.
@@ -41,7 +34,7 @@ ZEROS_SORTED_FIRST = 32
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def solve_least_absolute(program: Program, targets: IntArray, max_steps: int) -> Solutions:
+def solve_least_absolute(program: bases_of.Program, targets: IntArray, max_steps: int) -> Solutions:
     """Solve the linear program of every target.
 
     Parameters
@@ -60,7 +53,7 @@ def solve_least_absolute(program: Program, targets: IntArray, max_steps: int) ->
         (`absolute_gaps` certifies with them), its steps those of both methods together.
     """
     near = approach_least_absolute(program.table[:-1, :-2], program.cost, targets)
-    bases = bases_near(program, targets, near.values, near.prices)
+    bases = bases_of.bases_near(program, targets, near.values, near.prices)
     weights, prices = np.zeros((len(targets), program.n_points)), near.prices.copy()
     steps = np.zeros(len(targets), dtype=np.intp)
     places, since_factorization = np.arange(len(targets)), 0
@@ -76,17 +69,17 @@ def solve_least_absolute(program: Program, targets: IntArray, max_steps: int) ->
             steps[done] = bases.steps[final]
         if optimal.any() or final.any():
             bases, places, optimal = bases.take(~final), places[~final], optimal[~final]
-            remove_perturbation(program, bases, optimal)
+            bases_of.remove_perturbation(program, bases, optimal)
             continue
         _advance(program, bases, entering, excess, worths)
         since_factorization += 1
         if since_factorization == STEPS_BETWEEN_FACTORIZATIONS:
-            refactorize(program, bases)
+            bases_of.refactorize(program, bases)
             since_factorization = 0
     return Solutions(weights, prices, near.steps + steps)
 
 
-def _worths_at_cost(program: Program, bases: Bases) -> FloatArray:
+def _worths_at_cost(program: bases_of.Program, bases: bases_of.Bases) -> FloatArray:
     """Return what one unit of each variable is worth if those in the basis are at cost.
 
     The worth of an equation's residual is the price of that equation.
@@ -103,7 +96,7 @@ def _worths_at_cost(program: Program, bases: Bases) -> FloatArray:
 
 
 def _entering_variables(
-    program: Program, bases: Bases, worths: FloatArray
+    program: bases_of.Program, bases: bases_of.Bases, worths: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """Return the variable whose worth exceeds its cost most (Dantzig's rule), and by how much."""
     everyone = np.arange(len(worths))
@@ -115,7 +108,11 @@ def _entering_variables(
 
 
 def _advance(
-    program: Program, bases: Bases, entering: IntArray, excess: FloatArray, worths: FloatArray
+    program: bases_of.Program,
+    bases: bases_of.Bases,
+    entering: IntArray,
+    excess: FloatArray,
+    worths: FloatArray,
 ) -> None:
     """Let the entering variable grow until the sum is least, and exchange it, in place."""
     everyone = np.arange(len(entering))
@@ -127,7 +124,7 @@ def _advance(
     )
     pivot = direction * change[everyone, leaving]
     pivot[leaving < program.first_equation] *= -1.0
-    exchange(program, bases, entering, leaving, pivot, column)
+    bases_of.exchange(program, bases, entering, leaving, pivot, column)
 
     # A variable that passes zero goes on with the other sign.
     bases.size -= step[:, None] * toward_zero
@@ -141,7 +138,7 @@ def _advance(
 
 
 def _change_of_basis(
-    program: Program, bases: Bases, entering: IntArray, direction: FloatArray
+    program: bases_of.Program, bases: bases_of.Bases, entering: IntArray, direction: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return how all variables change as the entering one grows, and its tableau column."""
     first = program.first_equation
@@ -195,7 +192,7 @@ def _long_step_ratio_test(
 
 
 def absolute_gaps(
-    program: Program, targets: IntArray, weights: FloatArray, prices: FloatArray
+    program: bases_of.Program, targets: IntArray, weights: FloatArray, prices: FloatArray
 ) -> FloatArray:
     """Bound how far each sum is above the least one, relative to it.
 

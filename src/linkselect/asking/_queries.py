@@ -10,19 +10,7 @@ from linkselect._arrays import FloatArray, Matrix
 from linkselect._messages import GuidedValueError
 from linkselect._samples.checks import Given
 from linkselect._supervision import Supervision, present_pairs
-from linkselect.asking._answers import (
-    ANSWERS,
-    Answer,
-    Contradiction,
-    Known,
-    Rows,
-    Said,
-    SaidAbout,
-    check_answer,
-    contradiction_of,
-    in_order,
-    know,
-)
+from linkselect.asking import _answers as answering
 from linkselect.asking._asked_samples import Progress, SampleNames, SampleValues
 from linkselect.asking._state import VERSION, check_seed, check_state, plain, read_answers
 from linkselect.asking._strategies import Situation, check_strategy, is_drawn, next_question
@@ -31,7 +19,11 @@ from linkselect.pairs._conflicts import Pair, describe_conflicts
 from linkselect.scores import constraint_ratio
 from linkselect.selectors._ranking import with_equal_ties, with_equal_twins
 
-Snapshot = tuple[dict[Rows, Answer], dict[Rows, Answer], dict[Rows, Answer]]
+Snapshot = tuple[
+    dict[answering.Rows, answering.Answer],
+    dict[answering.Rows, answering.Answer],
+    dict[answering.Rows, answering.Answer],
+]
 
 
 class PairQueries:
@@ -109,14 +101,14 @@ class PairQueries:
         self._names = SampleNames(given.sample_ids, n_samples)
         self._order = np.random.default_rng(self.seed).permutation(n_samples)
         # By rows, smaller first: what was given, and what was answered in its order.
-        self._given: dict[Rows, Answer] = {}
-        self._answers: dict[Rows, Answer] = {}
+        self._given: dict[answering.Rows, answering.Answer] = {}
+        self._answers: dict[answering.Rows, answering.Answer] = {}
         # What was given about pairs that were changed since.
-        self._replaced: dict[Rows, Answer] = {}
-        self._next: Rows | None = None
+        self._replaced: dict[answering.Rows, answering.Answer] = {}
+        self._next: answering.Rows | None = None
         self._chosen = False  # whether `_next` is the next question, or has to be found
         # The questions that were drawn at random when they were asked last, also in other windows.
-        self._drawn: set[Rows] = set()
+        self._drawn: set[answering.Rows] = set()
         if pairs is not None:
             self._take(pairs, given.ids_are_index)
         self._learn()
@@ -131,8 +123,8 @@ class PairQueries:
                 "pairs.without_conflicts().",
             )
         adaptive = set(held.adaptive)
-        given = [Answer(pair, "alike", pair in adaptive) for pair in held.must]
-        given += [Answer(pair, "different", pair in adaptive) for pair in held.cannot]
+        given = [answering.Answer(pair, "alike", pair in adaptive) for pair in held.must]
+        given += [answering.Answer(pair, "different", pair in adaptive) for pair in held.cannot]
         self._given = {self._names.key(one.pair): one for one in given}
 
     # -- asking and answering ------------------------------------------------------------------
@@ -157,7 +149,7 @@ class PairQueries:
             self._chosen = True
         skipped = {self._names.key(self._names.checked(pair)) for pair in skip}
         found = self._next
-        if found is not None and in_order(*found) in skipped:
+        if found is not None and answering.in_order(*found) in skipped:
             # Another sample is placed, since answers about the same one would meet.
             found = self._choose((), skipped)
         if found is None:
@@ -167,14 +159,18 @@ class PairQueries:
         (self._drawn.add if is_random else self._drawn.discard)(self._names.key(pair))
         return pair
 
-    def _choose(self, history: tuple[SaidAbout, ...], skipped: Iterable[Rows] = ()) -> Rows | None:
+    def _choose(
+        self, history: tuple[answering.SaidAbout, ...], skipped: Iterable[answering.Rows] = ()
+    ) -> answering.Rows | None:
         known = self._knowledge(self._everything, skipped) if skipped else self._known
         now = Situation(self._samples, known, history, len(self._answers), self._order, self.seed)
         drawn = {key for key, one in self._answers.items() if not one.adaptive}
         others = {key: one for key, one in self._everything.items() if key not in drawn}
         return next_question(self.strategy, now, self._knowledge(others, {*skipped, *drawn}))
 
-    def answer(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
+    def answer(
+        self, pair: Sequence[Hashable], answer: answering.Said
+    ) -> answering.Contradiction | None:
         """Record an answer, also about a pair that was not asked.
 
         An answer to a pair that was answered before is taken instead of "unsure"; "unsure" leaves
@@ -192,7 +188,7 @@ class PairQueries:
         Contradiction or None
             What the answer contradicts. Then it was not recorded.
         """
-        said = check_answer(answer)
+        said = answering.check_answer(answer)
         asked = self._asked(pair)
         key = self._names.key(asked)
         before = self._everything.get(key)
@@ -201,15 +197,19 @@ class PairQueries:
         found = self.contradiction(asked, said)
         if found is None:
             adaptive = key not in self._drawn if before is None else before.adaptive
-            self._record(Answer(asked, said, adaptive))
+            self._record(answering.Answer(asked, said, adaptive))
         return found
 
-    def contradiction(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
+    def contradiction(
+        self, pair: Sequence[Hashable], answer: answering.Said
+    ) -> answering.Contradiction | None:
         """Return what `answer` would return, without recording anything."""
-        new = Answer(self._asked(pair), check_answer(answer))
+        new = answering.Answer(self._asked(pair), answering.check_answer(answer))
         return self._contradicted(new, self._known, self._everything)
 
-    def change(self, pair: Sequence[Hashable], answer: Said | None) -> Contradiction | None:
+    def change(
+        self, pair: Sequence[Hashable], answer: answering.Said | None
+    ) -> answering.Contradiction | None:
         """Give an earlier answer another value; a pair that was given becomes an answer.
 
         Parameters
@@ -224,7 +224,7 @@ class PairQueries:
         Contradiction or None
             What the new value contradicts. Then nothing was changed.
         """
-        said = None if answer is None else check_answer(answer)
+        said = None if answer is None else answering.check_answer(answer)
         key = self._names.key(self._asked(pair))
         before = self._everything.get(key)
         if before is None:
@@ -246,7 +246,7 @@ class PairQueries:
             self._record(new, in_place=True)
         return found
 
-    def undo(self) -> Answer | None:
+    def undo(self) -> answering.Answer | None:
         """Take back the last answer of `history` and return it; None if there is none.
 
         If it changed a pair that was given, that pair is again as it was given, unless answers that
@@ -271,7 +271,7 @@ class PairQueries:
         self._given, self._answers, self._replaced = map(dict, snapshot)
         self._learn()
 
-    def _record(self, new: Answer, *, in_place: bool = False) -> None:
+    def _record(self, new: answering.Answer, *, in_place: bool = False) -> None:
         """Write an answer at the end, or in the place of the one that it changes."""
         key = self._names.key(new.pair)
         given = self._given.pop(key, None)
@@ -288,19 +288,26 @@ class PairQueries:
         self._chosen = False
 
     def _contradicted(
-        self, new: Answer, known: Known, others: dict[Rows, Answer]
-    ) -> Contradiction | None:
-        return contradiction_of(new, self._names.key(new.pair), known, others.values())
+        self,
+        new: answering.Answer,
+        known: answering.Known,
+        others: dict[answering.Rows, answering.Answer],
+    ) -> answering.Contradiction | None:
+        return answering.contradiction_of(new, self._names.key(new.pair), known, others.values())
 
     @property
-    def _everything(self) -> dict[Rows, Answer]:
+    def _everything(self) -> dict[answering.Rows, answering.Answer]:
         return {**self._given, **self._answers}
 
-    def _knowledge(self, answers: dict[Rows, Answer], skipped: Iterable[Rows] = ()) -> Known:
-        said: list[SaidAbout] = [(*key, one.answer) for key, one in answers.items()]
+    def _knowledge(
+        self,
+        answers: dict[answering.Rows, answering.Answer],
+        skipped: Iterable[answering.Rows] = (),
+    ) -> answering.Known:
+        said: list[answering.SaidAbout] = [(*key, one.answer) for key, one in answers.items()]
         # A pair that is being asked is left alone like one that was answered "unsure".
         said += [(*key, "unsure") for key in skipped]
-        return know(said, len(self.sample_ids))
+        return answering.know(said, len(self.sample_ids))
 
     # -- what was answered -----------------------------------------------------------------------
 
@@ -326,27 +333,27 @@ class PairQueries:
         )
 
     @property
-    def given(self) -> tuple[Answer, ...]:
+    def given(self) -> tuple[answering.Answer, ...]:
         """The pairs that were known at the start, as answers."""
         return tuple(self._given.values())
 
     @property
-    def history(self) -> tuple[Answer, ...]:
+    def history(self) -> tuple[answering.Answer, ...]:
         """The answers, first to last."""
         return tuple(self._answers.values())
 
     @property
-    def counts(self) -> dict[Said, int]:
+    def counts(self) -> dict[answering.Said, int]:
         """How many answers of each kind `history` has."""
         said = [one.answer for one in self._answers.values()]
-        return {kind: said.count(kind) for kind in ANSWERS}
+        return {kind: said.count(kind) for kind in answering.ANSWERS}
 
     @property
     def feature_names(self) -> Any:
         """The names of the features if X was a frame with text for column names, else None."""
         return self._samples.feature_names
 
-    def follows(self, pair: Sequence[Hashable]) -> Said | None:
+    def follows(self, pair: Sequence[Hashable]) -> answering.Said | None:
         """Return "alike" or "different" if that follows from what is known, else None."""
         return self._known.follows(*self._names.rows(self._names.checked(pair)))
 

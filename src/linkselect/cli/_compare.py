@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from linkselect._messages import many
+from linkselect.cli import _supervision_input as supervision
 from linkselect.cli._choices import (
     Choice,
     Seed,
@@ -29,14 +30,6 @@ from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of
 from linkselect.cli._output import DEFAULT_OUTPUT, Output, tracked
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
 from linkselect.cli._results import comparison_text, write_comparison
-from linkselect.cli._supervision_input import (
-    about_rows,
-    blamed,
-    check_supervision,
-    explained,
-    labelled_rows,
-    pairs_of,
-)
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
 
 if TYPE_CHECKING:
@@ -149,8 +142,8 @@ def compare(
     data = read_table(table, read)
     if top is not None and not 1 <= top <= len(data.names):
         raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
-    choices = _chosen(methods, "pairs" if pairs is not None else labelled_rows(data))
-    links, about_pairs = (None, []) if pairs is None else pairs_of(pairs, data)
+    choices = _chosen(methods, "pairs" if pairs is not None else supervision.labelled_rows(data))
+    links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, data)
     selectors = {
         choice.name: _selector(choice, on_conflict, seed, prepare.scale) for choice in choices
     }
@@ -163,7 +156,7 @@ def compare(
             left_out = many(links.n_conflicts, "cannot-link")
             notes.append(f"{left_out} left out, which must-links contradict.")
         links = links.without_conflicts()
-    with blamed(choices):
+    with supervision.blamed(choices):
         found, caught = _measure(
             selectors,
             data,
@@ -201,11 +194,13 @@ def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
     notes = [
         note
         for name, method in methods.items()
-        for note in check_supervision(name, method, data, links)
+        for note in supervision.check_supervision(name, method, data, links)
     ]
-    on_labelled = [name for name, method in methods.items() if about_rows(name, method, data)]
+    on_labelled = [
+        name for name, method in methods.items() if supervision.about_rows(name, method, data)
+    ]
     if on_labelled:
-        notes += about_rows(" and ".join(on_labelled), methods[on_labelled[0]], data)
+        notes += supervision.about_rows(" and ".join(on_labelled), methods[on_labelled[0]], data)
     return list(dict.fromkeys(notes))
 
 
@@ -240,7 +235,7 @@ def _measure(
         codes = data.codes()
     with (
         warnings.catch_warnings(record=True) as caught,
-        explained({"on_conflict": "--on-conflict drop", "sigma": "METHOD(sigma=auto)"}),
+        supervision.explained({"on_conflict": "--on-conflict drop", "sigma": "METHOD(sigma=auto)"}),
         steps.named(),
     ):
         warnings.simplefilter("always")

@@ -10,20 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from linkselect._messages import many
+from linkselect.cli import _output as output
 from linkselect.cli._choices import Seed, described, make_selector, method_named
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli._feature_count import number_typed
-from linkselect.cli._output import (
-    COLUMN_FILES,
-    check_apart,
-    check_target,
-    say,
-    say_json,
-    say_notes,
-    text_table,
-    write_columns,
-    write_safely,
-)
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Impute, Preparation, settle_values
 from linkselect.cli._supervision_input import (
     absent_ids,
@@ -72,8 +62,8 @@ def make(
     quiet
         Print nothing but errors.
     """
-    check_target(out, "--out", _FILES)
-    check_apart({"the table": table}, {"--out": out})
+    output.check_target(out, "--out", _FILES)
+    output.check_apart({"the table": table}, {"--out": out})
     if read.label is None:
         raise UsageError("Pairs are drawn from labels. Name their column by --label.")
     data = read_rows(table, read)
@@ -86,7 +76,7 @@ def make(
     _write(drawn, out)
     if not quiet:
         named = "row numbers from 0" if data.ids is None else f"the ids of {shown(read.id_column)}"
-        say(f"{out}: {_counted(drawn)}, by {named}.")
+        output.say(f"{out}: {_counted(drawn)}, by {named}.")
 
 
 def check(
@@ -118,7 +108,9 @@ def check(
     absent = [] if ids is None else absent_ids(found, ids)
     held = found if ids is None else found.restrict(ids)
     record = {**found.summary(ids), "adaptive": held.n_adaptive, "absent": absent}
-    say_json(record) if json else say(_describe(held, record, pairs, table is not None))
+    output.say_json(record) if json else output.say(
+        _describe(held, record, pairs, table is not None)
+    )
     if record["conflicts"] or absent:
         raise InputError(_what_is_wrong(record, pairs))
 
@@ -170,18 +162,18 @@ def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> 
     found = read_pairs(pairs, by_id=True)
     conflicts = found.conflicts(limit)
     if json:
-        say_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts])
+        output.say_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts])
         return
     if not found.n_conflicts:
-        say(f"{pairs.name}: no conflicts in {many(found.n_must + found.n_cannot, 'pair')}.")
+        output.say(f"{pairs.name}: no conflicts in {many(found.n_must + found.n_cannot, 'pair')}.")
         return
-    say(f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} against the must-links.")
+    output.say(f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} against the must-links.")
     for conflict in conflicts:
         a, b = conflict.cannot
         chain = " = ".join(map(str, conflict.chain))
-        say(f"\n{a} and {b} cannot be together, but must-links join them:\n  {chain}")
+        output.say(f"\n{a} and {b} cannot be together, but must-links join them:\n  {chain}")
         n_links = many(len(conflict.chain) - 1, "must-link")
-        say(f"  Remove the cannot-link, or one link of this chain of {n_links}.")
+        output.say(f"  Remove the cannot-link, or one link of this chain of {n_links}.")
 
 
 def worth(
@@ -246,10 +238,10 @@ def worth(
     if len(records) == 1:
         unknown = "the only pair: nothing to compare with"
     if json:
-        say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
+        output.say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
     else:
-        say_notes(notes)
-        say(
+        output.say_notes(notes)
+        output.say(
             f"What would change without each pair, by {choice.name} on "
             f"{many(len(data.names), 'feature')} (-1: one place better):\n"
         )
@@ -327,15 +319,19 @@ def suspects(
         found = suspect_pairs(prepare.applied(data), links, data.ids)
     records = [one._asdict() for one in found]
     if json:
-        say_json(records)
+        output.say_json(records)
     else:
-        say_notes(notes)
-        say("Pairs that the other pairs speak against; above 0 a pair looks like the other kind:\n")
+        output.say_notes(notes)
+        output.say(
+            "Pairs that the other pairs speak against; above 0 a pair looks like the other kind:\n"
+        )
         rows = [
             [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"] for one in found
         ]
         _say_pairs(["rank", "pair", "link", "suspicion"], rows, left=[1, 2])
-        say("\nAsk again about the first. Nothing was dropped: that gained nothing reliable.")
+        output.say(
+            "\nAsk again about the first. Nothing was dropped: that gained nothing reliable."
+        )
     _write_records(out, records)
 
 
@@ -343,23 +339,23 @@ def _read_both(
     pairs: Path, table: Path, read: Reading, out: Path | None
 ) -> tuple[Table, Pairs, list[str]]:
     """Read a table with its features, the pairs of its rows, and what to say about them."""
-    check_target(out, "--out", COLUMN_FILES)
-    check_apart({"the pairs": pairs, "the table": table}, {"--out": out})
+    output.check_target(out, "--out", output.COLUMN_FILES)
+    output.check_apart({"the pairs": pairs, "the table": table}, {"--out": out})
     data = read_table(table, read)
     links, notes = pairs_of(pairs, data)
     return data, links, [*data.notes, *notes]
 
 
 def _say_pairs(header: list[str], rows: list[list[str]], left: list[int]) -> None:
-    say(text_table(header, rows[:_SHOWN], left=left))
+    output.say(output.text_table(header, rows[:_SHOWN], left=left))
     more = len(rows) - _SHOWN
     if more > 0:
-        say(f"  ... and {many(more, 'more pair')}; --out FILE writes all.")
+        output.say(f"  ... and {many(more, 'more pair')}; --out FILE writes all.")
 
 
 def _write_records(path: Path | None, records: list[dict[str, Any]]) -> None:
     if path is not None:
-        write_columns(path, {key: [one[key] for one in records] for key in records[0]})
+        output.write_columns(path, {key: [one[key] for one in records] for key in records[0]})
 
 
 def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
@@ -374,12 +370,12 @@ def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
     quiet
         Print nothing but errors.
     """
-    check_target(target, "The target", _FILES)
-    check_apart({"the source": source}, {"The target": target})
+    output.check_target(target, "The target", _FILES)
+    output.check_apart({"the source": source}, {"The target": target})
     found = read_pairs(source, by_id=None)
     _write(found, target)
     if not quiet:
-        say(f"{target}: {_counted(found)}.")
+        output.say(f"{target}: {_counted(found)}.")
 
 
 def _counted(pairs: Pairs) -> str:
@@ -393,7 +389,7 @@ def _write(pairs: Pairs, path: Path) -> None:
     in_csv = partial(pairs.to_csv, id_type=kept)
     write = in_csv if path.suffix.lower() == ".csv" else pairs.to_json
     try:
-        write_safely(path, write)
+        output.write_safely(path, write)
     except TypeError as error:
         raise InputError(
             f"{problem_of(error)} Write a .json file instead, or name the samples by text."

@@ -13,23 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from linkselect.cli._by_parts import (
-    NOT_VALIDATED,
-    check_labelled_fit,
-    check_reads_parts,
-    default_by_parts,
-    opened,
-    why_by_parts,
-)
-from linkselect.cli._choices import (
-    Choice,
-    Seed,
-    about_width,
-    default_method,
-    described,
-    make_selector,
-    method_named,
-)
+from linkselect.cli import _by_parts as by_parts_of
+from linkselect.cli import _choices as choices
+from linkselect.cli import _supervision_input as supervision
 from linkselect.cli._column_values import ColumnValues
 from linkselect.cli._errors import InputError, notes_of
 from linkselect.cli._feature_count import keep_number, number_typed, prepare_number
@@ -37,14 +23,6 @@ from linkselect.cli._output import DEFAULT_OUTPUT, Output, note_on_formulas, tra
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
 from linkselect.cli._results import ranking_text, write_ranking
 from linkselect.cli._selected import check_selected, write_selected
-from linkselect.cli._supervision_input import (
-    about_rows,
-    blamed,
-    check_supervision,
-    explained,
-    labelled_rows,
-    pairs_of,
-)
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table
 from linkselect.cli._tables.table import StoredTable
 
@@ -63,7 +41,7 @@ def rank(
     pairs: Path | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
-    seed: Seed = 0,
+    seed: choices.Seed = 0,
     select: Path | None = None,
     validate: Annotated[bool, Parameter(negative="--no-validate")] = True,
     escape_formulas: bool = False,
@@ -111,14 +89,16 @@ def rank(
         Its workers must see the same files.
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select})
-    choice = None if method is None else method_named(method)
-    why = why_by_parts(table, read, by_parts, scheduler)
+    choice = None if method is None else choices.method_named(method)
+    why = by_parts_of.why_by_parts(table, read, by_parts, scheduler)
     check_selected(select, table, by_parts=why is not None)
     output.say_notes([] if why is None else [why])
-    with opened(table, read, why is not None, scheduler, output.shows_progress) as whole:
+    with by_parts_of.opened(
+        table, read, why is not None, scheduler, output.shows_progress
+    ) as whole:
         job = _job(whole, read, choice, settings, pairs, prepare, seed)
         if validate and job.by_parts:
-            job.notes.append(NOT_VALIDATED)
+            job.notes.append(by_parts_of.NOT_VALIDATED)
         said = [] if why is None else [why]
         called = job.choice.name
         if job.why:
@@ -148,7 +128,7 @@ class RankingJob:
     `why` says why the method is not the usual one, if none was asked for.
     """
 
-    choice: Choice
+    choice: choices.Choice
     selector: Any
     data: Table
     links: Any
@@ -166,7 +146,7 @@ class RankingJob:
 def _job(
     whole: Table,
     read: Reading,
-    choice: Choice | None,
+    choice: choices.Choice | None,
     settings: tuple[str, ...],
     pairs: Path | None,
     prepare: Preparation,
@@ -175,25 +155,29 @@ def _job(
     """Choose a method by what is there if none was named, and check that both fit."""
     if whole.X.shape[0] < 2:
         raise InputError(f"{whole.source} has one row, but features are ranked by two or more.")
-    links, about_pairs = (None, []) if pairs is None else pairs_of(pairs, whole)
+    links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, whole)
     why = ""
     if choice is None:
-        usual = default_method(labelled_rows(whole), links is not None, whole.X.shape[0])
-        chosen = default_by_parts(usual, links) if isinstance(whole, StoredTable) else usual
-        choice = method_named(chosen)
+        usual = choices.default_method(
+            supervision.labelled_rows(whole), links is not None, whole.X.shape[0]
+        )
+        chosen = (
+            by_parts_of.default_by_parts(usual, links) if isinstance(whole, StoredTable) else usual
+        )
+        choice = choices.method_named(chosen)
         if chosen != usual:
             why = f"since the default ({usual}) needs the table in memory"
-    selector = make_selector(choice, settings, seed=seed, scale=prepare.scale)
-    method = described(selector)
-    notes = [*whole.notes, *about_pairs, *about_width(choice, settings, prepare.scale)]
-    notes += check_supervision(choice.name, method, whole, links)
-    data, about = whole, about_rows(choice.name, method, whole)
+    selector = choices.make_selector(choice, settings, seed=seed, scale=prepare.scale)
+    method = choices.described(selector)
+    notes = [*whole.notes, *about_pairs, *choices.about_width(choice, settings, prepare.scale)]
+    notes += supervision.check_supervision(choice.name, method, whole, links)
+    data, about = whole, supervision.about_rows(choice.name, method, whole)
     if about:
         if isinstance(whole, StoredTable):
-            check_labelled_fit(whole, read)
+            by_parts_of.check_labelled_fit(whole, read)
         data = whole.labelled()
     if isinstance(data, StoredTable):
-        check_reads_parts(choice, selector, data)
+        by_parts_of.check_reads_parts(choice, selector, data)
     data, prepare, about_values, seen = settle_values(data, prepare, seed)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
@@ -223,7 +207,10 @@ def _rank(
     # What a method of another library needs is known by its errors only.
     labels = "If it needs labels, name their column by --label COLUMN."
     else_try = labels if y is None and not job.choice.is_ours else ""
-    with explained(job.choice.options, by_parts, else_try), blamed([job.choice]):
+    with (
+        supervision.explained(job.choice.options, by_parts, else_try),
+        supervision.blamed([job.choice]),
+    ):
         X, seconds, warned = _fit(job, y)
     track = partial(tracked, show=output.shows_progress, doing=lambda _: "validating")
     known = {"pairs": links, "sample_ids": data.ids, "random_state": seed, "track": track}
@@ -289,7 +276,7 @@ def _validate(
     # A search for fewer features may find others, so its folds are fitted again, unless each fold
     # chooses a number of its own.
     rankings = number.rankings
-    if rankings is not None and rankings.numbers is None and described(selector).searches:
+    if rankings is not None and rankings.numbers is None and choices.described(selector).searches:
         rankings = None
     if number.rule == "own optimum" and selector.n_features_to_select != "auto":
         from linkselect.evaluation._number_of_features import rank_by_own_path

@@ -18,18 +18,8 @@ from linkselect._blocks import map_threads, one_blas_thread, slices
 from linkselect._messages import GuidedValueError, warn_user
 from linkselect._samples import as_samples
 from linkselect._solvers.closed_form import barycentric_weights, ridge_weights
+from linkselect.graphs import _l1_reconstruction as l1
 from linkselect.graphs._distance_graphs import check_n_neighbors, nearest
-from linkselect.graphs._l1_reconstruction import (
-    CERTAIN_GAP,
-    NEAR_GAP,
-    Form,
-    Solver,
-    Tile,
-    distinct_rows,
-    l1_solver,
-    solver_for,
-    twin_weights,
-)
 
 Kind = Literal["l1", "l2", "lle"]
 MaxIter = int | Literal["auto"]
@@ -76,7 +66,7 @@ class Reconstruction:
     gaps: FloatArray
     n_iter: IntArray
     max_iter: int
-    largest_gap: float = CERTAIN_GAP
+    largest_gap: float = l1.CERTAIN_GAP
 
     @property
     def unsolved(self) -> IntArray:
@@ -87,7 +77,7 @@ class Reconstruction:
         """Say how many samples are not certain to be solved, if any, how badly, and what to do."""
         unsolved = self.unsolved
         if len(unsolved):
-            exact = "" if self.largest_gap == CERTAIN_GAP else "pass solver='exact', "
+            exact = "" if self.largest_gap == l1.CERTAIN_GAP else "pass solver='exact', "
             warn_user(
                 f"{len(unsolved)} of {len(self.gaps)} samples, the first of them sample "
                 f"{unsolved[0]}, are not certain to be within {self.largest_gap:g} of their "
@@ -113,13 +103,13 @@ class Reconstruction:
 def reconstruction_weights(
     X: Any,
     kind: Kind = "l1",
-    form: Form = "compensated",
+    form: l1.Form = "compensated",
     tolerance: float = 1e-3,
     *,
     n_neighbors: int = 5,
     regularization: float = 1e-3,
     max_iter: MaxIter = "auto",
-    solver: Solver = "auto",
+    solver: l1.Solver = "auto",
     n_jobs: int | None = None,
 ) -> csr_array:
     """Compute the weights that reconstruct every sample from the others.
@@ -243,12 +233,12 @@ def step_limit(max_iter: MaxIter, n_samples: int, n_features: int) -> int:
 
 
 def n_reconstruction_steps(
-    n_samples: int, n_features: int, kind: Kind, form: Form, solver: Solver = "auto"
+    n_samples: int, n_features: int, kind: Kind, form: l1.Form, solver: l1.Solver = "auto"
 ) -> int:
     """Return how many steps `reconstruct` tracks at most."""
     if kind != "l1":
         return 0
-    solver = solver_for(solver, form, n_samples, n_features)
+    solver = l1.solver_for(solver, form, n_samples, n_features)
     n_tiles = -(-n_samples // _tile_size(n_samples, n_features, solver))
     return -(-n_tiles // TILES_PER_STEP)
 
@@ -256,11 +246,11 @@ def n_reconstruction_steps(
 def reconstruct(
     X: Any,
     kind: Kind = "l1",
-    form: Form = "compensated",
+    form: l1.Form = "compensated",
     tolerance: float = 1e-3,
     n_neighbors: int = 5,
     regularization: float = 1e-3,
-    solver: Solver = "auto",
+    solver: l1.Solver = "auto",
     max_iter: MaxIter = "auto",
     n_jobs: int | None = None,
     track: Callable[[Iterable[Any]], Iterator[Any]] = iter,
@@ -285,33 +275,33 @@ def reconstruct(
             return _closed_form(csr_array(ridge_weights(X, regularization)))
     if kind == "lle":
         return _closed_form(_local_weights(X, n_neighbors, regularization, n_jobs))
-    first, group = distinct_rows(X)
+    first, group = l1.distinct_rows(X)
     # A sample with a twin has the optimum, 1, by the twin alone. Equal samples need only one
     # representative for the others, and it is not solved for if it has a twin.
     alone = np.flatnonzero(np.bincount(group) == 1)
-    twins = twin_weights(group, first)
+    twins = l1.twin_weights(group, first)
     if not len(alone):
         return _closed_form(twins)
     points, limit = X[first], step_limit(max_iter, *X.shape)
-    solver = solver_for(solver, form, *X.shape)
+    solver = l1.solver_for(solver, form, *X.shape)
     with one_blas_thread():
-        solve = l1_solver(points, first, alone, form, tolerance, limit, solver)
+        solve = l1.l1_solver(points, first, alone, form, tolerance, limit, solver)
 
-    def work(targets: IntArray) -> Tile:
+    def work(targets: IntArray) -> l1.Tile:
         tile = solve(targets)
         return tile._replace(weights=coo_array(tile.weights))
 
     tiles = [alone[part] for part in slices(len(alone), _tile_size(len(X), X.shape[1], solver))]
-    solved: list[Tile] = []
+    solved: list[l1.Tile] = []
     for step in track(slices(len(tiles), TILES_PER_STEP)):
         solved += map_threads(work, tiles[step], n_jobs)
     if len(solved) < len(tiles):
         solved.append(_nearest_only(points, np.concatenate(tiles[len(solved) :]), n_jobs))
     found = _assembled(solved, first[alone], first, twins, limit)
-    return found if solver == "exact" else replace(found, largest_gap=NEAR_GAP)
+    return found if solver == "exact" else replace(found, largest_gap=l1.NEAR_GAP)
 
 
-def _tile_size(n_samples: int, n_features: int, solver: Solver) -> int:
+def _tile_size(n_samples: int, n_features: int, solver: l1.Solver) -> int:
     """Return how many targets a tile has, so that its working arrays have a bounded size."""
     if solver != "exact":
         return -(-n_samples // -(-n_samples // MAX_NEAR_TILE))
@@ -343,16 +333,16 @@ def _local_weights(
 # -- the result ------------------------------------------------------------------------------
 
 
-def _nearest_only(X: FloatArray, targets: IntArray, n_jobs: int | None) -> Tile:
+def _nearest_only(X: FloatArray, targets: IntArray, n_jobs: int | None) -> l1.Tile:
     """Reconstruct samples by the nearest one alone, if nothing better is known."""
     _, near, _ = nearest(X, 1, queries=targets, n_jobs=n_jobs)
     places = np.arange(len(targets)), near
     weights = coo_array((np.ones(len(targets)), places), shape=(len(targets), len(X)))
-    return Tile(weights, np.full(len(targets), np.inf), np.zeros(len(targets), dtype=np.intp))
+    return l1.Tile(weights, np.full(len(targets), np.inf), np.zeros(len(targets), dtype=np.intp))
 
 
 def _assembled(
-    tiles: list[Tile], rows: IntArray, columns: IntArray, twins: csr_array, max_iter: int
+    tiles: list[l1.Tile], rows: IntArray, columns: IntArray, twins: csr_array, max_iter: int
 ) -> Reconstruction:
     """Put the solutions of distinct samples, and the weights of twins, into one matrix."""
     n_samples = twins.shape[0]

@@ -10,16 +10,9 @@ from linkselect._forms import degree_form, from_moments, laplacian_form, laplaci
 from linkselect._samples.devices import namespace_of
 from linkselect._samples.moments import Moments
 from linkselect._supervision import Supervision
+from linkselect.graphs import _link_graphs as link_graphs
 from linkselect.graphs._distance_graphs import gaussian_edges
 from linkselect.graphs._graph_types import Edges, Graph, degrees
-from linkselect.graphs._link_graphs import (
-    cannot_graph,
-    compensated_graph,
-    constrained_graph,
-    lsdf_graph,
-    must_graph,
-    reward_graph,
-)
 from linkselect.scores._unsupervised import laplacian
 
 
@@ -42,7 +35,9 @@ def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> F
         The score of each feature.
     """
     # Equation 5 of Zhang, Chen & Zhou (2008).
-    return ratio(*laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs))
+    return ratio(
+        *laplacian_forms(X, link_graphs.must_graph(known), link_graphs.cannot_graph(known), n_jobs)
+    )
 
 
 @cites("zhang2008")
@@ -68,7 +63,9 @@ def constraint_difference(
         The score of each feature.
     """
     # Equation 6 of Zhang, Chen & Zhou (2008).
-    alike, apart = laplacian_forms(X, must_graph(known), cannot_graph(known), n_jobs)
+    alike, apart = laplacian_forms(
+        X, link_graphs.must_graph(known), link_graphs.cannot_graph(known), n_jobs
+    )
     return alike - weight * apart
 
 
@@ -97,8 +94,8 @@ def lsdf(
         The score of each feature.
     """
     # Equations 12 and 13 of Salmi, Hammouche & Macaire (2020).
-    alike = laplacian_form(X, lsdf_graph(near, known, gamma), n_jobs)
-    return ratio(alike, laplacian_form(X, cannot_graph(known), n_jobs))
+    alike = laplacian_form(X, link_graphs.lsdf_graph(near, known, gamma), n_jobs)
+    return ratio(alike, laplacian_form(X, link_graphs.cannot_graph(known), n_jobs))
 
 
 @cites("kalakech2011", "salmi2020")
@@ -162,10 +159,10 @@ def constrained_laplacian(
         The score of each feature.
     """
     if variant == "2011":
-        alike = constrained_graph(X, near, known, sigma, n_jobs)
+        alike = link_graphs.constrained_graph(X, near, known, sigma, n_jobs)
         weights = degrees(alike)
     else:
-        alike = reward_graph(X, near, known, sigma, n_jobs)
+        alike = link_graphs.reward_graph(X, near, known, sigma, n_jobs)
         weights = degrees(gaussian_edges(near, sigma))
     return weighted_constrained_laplacian(X, alike, known, weights, n_jobs)
 
@@ -208,7 +205,7 @@ def weighted_constrained_laplacian(
     if known.unlabelled.any():
         apart = _free_spread(X, known, weights, n_jobs)
     if known.has_cannot:
-        apart = apart + laplacian_form(X, cannot_graph(known, weights), n_jobs)
+        apart = apart + laplacian_form(X, link_graphs.cannot_graph(known, weights), n_jobs)
     # Twice, since the published sums run over ordered pairs.
     return ratio(2.0 * laplacian_form(X, alike, n_jobs), apart)
 
@@ -249,7 +246,7 @@ def compensated_laplacian(
     scores : ndarray of shape (n_features,)
         The score of each feature.
     """
-    alike = compensated_graph(near, known, sigma, gamma, compensation)
+    alike = link_graphs.compensated_graph(near, known, sigma, gamma, compensation)
     return weighted_compensated_laplacian(X, alike, known, degrees(alike), n_jobs)
 
 

@@ -8,33 +8,14 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
+from linkselect import graphs
 from linkselect._arrays import BoolArray, FloatArray
 from linkselect._messages import GuidedValueError, many, warn_user
 from linkselect._samples import Samples
 from linkselect._samples.neighbors import none_found
 from linkselect._supervision import Supervision, restrict
-from linkselect.graphs import (
-    Edges,
-    Queries,
-    SampledEdges,
-    ball_edges,
-    draw_queries,
-    gaussian_edges,
-    nearest_edges,
-    proposed_edges,
-    resolve_sigma,
-    sampled_edges,
-    standard_errors,
-)
 from linkselect.graphs._distance_graphs import check_n_neighbors
-from linkselect.selectors._parameters import (
-    AT_LEAST_1,
-    NEIGHBORS,
-    NEIGHBORS_TRANSFORMER,
-    RADIUS,
-    SIGMA,
-    with_parameters,
-)
+from linkselect.selectors import _parameters as allowed
 from linkselect.selectors._ranking import Ranking
 from linkselect.selectors._selector import RankingSelector, Track
 
@@ -48,7 +29,7 @@ LEAST_CARRIERS = 20
 LARGEST_HUB = 0.5
 
 
-@with_parameters
+@allowed.with_parameters
 class GraphSelector(RankingSelector):
     """A selector over nearest neighbours: of all samples, of some, or of those proposed."""
 
@@ -62,9 +43,9 @@ class GraphSelector(RankingSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RankingSelector._parameter_constraints,
-        "n_neighbors": NEIGHBORS,
-        "max_queries": [None, *AT_LEAST_1],
-        "neighbors_transformer": NEIGHBORS_TRANSFORMER,
+        "n_neighbors": allowed.NEIGHBORS,
+        "max_queries": [None, *allowed.AT_LEAST_1],
+        "neighbors_transformer": allowed.NEIGHBORS_TRANSFORMER,
         "random_state": ["random_state"],
     }
 
@@ -82,14 +63,16 @@ class GraphSelector(RankingSelector):
             f"max_queries helps; or {self._why_undefined}"
         )
 
-    def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:
+    def _score_graph(
+        self, X: Samples, near: graphs.Edges, known: Supervision, sigma: float
+    ) -> FloatArray:
         """Score the features from edges between neighbours, weighted by squared distance."""
         raise NotImplementedError(f"{type(self).__name__} has no _score_graph.")
 
     def _width(self, X: Samples) -> float:
         """Return the width of the Gaussian; 0 for a method without one."""
         sigma = getattr(self, "sigma", None)
-        return 0.0 if sigma is None else resolve_sigma(sigma, X, self.n_jobs)
+        return 0.0 if sigma is None else graphs.resolve_sigma(sigma, X, self.n_jobs)
 
     def _needs_graph(self, known: Supervision) -> bool:
         """Whether any edge between neighbours counts."""
@@ -104,14 +87,14 @@ class GraphSelector(RankingSelector):
         if queries is None:
             near, sigma = self._all_neighbors(X, known), self._width(X)
             return self._by_score(X, self._score_graph(X.held(), near, known, sigma), constant)
-        found = sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
+        found = graphs.sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
         scores, errors = self._from_draw(X, known, queries, found)
         refused = self._refused_errors(X, errors, queries, found)
         fitted = {"standard_errors_": np.where(refused, np.nan, errors)}
         return self._by_score(X, scores, constant, fitted)
 
     def _refused_errors(
-        self, X: Samples, errors: FloatArray, queries: Queries, found: SampledEdges
+        self, X: Samples, errors: FloatArray, queries: graphs.Queries, found: graphs.SampledEdges
     ) -> BoolArray:
         """Tell which standard errors of a draw cannot be relied on, and warn of them."""
         stated = np.isfinite(errors)
@@ -142,7 +125,7 @@ class GraphSelector(RankingSelector):
         return refused
 
     def _from_draw(
-        self, X: Samples, known: Supervision, queries: Queries, found: SampledEdges
+        self, X: Samples, known: Supervision, queries: graphs.Queries, found: graphs.SampledEdges
     ) -> Iterable[FloatArray]:
         """Return the scores that a draw gives, and their standard errors."""
         sigma = self._width(X)
@@ -158,23 +141,23 @@ class GraphSelector(RankingSelector):
         return X.map_rows(lambda some: self._with_errors(some, found, known, sigma), rows)
 
     def _with_errors(
-        self, X: Samples, found: SampledEdges, known: Supervision, sigma: float
+        self, X: Samples, found: graphs.SampledEdges, known: Supervision, sigma: float
     ) -> tuple[FloatArray, FloatArray]:
-        def score(near: Edges) -> FloatArray:
+        def score(near: graphs.Edges) -> FloatArray:
             return self._score_graph(X, near, known, sigma)
 
-        return score(found.counted()), standard_errors(score, found)
+        return score(found.counted()), graphs.standard_errors(score, found)
 
-    def _all_neighbors(self, X: Samples, known: Supervision) -> Edges:
+    def _all_neighbors(self, X: Samples, known: Supervision) -> graphs.Edges:
         if not self._needs_graph(known):
             check_n_neighbors(self.n_neighbors, X.shape[0])
-            return Edges(X.shape[0], *none_found())
+            return graphs.Edges(X.shape[0], *none_found())
         if self.neighbors_transformer is not None:
             proposals = clone(self.neighbors_transformer).fit_transform(X.values)
-            return proposed_edges(X, proposals, self.n_neighbors, self.n_jobs)
+            return graphs.proposed_edges(X, proposals, self.n_neighbors, self.n_jobs)
         return find_neighbors(X, self.n_neighbors, getattr(self, "radius", None), self.n_jobs)
 
-    def _queries(self, X: Samples, known: Supervision) -> Queries | None:
+    def _queries(self, X: Samples, known: Supervision) -> graphs.Queries | None:
         """Draw the samples that are asked for their neighbours; None for all."""
         n_samples, n_queries = X.shape[0], self.max_queries
         if n_queries is None and X.default_queries is not None and n_samples > X.default_queries:
@@ -199,7 +182,7 @@ class GraphSelector(RankingSelector):
             )
         # A seed, since NumPy's generators draw from a billion samples without listing them.
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        return draw_queries(~known.unlabelled, n_queries, np.random.default_rng(seed))
+        return graphs.draw_queries(~known.unlabelled, n_queries, np.random.default_rng(seed))
 
     def _check_search(self, X: Samples, known: Supervision) -> None:
         """Refuse ways of finding neighbours that exclude each other."""
@@ -243,7 +226,7 @@ class GraphSelector(RankingSelector):
             )
 
 
-@with_parameters
+@allowed.with_parameters
 class NeighborGraphSelector(GraphSelector):
     """A selector over the graph of nearest neighbours alone."""
 
@@ -254,9 +237,9 @@ class NeighborGraphSelector(GraphSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GraphSelector._parameter_constraints,
-        "sigma": SIGMA,
+        "sigma": allowed.SIGMA,
         "weights": [StrOptions({"gaussian", "binary"})],
-        "radius": RADIUS,
+        "radius": allowed.RADIUS,
     }
 
     sigma: float | Literal["auto"] = "auto"
@@ -266,17 +249,19 @@ class NeighborGraphSelector(GraphSelector):
     def _width(self, X: Samples) -> float:
         return 0.0 if self.weights == "binary" else super()._width(X)
 
-    def _weighted(self, near: Edges, sigma: float) -> Edges:
-        return near.reweigh(1.0) if self.weights == "binary" else gaussian_edges(near, sigma)
+    def _weighted(self, near: graphs.Edges, sigma: float) -> graphs.Edges:
+        return near.reweigh(1.0) if self.weights == "binary" else graphs.gaussian_edges(near, sigma)
 
 
-def find_neighbors(X: Samples, n_neighbors: int, radius: float | None, n_jobs: int | None) -> Edges:
+def find_neighbors(
+    X: Samples, n_neighbors: int, radius: float | None, n_jobs: int | None
+) -> graphs.Edges:
     """Join nearest neighbours, or all samples within a radius if there is one."""
     if radius is None:
-        return nearest_edges(X, n_neighbors, n_jobs)
-    near = ball_edges(X, radius, n_jobs)
+        return graphs.nearest_edges(X, n_neighbors, n_jobs)
+    near = graphs.ball_edges(X, radius, n_jobs)
     if not len(near.left):
-        closest = np.sqrt(nearest_edges(X, 1, n_jobs).weights.min())
+        closest = np.sqrt(graphs.nearest_edges(X, 1, n_jobs).weights.min())
         raise GuidedValueError(
             f"radius={radius:g} joins no samples: the closest two are {closest:g} apart.",
             "Increase radius, or pass radius=None to use n_neighbors.",

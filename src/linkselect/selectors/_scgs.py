@@ -15,19 +15,13 @@ from linkselect._samples import Samples
 from linkselect._search.sparse_regression import scgs
 from linkselect._supervision import Supervision
 from linkselect.graphs import nearest_edges
-from linkselect.selectors._parameters import (
-    AT_LEAST_0,
-    AT_LEAST_1,
-    NEIGHBORS,
-    POSITIVE,
-    with_parameters,
-)
+from linkselect.selectors import _parameters as allowed
 from linkselect.selectors._ranking import Ranking, best_first, with_equal_twins
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import PairSelector
 
 
-@with_parameters
+@allowed.with_parameters
 class SCGS(PairSelector):
     """Rank features by their weight in a sparse regression on classes, pairs and a graph.
 
@@ -115,12 +109,12 @@ class SCGS(PairSelector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PairSelector._parameter_constraints,
         "sparsity": [Interval(Real, 0, 1, closed="left")],
-        "pair_weight": AT_LEAST_0,
-        "graph_weight": AT_LEAST_0,
-        "n_neighbors": NEIGHBORS,
+        "pair_weight": allowed.AT_LEAST_0,
+        "graph_weight": allowed.AT_LEAST_0,
+        "n_neighbors": allowed.NEIGHBORS,
         "fit_intercept": ["boolean"],
-        "tol": POSITIVE,
-        "max_iter": AT_LEAST_1,
+        "tol": allowed.POSITIVE,
+        "max_iter": allowed.AT_LEAST_1,
     }
 
     sparsity: float = 0.1

@@ -41,17 +41,9 @@ from linkselect._samples.samples import Kind
 from linkselect._samples.sources.opening import select_columns
 from linkselect._supervision import Supervision
 from linkselect.pairs import Pairs
+from linkselect.selectors import _ranking as rankings
 from linkselect.selectors._method import Need, Sees
 from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES, with_parameters
-from linkselect.selectors._ranking import (
-    Ranking,
-    best_first,
-    count_features,
-    ranking_frame,
-    ranking_view,
-    with_equal_ties,
-    with_equal_twins,
-)
 
 # With more classes than this, their moments would take as much memory as the samples.
 MANY_CLASSES = 1000
@@ -165,9 +157,11 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if score is None:
             raise NotImplementedError(f"{type(self).__name__} has neither _score nor _rank.")
         found = X.map_column_parts(score, self.n_jobs) if X.scores is None else X.scores
-        return with_equal_ties(X.fetched(found))
+        return rankings.with_equal_ties(X.fetched(found))
 
-    def _rank(self, X: Samples, known: Any, constant: BoolArray, track: Track[Any]) -> Ranking:
+    def _rank(
+        self, X: Samples, known: Any, constant: BoolArray, track: Track[Any]
+    ) -> rankings.Ranking:
         """Score and order the features; a method that searches overrides this.
 
         Parameters
@@ -189,17 +183,19 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         scores: FloatArray,
         constant: BoolArray,
         fitted: dict[str, Any] | None = None,
-    ) -> Ranking:
+    ) -> rankings.Ranking:
         """Order features by their scores; those without one rank last."""
         scores = X.fetched(scores)
         if self._constant_is_undefined:
             scores = np.where(constant, np.nan, scores)
-        n_selected = count_features(self.n_features_to_select, len(scores))
-        order = best_first(scores, self.greater_is_better)
-        settled = with_equal_twins(X, scores, order[::-1] if self.greater_is_better else order)
+        n_selected = rankings.count_features(self.n_features_to_select, len(scores))
+        order = rankings.best_first(scores, self.greater_is_better)
+        settled = rankings.with_equal_twins(
+            X, scores, order[::-1] if self.greater_is_better else order
+        )
         if settled is not scores:
-            order = best_first(settled, self.greater_is_better)
-        return Ranking(settled, order, n_selected, fitted or {})
+            order = rankings.best_first(settled, self.greater_is_better)
+        return rankings.Ranking(settled, order, n_selected, fitted or {})
 
     def _scores_without_each_pair(self, X: Samples, known: Supervision) -> FloatArray | None:
         """Score the features without each pair in turn, must-links first; None: fit anew.
@@ -276,14 +272,16 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             raise
         return self
 
-    def _ranked(self, X: Samples, known: Any, task: Any) -> tuple[Ranking, BoolArray]:
+    def _ranked(self, X: Samples, known: Any, task: Any) -> tuple[rankings.Ranking, BoolArray]:
         """Rank the features, and tell which are constant."""
         if self._squares_differences:
             check_spread(X, getattr(self, "feature_names_in_", None))
         constant = X.constant_columns()
         return self._rank(X, known, constant, partial(tracked, self, task)), constant
 
-    def _ranked_by_parts(self, X: Parts, known: Any, task: Any) -> tuple[Ranking, BoolArray]:
+    def _ranked_by_parts(
+        self, X: Parts, known: Any, task: Any
+    ) -> tuple[rankings.Ranking, BoolArray]:
         """Read stored samples once, for what every score begins with, and rank the features."""
         with parts_reported(self, task):
             # What is needed of a part is taken at once: it is not read a second time.
@@ -408,17 +406,19 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             Which library makes the frame; it must be installed.
         """
         check_is_fitted(self)
-        found = Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
-        return ranking_frame(found, _check_feature_names_in(self), library)
+        found = rankings.Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
+        return rankings.ranking_frame(found, _check_feature_names_in(self), library)
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, and below it the ranking once there is one."""
         diagram: str = super()._html_repr()
         if not hasattr(self, "order_"):
             return diagram
-        found = Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
+        found = rankings.Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
         names = _check_feature_names_in(self)
-        return diagram + ranking_view(found, names, type(self).__name__, self.greater_is_better)
+        return diagram + rankings.ranking_view(
+            found, names, type(self).__name__, self.greater_is_better
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -10,17 +10,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import warn_user
 from linkselect._samples import Samples
+from linkselect._search import targets
 from linkselect._search.all_pairs import memory_needed
 from linkselect._search.similarity import select_by_similarity
-from linkselect._search.targets import (
-    PairTarget,
-    draw_from_groups,
-    draw_from_pairs,
-    match_sigma,
-    median_differences,
-    nearest_prototypes,
-    pair_target,
-)
 from linkselect._supervision import Supervision
 from linkselect.graphs import resolve_sigma
 from linkselect.selectors._method import Need
@@ -187,20 +179,20 @@ class SimilarityConstraintScore(PairSelector):
         fitted = {"path_": found.path, "standard_error_": found.standard_error, "sigma_": sigma}
         return Ranking(found.scores, found.order, n_selected, fitted)
 
-    def _target(self, X: Samples, known: Supervision) -> IntArray | PairTarget:
+    def _target(self, X: Samples, known: Supervision) -> IntArray | targets.PairTarget:
         """Return the groups if all their pairs count, else the pairs that do."""
         # A seed, since NumPy's generators draw from billions of pairs without listing them.
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         generator = np.random.default_rng(seed)
         if self.mode == "supervised" and known.must is not None and known.cannot is not None:
             if self.max_pairs is None:
-                return pair_target(known.must, known.cannot)
-            return draw_from_pairs(known.must, known.cannot, self.max_pairs, generator)
+                return targets.pair_target(known.must, known.cannot)
+            return targets.draw_from_pairs(known.must, known.cannot, self.max_pairs, generator)
         groups = known.classes
         if self.mode == "semi-supervised":
-            groups = nearest_prototypes(X, groups, self.n_jobs)
+            groups = targets.nearest_prototypes(X, groups, self.n_jobs)
         if self.max_pairs is not None:
-            return draw_from_groups(groups, self.max_pairs, generator)
+            return targets.draw_from_groups(groups, self.max_pairs, generator)
         n_samples = int(np.count_nonzero(groups >= 0))
         n_bytes = memory_needed(n_samples)
         if n_bytes > MANY_BYTES:
@@ -211,23 +203,23 @@ class SimilarityConstraintScore(PairSelector):
             )
         return groups
 
-    def _width(self, X: Samples, target: IntArray | PairTarget) -> float:
+    def _width(self, X: Samples, target: IntArray | targets.PairTarget) -> float:
         if self.sigma == "auto":
             return resolve_sigma("auto", X, self.n_jobs)
-        if not isinstance(target, PairTarget):
+        if not isinstance(target, targets.PairTarget):
             n_pairs = PAIRS_FOR_SIGMA if self.sigma == "target" else 2 * MUST_LINKS_TO_CHECK
-            target = draw_from_groups(target, n_pairs, np.random.default_rng(0))
+            target = targets.draw_from_groups(target, n_pairs, np.random.default_rng(0))
         if self.sigma == "target":
-            return match_sigma(X, target, self.n_jobs)
+            return targets.match_sigma(X, target, self.n_jobs)
         self._check_width(X, target)
         return float(self.sigma)
 
-    def _check_width(self, X: Samples, target: PairTarget) -> None:
+    def _check_width(self, X: Samples, target: targets.PairTarget) -> None:
         """Warn if the kernel of many a feature alone cannot tell alike from unlike."""
         if target.n_must == 0:
             return
         some = np.unique(np.linspace(0, target.n_must - 1, MUST_LINKS_TO_CHECK).astype(np.intp))
-        apart = median_differences(X, target.first[some], target.second[some])
+        apart = targets.median_differences(X, target.first[some], target.second[some])
         limit = float(self.sigma) * np.sqrt(-2 * np.log(VANISHED))
         n_vanished = np.count_nonzero(apart > limit)
         if n_vanished < SHARE_OF_VANISHED * len(apart) or n_vanished == 0:
