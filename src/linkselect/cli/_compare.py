@@ -151,10 +151,9 @@ def compare(
     notes += [note for choice in choices for note in about_width(choice, (), prepare.scale)]
     data, prepare, more, _ = settle_values(data, prepare)
     notes += more
-    if links is not None and on_conflict == "drop":
-        if links.n_conflicts:
-            left_out = many(links.n_conflicts, "cannot-link")
-            notes.append(f"{left_out} left out, which must-links contradict.")
+    if links is not None and on_conflict == "drop" and links.n_conflicts:
+        left_out = many(links.n_conflicts, "cannot-link")
+        notes.append(f"{left_out} left out, which must-links contradict.")
         links = links.without_conflicts()
     with supervision.blamed(choices):
         found, caught = _measure(
