@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linkselect as ls
-from linkselect import cluster
+from linkselect.cluster import _spectral
 from tests.helpers import literal
 from tests.helpers.estimators import CLUSTERERS
 
@@ -171,9 +171,9 @@ def test_affinity_and_normalisations_equal_the_formulas():
     assert_allclose(found.toarray(), A)
     degrees = A.sum(axis=1)
     expected = (A + degrees.max() * np.eye(12) - np.diag(degrees)) / degrees.max()
-    assert_allclose(cluster.additive(found).toarray(), expected)
+    assert_allclose(_spectral.additive(found).toarray(), expected)
     expected = np.diag(degrees**-0.5) @ A @ np.diag(degrees**-0.5)
-    assert_allclose(cluster.symmetric(found).toarray(), expected)
+    assert_allclose(_spectral.symmetric(found).toarray(), expected)
 
 
 def test_affinity_from_labels_is_that_of_their_pairs():
@@ -189,9 +189,9 @@ def test_affinity_from_labels_is_that_of_their_pairs():
 def test_sparse_and_dense_eigenvectors_span_those_of_lapack(n_samples):
     X, _ = blobs(n_samples, [[0.0, 0], [3, 0]])
     model = ls.ConstrainedSpectralClustering(2, random_state=0).fit(X)
-    matrix = cluster.additive(model.affinity_matrix_)
+    matrix = _spectral.additive(model.affinity_matrix_)
     expected = np.linalg.eigh(matrix.toarray())[1][:, -3:]
-    found = cluster.leading_eigenvectors(matrix, 3)
+    found = _spectral.leading_eigenvectors(matrix, 3)
     assert_allclose(found @ found.T, expected @ expected.T, atol=1e-8)
 
 

@@ -18,7 +18,8 @@ from linkselect._forms import degree_form, laplacian_form
 from linkselect._samples import as_samples
 from linkselect._samples.devices import to_numpy
 from linkselect._supervision import from_labels
-from linkselect.graphs import Queries
+from linkselect.graphs import _sampled as sampled
+from linkselect.graphs._sampled import Queries
 
 UNSUPERVISED = [ls.LaplacianScore(), ls.LaplacianScore(weights="binary"), ls.SpectralScore(style=1)]
 FROM_LABELS = [
@@ -60,7 +61,7 @@ def test_over_all_draws_the_sums_are_on_average_those_of_the_graph(always, n_dra
     X = np.random.default_rng(1).normal(size=(9, 3))
     others = np.setdiff1d(np.arange(9), always)
     found = [
-        sums(X, graphs.sampled_edges(X, 2, queries(always, drawn)).counted())
+        sums(X, sampled.sampled_edges(X, 2, queries(always, drawn)).counted())
         for drawn in combinations(others, n_drawn)
     ]
     assert_allclose(np.mean(found, axis=0), sums(X, graphs.nearest_edges(X, 2)), rtol=1e-12)
@@ -72,7 +73,7 @@ def test_counts_by_hand():
     X = np.array([[0.0], [1.0], [3.0], [6.0]])
 
     def counts(always, drawn):
-        near = graphs.sampled_edges(X, 1, queries(always, drawn)).counted()
+        near = sampled.sampled_edges(X, 1, queries(always, drawn)).counted()
         return {
             (int(i), int(j)): c for i, j, c in zip(near.left, near.right, near.counts, strict=True)
         }
@@ -88,7 +89,7 @@ def test_counts_by_hand():
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
 def test_all_samples_drawn_are_the_exact_graph(X, store):
     near = graphs.nearest_edges(store(X), 4)
-    found = graphs.sampled_edges(store(X), 4, queries([5, 6], np.r_[0:5, 7:300])).counted()
+    found = sampled.sampled_edges(store(X), 4, queries([5, 6], np.r_[0:5, 7:300])).counted()
     for name in ("left", "right", "weights"):
         assert_array_equal(getattr(found, name), getattr(near, name))
     assert_array_equal(found.counts, 1.0)
@@ -99,13 +100,13 @@ def test_edges_that_only_others_find_are_not_seen(X):
     of_five = set(
         zip(*(end[np.isin(whole[0], range(5))].tolist() for end in whole[:2]), strict=True)
     )
-    seen = graphs.sampled_edges(X, 3, queries([], range(5))).edges
+    seen = sampled.sampled_edges(X, 3, queries([], range(5))).edges
     ends = set(zip(seen.left.tolist(), seen.right.tolist(), strict=True))
     assert ends == {tuple(sorted(pair)) for pair in of_five}
 
 
 def test_counts_pass_through_every_graph_made_of_neighbours(X, y):
-    near = graphs.sampled_edges(X, 4, queries(range(30), range(100, 150))).counted()
+    near = sampled.sampled_edges(X, 4, queries(range(30), range(100, 150))).counted()
     known = from_labels(y, 300)
     for graph in [
         graphs.gaussian_edges(near, 5.0),
@@ -126,11 +127,11 @@ def test_counts_pass_through_every_graph_made_of_neighbours(X, y):
 
 def test_labelled_samples_come_first_unless_they_are_most():
     first = np.arange(40) < 6
-    found = graphs.draw_queries(first, 12, np.random.default_rng(0))
+    found = sampled.draw_queries(first, 12, np.random.default_rng(0))
     assert_array_equal(found.always, np.arange(6))
     assert len(set(found.drawn)) == 6
     assert not first[found.drawn].any()
-    found = graphs.draw_queries(first, 11, np.random.default_rng(0))
+    found = sampled.draw_queries(first, 11, np.random.default_rng(0))
     assert len(found.always) == 0
     assert len(set(found.drawn)) == 11
 
@@ -225,7 +226,7 @@ def test_without_standard_errors_if_most_samples_have_the_same_neighbour():
     assert np.isfinite(fit_of(X).standard_errors_).all()
     # In many dimensions the centre is nearer than any sample.
     X[17] = 0.5
-    assert graphs.sampled_edges(X, 5, queries([], range(100))).largest_hub > 0.9
+    assert sampled.sampled_edges(X, 5, queries([], range(100))).largest_hub > 0.9
     with pytest.warns(UserWarning, match=r"No feature has .* a neighbour of \d+% of those drawn"):
         found = fit_of(X)
     assert np.isnan(found.standard_errors_).all()
@@ -239,10 +240,10 @@ def fit_of(X):
 def test_the_largest_hub_by_hand():
     # On a line 0 finds 1, 1 finds 0, 2 finds 1, 3 finds 2: of 0, 2 and 3 two find 1.
     X = np.array([[0.0], [1.0], [3.0], [6.0]])
-    assert graphs.sampled_edges(X, 1, queries([], [0, 2, 3])).largest_hub == 2 / 3
+    assert sampled.sampled_edges(X, 1, queries([], [0, 2, 3])).largest_hub == 2 / 3
     # Only those who were drawn count.
-    assert graphs.sampled_edges(X, 1, queries([0, 2], [3])).largest_hub == 1.0
-    assert graphs.sampled_edges(X, 1, queries([0], [2, 3])).largest_hub == 1 / 2
+    assert sampled.sampled_edges(X, 1, queries([0, 2], [3])).largest_hub == 1.0
+    assert sampled.sampled_edges(X, 1, queries([0], [2, 3])).largest_hub == 1 / 2
 
 
 def test_a_larger_draw_is_never_suggested_than_there_are_samples(X):
@@ -292,7 +293,7 @@ def test_standard_errors_by_hand():
         sizes=np.array([2, 3, 3, 2]), n_others=20, counted=lambda without: without
     )
     without_group = np.array([[1.0, 7.0], [2.0, 7.0], [4.0, 7.0], [5.0, 7.0]])
-    errors = graphs.standard_errors(lambda group: without_group[group], found)
+    errors = sampled.standard_errors(lambda group: without_group[group], found)
     assert_allclose(errors, [np.sqrt(10 * 3 / 4 / 2), 0.0])
 
 
@@ -349,8 +350,8 @@ def test_nearly_all_samples_outside_memory(n_features, tmp_path):
     X[-1] += 100.0
     np.save(tmp_path / "X.npy", X)
     stored = as_samples(ls.open_stored(tmp_path / "X.npy"))
-    found = graphs.sampled_edges(stored, 2, queries([], range(39))).counted()
-    expected = graphs.sampled_edges(X, 2, queries([], range(39))).counted()
+    found = sampled.sampled_edges(stored, 2, queries([], range(39))).counted()
+    expected = sampled.sampled_edges(X, 2, queries([], range(39))).counted()
     for name in ("left", "right", "counts"):
         assert_array_equal(getattr(found, name), getattr(expected, name))
 
@@ -400,9 +401,9 @@ def test_very_many_neighbours_or_labels_outside_memory_are_refused(X, y, tmp_pat
 
 def test_who_is_found_back_does_not_depend_on_how_many_are_asked_at_once(X, shrink):
     asked = queries([], range(40))
-    expected = graphs.sampled_edges(X, 5, asked)
+    expected = sampled.sampled_edges(X, 5, asked)
     shrink(34)
-    found = graphs.sampled_edges(X, 5, asked)
+    found = sampled.sampled_edges(X, 5, asked)
     assert_array_equal(found.finds, expected.finds)
 
 

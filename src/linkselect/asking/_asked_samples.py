@@ -12,7 +12,6 @@ from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect._samples import Samples as AnySamples
 from linkselect._samples import as_samples
 from linkselect._samples.checks import check_samples, check_spread, explained_overflow
-from linkselect._samples.moments import Moments
 from linkselect.asking._answers import Rows, in_order
 from linkselect.pairs._conflicts import Pair
 from linkselect.pairs._ids import check_ids, plain_id
@@ -88,7 +87,9 @@ def _spread(X: AnySamples, progress: Progress | None) -> FloatArray:
     one_group = np.zeros(X.shape[0], dtype=np.intp), None
     parts = slices(X.shape[1], max(X.shape[1] // STEPS, LEAST_WIDTH))
     for done, columns in enumerate(parts, start=1):
-        spread[columns] = X.choose(columns).from_moments(_twice_variance, (one_group,), 1)
+        spread[columns] = X.choose(columns).from_moments(
+            lambda alone: 2.0 * alone.scatter[0] / alone.mass[0], (one_group,), 1
+        )
         if progress is not None:
             progress(done, len(parts))
     return spread
@@ -147,7 +148,3 @@ class SampleNames:
     def key(self, pair: Pair) -> Rows:
         """Return the rows of a pair, smaller first, whichever way round it stands."""
         return in_order(*self.rows(pair))
-
-
-def _twice_variance(alone: Moments) -> FloatArray:
-    return 2.0 * alone.scatter[0] / alone.mass[0]

@@ -63,14 +63,17 @@ def look_at_values(X: Any, moments: bool) -> ColumnValues:
 
     `moments` tells whether means and squares are needed; of a sparse matrix they are not computed.
     """
-    if issparse(X):
+    from linkselect._samples import as_samples
+
+    kind = as_samples(X).kind
+    if kind == "sparse":
         from sklearn.utils.sparsefuncs import min_max_axis
 
         n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
         zeros = np.zeros(X.shape[1])
         low, high = min_max_axis(X, 0, ignore_nan=True)
         return ColumnValues(X.shape[0], low, high, n_missing, zeros, zeros)
-    if isinstance(X, np.ndarray):
+    if kind == "memory":
         return reduce(_merged, (_of_slab(slab, moments) for _, _, slab in _slabs(X)))
     from linkselect._samples.sources.running import map_parts, reduce_parts
 

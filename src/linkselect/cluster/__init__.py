@@ -1,17 +1,6 @@
 """Clustering that knows which samples belong together and which do not."""
 
 from linkselect.cluster._cop_kmeans import COPKMeans
-from linkselect.cluster._spectral import (
-    ConstrainedSpectralClustering,
-    additive,
-    leading_eigenvectors,
-    symmetric,
-)
+from linkselect.cluster._spectral import ConstrainedSpectralClustering
 
-__all__ = [
-    "COPKMeans",
-    "ConstrainedSpectralClustering",
-    "additive",
-    "leading_eigenvectors",
-    "symmetric",
-]
+__all__ = ["COPKMeans", "ConstrainedSpectralClustering"]

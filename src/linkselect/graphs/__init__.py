@@ -22,21 +22,12 @@ from linkselect.graphs._link_graphs import (
     reward_graph,
 )
 from linkselect.graphs._reconstruction import reconstruction_weights
-from linkselect.graphs._sampled import (
-    Queries,
-    SampledEdges,
-    draw_queries,
-    sampled_edges,
-    standard_errors,
-)
 
 __all__ = [
     "Edges",
     "Graph",
     "Groups",
     "Kernel",
-    "Queries",
-    "SampledEdges",
     "affinity_graph",
     "auto_sigma",
     "ball_edges",
@@ -45,7 +36,6 @@ __all__ = [
     "compensated_graph",
     "constrained_graph",
     "degrees",
-    "draw_queries",
     "gaussian_edges",
     "kernel_graph",
     "lsdf_graph",
@@ -56,6 +46,4 @@ __all__ = [
     "reconstruction_weights",
     "resolve_sigma",
     "reward_graph",
-    "sampled_edges",
-    "standard_errors",
 ]

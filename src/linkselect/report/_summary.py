@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 import linkselect
+from linkselect._arrays import IntArray
 from linkselect._display import check_shape, checked_names
 from linkselect._messages import GuidedTypeError, many
 from linkselect._samples import Samples, as_samples
@@ -124,9 +125,7 @@ def summarize(
     supervision = describe_supervision(classes, used_pairs, ids)
     ranking = _describe_ranking(selector, names)
     found = None if validation is None else describe_validation(validation, names)
-    order = np.asarray(selector.order_)
-    best = order[np.asarray(selector.get_support())[order]]
-    shown = (best, names, values, classes, used_pairs, ids)
+    shown = (_selected(selector), names, values, classes, used_pairs, ids)
     return {
         "schema_version": SCHEMA_VERSION,
         "source": None if source is None else plain_text(source),
@@ -147,6 +146,11 @@ def summarize(
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
     }
+
+
+def _selected(selector: Any) -> IntArray:
+    order = np.asarray(selector.order_)
+    return order[np.asarray(selector.get_support())[order]]
 
 
 def _checked_ids(

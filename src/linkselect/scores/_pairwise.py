@@ -282,11 +282,9 @@ def weighted_compensated_laplacian(
     # within: around these the two words are swapped, and equation 29 has the opposite sign.
     total = degree_form(X, weights, n_jobs=n_jobs)
 
-    def between_minus_within(parts: Moments) -> FloatArray:
-        return parts.between() - parts.within()
-
     classes = (known.classes, None)
-    denominator = total + from_moments(between_minus_within, X, classes, n_jobs=n_jobs)
+    gaps = from_moments(lambda own: own.between() - own.within(), X, classes, n_jobs=n_jobs)
+    denominator = total + gaps
     score = ratio(2.0 * laplacian_form(X, alike, n_jobs), denominator)
     xp = namespace_of(score)
     return xp.where(denominator > 0, score, xp.full_like(score, np.nan))

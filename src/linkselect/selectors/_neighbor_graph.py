@@ -14,6 +14,7 @@ from linkselect._messages import GuidedValueError, many, warn_user
 from linkselect._samples import Samples
 from linkselect._samples.neighbors import none_found
 from linkselect._supervision import Supervision, restrict
+from linkselect.graphs import _sampled as sampled
 from linkselect.graphs._distance_graphs import check_n_neighbors
 from linkselect.selectors import _parameters as allowed
 from linkselect.selectors._ranking import Ranking
@@ -87,14 +88,14 @@ class GraphSelector(RankingSelector):
         if queries is None:
             near, sigma = self._all_neighbors(X, known), self._width(X)
             return self._by_score(X, self._score_graph(X.held(), near, known, sigma), constant)
-        found = graphs.sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
+        found = sampled.sampled_edges(X, self.n_neighbors, queries, self.n_jobs)
         scores, errors = self._from_draw(X, known, queries, found)
         refused = self._refused_errors(X, errors, queries, found)
         fitted = {"standard_errors_": np.where(refused, np.nan, errors)}
         return self._by_score(X, scores, constant, fitted)
 
     def _refused_errors(
-        self, X: Samples, errors: FloatArray, queries: graphs.Queries, found: graphs.SampledEdges
+        self, X: Samples, errors: FloatArray, queries: sampled.Queries, found: sampled.SampledEdges
     ) -> BoolArray:
         """Tell which standard errors of a draw cannot be relied on, and warn of them."""
         stated = np.isfinite(errors)
@@ -125,7 +126,7 @@ class GraphSelector(RankingSelector):
         return refused
 
     def _from_draw(
-        self, X: Samples, known: Supervision, queries: graphs.Queries, found: graphs.SampledEdges
+        self, X: Samples, known: Supervision, queries: sampled.Queries, found: sampled.SampledEdges
     ) -> Iterable[FloatArray]:
         """Return the scores that a draw gives, and their standard errors."""
         sigma = self._width(X)
@@ -141,12 +142,12 @@ class GraphSelector(RankingSelector):
         return X.map_rows(lambda some: self._with_errors(some, found, known, sigma), rows)
 
     def _with_errors(
-        self, X: Samples, found: graphs.SampledEdges, known: Supervision, sigma: float
+        self, X: Samples, found: sampled.SampledEdges, known: Supervision, sigma: float
     ) -> tuple[FloatArray, FloatArray]:
         def score(near: graphs.Edges) -> FloatArray:
             return self._score_graph(X, near, known, sigma)
 
-        return score(found.counted()), graphs.standard_errors(score, found)
+        return score(found.counted()), sampled.standard_errors(score, found)
 
     def _all_neighbors(self, X: Samples, known: Supervision) -> graphs.Edges:
         if not self._needs_graph(known):
@@ -157,7 +158,7 @@ class GraphSelector(RankingSelector):
             return graphs.proposed_edges(X, proposals, self.n_neighbors, self.n_jobs)
         return find_neighbors(X, self.n_neighbors, getattr(self, "radius", None), self.n_jobs)
 
-    def _queries(self, X: Samples, known: Supervision) -> graphs.Queries | None:
+    def _queries(self, X: Samples, known: Supervision) -> sampled.Queries | None:
         """Draw the samples that are asked for their neighbours; None for all."""
         n_samples, n_queries = X.shape[0], self.max_queries
         if n_queries is None and X.default_queries is not None and n_samples > X.default_queries:
@@ -182,7 +183,7 @@ class GraphSelector(RankingSelector):
             )
         # A seed, since NumPy's generators draw from a billion samples without listing them.
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        return graphs.draw_queries(~known.unlabelled, n_queries, np.random.default_rng(seed))
+        return sampled.draw_queries(~known.unlabelled, n_queries, np.random.default_rng(seed))
 
     def _check_search(self, X: Samples, known: Supervision) -> None:
         """Refuse ways of finding neighbours that exclude each other."""

@@ -74,8 +74,8 @@ class Table:
     def with_features(self, kept: Sequence[int] | IntArray) -> Self:
         """Return the table with these features only."""
         names = tuple(self.names[place] for place in kept)
-        in_memory = isinstance(self.X, np.ndarray) or issparse(self.X)
-        X = self.X[:, list(kept)] if in_memory else self.X.choose(kept)
+        is_stored = isinstance(self, StoredTable)
+        X = self.X.choose(kept) if is_stored else self.X[:, list(kept)]
         return replace(self, X=X, names=names)
 
 

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from linkselect._arrays import FloatArray
 from linkselect._supervision import from_labels
-from linkselect.cluster import leading_eigenvectors, symmetric
+from linkselect.cluster._spectral import leading_eigenvectors, symmetric
 from linkselect.evaluation._curves import check_counts, nearest_neighbor_curve
 from linkselect.graphs import affinity_graph, nearest_edges
 
