@@ -153,10 +153,14 @@ def _within(reach: FloatArray, n_features: int) -> FloatArray:
 
     `docs/bounds.md` derives it.
     """
-    # A float32 sum of so many terms, a few of them rounded once more.
-    relative = (min(n_features, FEATURES_PER_SUM) + 8) * 2.0**-24
+    relative = _sum_rounding(n_features)
     absolute = n_features * (CODE_ROUNDING + TIE_PER_FEATURE)
     return (reach * (1 + relative) + 2 * absolute) / (1 - relative)
+
+
+def _sum_rounding(n_features: int) -> float:
+    """Bound what float32 sums, in any order, may be off by; a share of the sum."""
+    return (min(n_features, FEATURES_PER_SUM) + 8) * 2.0**-24
 
 
 def _by_rows(
