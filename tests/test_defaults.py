@@ -9,6 +9,7 @@ from dataclasses import is_dataclass
 from pathlib import Path
 
 import pytest
+from sklearn.base import BaseEstimator
 
 import linkselect
 from linkselect import MRMR, SCGS, graphs
@@ -62,6 +63,7 @@ def test_values_cannot_be_changed():
     """Graphs, moments and results are passed on to many who rely on them."""
     found = [one for name in modules() for one in documented(importlib.import_module(name))]
     values = [one for one in found if isinstance(one, type) and is_dataclass(one)]
+    values = [one for one in values if not issubclass(one, BaseEstimator)]
     assert len(values) > 15
     assert [one.__name__ for one in values if not one.__dataclass_params__.frozen] == []
 

@@ -539,7 +539,9 @@ def test_the_bounds_of_ties_are_those_that_are_derived():
     values, lower, upper = mrmr._quotient(ties.Rounded(np.array([6.0]), np.array([1.0])), over)
     assert values == 3.0
     assert (lower, upper) == (5.0 / 2.5 * (1 - 4 * U64), 7.0 / 1.5 * (1 + 4 * U64))
-    assert_allclose(np.ravel(mrmr._difference(one, over)), [2.0, 1.5, 2.5])
+    difference = one.minus(over)
+    found = np.ravel([difference.value, difference.lower, difference.upper])
+    assert_allclose(found, [2.0, 1.5, 2.5])
 
 
 def test_the_bounds_of_products_on_a_device_are_those_of_the_processor():

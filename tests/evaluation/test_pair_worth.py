@@ -18,6 +18,7 @@ from linkselect import (
     StableSelector,
     VarianceScore,
 )
+from linkselect._samples import as_samples
 from linkselect._supervision import from_labels, from_pairs
 from linkselect.evaluation import pair_worth
 from linkselect.pairs import PairConflictError
@@ -85,13 +86,15 @@ def test_what_is_left_of_a_huge_sum_is_no_rounding():
     samples = X.copy()
     samples[PAIRS.must[0][0]] += 1e9
     selector = ConstraintScore()
-    found = selector._scores_without_each_pair(samples, from_pairs(PAIRS, len(X)))
+    found = selector._scores_without_each_pair(as_samples(samples), from_pairs(PAIRS, len(X)))
     for scores, (_, _, again) in zip(found, by_refitting(selector, samples, PAIRS), strict=True):
         np.testing.assert_allclose(scores, again.scores_, rtol=1e-12)
 
 
 def test_labels_have_no_pairs_to_leave_out():
-    assert ConstraintScore()._scores_without_each_pair(X, from_labels(Y, len(X))) is None
+    assert (
+        ConstraintScore()._scores_without_each_pair(as_samples(X), from_labels(Y, len(X))) is None
+    )
 
 
 @pytest.mark.parametrize(

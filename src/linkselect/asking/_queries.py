@@ -417,6 +417,11 @@ class PairQueries:
             The same ids.
         progress : callable, optional
             As for `PairQueries`.
+
+        Returns
+        -------
+        PairQueries
+            With the answers that were given.
         """
         check_state(state)
         queries = cls(X, None, sample_ids, state["strategy"], state["seed"], progress=progress)

@@ -360,6 +360,11 @@ class Pairs:
         random_state : int, RandomState instance or None, default=None
             Determines the draw.
 
+        Returns
+        -------
+        Pairs
+            Must-links inside classes and cannot-links between them.
+
         Examples
         --------
         >>> Pairs.from_labels([0, 0, 1, -1]).cannot

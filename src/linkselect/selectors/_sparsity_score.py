@@ -135,7 +135,7 @@ class SparsityScore(RankingSelector):
         found = self._reconstruct(X, track)
         fitted = {
             "reconstruction_weights_": found.weights,
-            "n_iter_": int(found.n_iter.max()),
+            "n_iter_": max(int(found.n_iter.max()), 1),  # scikit-learn demands one
         }
         values = scores.sparsity(X, found.weights, self.n_jobs)
         found.warn_unsolved()

@@ -60,7 +60,7 @@ def test_progress_is_reported_by_the_thread_of_the_caller(X):
             seen.clear()
             map_parts(X, given.first_row, n_jobs=n_jobs)
             n_parts = len(X.parts)
-            assert seen == [(done, n_parts, "first_row") for done in range(n_parts + 1)]
+            assert seen == [(done, n_parts, "part") for done in range(n_parts + 1)]
     finally:
         reporting.reset(token)
 

@@ -74,8 +74,8 @@ class Table:
     def with_features(self, kept: Sequence[int] | IntArray) -> Self:
         """Return the table with these features only."""
         names = tuple(self.names[place] for place in kept)
-        is_stored = isinstance(self, StoredTable)
-        X = self.X.choose(kept) if is_stored else self.X[:, list(kept)]
+        # A table that is being opened is a plain one, whatever its X is.
+        X = self.X.choose(kept) if hasattr(self.X, "by_columns") else self.X[:, list(kept)]
         return replace(self, X=X, names=names)
 
 
