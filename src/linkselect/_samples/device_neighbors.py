@@ -96,6 +96,25 @@ def tile(here: Device, queries: Any, pool: Any, added: Any) -> Any:
     return total
 
 
+def median_distance(here: Device, X: Any) -> float:
+    """Find the median squared distance between samples, to the last digit."""
+    xp = here.xp
+    rows = products(here, X, xp.float32)
+    rough = here.float64(tile(here, rows.rows, rows.rows, rows.norms)) + rows.norms[:, None]
+    number = here.arange(0, X.shape[0])
+    is_pair = number[:, None] < number[None, :]
+    ordered = xp.sort(rough[is_pair])
+    n_pairs = ordered.shape[0]
+    middle = np.array([(n_pairs - 1) // 2, n_pairs // 2])
+    low, high = (float(ordered[int(place)]) for place in middle)
+    # Errors of at most `error` move the middle by at most `error`, and the others as much.
+    error = 2.0 * float(xp.max(rows.errors))
+    is_near = is_pair & (rough >= low - 2 * error) & (rough <= high + 2 * error)
+    n_below = int(xp.sum(xp.astype(ordered < low - 2 * error, xp.int64)))
+    exact = to_numpy(pair_distances(here, X, *xp.nonzero(is_near)))
+    return float(np.mean(np.sort(exact)[middle - n_below]))
+
+
 def nearest(here: Device, X: Any, n_neighbors: int, among: neighbors.Search) -> neighbors.Found:
     """Find the nearest rows of a pool for each query; see `graphs.nearest`."""
     xp, (queries, pool, rows) = here.xp, among

@@ -121,10 +121,7 @@ def _entropies(
 
 
 def _joint_entropy(
-    features: Discrete,
-    variable: NDArray[np.integer[Any]],
-    n_values: int,
-    columns: IntArray,
+    features: Discrete, variable: NDArray[np.integer[Any]], n_values: int, columns: IntArray
 ) -> FloatArray:
     n_states = features.n_states[columns]
     few = (n_states <= STATES_AS_BITS) & (n_states * n_values <= CELLS_AS_BITS)
@@ -137,10 +134,7 @@ def _joint_entropy(
 
 
 def _joint_entropy_by_bits(
-    features: Discrete,
-    variable: NDArray[np.integer[Any]],
-    n_values: int,
-    columns: IntArray,
+    features: Discrete, variable: NDArray[np.integer[Any]], n_values: int, columns: IntArray
 ) -> FloatArray:
     joint = np.zeros(len(columns))
     if len(columns) == 0:

@@ -153,13 +153,7 @@ class Splitting:
         no_weights = np.zeros((n_targets, len(self.points)), np.float32)
         penalty = np.full((n_targets, 1), 1.0 / self.small_weight, np.float32)
         return _Copies(
-            targets,
-            goal,
-            no_weights,
-            no_weights.copy(),
-            goal.copy(),
-            np.zeros_like(goal),
-            penalty,
+            targets, goal, no_weights, no_weights.copy(), goal.copy(), np.zeros_like(goal), penalty
         )
 
     def _step(self, copies: _Copies, memory: _Memory) -> None:

@@ -169,11 +169,7 @@ def constrained_laplacian(
 
 @cites("benabdeslem2011", "benabdeslem2014", "salmi2020")
 def weighted_constrained_laplacian(
-    X: Any,
-    alike: Graph,
-    known: Supervision,
-    weights: FloatArray,
-    n_jobs: int | None = None,
+    X: Any, alike: Graph, known: Supervision, weights: FloatArray, n_jobs: int | None = None
 ) -> FloatArray:
     """Compute the ratio of C5 and C6 from their graph and the weight of each sample.
 
@@ -252,11 +248,7 @@ def compensated_laplacian(
 
 @cites("yang2016", "salmi2020")
 def weighted_compensated_laplacian(
-    X: Any,
-    alike: Graph,
-    known: Supervision,
-    weights: FloatArray,
-    n_jobs: int | None = None,
+    X: Any, alike: Graph, known: Supervision, weights: FloatArray, n_jobs: int | None = None
 ) -> FloatArray:
     """Compute the ratio of C7 from its graph and the weight of each sample in the total scatter.
 

@@ -122,11 +122,7 @@ class NearestNeighborSFS(LabelSelector):
         return Ranking(found.scores, found.order, n_selected, {"path_": found.path})
 
     def _splits(
-        self,
-        samples: NDArray[Any],
-        classes: IntArray,
-        labelled: IntArray,
-        n_samples: int,
+        self, samples: NDArray[Any], classes: IntArray, labelled: IntArray, n_samples: int
     ) -> list[tuple[IntArray, IntArray]] | None:
         """Return splits as positions among the labelled samples."""
         if isinstance(self.cv, str):
