@@ -23,16 +23,16 @@ if TYPE_CHECKING or not HAS_CALLBACKS:
     Method = TypeVar("Method", bound=Callable[..., Any])
 
     class _Unheard:
-        """A task of a fit that nobody follows."""
+        """A task of a fit, without callbacks."""
 
         def subcontext(self, **about: Any) -> _Unheard:
             return self
 
         def call_on_fit_task_begin(self, **about: Any) -> None:
-            """Report to nobody."""
+            """Do nothing."""
 
         def call_on_fit_task_end(self, **about: Any) -> bool:
-            """Report to nobody, who ends no loop."""
+            """Return that the loop goes on."""
             return False
 
     class CallbackSupportMixin:

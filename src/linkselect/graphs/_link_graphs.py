@@ -50,12 +50,12 @@ def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
     known : Supervision
         What is known about the samples: classes, must-links, cannot-links.
     gamma : float
-        The weight of what is known; see the formula above.
+        The weight of must-links.
 
     Returns
     -------
     Graph
-        The graph of all samples.
+        Must-links and neighbours, weighted.
     """
     unlabelled = known.unlabelled
     free = near.keep(unlabelled[near.left] | unlabelled[near.right])
@@ -83,7 +83,7 @@ def constrained_graph(
     Returns
     -------
     Graph
-        The graph of all samples.
+        Must-links and neighbours, weighted.
     """
     return gaussian_edges(near, sigma), *_far_must(X, near, known, sigma, n_jobs)
 
@@ -113,7 +113,7 @@ def reward_graph(
     Returns
     -------
     Graph
-        The graph of all samples.
+        Neighbours and far must-links, weighted.
     """
     weights = gaussian_edges(near, sigma).weights
     must, cannot = _linked(near, known)
@@ -137,14 +137,14 @@ def compensated_graph(
     sigma : float
         The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
     gamma : float
-        The weight of what is known; see the formula above.
+        How much near cannot-links are damped: they weigh `1 - gamma` times the Gaussian.
     compensation : float
-        How much cannot-links take away from the graph.
+        The weight of must-links that are not near.
 
     Returns
     -------
     Graph
-        The graph of all samples.
+        Must-links and neighbours, weighted.
     """
     weights = gaussian_edges(near, sigma).weights
     must, cannot = _linked(near, known)
@@ -169,8 +169,8 @@ def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
 
     Returns
     -------
-    Graph
-        The graph of all samples.
+    Edges
+        The affinity of neighbours and must-links.
     """
     must, cannot = _linked(near, known)
     free = gaussian_edges(near, sigma).keep(~(must | cannot))
@@ -195,9 +195,9 @@ def class_neighbors(
     X : matrix of shape (n_samples, n_features)
         The samples: dense, sparse, on a device or stored.
     classes : ndarray of int of shape (n_samples,)
-        The class of each sample, from 0 on.
+        The class of each sample.
     n_neighbors : int
-        How many neighbours each sample has.
+        How many neighbours of each kind a sample is joined to.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 

@@ -59,11 +59,11 @@ def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Genera
     Parameters
     ----------
     first : ndarray of bool of shape (n_samples,)
-        The samples that are always asked for their neighbours.
+        The marked samples, such as those in a pair.
     max_queries : int
-        How many samples are asked at most.
+        How many samples are asked.
     generator : numpy.random.Generator
-        What draws the others.
+        Draws the others.
 
     Returns
     -------

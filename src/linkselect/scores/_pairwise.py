@@ -84,7 +84,7 @@ def lsdf(
     known : Supervision
         What is known about the samples: classes, must-links, cannot-links.
     gamma : float
-        The weight of what is known; see the formula above.
+        The weight of must-links; neighbours weigh 1.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -108,8 +108,8 @@ def laplacian_constraint(
     ----------
     X : matrix of shape (n_samples, n_features)
         The samples: dense, sparse, on a device or stored.
-    kernel : Kernel
-        The Gaussian weights of all pairs of samples.
+    kernel : Edges, Groups, Kernel or a tuple of these
+        The graph of the Laplacian Score; in the paper all pairs of samples, weighted by a Gaussian.
     known : Supervision
         What is known about the samples: classes, must-links, cannot-links.
     n_jobs : int, optional
@@ -180,12 +180,12 @@ def weighted_constrained_laplacian(
     ----------
     X : matrix of shape (n_samples, n_features)
         The samples: dense, sparse, on a device or stored.
-    alike : Edges
-        Samples that are alike, with weights.
+    alike : Edges, Groups, Kernel or a tuple of these
+        The graph of samples that are alike.
     known : Supervision
         What is known about the samples: classes, must-links, cannot-links.
-    weights : float or tuple of float
-        The weights of the terms.
+    weights : ndarray of shape (n_samples,)
+        The weight of each sample.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -231,9 +231,9 @@ def compensated_laplacian(
     sigma : float
         The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
     gamma : float
-        The weight of what is known; see the formula above.
+        How much near cannot-links are damped: they weigh `1 - gamma` times the Gaussian.
     compensation : float
-        How much cannot-links take away from the graph.
+        The weight of must-links that are not near.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -256,12 +256,12 @@ def weighted_compensated_laplacian(
     ----------
     X : matrix of shape (n_samples, n_features)
         The samples: dense, sparse, on a device or stored.
-    alike : Edges
-        Samples that are alike, with weights.
+    alike : Edges, Groups, Kernel or a tuple of these
+        The graph of samples that are alike.
     known : Supervision
         What is known about the samples: classes, must-links, cannot-links.
-    weights : float or tuple of float
-        The weights of the terms.
+    weights : ndarray of shape (n_samples,)
+        The weight of each sample.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 

@@ -49,7 +49,7 @@ def fisher_markov(X: Any, classes: IntArray, gamma: float, n_jobs: int | None = 
     classes : ndarray of int of shape (n_samples,)
         The class of each sample, from 0 on.
     gamma : float
-        The weight of what is known; see the formula above.
+        The factor of the variance; negative values reward it.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -85,7 +85,7 @@ def frll(
     other : Edges
         Neighbours of another class.
     criterion : {"quotient", "difference"}
-        How the two forms are compared.
+        Whether the two changes are divided or subtracted.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 

@@ -69,7 +69,7 @@ def spectral(
     graph : Edges, Groups, Kernel or a tuple of these
         The graph whose edges say which samples are alike.
     style : {1, 2, 3}
-        Which of the three functions of the spectrum is used.
+        Which of the three scores above.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 
@@ -98,7 +98,7 @@ def sparsity(X: Any, weights: csr_array, n_jobs: int | None = None) -> FloatArra
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples, in memory.
     weights : csr_array of shape (n_samples, n_samples)
         The weights by which samples reconstruct each other.
     n_jobs : int, optional

@@ -93,7 +93,7 @@ def test_columns_that_are_no_numbers_are_named(tmp_path, monkeypatch):
     )
     pq.write_table(table, tmp_path / "X.parquet")
     problem = (
-        r"X\.parquet has columns that are no numbers: 'name' \(string\), 'day' \(date32\[day\]\), "
+        r"X\.parquet has columns that are not numeric: 'name' \(string\), 'day' \(date32\[day\]\), "
         r"'list' .*, 'code' \(dictionary.*\), 'nested' .*\. Leave them out: "
         r"open_stored\('X\.parquet', without=\['name', 'day', 'list', 'code', 'nested'\]\)"
     )
@@ -223,7 +223,7 @@ def test_files_of_a_folder_must_have_the_same_columns(tmp_path):
     for table, problem in (
         (pa.table({"x": [1]}), r"c\.parquet lacks the column 'y', which a\.parquet has"),
         (pa.table({"x": [1], "y": [1], "z": [1]}), r"a\.parquet lacks the column 'z', which c"),
-        (pa.table({"x": [1], "y": ["u"]}), r"c\.parquet has columns that are no numbers: 'y'"),
+        (pa.table({"x": [1], "y": ["u"]}), r"c\.parquet has columns that are not numeric: 'y'"),
     ):
         pq.write_table(table, tmp_path / "c.parquet")
         with pytest.raises(GuidedValueError, match=problem):

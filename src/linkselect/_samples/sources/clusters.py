@@ -140,7 +140,7 @@ def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
         raise workers_killed(job) from error
     except CancelledError as error:
         raise GuidedError(
-            "The Dask scheduler went away, or somebody cancelled the tasks of this fit.",
+            "The Dask scheduler went away, or the tasks of this fit were cancelled.",
             "Start the cluster again, connect a new client, and fit again.",
             "client",
         ) from error

@@ -83,7 +83,7 @@ def _index(described: Any, names: Collection[str]) -> str | range | None:
 def joint_type(names: Sequence[str], files: Sequence[FileColumns], label: str) -> np.dtype[Any]:
     """Return the type that holds the values of all columns in all files, which have a label.
 
-    Refuse columns that are no numbers, and files whose columns differ.
+    Refuse columns that are not numeric, and files whose columns differ.
     """
     types: set[np.dtype[Any]] = set()
     for file in files:
@@ -102,7 +102,7 @@ def _types(names: Sequence[str], file: FileColumns, label: str) -> list[np.dtype
         more = f" and {len(refused) - NAMED:,} more" if len(refused) > NAMED else ""
         listed = ", ".join(repr(name) for name in refused[:NAMED])
         raise GuidedValueError(
-            f"{file.label} has columns that are no numbers: {shown}{more}.",
+            f"{file.label} has columns that are not numeric: {shown}{more}.",
             f"Leave them out: open_stored({label!r}, without=[{listed}{', ...' if more else ''}]).",
             "X",
         )

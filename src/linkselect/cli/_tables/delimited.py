@@ -300,11 +300,12 @@ def _by_csv(
                 yield _Cells(np.array(places), _trimmed(pa.array(values, pa.string())))
                 places, values = [], []
     except csv.Error as error:
-        why = "a quote opens here and never closes" if next(lines, None) is None else str(error)
-        raise InputError(
-            f"{file.name}, line {last + 1}: {why}, so that the rest of the file would be one "
-            "value. Close every quote, or delete it."
-        ) from error
+        unclosed = (
+            "a quote opens here and never closes, so that the rest of the file would be one value"
+        )
+        why = unclosed if next(lines, None) is None else str(error)
+        where = f"{file.name}, line {last + 1}"
+        raise InputError(f"{where}: {why}. Close every quote, or delete it.") from error
     if values:
         yield _Cells(np.array(places), _trimmed(pa.array(values, pa.string())))
 

@@ -40,7 +40,7 @@ class Reading:
     drop
         Columns to leave out, with commas between them. Give it again for a name with a comma.
     encode
-        Use columns that are no numbers: dates as days, yes and no as 1 and 0, text of up to 10
+        Use columns that are not numeric: dates as days, yes and no as 1 and 0, text of up to 10
         values as one column for each value.
     missing
         A value that means: missing, beside NA, NaN, ? and an empty cell. Give it once for each.
