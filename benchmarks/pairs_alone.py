@@ -1,104 +1,433 @@
-"""Rank from pairs alone on many data sets: every method beside the default, and what chooses well.
+"""Measure the features that LinkSelector and others choose from pairs, labels, both or nothing.
 
-Prints the tables of docs/pairs_alone.md and with `--write` puts them there. Finished units are kept
-in a file, so the same command goes on where it was stopped:
+Prints the tables of docs/pairs_alone.md and with `--write` puts them there. No column of a data set
+is left out. What is measured is kept in a file, so the same command goes on where it was stopped:
 
-    python benchmarks/pairs_alone.py --seeds 10 --write
+    python benchmarks/pairs_alone.py --draws 2 --write    # about 15 minutes on 2 cores
+    python benchmarks/pairs_alone.py --only "20 pairs" "all labels" --sets khan trace
+    python benchmarks/pairs_alone.py --forget LinkSelector --write    # measure it anew
+
+Half of the samples (at most 200) train, the other half (at most 200) tests, both scaled to [0, 1]
+by those that train. LinkSelector scales by itself and gets the samples as they are. If a method
+refuses, None is kept in the place of its accuracy.
 """
 
 import argparse
 import json
 import os
-import re
 import sys
+import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from multiprocessing import Pool
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from scipy.stats import rankdata, wilcoxon
+from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import LinearSVC
 
 import linkselect as ls
 from linkselect.evaluation import (
     PairKFold,
-    holm,
     nearest_neighbor_curve,
     pair_auc,
     pair_auc_curve,
     suspect_pairs,
 )
+from pairs_alone_tables import (
+    BOTH_KINDS,
+    CHOSEN_ON,
+    FROM_PAIRS,
+    HELD_OUT,
+    KINDS,
+    ON_LABELLED,
+    tables,
+    write,
+)
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
-PAGE = Path(__file__).parents[1] / "docs" / "pairs_alone.md"
 STORE = Path(__file__).parent / "pairs_alone.jsonl"
+MOST_ROWS, N_RANDOM, FLIPPED = 200, 10, 0.1
+COUNTS, FOREST_COUNTS = (5, 10, 20, 30, 50), (20, 50)
+# Stability is that of the first 20 features, of data sets with at least 100.
+FIRST, FEWEST, ALIKE, PAIRS_FOR_STABILITY = 20, 100, 0.9, 40
 
-# The default was chosen on these, most of them used in earlier experiments, too.
-CHOSEN_ON = [
-    "wine",
-    "wdbc",
-    "ionosphere",
-    "dermatology",
-    "libras_movement",
-    "image_segmentation",
-    "multiple_features",
-    "yale_32x32",
-    "colon",
-    "allaml",
-    "sonar",
-    "cnae_9",
-    "isolet_1560",
-    "usps",
-    "orl_32x32",
-    "warp_pie10p",
-    "prostate_ge",
-    "madelon",
-    "steel_plates_faults",
-    "hepatitis",
-    "soybean_small",
-    "mnist",
-    "digits",
-]
-# These were looked at only afterwards.
-FRESH = [
-    "pie_32x32_first10",
-    "pie_pose27_32x32",
-    "olivetti_64x64",
-    "yaleb_32x32",
-    "prostate_singh_train",
-    "wbcd_original",
-]
+# How many pairs are drawn, and what of them is told: must-links alone are those of both kinds.
+OF_A_DRAW = {
+    "20 pairs": (20, "both"),
+    "40 pairs": (40, "both"),
+    "100 pairs": (100, "both"),
+    "10 must-links": (20, "must"),
+    "50 must-links": (100, "must"),
+    "50 cannot-links": (100, "cannot"),
+    "20 pairs, 10 % wrong": (20, "flipped"),
+    "100 pairs, 10 % wrong": (100, "flipped"),
+}
+
+# -- samples and what is known of them ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Split:
+    """Samples as they are and scaled by those that train, and their classes."""
+
+    X: np.ndarray
+    X_test: np.ndarray
+    train: np.ndarray
+    y: np.ndarray
+    test: np.ndarray
+    y_test: np.ndarray
+
+
+def read(name):
+    """Return all samples, the median of the column for missing values, and classes."""
+    with np.load(DATA / f"{name}.npz") as content:
+        X, y = content["X"], content["y"]
+    if np.isnan(X).any():
+        X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    return X, np.unique(y, return_inverse=True)[1]
+
+
+def split(X, y, draw):
+    """Take some rows of one random half to train, and some of the other to test."""
+    rows, half = np.random.default_rng([draw, len(X)]).permutation(len(X)), len(X) // 2
+    train, test = np.sort(rows[:half][:MOST_ROWS]), np.sort(rows[half:][:MOST_ROWS])
+    own, other = X[train].astype(float), X[test].astype(float)
+    scaler = MinMaxScaler().fit(own)
+    return Split(own, other, scaler.transform(own), y[train], scaler.transform(other), y[test])
+
+
+def drawn(y, budget, draw):
+    """Draw as many must-links as cannot-links, fewer if the labels do not imply so many."""
+    every, half = ls.Pairs.from_labels(y), budget // 2
+    n_must, n_cannot = min(half, every.n_must), min(half, every.n_cannot)
+    seed = int(np.random.default_rng([draw, budget, len(y)]).integers(2**31))
+    return ls.Pairs.from_labels(y, n_must=n_must, n_cannot=n_cannot, random_state=seed)
+
+
+def flipped(pairs, draw):
+    """Turn some pairs of each kind into the other; return all, and those that are wrong."""
+    rng = np.random.default_rng([draw, 7])
+    kept, wrong = [], []
+    for links in (pairs.must, pairs.cannot):
+        places = rng.choice(len(links), max(1, round(FLIPPED * len(links))), replace=False)
+        kept.append([link for place, link in enumerate(links) if place not in places])
+        wrong.append([links[place] for place in sorted(places)])
+    pairs = ls.Pairs(kept[0] + wrong[1], kept[1] + wrong[0], n_samples=pairs.n_samples)
+    return pairs, wrong[0] + wrong[1]
+
+
+def as_they_come(y, number, draw):
+    """Draw pairs of rows, whichever kind they are."""
+    every = np.column_stack(np.triu_indices(len(y), 1))
+    rng = np.random.default_rng([draw, number, len(y)])
+    some = every[rng.choice(len(every), min(number, len(every)), replace=False)]
+    alike = y[some[:, 0]] == y[some[:, 1]]
+    return ls.Pairs(some[alike].tolist(), some[~alike].tolist(), n_samples=len(y))
+
+
+def some_labels(y, per_class, draw):
+    """Keep the labels of a few samples of each class, and -1 for the others."""
+    rng = np.random.default_rng([draw, per_class, len(y)])
+    few = np.full(len(y), -1)
+    for one in np.unique(y):
+        few[rng.permutation(np.flatnonzero(y == one))[:per_class]] = one
+    return few
+
+
+def known(kind, y, draw):
+    """Return what `fit` is told beside the samples."""
+    if kind == "nothing":
+        return {}
+    if kind == "all labels":
+        return {"y": y}
+    if kind.endswith("labels per class"):
+        return {"y": some_labels(y, int(kind[0]), draw)}
+    if kind == "100 pairs as they come":
+        return {"pairs": as_they_come(y, 100, draw)}
+    if kind == "3 labels per class and 20 must-links":
+        few = some_labels(y, 3, draw)
+        links = drawn(np.where(few < 0, y, -1), 40, draw).must
+        return {"pairs": ls.Pairs(must=links) | ls.Pairs.from_labels(few)}
+    budget, part = OF_A_DRAW[kind]
+    pairs = drawn(y, budget, draw)
+    told = {
+        "both": pairs,
+        "must": ls.Pairs(must=pairs.must, n_samples=len(y)),
+        "cannot": ls.Pairs(cannot=pairs.cannot, n_samples=len(y)),
+        "flipped": flipped(pairs, draw)[0],
+    }
+    return {"pairs": told[part]}
+
+
+# -- methods ------------------------------------------------------------------------------------
+
+
+class FastCan:
+    """Forward selection by canonical correlation with the classes, as fastcan does it."""
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    def fit(self, X, y):
+        from fastcan import FastCan as ForwardSelection
+
+        # It refuses to go on when no feature is linearly independent of the chosen ones.
+        steps = min(self.steps, np.linalg.matrix_rank(X - X.mean(axis=0)))
+        classes = (y[:, None] == np.unique(y)[1:]).astype(float)
+        chosen = ForwardSelection(steps, verbose=0).fit(X, classes).indices_
+        self.order_ = np.r_[chosen, np.setdiff1d(np.arange(X.shape[1]), chosen)]
+        return self
+
+
+def methods(n_features, on_conflict="raise"):
+    """Return all methods by name; those that search take at most 50 steps."""
+    steps, settle = min(50, n_features), {"on_conflict": on_conflict}
+    similarity = partial(ls.SimilarityConstraintScore, steps, **settle)
+    pair_methods = (
+        ls.LinkSelector(steps, **settle),
+        ls.ConsensusSelector(random_state=0, **settle),
+        similarity(mode="semi-supervised", max_pairs=1000, random_state=0),
+        similarity(),
+        ls.SCGS(tol=1e-2, **settle),
+        ls.LSDF(**settle),
+        ls.ConstraintScore(**settle),
+        ls.CompensatedLaplacianScore(**settle),
+        ls.LaplacianConstraintScore(**settle),
+        ls.ConstrainedLaplacianScore(**settle),
+    )
+    return dict(zip(FROM_PAIRS, pair_methods, strict=True)) | {
+        "Redundancy(FisherScore)": ls.Redundancy(ls.FisherScore(), steps),
+        "MRMR": ls.MRMR(steps),
+        "FisherScore": ls.FisherScore(),
+        "ReliefF": ls.ReliefF(),
+        "FastCan": FastCan(steps),
+        "Redundancy(LaplacianScore)": ls.Redundancy(ls.LaplacianScore(), steps),
+        "LaplacianScore": ls.LaplacianScore(),
+        "VarianceScore": ls.VarianceScore(),
+    }
+
+
+def order_of(label, X, scaled, told, on_conflict="raise"):
+    """Return the features in the order of a method, the best first, or None if it refuses."""
+    samples = X if label == "LinkSelector" else scaled
+    if label in (*ON_LABELLED, "FastCan"):
+        labelled = told["y"] >= 0
+        samples, told = samples[labelled], {"y": told["y"][labelled]}
+    try:
+        return methods(X.shape[1], on_conflict)[label].fit(samples, **told).order_
+    except (ValueError, RuntimeError):
+        return None
+
+
+# -- what is measured -----------------------------------------------------------------------------
+
+
+def accuracy(data, order, counts=COUNTS, forest_counts=FOREST_COUNTS):
+    """Return the accuracy, in per cent, of 1-NN, linear SVM and forest with the first features.
+
+    That of the forest is None if there are fewer features than it is tried with.
+    """
+    counts, of_forest = ([n for n in some if n <= len(order)] for some in (counts, forest_counts))
+
+    def tested(model, count):
+        model.fit(data.train[:, order[:count]], data.y)
+        return model.score(data.test[:, order[:count]], data.y_test)
+
+    linear = [tested(LinearSVC(C=1, max_iter=300, random_state=0), n) for n in counts]
+    forest = [tested(RandomForestClassifier(50, n_jobs=1, random_state=0), n) for n in of_forest]
+    samples = data.train, data.y, data.test, data.y_test
+    found = nearest_neighbor_curve(*samples, order, counts), linear, forest
+    return [round(100 * float(np.mean(one)), 3) if len(one) else None for one in found]
+
+
+def accuracies(kind, X, y, draw, labels):
+    """Return the accuracy of every method from one kind of knowledge."""
+    data = split(X, y, draw)
+    told = known(kind, data.y, draw)
+    on_conflict = "drop" if "wrong" in kind else "raise"
+    found = {}
+    for label in labels:
+        order = order_of(label, data.X, data.train, told, on_conflict)
+        found[label] = None if order is None else accuracy(data, order)
+    return found
+
+
+def references(X, y, draw, labels):
+    """Return the accuracy of features chosen at random, and of all features."""
+    data, every = split(X, y, draw), np.arange(X.shape[1])
+    rng = np.random.default_rng([draw, 3])
+    some = [accuracy(data, rng.permutation(every)) for _ in range(N_RANDOM)]
+    chance = [None if None in one else float(np.mean(one)) for one in zip(*some, strict=True)]
+    all_of_them = accuracy(data, every, [len(every)], [len(every)])
+    found = {"random features": chance, "all features": all_of_them}
+    return {label: found[label] for label in labels}
+
+
+def agreement(X, first, second):
+    """Return the share of features found again, up to highly correlated ones, and Jaccard's index.
+
+    A feature is found again if the other list has it, or one that is correlated with it.
+    """
+
+    def standardized(features):
+        columns = X[:, features].astype(float)
+        spread = columns.std(axis=0)
+        return (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
+
+    same = first[:, None] == second
+    r = standardized(first).T @ standardized(second) / len(X)
+    alike = same | (abs(r) >= ALIKE)
+    found = (alike.any(axis=0).mean() + alike.any(axis=1).mean()) / 2
+    return [float(found), float(same.sum() / (2 * len(first) - same.sum()))]
+
+
+def stability(X, y, draw, labels):
+    """Return how far the first features agree over halves of the samples, and of the pairs."""
+    if X.shape[1] < FEWEST:  # any choice of few features agrees with any other
+        return dict.fromkeys(labels)
+    data, rng = split(X, y, draw), np.random.default_rng([draw, 5])
+    pairs, others = (drawn(half, PAIRS_FOR_STABILITY, draw) for half in (data.y, data.y_test))
+    runs = [(data.X, data.train, pairs)]
+    runs += [(data.X_test, MinMaxScaler().fit_transform(data.X_test), others)]
+    for place in range(2):
+        part = ls.Pairs(pairs.must[place::2], pairs.cannot[place::2])
+        runs.append((data.X, data.train, part))
+    found = {}
+    for label in labels:
+        if label == "random features":
+            tops = [rng.permutation(X.shape[1])[:FIRST] for _ in range(2 * N_RANDOM)]
+            chance = [agreement(X, *two) for two in zip(tops[::2], tops[1::2], strict=True)]
+            found[label] = np.mean(chance, axis=0).tolist() * 2
+            continue
+        orders = [order_of(label, *samples, {"pairs": told}) for *samples, told in runs]
+        found[label] = None
+        if all(order is not None for order in orders):
+            tops = [order[:FIRST] for order in orders]
+            found[label] = agreement(X, *tops[:2]) + agreement(X, *tops[2:])
+    return found
+
+
+def suspects(X, y, draw, labels):
+    """Return the AUC with which wrong pairs are found, by the number of pairs."""
+    data, found = split(X, y, draw), {}
+    for label in labels:
+        pairs, wrong = flipped(drawn(data.y, OF_A_DRAW[label][0], draw), draw)
+        ranked, wrong = suspect_pairs(data.train, pairs), {frozenset(pair) for pair in wrong}
+        is_wrong = np.array([frozenset((one.a, one.b)) in wrong for one in ranked])
+        ranks, n_wrong = rankdata([one.suspicion for one in ranked]), int(is_wrong.sum())
+        wins = ranks[is_wrong].sum() - n_wrong * (n_wrong + 1) / 2
+        found[label] = float(wins / (n_wrong * (len(ranked) - n_wrong)))
+    return found
+
+
+def choices(X, y, draw, labels):
+    """Return the AUC of candidates on held-out pairs and on their own, by the number of pairs."""
+    data = split(X, y, draw)
+    counts = [n for n in COUNTS if n <= X.shape[1]]
+    found = {label: {} for label in labels}
+    for label, budget in product(labels, BOTH_KINDS):
+        pairs, selector = drawn(data.y, OF_A_DRAW[budget][0], draw), methods(X.shape[1])[label]
+        try:
+            folds = PairKFold(5, random_state=0)
+            held_out = pair_auc_curve(selector, data.train, pairs, counts, cv=folds).average.auc
+            order = selector.fit(data.train, pairs=pairs).order_
+        except ValueError:  # too few pairs for five folds, or a refusal
+            continue
+        own = [pair_auc(data.train[:, order[:count]], pairs).auc for count in counts]
+        found[label][budget] = [float(held_out), float(np.mean(own))]
+    return found
+
+
+def unit(job):
+    """Measure some methods on one draw of one data set, from one kind of knowledge."""
+    name, draw, kind, labels = job
+    warnings.simplefilter("ignore")
+    others = {"reference": references, "stability": stability}
+    others |= {"suspects": suspects, "choice": choices}
+    measure = others.get(kind, partial(accuracies, kind))
+    return {"set": name, "draw": draw, "kind": kind, "values": measure(*read(name), draw, labels)}
+
+
+# -- the run ---------------------------------------------------------------------------------------
+
+
+def stored(forgotten=()):
+    """Return what was measured by data set, draw and kind, without what is to be forgotten."""
+    found = {}
+    for line in STORE.read_text().splitlines() if STORE.exists() else ():
+        one = json.loads(line)
+        before = found.setdefault((one["set"], one["draw"], one["kind"]), one)
+        before["values"] |= one["values"]
+    if forgotten:
+        for one in found.values():
+            one["values"] = {k: v for k, v in one["values"].items() if k not in forgotten}
+        STORE.write_text("".join(json.dumps(one) + "\n" for one in found.values()))
+    return found
+
+
+def jobs_left(found, options):
+    """Return what is still to be measured: draw by draw, the most important kinds first."""
+    wanted = [kind for kind in KINDS if kind == "reference" or kind in options.only]
+    jobs = []
+    for draw, kind, name in product(range(options.draws), wanted, options.sets):
+        done = found.get((name, draw, kind), {"values": {}})["values"]
+        labels = [label for label in KINDS[kind] if label not in done]
+        if labels and not (draw and kind == "choice"):
+            jobs.append((name, draw, kind, labels))
+    return jobs
+
+
+def main():
+    sets = [*HELD_OUT, *CHOSEN_ON]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--only", nargs="+", metavar="KIND", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--sets", nargs="+", metavar="SET", default=sets, choices=sets)
+    parser.add_argument("--forget", nargs="+", metavar="METHOD", default=())
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    found = stored(options.forget)
+    jobs, start = jobs_left(found, options), time.perf_counter()
+    with STORE.open("a") as store, Pool(options.jobs) as pool:
+        for number, one in enumerate(pool.imap_unordered(unit, jobs), start=1):
+            store.write(json.dumps(one) + "\n")
+            store.flush()
+            minutes = (time.perf_counter() - start) / 60
+            what = f"{one['set']} {one['draw']} {one['kind']}"
+            print(f"{number} of {len(jobs)}, {minutes:.1f} min: {what}", file=sys.stderr)
+    text = tables(list(stored().values()))
+    print(text)
+    if options.write:
+        write(text)
+
+
+# -- the first experiments, at most 800 columns, which asking.py and default_by_parts.py repeat --
+
 BUDGETS = (20, 40, 100)
 NUMBERS = np.array([2, 3, 5, 10, 20, 40])
-MOST_FEATURES = 800
-MOST_ROWS = 300
-FLIPPED = 0.1
+FRESH = ["wine", "wdbc", "digits"]
 
 
 def load(name):
     """Return X scaled to [0, 1] over all rows, and classes; of many columns a fixed draw."""
     built_in = {"wine": load_wine, "wdbc": load_breast_cancer, "digits": load_digits}
-    if name in built_in:
-        X, y = built_in[name](return_X_y=True)
-    else:
-        with np.load(DATA / f"{name}.npz") as content:
-            X, y = content["X"], content["y"]
+    X, y = built_in[name](return_X_y=True) if name in built_in else read(name)
     rng = np.random.default_rng(1)
-    if len(X) > 4000:
-        rows = rng.choice(len(X), 4000, replace=False)
-        X, y = X[rows], y[rows]
-    X = X.astype(float)
-    X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
-    if X.shape[1] > MOST_FEATURES:
-        X = X[:, np.sort(rng.choice(X.shape[1], MOST_FEATURES, replace=False))]
-    low, high = X.min(axis=0), X.max(axis=0)
-    varies = high > low
-    return ((X - low) / np.where(varies, high - low, 1.0))[:, varies], np.unique(
-        y, return_inverse=True
-    )[1]
+    rows = rng.choice(len(X), 4000, replace=False) if len(X) > 4000 else slice(None)
+    X, y = X[rows].astype(float), y[rows]
+    if X.shape[1] > 800:
+        X = X[:, np.sort(rng.choice(X.shape[1], 800, replace=False))]
+    X = X[:, np.ptp(X, axis=0) > 0]
+    return (X - X.min(axis=0)) / np.ptp(X, axis=0), np.unique(y, return_inverse=True)[1]
 
 
 def problem(name, seed, budget):
@@ -106,253 +435,11 @@ def problem(name, seed, budget):
     X, y = load(name)
     rng = np.random.default_rng([seed, len(X)])
     rows, half = rng.permutation(len(X)), len(X) // 2
-    train, test = np.sort(rows[:half][:MOST_ROWS]), np.sort(rows[half:][:MOST_ROWS])
-    n_each = min(budget // 2, ls.Pairs.from_labels(y[train]).n_must)
-    seed_of_pairs = int(rng.integers(2**31))
-    pairs = ls.Pairs.from_labels(
-        y[train], n_must=n_each, n_cannot=budget // 2, random_state=seed_of_pairs
-    )
+    train, test = np.sort(rows[:half][:300]), np.sort(rows[half:][:300])
+    n_must = min(budget // 2, ls.Pairs.from_labels(y[train]).n_must)
+    draw = {"n_cannot": budget // 2, "random_state": int(rng.integers(2**31))}
+    pairs = ls.Pairs.from_labels(y[train], n_must=n_must, **draw)
     return X[train], y[train], X[test], y[test], pairs
-
-
-def methods(n_features):
-    """Return the methods by name; searches take 50 steps if there are many features."""
-    steps = n_features if n_features <= 200 else 50
-    similarity = ls.SimilarityConstraintScore
-    semi = {"mode": "semi-supervised", "max_pairs": 1000, "random_state": 0}
-    return {
-        "consensus": ls.ConsensusSelector(random_state=0),
-        "similarity, semi-supervised": similarity(steps, **semi),
-        "similarity": similarity(steps),
-        "scgs": ls.SCGS(tol=1e-2),
-        "lsdf": ls.LSDF(),
-        "constraint": ls.ConstraintScore(),
-        "compensated_laplacian": ls.CompensatedLaplacianScore(),
-        "laplacian_constraint": ls.LaplacianConstraintScore(),
-        "constrained_laplacian": ls.ConstrainedLaplacianScore(),
-        "variance": ls.VarianceScore(),
-        "laplacian": ls.LaplacianScore(),
-        "redundancy(laplacian)": ls.Redundancy(ls.LaplacianScore(), steps),
-    }
-
-
-# What the choice by held-out pairs chooses from: methods that look at pairs, one by one.
-CANDIDATES = [
-    "similarity, semi-supervised",
-    "similarity",
-    "scgs",
-    "lsdf",
-    "constraint",
-    "compensated_laplacian",
-    "laplacian_constraint",
-    "constrained_laplacian",
-]
-
-
-def unit(job):
-    """Measure everything for one data set, budget and seed."""
-    name, seed, budget = job
-    warnings.simplefilter("ignore")
-    X, y, X_test, y_test, pairs = problem(name, seed, budget)
-    counts = NUMBERS[max(2, X.shape[1] // 2) >= NUMBERS]
-    found = {"set": name, "seed": seed, "budget": budget, "accuracy": {}, "held_out": {}}
-    found["resubstitution"] = {}
-    for label, selector in methods(X.shape[1]).items():
-        order = selector.fit(X, pairs=pairs).order_
-        curve = nearest_neighbor_curve(X, y, X_test, y_test, order, counts)
-        found["accuracy"][label] = 100 * float(curve.mean())
-        if label in CANDIDATES:
-            in_sample = [pair_auc(X[:, order[:count]], pairs).auc for count in counts]
-            found["resubstitution"][label] = float(np.mean(in_sample))
-    every = np.arange(X.shape[1])
-    all_features = nearest_neighbor_curve(X, y, X_test, y_test, every, [len(every)])
-    found["accuracy"]["all features"] = 100 * float(all_features[0])
-    if seed < 3:  # five fits of every method
-        try:
-            for label in CANDIDATES:
-                folds = PairKFold(5, random_state=0)
-                curve = pair_auc_curve(methods(X.shape[1])[label], X, pairs, counts, cv=folds)
-                found["held_out"][label] = curve.average.auc
-        except ValueError:
-            found["held_out"] = {}
-    found["suspects"] = detected(X, pairs, seed)
-    return found
-
-
-def detected(X, pairs, seed):
-    """Flip some pairs of each kind, and return the AUC with which they are found."""
-    rng = np.random.default_rng([seed, 7])
-    n_must, n_cannot = (max(1, round(FLIPPED * n)) for n in (pairs.n_must, pairs.n_cannot))
-    flip = (
-        set(rng.choice(pairs.n_must, n_must, replace=False).tolist()),
-        set(rng.choice(pairs.n_cannot, n_cannot, replace=False).tolist()),
-    )
-    must = [pair for place, pair in enumerate(pairs.must) if place not in flip[0]]
-    cannot = [pair for place, pair in enumerate(pairs.cannot) if place not in flip[1]]
-    wrong_must = [pairs.cannot[place] for place in sorted(flip[1])]
-    wrong_cannot = [pairs.must[place] for place in sorted(flip[0])]
-    ranked = suspect_pairs(X, ls.Pairs(must + wrong_must, cannot + wrong_cannot))
-    wrong = {frozenset(pair) for pair in wrong_must + wrong_cannot}
-    is_wrong = np.array([frozenset((one.a, one.b)) in wrong for one in ranked])
-    ranks = rankdata([one.suspicion for one in ranked])
-    n_wrong = int(is_wrong.sum())
-    wins = ranks[is_wrong].sum() - n_wrong * (n_wrong + 1) / 2
-    return float(wins / (n_wrong * (len(ranked) - n_wrong)))
-
-
-# -- tables -----------------------------------------------------------------------------------
-
-
-def mean_by_set(units, label):
-    """Return the mean accuracy of a method on each data set, over budgets and seeds."""
-    names = sorted({one["set"] for one in units})
-    return np.array(
-        [np.mean([one["accuracy"][label] for one in units if one["set"] == name]) for name in names]
-    )
-
-
-def accuracy_table(units, sets):
-    chosen = [one for one in units if one["set"] in sets]
-    labels = list(chosen[0]["accuracy"])
-    lines = ["| method | 20 pairs | 40 pairs | 100 pairs | mean |", "|---|---|---|---|---|"]
-    rows = []
-    for label in labels:
-        means = []
-        for budget in BUDGETS:
-            some = [one for one in chosen if one["budget"] == budget]
-            means.append(float(mean_by_set(some, label).mean()))
-        rows.append((np.mean(means), label, means))
-    for mean, label, means in sorted(rows, reverse=True):
-        lines.append(f"| {label} | {' | '.join(f'{one:.1f}' for one in means)} | {mean:.1f} |")
-    return "\n".join(lines)
-
-
-def test_table(units, sets):
-    chosen = [one for one in units if one["set"] in sets]
-    own = mean_by_set(chosen, "consensus")
-    others = [name for name in chosen[0]["accuracy"] if name not in ("consensus", "all features")]
-    gaps = {name: own - mean_by_set(chosen, name) for name in others}
-    adjusted = holm([wilcoxon(gap).pvalue for gap in gaps.values()])
-    lines = ["| consensus minus | mean | standard error | sets ahead | largest loss | p (Holm) |"]
-    lines.append("|---|---|---|---|---|---|")
-    for (name, gap), p in zip(gaps.items(), adjusted, strict=True):
-        error = gap.std(ddof=1) / np.sqrt(len(gap))
-        lines.append(
-            f"| {name} | {gap.mean():+.1f} | {error:.1f} | {(gap > 0).sum()} of {len(gap)} | "
-            f"{gap.min():+.1f} | {p:.2g} |"
-        )
-    return "\n".join(lines)
-
-
-def set_table(units):
-    names = [name for name in (*CHOSEN_ON, *FRESH) if any(one["set"] == name for one in units)]
-    shown = ["consensus", "similarity, semi-supervised", "scgs", "compensated_laplacian"]
-    shown += ["constraint", "redundancy(laplacian)", "all features"]
-    lines = [f"| data set | {' | '.join(shown)} |", "|---" * (len(shown) + 1) + "|"]
-    for name in names:
-        some = [one for one in units if one["set"] == name]
-        values = [np.mean([one["accuracy"][label] for one in some]) for label in shown]
-        mark = "" if name in CHOSEN_ON else " (fresh)"
-        lines.append(f"| {name}{mark} | {' | '.join(f'{value:.1f}' for value in values)} |")
-    return "\n".join(lines)
-
-
-def regret_table(units):
-    """Compare ways to choose a method by what they lose against the best of the candidates."""
-    judged = [one for one in units if one["held_out"]]
-    lines = ["| choose the method by | 20 pairs | 40 pairs | 100 pairs |", "|---|---|---|---|"]
-
-    def regret(one, accuracy):
-        return max(one["accuracy"][name] for name in CANDIDATES) - accuracy
-
-    def by(key):
-        return lambda one: one["accuracy"][max(CANDIDATES, key=lambda name: one[key][name])]
-
-    ways = {
-        "held-out pairs": by("held_out"),
-        "the pairs it was fitted on": by("resubstitution"),
-        "a random method": lambda one: np.mean([one["accuracy"][name] for name in CANDIDATES]),
-        "always the consensus": lambda one: one["accuracy"]["consensus"],
-    }
-    for label, way in ways.items():
-        means = [
-            np.mean([regret(one, way(one)) for one in judged if one["budget"] == budget])
-            for budget in BUDGETS
-        ]
-        lines.append(f"| {label} | {' | '.join(f'{mean:.1f}' for mean in means)} |")
-    return "\n".join(lines)
-
-
-def suspect_table(units):
-    lines = ["| data set | 20 pairs | 40 pairs | 100 pairs |", "|---|---|---|---|"]
-    names = [name for name in (*CHOSEN_ON, *FRESH) if any(one["set"] == name for one in units)]
-    table = np.array(
-        [
-            [
-                np.mean(
-                    [u["suspects"] for u in units if u["set"] == name and u["budget"] == budget]
-                )
-                for budget in BUDGETS
-            ]
-            for name in names
-        ]
-    )
-    for name, row in zip(names, table, strict=True):
-        lines.append(f"| {name} | {' | '.join(f'{value:.2f}' for value in row)} |")
-    lines.append(f"| **mean** | {' | '.join(f'{value:.2f}' for value in table.mean(axis=0))} |")
-    return "\n".join(lines)
-
-
-def tables(units):
-    n_seeds = len({one["seed"] for one in units})
-    fresh = [name for name in FRESH if any(one["set"] == name for one in units)]
-    known = [name for name in CHOSEN_ON if any(one["set"] == name for one in units)]
-    return "\n\n".join(
-        [
-            f"{len(known)} data sets on which the default was chosen, {n_seeds} draws each:",
-            accuracy_table(units, known),
-            f"{len(fresh)} data sets that were looked at only afterwards:",
-            accuracy_table(units, fresh),
-            "The consensus against every other method, over all data sets (mean over the numbers "
-            "of pairs; Wilcoxon signed-rank test over data sets, Holm's correction):",
-            test_table(units, {*known, *fresh}),
-            "Every data set, mean over the numbers of pairs:",
-            set_table(units),
-            "What is lost, in points, against the best of eight methods on the same draw "
-            "(3 draws per data set):",
-            regret_table(units),
-            "How well wrong pairs are found, 10 % of each kind flipped (AUC; 0.5 is chance):",
-            suspect_table(units),
-        ]
-    )
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
-    lines = STORE.read_text().splitlines() if STORE.exists() else []
-    units = [json.loads(line) for line in lines]
-    done = {(one["set"], one["seed"], one["budget"]) for one in units}
-    names = (*CHOSEN_ON, *FRESH)
-    jobs = [job for job in product(names, range(options.seeds), BUDGETS) if job not in done]
-    with STORE.open("a") as store, ProcessPoolExecutor(options.jobs) as pool:
-        for found in pool.map(unit, jobs):
-            units.append(found)
-            store.write(json.dumps(found) + "\n")
-            store.flush()
-            print(
-                f"{len(units)}: {found['set']} {found['seed']} {found['budget']}", file=sys.stderr
-            )
-    text = tables(units)
-    print(text)
-    if options.write:
-        page = PAGE.read_text(encoding="utf-8")
-        marked = r"(<!-- measured -->).*?(<!-- end -->)"
-        page = re.sub(marked, lambda m: f"{m[1]}\n\n{text}\n\n{m[2]}", page, flags=re.DOTALL)
-        PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
     python benchmarks/which_method.py            # all data that come with scikit-learn, 10 splits
     python benchmarks/which_method.py --splits 5 --only wine
+    python benchmarks/which_method.py --write    # put the tables on the page
 
 Half of the samples rank the features, scaled to [0, 1]; 1-NN with the best few of them, trained on
 the labels of the same half, is tested on the other half. The selector sees only what its table
@@ -11,10 +12,12 @@ says: no label, 10 must-links and 10 cannot-links, 3 labels per class, or all la
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
@@ -25,6 +28,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
+from measured_pages import show
+
+PAGE = Path(__file__).parents[1] / "docs" / "which_method.md"
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,7 @@ CASES: dict[str, Callable[[], Case]] = {
 }
 
 PAIR_METHODS = [
+    ls.LinkSelector(),
     ls.ConstraintScore(),
     ls.ConstraintScore(criterion="difference"),
     ls.LSDF(),
@@ -92,9 +99,10 @@ PAIR_METHODS = [
     ls.SimilarityConstraintScore(mode="semi-supervised"),
 ]
 METHODS = {
-    "10 + 10 pairs": PAIR_METHODS,
+    "10 must-links and 10 cannot-links": PAIR_METHODS,
     "3 labels per class": [*PAIR_METHODS, ls.NearestNeighborSFS()],
     "all labels": [
+        ls.LinkSelector(),
         ls.FisherScore(),
         ls.FRLL(),
         ls.FisherMarkov(),
@@ -110,6 +118,7 @@ METHODS = {
         SelectKBest(mutual_info_classif),
     ],
     "nothing": [  # last, since the Sparsity Score takes longer than all others together
+        ls.LinkSelector(),
         ls.VarianceScore(),
         ls.LaplacianScore(),
         ls.SpectralScore(style=3),
@@ -123,7 +132,7 @@ def given(kind, y, draw):
     random = np.random.default_rng(draw)
     if kind == "nothing":
         return {}
-    if kind == "10 + 10 pairs":
+    if kind == "10 must-links and 10 cannot-links":
         return {"pairs": ls.Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=draw)}
     if kind == "all labels":
         return {"y": y}
@@ -177,36 +186,53 @@ def reference(case, n_splits):
 
 
 def name_of(selector):
+    """Return how the page names a selector: without what goes without saying."""
     if isinstance(selector, SelectKBest):
         return f"SelectKBest({selector.score_func.__name__})"
-    return repr(selector)
+    return repr(selector).removesuffix("()").replace("estimator=", "").replace("'", '"')
 
 
-def print_table(kind, cases, n_splits):
-    print(f"\n### {kind}\n\n| method | {' | '.join(cases)} | seconds |")
-    print("|---" * (len(cases) + 2) + "|", flush=True)
+def row(name, accuracies):
+    return f"| {name} | {' | '.join(f'{one:.1f}' for one in accuracies)} |"
+
+
+def table(kind, cases, references, n_splits):
+    """Return the lines of one table; progress goes to standard error, with the time of a fit."""
+    lines = [
+        f"### From {kind}",
+        "",
+        f"| method | {' | '.join(cases)} |",
+        "|---" * (len(cases) + 1) + "|",
+    ]
     for selector in METHODS[kind]:
         found = [measure(case, selector, kind, n_splits) for case in cases.values()]
-        numbers = " | ".join(f"{mean:.1f}" for mean, _ in found)
-        print(f"| `{name_of(selector)}` | {numbers} | {sum(s for _, s in found):.2f} |", flush=True)
+        lines.append(row(f"`{name_of(selector)}`", [accuracy for accuracy, _ in found]))
+        seconds = sum(seconds for _, seconds in found)
+        print(f"{kind}: {name_of(selector)}, {seconds:.2f} s", file=sys.stderr)
+    everything, chance = zip(*references, strict=True)
+    return [*lines, row("*all features*", everything), row("*random choice*", chance)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if options.write and options.only != list(CASES):
+        parser.error("--write needs all data sets; leave out --only.")
     warnings.simplefilter("ignore")  # constant columns, and the like
     cases = {name: CASES[name]() for name in options.only}
-    for name, case in cases.items():
-        everything, chance = reference(case, options.splits)
+    references = [reference(case, options.splits) for case in cases.values()]
+    for (name, case), (everything, chance) in zip(cases.items(), references, strict=True):
         n, d = case.X.shape
         print(
             f"{name}: {n} x {d}, {case.n_features} chosen; all features {everything:.1f}, "
             f"random choice {chance:.1f}"
         )
-    for kind in METHODS:
-        print_table(kind, cases, options.splits)
+    tables = {kind: table(kind, cases, references, options.splits) for kind in METHODS}
+    print()
+    show(tables, PAGE, options.write)
 
 
 if __name__ == "__main__":

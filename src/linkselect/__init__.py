@@ -35,6 +35,7 @@ _HOMES = {
     "FisherScore": "selectors",
     "LaplacianConstraintScore": "selectors",
     "LaplacianScore": "selectors",
+    "LinkSelector": "selectors",
     "NearestNeighborSFS": "selectors",
     "Pairs": "pairs",
     "Redundancy": "selectors",

@@ -40,12 +40,16 @@ class Supervision:
         memory quadratic in the number of labels.
     lone_class : LoneClass or None
         Labels that may not mean what they say, for an error if they turn out to be too few.
+    labels : ndarray of shape (n_samples,) or None
+        With pairs, the class of each sample by the labels from which some of the pairs were made,
+        -1 for none; None if no pair was made from labels.
     """
 
     classes: IntArray
     must: IntArray | None = None
     cannot: IntArray | None = None
     lone_class: LoneClass | None = None
+    labels: IntArray | None = None
 
     @property
     def hint(self) -> str:
@@ -87,7 +91,8 @@ def restrict(known: Supervision, rows: IntArray) -> Supervision:
         return None if links is None else place[links][(place[links] >= 0).all(axis=1)]
 
     must, cannot = renumber(known.must), renumber(known.cannot)
-    return Supervision(known.classes[rows], must, cannot, known.lone_class)
+    labels = None if known.labels is None else known.labels[rows]
+    return Supervision(known.classes[rows], must, cannot, known.lone_class, labels)
 
 
 def nothing(n_samples: int) -> Supervision:
@@ -170,7 +175,8 @@ def from_pairs(
     held, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
     held = _settle_conflicts(held, on_conflict)
     must, cannot = held.rows(row_of)
-    return Supervision(_classes(must, cannot, n_samples), must, cannot)
+    classes = _classes(must, cannot, n_samples)
+    return Supervision(classes, must, cannot, labels=_labels(held, row_of, n_samples))
 
 
 def present_pairs(
@@ -378,3 +384,13 @@ def _classes(must: IntArray, cannot: IntArray, n_samples: int) -> IntArray:
     classes = np.full(n_samples, -1, dtype=np.intp)
     classes[named] = np.unique(component[named], return_inverse=True)[1]
     return classes
+
+
+def _labels(pairs: Pairs, row_of: Mapping[Hashable, int], n_samples: int) -> IntArray | None:
+    """Return the class of each row if pairs were made from labels, -1 for none."""
+    if pairs._labels is None:
+        return None
+    rows = np.array([row_of.get(sample, -1) for sample in pairs._ids], dtype=np.intp)
+    labels = np.full(n_samples, -1, dtype=np.intp)
+    labels[rows[rows >= 0]] = pairs._labels[rows >= 0]
+    return labels

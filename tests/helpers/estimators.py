@@ -26,6 +26,8 @@ SUPERVISED = [
 ]
 INFORMATION = [ls.MRMR(), ls.MRMR(scheme="quotient", discretize="quantile"), ls.FCBF()]
 PAIRWISE = [
+    ls.LinkSelector(),
+    ls.LinkSelector(0.5, noise=0.3, scale="range"),
     ls.ConstraintScore(),
     ls.ConstraintScore(criterion="difference"),
     ls.LSDF(),
@@ -57,8 +59,14 @@ COMBINED = [
     ),
 ]
 # Greedy methods and subset scores: their order is not that of the features alone.
-SEARCHING = (ls.SimilarityConstraintScore, ls.TraceRatio, ls.NearestNeighborSFS)
+SEARCHING = (
+    ls.LinkSelector,
+    ls.SimilarityConstraintScore,
+    ls.TraceRatio,
+    ls.NearestNeighborSFS,
+)
 SEARCHES = [
+    ls.LinkSelector(5),
     ls.SimilarityConstraintScore(),
     ls.SimilarityConstraintScore(5, mode="semi-supervised"),
     ls.SimilarityConstraintScore(5, max_pairs=100, random_state=0),

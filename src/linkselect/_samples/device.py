@@ -7,7 +7,7 @@ and nothing is written in place that came from outside.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,8 @@ from linkselect._samples.samples import (
     digest,
     shared,
 )
+from linkselect._samples.scaled_columns import DeviceColumns
+from linkselect._samples.scaling import Scaling
 from linkselect.pairs._links import members_of
 
 if TYPE_CHECKING:
@@ -77,6 +79,16 @@ class OnDevice(Samples):
         blocks = (self.values[:, columns] for columns in self.column_slices(self.shape[0]))
         extent = self.joined([xp.max(some, axis=0) - xp.min(some, axis=0) for some in blocks])
         return np.flatnonzero(to_numpy((extent > 0) & (extent < FAINT)))
+
+    def extremes(self) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the largest value of each feature."""
+        xp = self.here.xp
+        low, high = xp.min(self.values, axis=0), xp.max(self.values, axis=0)
+        return to_numpy(self.here.float64(low)), to_numpy(self.here.float64(high))
+
+    def count_nonzero(self) -> int:
+        """Count the values that are not 0."""
+        return int(self.here.xp.count_nonzero(self.values))
 
     def rounded_columns(self) -> IntArray:
         """List nothing: a device has computed with what it was given."""
@@ -153,6 +165,23 @@ class OnDevice(Samples):
                 total = total + weights[chunk] @ (difference * difference)
             parts.append(total)
         return self.joined(parts)
+
+    def reduce_rows(
+        self,
+        function: Callable[..., Any],
+        merge: Callable[[list[Any]], Any],
+        per_row: tuple[Any, ...],
+        n_jobs: int | None,
+    ) -> Any:
+        """Apply a function to one large block of rows after the other."""
+        blocks = slices(self.shape[0], block_width(BLOCK_SIZE, self.shape[1]))
+        found = (function(self.values[some, :], *(one[some] for one in per_row)) for some in blocks)
+        return reduce(lambda total, more: merge([total, more]), found)
+
+    def scaled_columns(self, scaling: Scaling, n_jobs: int) -> DeviceColumns:
+        """Return all features, scaled and centred, on the device."""
+        rows = scaling.rows(self.values)
+        return DeviceColumns((rows - self.here.xp.mean(rows, axis=0)[None, :]).T)
 
     # -- distances ---------------------------------------------------------------------------
 

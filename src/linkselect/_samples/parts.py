@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ from linkselect._samples.samples import (
     digest,
     shared,
 )
+from linkselect._samples.scaled_columns import StoredColumns, reduce_in_turn
+from linkselect._samples.scaling import Scaling
 from linkselect._samples.sources.running import map_parts, reduce_parts
 from linkselect._samples.sources.stored import Part, Stored
 from linkselect._samples.survey import Score, Survey, moments_of_part, survey
@@ -221,6 +224,40 @@ class Parts(Samples):
         found: FloatArray = self.map_rows(lambda some: some.map_columns(work, n_jobs=n_jobs), rows)
         return found
 
+    def extremes(self) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the largest value of each feature."""
+        return self.survey.low, self.survey.high
+
+    def count_nonzero(self) -> int:
+        """Count the values that are not 0, in one more pass."""
+        return int(reduce_parts(self.stored, _count_nonzero, sum, what="count"))
+
+    def reduce_rows(
+        self,
+        function: Callable[..., Any],
+        merge: Callable[[list[Any]], Any],
+        per_row: tuple[Any, ...],
+        n_jobs: int | None,
+    ) -> Any:
+        """Apply a function to slabs of rows, and merge the results of parts by a tree."""
+
+        def of_part(part: Part) -> tuple[Any, ...]:
+            return tuple(one[part.rows] for one in per_row)
+
+        work = partial(_reduce_slabs, function=function, merge=merge)
+        return reduce_parts(
+            self.stored, work, merge, per_part=of_part, n_jobs=n_jobs, what="multiply features"
+        )
+
+    def scaled_columns(self, scaling: Scaling, n_jobs: int) -> StoredColumns:
+        """Return features that are stored by columns; they are read again for every product."""
+        if scaling.roots:
+            work = partial(_squares_of_part, weights=scaling.weights)
+            add_up = partial(np.sum, axis=0)
+            squares = reduce_parts(self.stored, work, add_up, n_jobs=n_jobs, what="add up")
+            scaling = replace(scaling, squares=squares)
+        return StoredColumns(self.stored, scaling, n_jobs)
+
     # -- rows --------------------------------------------------------------------------------
 
     def take(self, rows: IntArray) -> Samples:
@@ -241,6 +278,10 @@ class Parts(Samples):
         if self.by_columns or self.must_stay_outside:
             return self
         return self.take(np.arange(self.shape[0]))
+
+    def allowed(self, size: int) -> int:
+        """Return how much memory may be taken where usually `size` is."""
+        return self.stored.allowed(size)
 
     def holding(self, rows: IntArray, n_jobs: int | None) -> Parts:
         """Return the same samples, with some rows in memory if they are read by rows."""
@@ -341,6 +382,27 @@ def _on_values(function: Callable[..., FloatArray], part: Part) -> FloatArray:
     ((_, values),) = part.slabs()
     with np.errstate(over="raise"):
         return function(Samples(values), n_jobs=1)
+
+
+def _count_nonzero(part: Part) -> int:
+    return sum(int(np.count_nonzero(slab)) for _, slab in part.slabs())
+
+
+def _squares_of_part(part: Part, *, weights: FloatArray) -> FloatArray:
+    ((_, values),) = part.slabs()
+    found: FloatArray = values.astype(np.float64) @ weights[part.columns]
+    return found
+
+
+def _reduce_slabs(
+    part: Part, *per_row: Any, function: Callable[..., Any], merge: Callable[[list[Any]], Any]
+) -> Any:
+    found: list[Any] = []
+    for rows, slab in part.slabs():
+        start = rows.start - part.rows.start
+        own = (one[start : start + len(slab)] for one in per_row)
+        found = [merge([*found, reduce_in_turn(slab, function, merge, tuple(own))])]
+    return found[0]
 
 
 def _fourth_powers_of_part(part: Part, *, mean: FloatArray, deviation: FloatArray) -> FloatArray:

@@ -25,6 +25,8 @@ from linkselect._samples import distances, neighbors, wide
 from linkselect._samples.devices import Device
 from linkselect._samples.moments import kurtosis, moments
 from linkselect._samples.neighbors import EVERYTHING, Found, Products, Search
+from linkselect._samples.scaled_columns import HeldColumns, dense_columns, reduce_blocks
+from linkselect._samples.scaling import Scaling
 from linkselect._samples.sources.stored import WIDE_SAMPLES
 
 if TYPE_CHECKING:
@@ -130,6 +132,15 @@ class Samples:
         """Count the values that are NaN, of samples in memory."""
         return int(np.isnan(self.values).sum()) if self.dtype.kind == "f" else 0
 
+    def extremes(self) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the largest value of each feature as float64."""
+        low, high = self.values.min(axis=0), self.values.max(axis=0)
+        return low.astype(np.float64), high.astype(np.float64)
+
+    def count_nonzero(self) -> int:
+        """Count the values that are not 0."""
+        return int(np.count_nonzero(self.values))
+
     def overflows(self) -> bool:
         """Tell whether squares of values overflow without notice."""
         return False
@@ -187,6 +198,10 @@ class Samples:
     def held(self) -> Samples:
         """Return the samples in memory, if they are stored by rows and small enough."""
         return self
+
+    def allowed(self, size: int) -> int:
+        """Return how much memory may be taken where usually `size` is."""
+        return size
 
     def holding(self, rows: IntArray, n_jobs: int | None) -> Samples:
         """Return the samples with some rows in memory; these are sorted."""
@@ -259,6 +274,33 @@ class Samples:
     def map_rows(self, function: Callable[[Samples], Any], rows: IntArray) -> Any:
         """Apply a function, which looks at each feature on its own, to some of the samples."""
         return function(self.take(rows))
+
+    def reduce_rows(
+        self,
+        function: Callable[..., Any],
+        merge: Callable[[list[Any]], Any],
+        per_row: tuple[Any, ...],
+        n_jobs: int | None,
+    ) -> Any:
+        """Apply a function to blocks of some rows and all columns, and merge the results.
+
+        Parameters
+        ----------
+        function : callable
+            Takes values of some rows as they are stored, and what `per_row` has for these. Other
+            processes must be able to load it by its name.
+        merge : callable
+            Takes a list of results in the order of the rows and returns one.
+        per_row : tuple of arrays or CSR matrices
+            One row for each sample.
+        n_jobs : int or None
+            See `map_threads`.
+        """
+        return reduce_blocks(self.values, function, merge, per_row, n_jobs)
+
+    def scaled_columns(self, scaling: Scaling, n_jobs: int) -> HeldColumns:
+        """Return all features, scaled and centred."""
+        return dense_columns(self.values, scaling, n_jobs)
 
     def from_moments(
         self, function: Callable[..., Any], groupings: tuple[Grouping, ...], n_jobs: int | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ from linkselect._samples.samples import (
     is_rounded,
     may_be_rounded,
 )
+from linkselect._samples.scaled_columns import SparseColumns
+from linkselect._samples.scaling import Scaling
 
 if TYPE_CHECKING:
     from linkselect.graphs._graph_types import Edges
@@ -87,6 +89,15 @@ class Sparse(Samples):
             return NO_FEATURES
         return np.unique(self.values.tocoo().col[is_rounded(values)])
 
+    def extremes(self) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the largest value of each feature."""
+        low, high = (side(axis=0).toarray().ravel() for side in (self.csc.min, self.csc.max))
+        return low.astype(np.float64), high.astype(np.float64)
+
+    def count_nonzero(self) -> int:
+        """Count the values that are not 0."""
+        return int(self.values.nnz)
+
     def count_missing(self) -> int:
         """Count the values that are NaN."""
         return int(np.isnan(self.values.data).sum()) if self.dtype.kind == "f" else 0
@@ -136,6 +147,20 @@ class Sparse(Samples):
     def choose(self, columns: Columns) -> Sparse:
         """Return some columns."""
         return Sparse(self.csc[:, columns])
+
+    def reduce_rows(
+        self,
+        function: Callable[..., Any],
+        merge: Callable[[list[Any]], Any],
+        per_row: tuple[Any, ...],
+        n_jobs: int | None,
+    ) -> Any:
+        """Apply a function to all rows at once: products of sparse rows are small."""
+        return function(self.csr, *per_row)
+
+    def scaled_columns(self, scaling: Scaling, n_jobs: int) -> SparseColumns:
+        """Return all features, scaled."""
+        return SparseColumns(scaling.rows(self.csr).T.tocsr(), n_jobs)
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> FloatArray:
         """Compute the sum over edges of squared differences."""

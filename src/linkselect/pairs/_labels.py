@@ -193,8 +193,8 @@ def links_of_labels(
     n_must: int | None,
     n_cannot: int | None,
     random_state: Any,
-) -> tuple[tuple[Hashable, ...], IntArray, IntArray, int | None]:
-    """Return ids, must-links, cannot-links, and `n_samples` if ids are row numbers.
+) -> tuple[tuple[Hashable, ...], IntArray, IntArray, int | None, None, IntArray | None]:
+    """Return what `Pairs` are made of; `n_samples` if ids are row numbers, classes of all links.
 
     The parameters are those of `Pairs.from_labels`.
     """
@@ -208,7 +208,8 @@ def links_of_labels(
     ids = check_ids(range(len(codes)) if sample_ids is None else sample_ids, len(codes))
     numbered = ids == tuple(range(len(codes)))
     must, cannot = draw_links(codes, n_must, n_cannot, check_random_state(random_state))
-    return ids, must, cannot, len(codes) if numbered else None
+    labels = codes if n_must is None and n_cannot is None else None
+    return ids, must, cannot, len(codes) if numbered else None, None, labels
 
 
 def draw_links(

@@ -105,6 +105,23 @@ def must_components(must: IntArray, n_samples: int) -> IntArray:
     return connected_components(link_graph(must, n_samples), directed=False)[1]
 
 
+def joined_labels(
+    ours: IntArray | None, theirs: IntArray | None, moved: IntArray, n_samples: int
+) -> IntArray | None:
+    """Return the classes that one of two has; those of different labels cannot be compared.
+
+    `moved` has the number of each sample of theirs among all of them; ours keep their numbers.
+    """
+    labels = np.full(n_samples, -1, dtype=np.intp)
+    if ours is not None and theirs is None:
+        labels[: len(ours)] = ours
+        return labels
+    if theirs is not None and ours is None:
+        labels[moved] = theirs
+        return labels
+    return None
+
+
 def link_graph(links: IntArray, n_samples: int) -> csr_array:
     """Return the matrix that has in each entry how often its row is linked to its column."""
     ones = np.ones(len(links))

@@ -80,12 +80,13 @@ class Pairs:
     ((0, 60), (3, 60))
     """
 
-    __slots__ = ("_adaptive", "_cannot", "_ids", "_must", "n_samples")
+    __slots__ = ("_adaptive", "_cannot", "_ids", "_labels", "_must", "n_samples")
 
     _ids: tuple[Hashable, ...]
     _must: IntArray
     _cannot: IntArray
     _adaptive: _links.Adaptive
+    _labels: IntArray | None  # the class of each id if pairs were made from labels, -1: none
     n_samples: int | None
 
     def __init__(
@@ -117,21 +118,22 @@ class Pairs:
         must: IntArray,
         cannot: IntArray,
         n_samples: int | None = None,
-        adaptive: _links.Adaptive | None = None,  # missing in what older versions pickled
+        adaptive: _links.Adaptive | None = None,  # these two lack in what older versions pickled
+        labels: IntArray | None = None,
     ) -> None:
         marks = adaptive or (np.zeros(len(must), dtype=bool), np.zeros(len(cannot), dtype=bool))
-        must, adaptive_must = _links.once(must, marks[0], len(ids))
-        cannot, adaptive_cannot = _links.once(cannot, marks[1], len(ids))
-        values: dict[str, Any] = {"_ids": ids, "_must": must, "_cannot": cannot}
-        values |= {"_adaptive": (adaptive_must, adaptive_cannot), "n_samples": n_samples}
-        for name, value in values.items():
+        must, of_must = _links.once(must, marks[0], len(ids))
+        cannot, of_cannot = _links.once(cannot, marks[1], len(ids))
+        values = ids, must, cannot, n_samples, (of_must, of_cannot), labels
+        names = ("_ids", "_must", "_cannot", "n_samples", "_adaptive", "_labels")
+        for name, value in zip(names, values, strict=True):
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Pairs cannot be changed; make a new one instead of setting {name}.")
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._ids, self._must, self._cannot, self.n_samples, self._adaptive
+        return self._ids, self._must, self._cannot, self.n_samples, self._adaptive, self._labels
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._set(*state)
@@ -144,9 +146,7 @@ class Pairs:
         return pairs_view(self)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Pairs):
-            return NotImplemented
-        return self._key() == other._key()
+        return self._key() == other._key() if isinstance(other, Pairs) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -210,14 +210,14 @@ class Pairs:
                 "Name samples by id to join them.",
             )
         codes = {sample: code for code, sample in enumerate(self._ids)}
-        joined = [codes.setdefault(sample, len(codes)) for sample in other._ids]
-        moved = np.array(joined, dtype=np.intp)
+        moved = np.array([codes.setdefault(one, len(codes)) for one in other._ids], dtype=np.intp)
         return Pairs._from_codes(
             tuple(codes),
             np.concatenate([self._must, moved[other._must]]),
             np.concatenate([self._cannot, moved[other._cannot]]),
             self.n_samples or other.n_samples,
             tuple(map(np.concatenate, zip(self._adaptive, other._adaptive, strict=True))),
+            _links.joined_labels(self._labels, other._labels, moved, len(codes)),
         )
 
     # -- what follows from the pairs -------------------------------------------------------
@@ -276,10 +276,9 @@ class Pairs:
 
     def _some(self, must: Any, cannot: Any, n_samples: int | None = None) -> Pairs:
         """Keep the links that two masks say."""
-        adaptive = self._adaptive[0][must], self._adaptive[1][cannot]
-        return Pairs._from_codes(
-            self._ids, self._must[must], self._cannot[cannot], n_samples, adaptive
-        )
+        marks = self._adaptive[0][must], self._adaptive[1][cannot]
+        links = self._must[must], self._cannot[cannot]
+        return Pairs._from_codes(self._ids, *links, n_samples, marks, self._labels)
 
     def closure(self) -> Pairs:
         """Add every pair that follows from the others.
@@ -291,8 +290,8 @@ class Pairs:
             raise PairConflictError(describe_conflicts(self))
         links = self._must, self._cannot
         closed = _links.closure_of(*links, len(self._ids))
-        adaptive = _links.mark_implied(closed, links, self._adaptive, len(self._ids))
-        return Pairs._from_codes(self._ids, *closed, self.n_samples, adaptive)
+        marks = _links.mark_implied(closed, links, self._adaptive, len(self._ids))
+        return Pairs._from_codes(self._ids, *closed, self.n_samples, marks, self._labels)
 
     def summary(
         self, sample_ids: Iterable[Hashable] | None = None, *, n_samples: int | None = None
@@ -363,7 +362,7 @@ class Pairs:
         Returns
         -------
         Pairs
-            Must-links inside classes and cannot-links between them.
+            Must-links inside classes, cannot-links between them; all of them keep the classes.
 
         Examples
         --------

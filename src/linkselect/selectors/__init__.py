@@ -16,6 +16,7 @@ from linkselect.selectors._fisher_score import FisherScore
 from linkselect.selectors._frll import FRLL
 from linkselect.selectors._laplacian_constraint_score import LaplacianConstraintScore
 from linkselect.selectors._laplacian_score import LaplacianScore
+from linkselect.selectors._link_selector import LinkSelector
 from linkselect.selectors._lsdf import LSDF
 from linkselect.selectors._mrmr import MRMR
 from linkselect.selectors._nearest_neighbor_sfs import NearestNeighborSFS
@@ -45,6 +46,7 @@ __all__ = [
     "FisherScore",
     "LaplacianConstraintScore",
     "LaplacianScore",
+    "LinkSelector",
     "NearestNeighborSFS",
     "Redundancy",
     "ReliefF",

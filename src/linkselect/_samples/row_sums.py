@@ -1,0 +1,119 @@
+"""Products of scaled features, and weighted sums of rows, added up in one pass over the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, hstack, issparse
+
+from linkselect._arrays import BoolArray, FloatArray
+from linkselect._samples.devices import device_of
+from linkselect._samples.moments import Moments
+from linkselect._samples.scaling import Scaling, one_group
+
+if TYPE_CHECKING:
+    from linkselect._samples.samples import Samples
+
+
+class RowSums(NamedTuple):
+    """Sums over centred rows."""
+
+    products: Any
+    """The products of all features with each other, of shape (n_features, n_features)."""
+    some_products: Any
+    """The same over some of the rows only; None if there are none."""
+    mixed: Any
+    """Weighted sums of rows, of shape (n_sums, n_features)."""
+
+
+def row_sums(
+    X: Samples, scaling: Scaling, weights: csr_array, some: BoolArray, n_jobs: int | None
+) -> RowSums:
+    """Add up products of features, and weighted rows, scaled and centred, in one pass.
+
+    Parameters
+    ----------
+    X : Samples
+        Samples of any kind, but not stored by columns.
+    scaling : Scaling
+        How features are scaled.
+    weights : csr_array of shape (n_samples, n_sums)
+        The weight of each row in each sum.
+    some : ndarray of bool of shape (n_samples,)
+        The rows over which the other products run.
+    n_jobs : int or None
+        The number of threads.
+    """
+    n_samples = X.shape[0]
+    counts = csr_array(np.column_stack([np.ones(n_samples), some]))
+    weights = hstack([counts, weights], format="csr")
+    # Values near 0 lose fewer digits; what is left of the mean is taken out in the end.
+    has_means = not scaling.roots and X.kind != "sparse"
+    origin = _means(X, scaling, n_jobs) if has_means else np.zeros(X.shape[1])
+    work = partial(_sums_of_rows, scaling=scaling, origin=origin)
+    products, of_some, sums = X.reduce_rows(work, add_up, (weights, some), n_jobs)
+    mean = sums[0, :] / n_samples
+    masses = X.placed(np.asarray(weights.sum(axis=0)).ravel())
+    mixed = (sums - masses[:, None] * mean[None, :])[2:, :]
+    outer = mean[:, None] * mean[None, :]
+    centred = products - n_samples * outer
+    if not some.any() or some.all():
+        return RowSums(centred, centred if some.all() else None, mixed)
+    # The sum of (t - mean)(t - mean)' over some rows, from that of tt'.
+    cross = sums[1, :][:, None] * mean[None, :]
+    return RowSums(centred, of_some - cross - cross.T + masses[1] * outer, mixed)
+
+
+def mixed_rows(X: Samples, scaling: Scaling, weights: csr_array, n_jobs: int | None) -> Any:
+    """Add up weighted rows, scaled and centred; shape (n_sums, n_features)."""
+    n_samples = X.shape[0]
+    weights = hstack([csr_array(np.ones((n_samples, 1))), weights], format="csr")
+    (sums,) = X.reduce_rows(partial(_mixed, scaling=scaling), add_up, (weights,), n_jobs)
+    masses = X.placed(np.asarray(weights.sum(axis=0)).ravel())
+    return (sums - masses[:, None] * (sums[0, :] / n_samples)[None, :])[1:, :]
+
+
+def add_up(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Add up sums of the same kind."""
+    return tuple(sum(kind[1:], start=kind[0]) for kind in zip(*parts, strict=True))
+
+
+def _means(X: Samples, scaling: Scaling, n_jobs: int | None) -> FloatArray:
+    means = X.fetched(X.from_moments(_mean, ((one_group(X), None),), n_jobs))
+    found: FloatArray = (means * scaling.unit - scaling.low) * scaling.factor
+    return found
+
+
+def _mean(alone: Moments) -> Any:
+    return alone.means_minus(0.0)[0, :]
+
+
+def _sums_of_rows(
+    values: Any, weights: csr_array, some: BoolArray, *, scaling: Scaling, origin: FloatArray
+) -> tuple[Any, ...]:
+    """Multiply and add up a block of rows."""
+    rows, here = scaling.rows(values), device_of(values)
+    if not issparse(rows):
+        rows = rows - (origin if here is None else here.put(origin))
+    mixed = _weighted(weights, rows)
+    products = _dense(rows.T @ rows)
+    if some.all() or not some.any():
+        return products, products * float(some.all()), mixed
+    chosen = rows[some] if here is None else rows[here.put(some)]
+    return products, _dense(chosen.T @ chosen), mixed
+
+
+def _mixed(values: Any, weights: csr_array, *, scaling: Scaling) -> tuple[Any]:
+    return (_weighted(weights, scaling.rows(values)),)
+
+
+def _weighted(weights: csr_array, rows: Any) -> Any:
+    here = device_of(rows)
+    return _dense(weights.T @ rows) if here is None else here.put(weights.T.toarray()) @ rows
+
+
+def _dense(product: Any) -> Any:
+    return product.toarray() if issparse(product) else product

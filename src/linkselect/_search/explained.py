@@ -1,0 +1,341 @@
+"""Forward selection of the features that explain most of what is expected of a feature.
+
+Scaled features are seen as draws f of a Gaussian process over the samples, whose covariance K is
+that of the features at hand. Must-links and labels are noisy observations of linear functions of
+f: a difference that is 0, or the value of a class. They leave a second moment `T = E[ff' | known]`.
+A subset S is worth the part of T that a ridge regression on its columns explains,
+`tr(T F_S (F_S'F_S + ridge I)^-1 F_S')`; features are added one by one.
+
+The same numbers follow from products of samples, from products of features, and approximately
+from random sums of samples; which of them is a matter of size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.sparse import csr_array, hstack
+
+from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect._blocks import slices
+from linkselect._samples import Samples
+from linkselect._samples.devices import device_of, namespace_of, to_numpy
+from linkselect._samples.row_sums import mixed_rows, row_sums
+from linkselect._samples.scaled_columns import HeldColumns, as_columns
+from linkselect._samples.scaling import Scaling
+from linkselect._supervision import Supervision
+
+# The ridge, in mean squared lengths of a feature. From 0.1 to 0.5 accuracy hardly changes.
+RIDGE = 0.5
+# Matrices of products are at most so wide; if there are more samples and features than this,
+# samples are added up at random.
+WIDEST = 10_000
+# How many random sums of samples there are, and how many numbers they may have in all.
+MOST_SUMS, LEAST_SUMS, SUMS_SIZE = 4096, 256, 1 << 27
+
+
+class Observed(NamedTuple):
+    """What is known, as observations of weighted sums of the samples."""
+
+    weights: csr_array
+    """The weight of each sample in each observation, of shape (n_samples, n_observations)."""
+    targets: FloatArray
+    """What was observed, one column for each class; rows have a mean squared length of 1."""
+    labelled: BoolArray
+    """Which samples have a label; their observations come first."""
+
+
+class Problem(NamedTuple):
+    """The features, and what they are to explain."""
+
+    columns: HeldColumns
+    """Every feature; its entries are samples, or what stands for them."""
+    kernel: Any
+    """The products of the rows, K."""
+    moment: Any
+    """The second moment given what is known, T."""
+
+
+class Explained(NamedTuple):
+    """What a forward selection found."""
+
+    order: IntArray
+    """Features in the order of their choice, then the rest by their gain at the last step."""
+    scores: FloatArray
+    """What each feature explains alone, as a share of what all of them explain."""
+    path: FloatArray
+    """The share that is explained after each chosen feature."""
+
+
+def observe(known: Supervision) -> Observed:
+    """List what labels and must-links say about a feature; cannot-links say nothing here.
+
+    A label is the value of its class: the indicators of the classes, each divided by the root of
+    the size of the class, centred over the labelled samples. A must-link is a difference of 0.
+    """
+    labels = known.classes if known.must is None else known.labels
+    n_samples = len(known.classes)
+    labels = np.full(n_samples, -1) if labels is None else labels
+    rows = np.flatnonzero(labels >= 0)
+    codes = np.unique(labels[rows], return_inverse=True)[1]
+    sizes = np.bincount(codes)
+    targets = (codes[:, None] == np.arange(len(sizes))) / np.sqrt(sizes)
+    targets -= targets.mean(axis=0) if len(rows) else 0.0
+    length = np.sqrt((targets**2).sum(axis=1).mean()) if len(rows) else 0.0
+    must = np.empty((0, 2), dtype=np.intp) if known.must is None else known.must
+    must = must[(labels[must] < 0).any(axis=1)]  # labels say it already
+    numbers = np.arange(len(rows) + len(must))
+    of_labels, of_links = numbers[: len(rows)], numbers[len(rows) :]
+    weights = csr_array(
+        (
+            np.repeat([1.0, 1.0, -1.0], [len(rows), len(must), len(must)]),
+            (
+                np.concatenate([rows, must[:, 0], must[:, 1]]),
+                np.concatenate([of_labels, of_links, of_links]),
+            ),
+        ),
+        shape=(n_samples, len(numbers)),
+    )
+    targets = np.pad(targets / (length or 1.0), ((0, len(must)), (0, 0)))
+    return Observed(weights, targets, labels >= 0)
+
+
+def pose(X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int) -> Problem:
+    """Pose the problem in the smallest space: that of samples, of features, or of random sums.
+
+    Parameters
+    ----------
+    X : Samples
+        The samples.
+    scaling : Scaling
+        How features are scaled.
+    known : Observed
+        What is known about them.
+    noise : float
+        The variance of observations, in mean squared lengths of a sample.
+    n_jobs : int
+        The number of threads.
+    """
+    n_samples, n_features = X.shape
+    if X.by_columns or n_samples <= min(n_features, WIDEST):
+        held = X if X.by_columns else X.held()
+        if not held.must_stay_outside:
+            return by_samples(held.scaled_columns(scaling, n_jobs), known, noise)
+    elif n_features <= WIDEST:
+        return by_features(X, scaling, known, noise, n_jobs)
+    return by_random_sums(X, scaling, known, noise, n_jobs)
+
+
+def by_samples(columns: HeldColumns, known: Observed, noise: float) -> Problem:
+    """Pose the problem in the space of samples."""
+    kernel = columns.kernel()
+    xp = namespace_of(kernel)
+    n_samples, n_observations = known.weights.shape
+    size = float(xp.linalg.trace(kernel)) / n_samples
+    weights = known.weights if xp is np else _put(known.weights.toarray(), kernel)
+    targets = _put(known.targets, kernel) * size**0.5
+    if not n_observations or not size:
+        return Problem(columns, kernel, kernel)
+    if 2 * n_observations < n_samples:
+        cross = weights.T @ kernel
+        moment = condition(kernel, cross, cross @ weights, targets, noise * size)
+        return Problem(columns, kernel, moment)
+    # The same by (I + K QQ' / variance)^-1: as many observations as samples, or more.
+    precision = weights @ weights.T
+    precision = precision.toarray() if xp is np else precision
+    system = _eye(kernel) + kernel @ precision / (noise * size)
+    summed = weights @ targets / (noise * size)
+    solved = xp.linalg.solve(system, kernel @ xp.concat([_eye(kernel), summed], axis=1))
+    return Problem(columns, kernel, _moment(solved[:, :n_samples], solved[:, n_samples:]))
+
+
+def condition(kernel: Any, cross: Any, own: Any, targets: Any, variance: float) -> Any:
+    """Return the second moment of a Gaussian process given noisy observations.
+
+    Parameters
+    ----------
+    kernel : array of shape (n_rows, n_rows)
+        The covariance of the process.
+    cross : array of shape (n_observations, n_rows)
+        The covariance of observations and process.
+    own : array of shape (n_observations, n_observations)
+        The covariance of the observations, without noise.
+    targets : array of shape (n_observations, n_classes)
+        What was observed.
+    variance : float
+        That of the noise.
+    """
+    xp = namespace_of(kernel)
+    together = xp.concat([cross, targets], axis=1)
+    solved = xp.linalg.solve(own + variance * _eye(own), together)
+    n_rows = kernel.shape[0]
+    return _moment(kernel - cross.T @ solved[:, :n_rows], cross.T @ solved[:, n_rows:])
+
+
+def _moment(covariance: Any, means: Any) -> Any:
+    """Add what is expected to what is uncertain; rounding must not make it asymmetric."""
+    return (covariance + covariance.T) / 2.0 + means @ means.T
+
+
+def by_features(
+    X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int
+) -> Problem:
+    """Pose the problem in the space of features, from sums over the samples."""
+    n_samples, n_features = X.shape
+    n_labels, n_classes = int(known.labelled.sum()), known.targets.shape[1]
+    of_classes = csr_array(known.weights[:, :n_labels] @ known.targets[:n_labels])
+    links = known.weights[:, n_labels:]
+    # As many links at a time as there are features take as much memory as their products.
+    first, *more = [links[:, some] for some in slices(links.shape[1], max(n_features, 1))] or [
+        links
+    ]
+    weights = hstack([of_classes, first], format="csr")
+    sums = row_sums(X, scaling, weights, known.labelled, n_jobs)
+    products = sums.products
+    xp = namespace_of(products)
+    size = float(xp.linalg.trace(products)) / n_samples
+    ends = sums.mixed[n_classes:, :]
+    observed = ends.T @ ends + (0.0 if sums.some_products is None else sums.some_products)
+    for some in more:
+        ends = mixed_rows(X, scaling, some, n_jobs)
+        observed = observed + ends.T @ ends
+    # More than what rounding can take away; beside the ridge it is nothing.
+    rounding = 4 * n_features * float(np.finfo(np.float64).eps) * size * n_samples
+    root = xp.linalg.cholesky(products + rounding * _eye(products))
+    kernel, columns = root.T @ root, as_columns(root, n_jobs)
+    if not known.weights.shape[1] or not size:
+        return Problem(columns, kernel, kernel)
+    variance = noise * size
+    summed = sums.mixed[:n_classes, :].T * size**0.5
+    system = observed + variance * _eye(observed)
+    solved = xp.linalg.solve(system, xp.concat([variance * root, summed], axis=1))
+    solved = root.T @ solved
+    return Problem(columns, kernel, _moment(solved[:, :n_features], solved[:, n_features:]))
+
+
+def by_random_sums(
+    X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int
+) -> Problem:
+    """Pose the problem approximately, for sums of samples with random signs in their place.
+
+    Products of features become estimates with an error of about `|f| |g| / sqrt(n_sums)`.
+    """
+    n_samples, n_features = X.shape
+    n_sums = min(max(X.allowed(SUMS_SIZE) // n_features, LEAST_SUMS), MOST_SUMS, n_samples)
+    observed, targets = known.weights, known.targets
+    if observed.shape[1] > n_sums:
+        sketch = _random_sums(observed.shape[1], n_sums)
+        observed, targets = observed @ sketch, sketch.T @ targets
+    weights = hstack([_random_sums(n_samples, n_sums), observed], format="csr")
+    mixed = mixed_rows(X, scaling, weights, n_jobs)
+    rows, ends = mixed[:n_sums, :], mixed[n_sums:, :]
+    kernel = rows @ rows.T
+    xp = namespace_of(kernel)
+    size = float(xp.linalg.trace(kernel)) / n_samples
+    columns = as_columns(xp.asarray(rows.T, copy=True), n_jobs)
+    if not observed.shape[1] or not size:
+        return Problem(columns, kernel, kernel)
+    targets = _put(targets, kernel) * size**0.5
+    moment = condition(kernel, ends @ rows.T, ends @ ends.T, targets, noise * size)
+    return Problem(columns, kernel, moment)
+
+
+def _random_sums(n_rows: int, n_sums: int) -> csr_array:
+    """Put every row with a random sign into one of the sums: a count sketch."""
+    rng = np.random.default_rng(0)
+    signs, sums = rng.choice([-1.0, 1.0], n_rows), rng.integers(n_sums, size=n_rows)
+    return csr_array((signs, (np.arange(n_rows), sums)), shape=(n_rows, n_sums))
+
+
+def _eye(like: Any) -> Any:
+    """Return the identity matrix of the shape of a square matrix, where that is."""
+    return namespace_of(like).eye(like.shape[0], dtype=like.dtype, device=like.device)
+
+
+def _put(values: FloatArray, like: Any) -> Any:
+    """Copy values to where an array is."""
+    here = device_of(like)
+    return values if here is None else here.put(values)
+
+
+def choose(
+    problem: Problem,
+    n_features: int,
+    *,
+    share: float = 1.0,
+    track: Callable[[Iterable[int]], Iterator[int]] = iter,
+) -> Explained:
+    """Choose features one by one, each time the one that explains most of what is left.
+
+    With P the residual of the ridge regression on what was chosen, a feature f adds
+    `f'PTPf / (ridge + f'Pf)`. A choice changes P by one rank, so two products of all features
+    with a vector bring every gain up to date.
+
+    Parameters
+    ----------
+    problem : Problem
+        The features and what they are to explain.
+    n_features : int
+        How many features to choose at most.
+    share : float, default=1.0
+        Stop as soon as this share of what all features explain is reached.
+    track : callable
+        Wraps the steps to report progress; may end them early.
+    """
+    columns, T = problem.columns, problem.moment
+    xp = namespace_of(T)
+    norms = columns.norms()
+    ridge = RIDGE * float(xp.sum(norms)) / norms.shape[0]
+    total = explained_by_all(problem, ridge)
+    norms = norms + ridge
+    worth = columns.quadratic(T)
+    alone = gains = worth / norms
+    free = xp.ones_like(gains)
+    chosen: list[int] = []
+    path: list[float] = []
+    reached = 0.0
+    past = _put(np.zeros((n_features, T.shape[0])), T)
+    for step in track(range(n_features)):
+        # A gain of -1 is less than that of any free feature, which is not negative.
+        gains = xp.where(free > 0, worth / norms, -free - 1.0)
+        best = float(xp.max(gains))
+        feature = int(xp.argmax(xp.astype(gains >= best * (1.0 - columns.rounding), xp.int8)))
+        reached += float(gains[feature])
+        chosen.append(feature)
+        path.append(reached / total)
+        free[feature] = 0.0
+        done, column = past[:step, :], columns.column(feature)
+        left = column - done.T @ (done @ column)
+        aim = T @ left
+        aim = aim - done.T @ (done @ aim)
+        both = columns.times(xp.stack([left, aim], axis=1))
+        norm, own = float(norms[feature]), float(worth[feature])
+        part = both[:, 0] / norm
+        worth = worth - part * (2.0 * both[:, 1] - part * own)
+        worth = xp.where(worth > 0, worth, xp.zeros_like(worth))
+        norms = norms - part * both[:, 0]
+        norms = xp.where(norms > ridge, norms, ridge * xp.ones_like(norms))
+        past[step, :] = left / norm**0.5
+        if path[-1] >= share:
+            break
+    gains = to_numpy(xp.where(free > 0, worth / norms, -free - 1.0))
+    rest = np.argsort(-gains, kind="stable")[: len(gains) - len(chosen)]
+    order = np.concatenate([np.array(chosen, dtype=np.intp), rest])
+    return Explained(order, to_numpy(alone) / total, np.array(path))
+
+
+def explained_by_all(problem: Problem, ridge: float) -> float:
+    """Compute what a ridge regression on all features explains: `tr(T K (K + ridge I)^-1)`."""
+    T = problem.moment
+    xp = namespace_of(T)
+    system = problem.kernel + ridge * _eye(T)
+    if xp is np:
+        # Half of the time of a general inverse; one triangle of it, and the diagonal.
+        inverse = dpotri(dpotrf(system, lower=True)[0], lower=True)[0]
+        shared = 2.0 * np.sum(T * inverse) - np.sum(np.diag(T) * np.diag(inverse))
+    else:
+        shared = xp.sum(T * xp.linalg.inv(system))
+    return float(xp.linalg.trace(T)) - ridge * float(shared)
