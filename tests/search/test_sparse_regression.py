@@ -60,7 +60,8 @@ def test_scgs_equals_a_generic_solver(sparsity, pairs, graph, bare_pairs):
     generic = minimize(objective, start, args=(1e-5,), method="L-BFGS-B", options=options)
     ours = objective(found.coef_.ravel())
     assert ours <= objective(generic.x) + 1e-9
-    assert ours >= generic.fun - 2e-3
+    # The generic solver stalls a little above the optimum, by digits of the objective.
+    assert ours >= generic.fun - 2e-5 * max(100.0, abs(generic.fun))
     assert (found.theta_ < 1) == (pairs == 300)
 
 

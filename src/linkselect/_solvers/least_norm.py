@@ -32,6 +32,10 @@ from linkselect._arrays import FloatArray
 # often at most: rounding may hide that a tolerance is just large enough.
 STEP = 1.5
 MOST_STEPS = 20
+# Rarely `nnls` ends at weights that are no optimum: some gradient is above this. A penalty next to
+# the wanted one has nearly the same optimum, so the logarithm is then changed by this much.
+LARGEST_GRADIENT = 1e-9
+NUDGE, MOST_NUDGES = 1e-9, 5
 
 
 def least_norm_weights(
@@ -84,8 +88,12 @@ def _by_least_squares(
 
     @cache
     def solution(log_penalty: float) -> FloatArray:
-        matrix[0] = math.exp(log_penalty / 2.0)
-        positive, negative = np.split(nnls(matrix, goal, maxiter=max_iter)[0], 2)
+        for number in range(MOST_NUDGES):
+            matrix[0] = math.exp((log_penalty + number * NUDGE) / 2.0)
+            both = nnls(matrix, goal, maxiter=max_iter)[0]
+            if (matrix.T @ (goal - matrix @ both)).max() <= LARGEST_GRADIENT:
+                break
+        positive, negative = np.split(both, 2)
         return (positive - negative) / (positive - negative).sum()
 
     def excess(log_penalty: float) -> float:
