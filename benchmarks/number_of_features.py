@@ -3,11 +3,12 @@
     python benchmarks/number_of_features.py DATA                 # all sets; about 20 minutes
     python benchmarks/number_of_features.py DATA --splits 5 --only colon,sonar
     python benchmarks/number_of_features.py DATA --part pairs    # or labels, or nothing
+    python benchmarks/number_of_features.py DATA --methods LinkSelector --write  # into the page
 
 DATA is the folder of the .npz files that CONTRIBUTING names. Half of the samples (at most 400)
 rank the features, scaled to [0, 1] by that half, and choose the number; 1-NN with the labels of the
 same half is tested on the other half. The rules were chosen on the first sets; the others were only
-looked at afterwards.
+looked at afterwards. Searches take as many steps as the largest fixed number asks for.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler
 
 import linkselect as ls
+import measured_pages
 from linkselect.evaluation import choose_number, nearest_neighbor_curve
 from linkselect.evaluation._number_of_features import number_without_labels
 
+PAGE = Path(__file__).parents[1] / "docs" / "number_of_features.md"
 CHOSEN_ON = (
     "sonar",
     "dermatology",
@@ -54,10 +58,10 @@ N_PAIRS = 20
 CAPS = (50, 100, 200, 300, 500, 1000)
 
 PARTS = {
-    "labels": [ls.FisherScore(), ls.ReliefF()],
+    "labels": [ls.LinkSelector(), ls.FisherScore(), ls.ReliefF()],
     "some labels": [ls.SCGS()],
-    "pairs": [ls.ConsensusSelector(random_state=0), ls.LSDF()],
-    "nothing": [ls.LaplacianScore(), ls.VarianceScore()],
+    "pairs": [ls.LinkSelector(), ls.ConsensusSelector(random_state=0), ls.LSDF()],
+    "nothing": [ls.LinkSelector(), ls.LaplacianScore(), ls.VarianceScore()],
 }
 
 
@@ -108,8 +112,12 @@ def measure(selector, part: str, data: Split, seed: int) -> dict[str, float]:
     fitted = selector.fit(data.train, **given)
     n_features = data.train.shape[1]
     half = max(1, n_features // 2)
-    number = choose_number(fitted, data.train, **given) if "y" in given else None
+    searches = isinstance(selector, ls.LinkSelector)
+    number = choose_number(fitted, data.train, **given) if "y" in given or searches else None
     kept = number_without_labels(n_features) if number is None else number.n_features
+    if searches:  # its own number of steps is smaller than the fixed numbers
+        steps = max(kept, min(half, CAPS[-1]))
+        fitted = clone(selector).set_params(n_features_to_select=steps).fit(data.train, **given)
     labelled = np.asarray(given.get("y", data.y_train)) >= 0
     counts = np.unique([kept, half, n_features, *(min(half, cap) for cap in CAPS)])
     curve = nearest_neighbor_curve(
@@ -136,13 +144,18 @@ def points(difference: float) -> str:
     return "-" if np.isnan(difference) else f"{difference:+.1f}"
 
 
-def show(part: str, selector, folder: Path, names: list[str], n_splits: int) -> None:
-    name = type(selector).__name__
-    print(f"\n### From {part}: {name}\n")
+def table(part: str, selector, folder: Path, names: list[str], n_splits: int) -> list[str]:
+    """Return the rows of a table, and print each as soon as it is known."""
     columns = ["rule", *(f"{cap:,}" for cap in CAPS), "all"]
     columns += ["optimism"] if part.endswith("labels") else []
-    print(f"| set | half, % | kept | {' | '.join(columns)} |")
-    print("|---" * (3 + len(columns)) + "|")
+    lines = []
+
+    def add(line: str) -> None:
+        lines.append(line)
+        print(line, flush=True)
+
+    add(f"| set | half, % | kept | {' | '.join(columns)} |")
+    add("|---" * (3 + len(columns)) + "|")
     for title, group in (("chosen on", CHOSEN_ON), ("afterwards", LOOKED_AT_AFTERWARDS)):
         rows = []
         for one in (one for one in group if one in names):
@@ -152,11 +165,12 @@ def show(part: str, selector, folder: Path, names: list[str], n_splits: int) -> 
             rows.append(mean)
             kept = f"{np.median([run['n'] for run in found]):.0f} of {X.shape[1]:,}"
             values = " | ".join(points(mean[key]) for key in columns)
-            print(f"| {one} | {mean['half']:.1f} | {kept} | {values} |", flush=True)
+            add(f"| {one} | {mean['half']:.1f} | {kept} | {values} |")
         if rows:
             mean = {key: float(np.nanmean([row[key] for row in rows])) for key in rows[0]}
             values = " | ".join(points(mean[key]) for key in columns)
-            print(f"| **{title}** | {mean['half']:.1f} | {mean['share']:.0%} | {values} |")
+            add(f"| **{title}** | {mean['half']:.1f} | {mean['share']:.0%} | {values} |")
+    return lines
 
 
 def main() -> None:
@@ -165,11 +179,20 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--only", default=",".join(CHOSEN_ON + LOOKED_AT_AFTERWARDS))
     parser.add_argument("--part", choices=PARTS)
+    parser.add_argument("--methods", help="names of classes, separated by commas")
+    parser.add_argument("--write", action="store_true", help="put the tables into the page")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     for part in PARTS if options.part is None else [options.part]:
         for selector in PARTS[part]:
-            show(part, selector, options.data, options.only.split(","), options.splits)
+            name = type(selector).__name__
+            if options.methods and name not in options.methods.split(","):
+                continue
+            print(f"\n### From {part}: {name}\n")
+            lines = table(part, selector, options.data, options.only.split(","), options.splits)
+            if options.write:
+                page = PAGE.read_text(encoding="utf-8")
+                PAGE.write_text(measured_pages.put(page, f"{part} {name}", lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

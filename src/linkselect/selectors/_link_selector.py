@@ -25,21 +25,23 @@ SHARE, MOST_FEATURES = 0.8, 300
 
 @with_parameters
 class LinkSelector(PairSelector):
-    """Select the features that together explain most of what pairs and labels leave to expect.
+    """Select features that together explain most of what pairs and labels lead us to expect.
 
-    Features are scaled and centred, and seen as draws f of a Gaussian process over the samples,
-    with their own covariance `K = FF'`. What is known are observations of f with noise: over a
-    must-link, `f_i - f_j = 0`; a label, the value of its class. Given these, f has the second
-    moment `T = E[ff' | known]`. A set of columns S is worth the part of it that a ridge regression
-    on them explains, `tr(T F_S (F_S'F_S + r I)^-1 F_S')`, and features are added one by one, each
-    time the one that adds most; larger is better.
+    Features are scaled and centred, and each is seen as a draw f of a Gaussian process over the
+    samples with the covariance `K = FF'`, where F holds all features. Pairs and labels are noisy
+    observations of f: a must-link says that `f_i - f_j = 0`, a label that f_i is the value of its
+    class. Given these, f has the second moment `T = E[ff' | known]`. The value of a set S of
+    features is the part of T that a ridge regression on them explains,
+    `tr(T F_S (F_S'F_S + r I)^-1 F_S')`; larger is better. Features are added one by one, each time
+    the one that adds most.
 
-    So features that vary inside must-links or classes count little, and so do features that repeat
-    what was chosen before. Samples without a label or pair count through K. With nothing known,
-    `T = K`, and the features are those that represent all others best. Cannot-links are checked
-    for conflicts and otherwise not used: every use that was tried made the selection worse.
+    So a feature that varies inside must-links or classes gains little, and so does one that
+    repeats what was chosen before. Samples without pair or label count through K. With nothing
+    known, `T = K`, and the chosen features are those that represent all others best. Cannot-links
+    are checked for conflicts and otherwise not used: no use of them that was tried improved the
+    selection.
 
-    Not for a list of all relevant features: of several that say the same it takes one, so that
+    Not for a list of all relevant features: of several equivalent ones it chooses one, so that
     small changes of the data may exchange them.
 
     Parameters
@@ -48,12 +50,14 @@ class LinkSelector(PairSelector):
         How many features to keep: a number, a fraction, or the fewest that explain 80 % of what
         all features explain, at most 300.
     noise : float, default=0.03
-        The variance of observations, in mean squared distances of a sample from the mean of all.
-        Accuracy hardly changes from 0.01 to 0.1; take 0.3 if many pairs are wrong.
+        The variance of the noise of observations, relative to the mean squared distance of a
+        sample from the mean of all. Accuracy hardly changes between 0.01 and 0.1; use 0.3 if many
+        pairs are wrong.
     scale : {"auto", "range", "counts"}, default="auto"
         How features are scaled. "range": to [0, 1]. "counts": square roots of values in units of
-        their deviation, rows scaled to length 1; values must not be negative. "auto": counts if no
-        value is negative and more than half of them are 0, leaving constant features aside.
+        the standard deviation of the feature, in rows of length 1; values must not be negative.
+        "auto": counts if no value is negative and more than half of them are 0, apart from
+        constant features.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
         that cannot-link with ("warn") or without ("drop") a warning.
@@ -67,7 +71,7 @@ class LinkSelector(PairSelector):
     order_ : ndarray of shape (n_features,)
         The features in the order of their choice, then the rest by their gain at the last step.
     path_ : ndarray of shape (n_steps,)
-        The share that is explained after each chosen feature.
+        What the chosen features explain together after each step, as a share of what all explain.
 
     See Also
     --------
@@ -76,13 +80,16 @@ class LinkSelector(PairSelector):
 
     Notes
     -----
-    Without knowledge and without ridge this is greedy column subset selection [1]_. With classes
-    as targets it is close to orthogonal least squares [2]_, of which the library fastcan [3]_ has a
-    fast version for labels. Must-links shrink the directions along which linked samples differ, as
-    in relevant component analysis [4]_; T takes the place of the target in kernel target
-    alignment [5]_. Products of samples or of features give the same choice, whichever are fewer.
-    Above 10,000 samples and 10,000 features, up to 4,096 random sums of samples [6]_ take the place
-    of the samples: products of two features are then off by about 1.6 % of their lengths.
+    With nothing known and without ridge, this is greedy column subset selection [1]_. With all
+    labels, and without noise and ridge, it is orthogonal least squares [2]_ on the class
+    indicators, in the form of the library fastcan [3]_. Must-links shrink the directions along
+    which linked samples differ, as in relevant component analysis [4]_. With a large ridge, the
+    criterion is the kernel target alignment [5]_ of the chosen features with T, not normalised.
+
+    Products of samples and products of features give the same choice; the smaller matrix is used.
+    If both samples and features are more than 10,000, or a wide table does not fit into memory,
+    256 to 4,096 random sums of samples [6]_ take their place. The standard error of a product of
+    two uncorrelated features is then 6 % to 1.6 % of its largest possible value.
 
     Examples
     --------
