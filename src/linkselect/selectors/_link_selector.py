@@ -49,7 +49,8 @@ class LinkSelector(PairSelector):
         all features explain, at most 300.
     noise : float, default=0.03
         The variance of observations, in mean squared distances of a sample from the mean of all.
-        Accuracy hardly changes from 0.01 to 0.1; take 0.3 if many pairs are wrong.
+        Accuracy hardly changes from 0.01 to 0.1; take 0.3 if many pairs are wrong. Less than the
+        rounding of numbers allows counts as what it allows.
     scale : {"auto", "range", "counts"}, default="auto"
         How features are scaled. "range": to [0, 1]. "counts": square roots of values in units of
         their deviation, rows scaled to length 1; values must not be negative. "auto": counts if no
@@ -65,7 +66,8 @@ class LinkSelector(PairSelector):
     scores_ : ndarray of shape (n_features,)
         What each feature explains alone, as a share of what all features explain.
     order_ : ndarray of shape (n_features,)
-        The features in the order of their choice, then the rest by their gain at the last step.
+        The features in the order of their choice, then the rest by what each would add to these,
+        constant ones last. Of features that are equal but for rounding the first comes first.
     path_ : ndarray of shape (n_steps,)
         The share that is explained after each chosen feature.
 
@@ -92,7 +94,7 @@ class LinkSelector(PairSelector):
     >>> pairs = Pairs(must=[(0, 3), (51, 60)])
     >>> selector = LinkSelector(n_features_to_select=2).fit(X, pairs=pairs)
     >>> selector.order_
-    array([2, 1, 3, 0])
+    array([2, 3, 1, 0])
     """
 
     greater_is_better = True
@@ -148,8 +150,8 @@ class LinkSelector(PairSelector):
         automatic = self.n_features_to_select == "auto"
         with one_blas_thread():
             problem = pose(X, scaling, observe(known), self.noise, n_threads)
-            share = SHARE if automatic else 1.0
-            found = choose(problem, min(n_steps, varies), share=share, track=track)
+            share = SHARE if automatic else np.inf
+            found = choose(problem, min(n_steps, varies), constant, share=share, track=track)
         scores = np.where(constant, np.nan, found.scores)
         scores = with_equal_twins(X, with_equal_ties(scores))
         n_selected = len(found.path) if automatic else n_steps
