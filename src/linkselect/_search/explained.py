@@ -38,6 +38,8 @@ MOST_SUMS, LEAST_SUMS, SUMS_SIZE = 4096, 256, 1 << 27
 # The least variance of an observation, in sums of the squared lengths of what is observed. With
 # less, rounding would take the place of what is not observed.
 LEAST_VARIANCE = 1e-10
+# With more noise nothing is known, and products with it might overflow.
+MOST_NOISE = 1e100
 
 
 class Observed(NamedTuple):
@@ -123,6 +125,7 @@ def pose(X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: in
         The number of threads.
     """
     n_samples, n_features = X.shape
+    noise = min(float(noise), MOST_NOISE)
     if X.by_columns or n_samples <= min(n_features, WIDEST):
         held = X if X.by_columns else X.held()
         if not held.must_stay_outside:
