@@ -77,6 +77,8 @@ SUPERVISED = [
     ls.Redundancy(ls.VarianceScore()),
 ]
 FROM_PAIRS = [
+    ls.LinkSelector(),
+    ls.LinkSelector(0.5, noise=0.3, scale="range"),
     ls.ConstraintScore(),
     ls.ConstraintScore(criterion="difference"),
     ls.LSDF(),

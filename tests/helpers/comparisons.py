@@ -37,6 +37,7 @@ from tests.helpers.references import (
 )
 from tests.helpers.search_references import (
     fcbf,
+    link_selector,
     mrmr,
     nearest_neighbor,
     redundancy,
@@ -119,6 +120,13 @@ def know(problem, sees):
         # -1 is a class like any other.
         y = problem.y - problem.draw % 2
         return Known({"y": y}, *literal.links(problem.y), problem.y < 0, y, y)
+    if sees == "labels and pairs":
+        y = problem.one_each
+        M, C = literal.links(y)
+        # Links that lead to no labelled sample contradict no label.
+        must = [(a, b) for a, b in problem.must if max(y[a], y[b]) < 0]
+        pairs = ls.Pairs(must) | ls.Pairs.from_labels(y)
+        return Known({"pairs": pairs}, M, C, y < 0, y, y)
     must = [] if sees in ("nothing", "cannot-links") else problem.must
     cannot = [] if sees in ("nothing", "must-links") else problem.cannot
     M, C = literal.links_of_pairs(n, must, cannot)
@@ -149,6 +157,9 @@ BOTH = ("labels", "some labels", "pairs") * 3 + ("one label per class",)
 ANY = (*WEAK, "nothing")
 
 CASES = [
+    Case(ls.LinkSelector(1.0), link_selector, (*ANY, "labels and pairs")),
+    Case(ls.LinkSelector(), link_selector, (*ANY, "labels and pairs")),
+    Case(ls.LinkSelector(1, noise=0.3, scale="range"), link_selector, (*ANY, "labels and pairs")),
     Case(ls.VarianceScore(), variance, NOTHING),
     Case(ls.LaplacianScore(n_neighbors=3), laplacian, NOTHING),
     Case(ls.LaplacianScore(sigma=1.0), laplacian, NOTHING),

@@ -572,3 +572,103 @@ def target_of_pairs(n_samples, must, cannot):
             target[i, j] = target[j, i] = value
             weight[i, j] = weight[j, i] = 1
     return target, weight
+
+
+# -- LinkSelector ------------------------------------------------------------------------------
+
+
+def scaled_features(X, scale):
+    """Bring features to [0, 1], or counts to square roots in rows of length 1; then centre them.
+
+    Features without variation are 0. X is a longdouble, which holds squares that float64 does not.
+    """
+    X = X.astype(np.longdouble)
+    low, high = X.min(axis=0), X.max(axis=0)
+    varies = high > low
+    share_of_zeros = (X[:, varies] == 0).sum() / max(X[:, varies].size, 1)
+    are_counts = (low >= 0).all() and share_of_zeros > 0.5
+    if scale == "counts" or (scale == "auto" and are_counts):
+        deviation = np.sqrt(((X - X.mean(axis=0)) ** 2).mean(axis=0))
+        F = np.where(varies, np.sqrt(X / np.where(varies, deviation, 1)), 0)
+        length = np.sqrt((F**2).sum(axis=1, keepdims=True))
+        F = F / np.where(length > 0, length, 1)
+    else:
+        F = np.where(varies, (X - low) / np.where(varies, high - low, 1), 0)
+    return (F - F.mean(axis=0)).astype(np.float64)
+
+
+def class_targets(labels, m):
+    """Return the class / sqrt(size of the class), centred, with rows of mean squared norm m."""
+    classes, sizes = np.unique(labels, return_counts=True)
+    Z = (labels[:, None] == classes) / np.sqrt(sizes)
+    Z = Z - Z.mean(axis=0)
+    length = (Z**2).sum(axis=1).mean()
+    return Z * np.sqrt(m / length) if len(classes) > 1 else 0 * Z
+
+
+def second_moment(F, labels, must, noise):
+    """Return `T = K - BQ'K + BZZ'B'` with `B = KQ (Q'KQ + noise m I)^-1`; labels of -1 are none."""
+    n = len(F)
+    K = F @ F.T
+    m = K.trace() / n
+    labelled = np.flatnonzero(labels >= 0)
+    if not len(labelled) + len(must) or m == 0:
+        return K
+    e = np.eye(n)
+    Q = np.column_stack([e[labelled].T, *(e[i] - e[j] for i, j in must)])
+    Z = np.zeros((Q.shape[1], 1))
+    if len(labelled):
+        targets = class_targets(labels[labelled], m)
+        Z = np.vstack([targets, np.zeros((len(must), targets.shape[1]))])
+    B = K @ Q @ np.linalg.inv(Q.T @ K @ Q + noise * m * np.eye(Q.shape[1]))
+    return K - B @ Q.T @ K + B @ Z @ Z.T @ B.T
+
+
+def explained(T, F, features):
+    """Return `tr[T F_S (F_S'F_S + s2 I)^-1 F_S']` of some features S."""
+    s2 = 0.5 * (F**2).sum(axis=0).mean()
+    F_S = F[:, features]
+    system = F_S.T @ F_S + s2 * np.eye(len(features))
+    return np.trace(T @ F_S @ np.linalg.solve(system, F_S.T)) if s2 else 0.0
+
+
+# Gains that differ by less, relative to the larger, are equal: the lower index comes first.
+EQUAL_GAINS = 1e-9
+
+
+def link_search(T, F, n_features, share=np.inf):
+    """Add feature after feature, each time the one that explains most; every value anew.
+
+    Return the order, the path, and how far rounding was from changing the order. The rest follows
+    by what each would add, and features without variation come last.
+    """
+    everything = list(range(F.shape[1]))
+    total = explained(T, F, everything)
+    left = [f for f in everything if F[:, f].any()]
+    chosen, path, margin = [], [0.0], np.inf
+    while True:
+        gains = [explained(T, F, [*chosen, f]) / total - path[-1] for f in left]
+        left, gains, certain = _by_gain(left, gains)
+        margin = min(margin, certain, abs(path[-1] - share))
+        if not left or len(chosen) == n_features or path[-1] >= share:
+            break
+        chosen.append(left.pop(0))
+        path.append(path[-1] + gains[0])
+    constant = [f for f in everything if not F[:, f].any()]
+    return chosen + left + constant, path[1:], margin
+
+
+def _by_gain(features, gains):
+    """Order features by gain; with it, the least distance of two gains from being just equal."""
+    ordered = sorted(zip(gains, features, strict=True), key=lambda pair: (-pair[0], pair[1]))
+    run, keys, margin = 0, [], np.inf
+    for place, (gain, feature) in enumerate(ordered):
+        if place:
+            apart = 1 - gain / ordered[place - 1][0]
+            run += apart > EQUAL_GAINS
+            margin = min(margin, abs(apart - EQUAL_GAINS))
+        keys.append((run, feature, gain))
+    if ordered and len(ordered) > 1 and ordered[0][0] < 1e-6:
+        margin = 0.0  # what is left of the gains is rounding
+    keys.sort()
+    return [key[1] for key in keys], [key[2] for key in keys], margin

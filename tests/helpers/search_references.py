@@ -260,6 +260,40 @@ def trace_ratio(problem, known, selector):
     return Reference(error_of)
 
 
+def link_selector(problem, known, selector):
+    X = problem.X
+    d = X.shape[1]
+    if selector.scale == "counts" and (X < 0).any():
+        raise NoAnswerError
+    labels = np.full(len(X), -1) if known.y is None else known.y
+    pairs = known.arguments.get("pairs", ls.Pairs())
+    # Links between two labelled samples say what the labels say.
+    must = [(a, b) for a, b in pairs.must if min(labels[a], labels[b]) < 0]
+    F = literal.scaled_features(X, selector.scale)
+    varies = F.any(axis=0)
+
+    def error_of(fitted):
+        if not varies.any():
+            return largest_error(fitted.scores_, np.full(d, np.nan))
+        T = literal.second_moment(F, labels, must, selector.noise)
+        is_auto = selector.n_features_to_select == "auto"
+        n_features = min(d, 300) if is_auto else fitted.n_features_
+        found = literal.link_search(T, F, n_features, 0.8 if is_auto else np.inf)
+        order, path, margin = found
+        total = literal.explained(T, F, list(range(d)))
+        alone = [literal.explained(T, F, [f]) / total if varies[f] else np.nan for f in range(d)]
+        error = largest_error(fitted.scores_, alone, np.ones(d))
+        if margin < 1e-10:
+            raise RoundingDecidesError
+        if fitted.order_.tolist() != order:
+            raise MismatchError(f"order {fitted.order_} instead of {order}")
+        if is_auto and fitted.n_features_ != len(path):
+            raise MismatchError(f"{fitted.n_features_} features instead of {len(path)}")
+        return max(error, largest_error(fitted.path_, path, np.ones(len(path))))
+
+    return Reference(error_of)
+
+
 # What the selectors are that the one above them ranks by.
 INNER = {ls.FisherScore: fisher, ls.VarianceScore: variance}
 

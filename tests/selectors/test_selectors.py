@@ -213,7 +213,8 @@ def test_pairs_survive_cross_validation(selector, cancer):
             return_estimator=True,
             error_score="raise",
         )
-    assert found["test_score"].min() > 0.8
+    # A fold has 38 samples, so the least of five accuracies is mostly chance.
+    assert found["test_score"].mean() > 0.85
     for model, (train, _) in zip(found["estimator"], folds.split(X), strict=True):
         scaled = MinMaxScaler().fit_transform(X[train])
         alone = clone(selector).fit(scaled, pairs=pairs, sample_ids=ids[train])

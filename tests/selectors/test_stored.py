@@ -89,6 +89,7 @@ IN_MEMORY = [each for each in [*SELECTORS, *WRAPPERS] if "parts" not in each.wor
 
 def test_which_selectors_read_parts():
     assert {type(each).__name__ for each in READ_PARTS} == {
+        "LinkSelector",
         "VarianceScore",
         "FisherScore",
         "FisherMarkov",

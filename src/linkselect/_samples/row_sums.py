@@ -82,9 +82,11 @@ def add_up(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
 
 
 def _means(X: Samples, scaling: Scaling, n_jobs: int | None) -> FloatArray:
-    means = X.fetched(X.from_moments(_mean, ((one_group(X), None),), n_jobs))
-    found: FloatArray = (means * scaling.unit - scaling.low) * scaling.factor
-    return found
+    # Squares of huge values overflow beside their mean, which is not needed exactly.
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = X.fetched(X.from_moments(_mean, ((one_group(X), None),), n_jobs))
+        found = (means * scaling.unit - scaling.low) * scaling.factor
+    return np.where(np.isfinite(found), found, 0.5)
 
 
 def _mean(alone: Moments) -> Any:

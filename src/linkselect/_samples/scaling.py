@@ -22,6 +22,8 @@ Scale = Literal["auto", "range", "counts"]
 SHARE_OF_ZEROS = 0.5
 # A power of 2 beyond this, or its inverse, may leave the range of float64.
 LARGEST_POWER = 1000
+# Sums of squares below this have lost digits.
+FAINT = 1e-290
 
 
 @dataclass(frozen=True)
@@ -120,10 +122,12 @@ def find_scaling(X: Samples, constant: BoolArray, scale: Scale, n_jobs: int | No
         scatter = X.fetched(X.from_moments(_scatter, ((one_group(X), None),), n_jobs))
     except FloatingPointError:  # squares overflow, so these are no counts of anything
         return by_range
-    deviation = np.sqrt(scatter / X.shape[0]) * unit
-    if not (deviation > 0)[~constant].all():
-        return by_range  # squares vanish
-    factor = 1.0 / np.where(constant, np.inf, deviation)
+    scatter = scatter[~constant]
+    if not ((scatter > FAINT) & np.isfinite(scatter)).all():
+        return by_range  # squares vanish, or overflow without notice
+    deviation = np.full(len(unit), np.inf)
+    deviation[~constant] = np.sqrt(scatter / X.shape[0]) * unit[~constant]
+    factor = 1.0 / deviation
     return replace(by_range, low=np.zeros_like(low), factor=factor, roots=True)
 
 

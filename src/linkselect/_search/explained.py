@@ -35,6 +35,11 @@ RIDGE = 0.5
 WIDEST = 10_000
 # How many random sums of samples there are, and how many numbers they may have in all.
 MOST_SUMS, LEAST_SUMS, SUMS_SIZE = 4096, 256, 1 << 27
+# The least variance of an observation, in sums of the squared lengths of what is observed. With
+# less, rounding would take the place of what is not observed.
+LEAST_VARIANCE = 1e-10
+# With more noise nothing is known, and products with it might overflow.
+MOST_NOISE = 1e100
 
 
 class Observed(NamedTuple):
@@ -63,7 +68,7 @@ class Explained(NamedTuple):
     """What a forward selection found."""
 
     order: IntArray
-    """Features in the order of their choice, then the rest by their gain at the last step."""
+    """Features in the order of their choice, then the rest by what each would add to these."""
     scores: FloatArray
     """What each feature explains alone, as a share of what all of them explain."""
     path: FloatArray
@@ -120,6 +125,7 @@ def pose(X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: in
         The number of threads.
     """
     n_samples, n_features = X.shape
+    noise = min(float(noise), MOST_NOISE)
     if X.by_columns or n_samples <= min(n_features, WIDEST):
         held = X if X.by_columns else X.held()
         if not held.must_stay_outside:
@@ -146,8 +152,9 @@ def by_samples(columns: HeldColumns, known: Observed, noise: float) -> Problem:
     # The same by (I + K QQ' / variance)^-1: as many observations as samples, or more.
     precision = weights @ weights.T
     precision = precision.toarray() if xp is np else precision
-    system = _eye(kernel) + kernel @ precision / (noise * size)
-    summed = weights @ targets / (noise * size)
+    variance = _at_least(noise * size, xp.sum(kernel * precision))
+    system = _eye(kernel) + kernel @ precision / variance
+    summed = weights @ targets / variance
     solved = xp.linalg.solve(system, kernel @ xp.concat([_eye(kernel), summed], axis=1))
     return Problem(columns, kernel, _moment(solved[:, :n_samples], solved[:, n_samples:]))
 
@@ -169,10 +176,16 @@ def condition(kernel: Any, cross: Any, own: Any, targets: Any, variance: float) 
         That of the noise.
     """
     xp = namespace_of(kernel)
+    variance = _at_least(variance, xp.linalg.trace(own))
     together = xp.concat([cross, targets], axis=1)
     solved = xp.linalg.solve(own + variance * _eye(own), together)
     n_rows = kernel.shape[0]
     return _moment(kernel - cross.T @ solved[:, :n_rows], cross.T @ solved[:, n_rows:])
+
+
+def _at_least(variance: float, observed: Any) -> float:
+    """Return a variance that rounding of all that is observed does not hide."""
+    return max(variance, LEAST_VARIANCE * float(observed))
 
 
 def _moment(covariance: Any, means: Any) -> Any:
@@ -208,7 +221,7 @@ def by_features(
     kernel, columns = root.T @ root, as_columns(root, n_jobs)
     if not known.weights.shape[1] or not size:
         return Problem(columns, kernel, kernel)
-    variance = noise * size
+    variance = _at_least(noise * size, xp.linalg.trace(observed))
     summed = sums.mixed[:n_classes, :].T * size**0.5
     system = observed + variance * _eye(observed)
     solved = xp.linalg.solve(system, xp.concat([variance * root, summed], axis=1))
@@ -264,8 +277,9 @@ def _put(values: FloatArray, like: Any) -> Any:
 def choose(
     problem: Problem,
     n_features: int,
+    constant: BoolArray,
     *,
-    share: float = 1.0,
+    share: float = np.inf,
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
 ) -> Explained:
     """Choose features one by one, each time the one that explains most of what is left.
@@ -279,8 +293,10 @@ def choose(
     problem : Problem
         The features and what they are to explain.
     n_features : int
-        How many features to choose at most.
-    share : float, default=1.0
+        How many features to choose at most; so many have to vary.
+    constant : ndarray of bool of shape (n_features,)
+        Which features have one value only: they come last.
+    share : float, default=inf
         Stop as soon as this share of what all features explain is reached.
     track : callable
         Wraps the steps to report progress; may end them early.
@@ -291,9 +307,9 @@ def choose(
     ridge = RIDGE * float(xp.sum(norms)) / norms.shape[0]
     total = explained_by_all(problem, ridge)
     norms = norms + ridge
-    worth = columns.quadratic(T)
-    alone = gains = worth / norms
-    free = xp.ones_like(gains)
+    worth = _positive(columns.quadratic(T))
+    alone = worth / norms
+    free = _put(np.where(constant, 0.0, 1.0), T)
     chosen: list[int] = []
     path: list[float] = []
     reached = 0.0
@@ -314,17 +330,30 @@ def choose(
         both = columns.times(xp.stack([left, aim], axis=1))
         norm, own = float(norms[feature]), float(worth[feature])
         part = both[:, 0] / norm
-        worth = worth - part * (2.0 * both[:, 1] - part * own)
-        worth = xp.where(worth > 0, worth, xp.zeros_like(worth))
+        worth = _positive(worth - part * (2.0 * both[:, 1] - part * own))
         norms = norms - part * both[:, 0]
         norms = xp.where(norms > ridge, norms, ridge * xp.ones_like(norms))
         past[step, :] = left / norm**0.5
         if path[-1] >= share:
             break
-    gains = to_numpy(xp.where(free > 0, worth / norms, -free - 1.0))
-    rest = np.argsort(-gains, kind="stable")[: len(gains) - len(chosen)]
-    order = np.concatenate([np.array(chosen, dtype=np.intp), rest])
+    left = np.flatnonzero(to_numpy(free))
+    rest = left[largest_first(to_numpy(worth / norms)[left], columns.rounding)]
+    order = np.concatenate([chosen, rest, np.flatnonzero(constant)]).astype(np.intp)
     return Explained(order, to_numpy(alone) / total, np.array(path))
+
+
+def _positive(worth: Any) -> Any:
+    """Return what is not negative but for rounding."""
+    xp = namespace_of(worth)
+    return xp.where(worth > 0, worth, xp.zeros_like(worth))
+
+
+def largest_first(values: FloatArray, rounding: float) -> IntArray:
+    """Order values, the largest first; those that differ by rounding only go by their place."""
+    order = np.argsort(-values, kind="stable")
+    ordered = values[order]
+    run = np.cumsum(np.append(0, ordered[1:] < ordered[:-1] * (1.0 - rounding)))
+    return order[np.lexsort((order, run[: len(order)]))]
 
 
 def explained_by_all(problem: Problem, ridge: float) -> float:
