@@ -48,7 +48,7 @@ def draw_bag(
     chosen = np.zeros(len(known.classes), dtype=bool)
     for code in np.unique(known.classes):
         members = np.flatnonzero(known.classes == code)
-        if code >= 0 and known.must is not None:
+        if code >= 0 and known.listed_must is not None:
             size = len(members)
         else:
             size = max(round(share * len(members)), min(2, len(members)) if code >= 0 else 0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 
-from linkselect._arrays import BoolArray, IntArray
+from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._messages import (
     GuidedTypeError,
     GuidedValueError,
@@ -19,9 +20,11 @@ from linkselect._messages import (
 )
 from linkselect.pairs import LoneClass, PairConflictError, Pairs
 from linkselect.pairs._conflicts import describe_conflicts
+from linkselect.pairs._consequences import named_by, pair_that_names, with_all_listed
+from linkselect.pairs._groupings import Grouping, group_sizes, list_links, needed
 from linkselect.pairs._ids import check_ids
 from linkselect.pairs._labels import encode_labels, is_missing, label_array, warn_of_text
-from linkselect.pairs._links import must_components
+from linkselect.pairs._links import first_of_each, must_components
 
 OnConflict = Literal["raise", "warn", "drop"]
 
@@ -35,21 +38,53 @@ class Supervision:
     classes : ndarray of shape (n_samples,)
         The class of each sample, from 0, or -1 if nothing is known. With pairs, samples
         that a chain of must-links joins form a class.
-    must, cannot : ndarray of shape (n_pairs, 2) or None
+    listed_must, listed_cannot : ndarray of shape (n_pairs, 2) or None
         Pairs of rows. None means that they follow from the classes: listing them would take
         memory quadratic in the number of labels.
     lone_class : LoneClass or None
         Labels that may not mean what they say, for an error if they turn out to be too few.
-    labels : ndarray of shape (n_samples,) or None
-        With pairs, the class of each sample by the labels from which some of the pairs were made,
-        -1 for none; None if no pair was made from labels.
+    groupings : tuple of Grouping
+        With pairs, the labels from which some of the pairs were made; these are not listed.
+    must_weights, cannot_weights : ndarray of shape (n_pairs,) or None
+        The weights of listed pairs; None if all are 1.
     """
 
     classes: IntArray
-    must: IntArray | None = None
-    cannot: IntArray | None = None
+    listed_must: IntArray | None = None
+    listed_cannot: IntArray | None = None
     lone_class: LoneClass | None = None
-    labels: IntArray | None = None
+    groupings: tuple[Grouping, ...] = ()
+    must_weights: FloatArray | None = None
+    cannot_weights: FloatArray | None = None
+
+    @cached_property
+    def must(self) -> IntArray | None:
+        """All must-links, listed ones first; None if they follow from the classes."""
+        return self._all_links(self.listed_must, alike=True)
+
+    @cached_property
+    def cannot(self) -> IntArray | None:
+        """All cannot-links, listed ones first; None if they follow from the classes."""
+        return self._all_links(self.listed_cannot, alike=False)
+
+    @property
+    def all_weights(self) -> tuple[FloatArray, FloatArray]:
+        """The weights of all must-links and cannot-links; implied ones have weight 1."""
+        must, cannot = (
+            np.ones(0 if links is None else len(links)) for links in (self.must, self.cannot)
+        )
+        if self.must_weights is not None:
+            must[: len(self.must_weights)] = self.must_weights
+        if self.cannot_weights is not None:
+            cannot[: len(self.cannot_weights)] = self.cannot_weights
+        return must, cannot
+
+    def _all_links(self, listed: IntArray | None, *, alike: bool) -> IntArray | None:
+        if listed is None or not self.groupings:
+            return listed
+        kinds = (grouping.classes if alike else grouping.parts for grouping in self.groupings)
+        implied = [list_links(codes, alike=alike) for codes in kinds]
+        return first_of_each(np.concatenate([listed, *implied]), len(self.classes))
 
     @property
     def hint(self) -> str:
@@ -70,16 +105,18 @@ class Supervision:
     @property
     def has_must(self) -> bool:
         """Whether there is a must-link."""
-        if self.must is not None:
-            return len(self.must) > 0
-        return bool((np.bincount(self.classes[~self.unlabelled]) > 1).any())
+        if self.listed_must is None:
+            return bool((group_sizes(self.classes) > 1).any())
+        inside = any((group_sizes(classes) > 1).any() for classes, _ in self.groupings)
+        return inside or len(self.listed_must) > 0
 
     @property
     def has_cannot(self) -> bool:
         """Whether there is a cannot-link."""
-        if self.cannot is not None:
-            return len(self.cannot) > 0
-        return self.n_groups > 1
+        if self.listed_cannot is None:
+            return self.n_groups > 1
+        across = any(parts.max(initial=-1) > parts[parts >= 0].min() for _, parts in self.groupings)
+        return across or len(self.listed_cannot) > 0
 
 
 def restrict(known: Supervision, rows: IntArray) -> Supervision:
@@ -87,12 +124,19 @@ def restrict(known: Supervision, rows: IntArray) -> Supervision:
     place = np.full(len(known.classes), -1, dtype=np.intp)
     place[rows] = np.arange(len(rows))
 
-    def renumber(links: IntArray | None) -> IntArray | None:
-        return None if links is None else place[links][(place[links] >= 0).all(axis=1)]
+    def renumber(
+        links: IntArray | None, weights: FloatArray | None
+    ) -> tuple[IntArray | None, FloatArray | None]:
+        if links is None:
+            return None, None
+        kept = (place[links] >= 0).all(axis=1)
+        return place[links][kept], None if weights is None else weights[kept]
 
-    must, cannot = renumber(known.must), renumber(known.cannot)
-    labels = None if known.labels is None else known.labels[rows]
-    return Supervision(known.classes[rows], must, cannot, known.lone_class, labels)
+    must, must_weights = renumber(known.listed_must, known.must_weights)
+    cannot, cannot_weights = renumber(known.listed_cannot, known.cannot_weights)
+    groupings = needed([Grouping(*(codes[rows] for codes in one)) for one in known.groupings])
+    parts = must, cannot, known.lone_class, groupings, must_weights, cannot_weights
+    return Supervision(known.classes[rows], *parts)
 
 
 def nothing(n_samples: int) -> Supervision:
@@ -174,9 +218,25 @@ def from_pairs(
     """
     held, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
     held = _settle_conflicts(held, on_conflict)
-    must, cannot = held.rows(row_of)
-    classes = _classes(must, cannot, n_samples)
-    return Supervision(classes, must, cannot, labels=_labels(held, row_of, n_samples))
+    rows = np.array([row_of.get(sample, -1) for sample in held._ids], dtype=np.intp)
+    groupings = needed([one.at(rows, n_samples) for one in held._groupings])
+    must, cannot = rows[held._must], rows[held._cannot]
+    classes = np.full(n_samples, -1, dtype=np.intp)
+    named = rows[named_by(held)]
+    component = must_components(must, n_samples, groupings)
+    classes[named] = np.unique(component[named], return_inverse=True)[1]
+    weights = [own if (own != 1.0).any() else None for own in held._weights]
+    return Supervision(classes, must, cannot, None, groupings, *weights)
+
+
+def refuse_weights(pairs: object, name: str) -> None:
+    """Refuse pairs with weights, for what does not use them."""
+    if isinstance(pairs, Pairs) and any((own != 1.0).any() for own in pairs._weights):
+        raise GuidedValueError(
+            f"{name} does not use weights of pairs.",
+            "Leave must_weights and cannot_weights out, or use LinkSelector.",
+            "pairs",
+        )
 
 
 def present_pairs(
@@ -215,13 +275,17 @@ def by_rows(
     n_samples: int | None = None,
 ) -> Pairs:
     """Sort pairs, and the ends of each, by their rows; name the rows by ids."""
-    links, marks = [], []
-    for rows, adaptive in zip(held.rows(row_of), held._adaptive, strict=True):
+    listed = with_all_listed(held)
+    links, marks, weights = [], [], []
+    for rows, adaptive, own in zip(
+        listed.rows(row_of), listed._adaptive, listed._weights, strict=True
+    ):
         ends = np.sort(rows, axis=1)
         order = np.lexsort((ends[:, 1], ends[:, 0]))
         links.append(ends[order])
         marks.append(adaptive[order])
-    return Pairs._from_codes(tuple(ids), links[0], links[1], n_samples, (marks[0], marks[1]))
+        weights.append(own[order])
+    return Pairs._from_codes(tuple(ids), *links, n_samples, marks, (), weights)
 
 
 def check_is_pairs(pairs: object) -> None:
@@ -297,7 +361,7 @@ def _row_numbers(pairs: Pairs, n_samples: int) -> Mapping[Hashable, int]:
     row_of = _RowNumbers(n_samples)
     for sample in pairs.ids:
         if sample not in row_of:
-            pair = next(pair for pair in pairs.must + pairs.cannot if sample in pair)
+            pair = pair_that_names(pairs, {sample})
             raise GuidedValueError(
                 f"Pair {pair} names row {sample!r}, but X has {n_samples} rows "
                 f"(0..{n_samples - 1}).",
@@ -314,32 +378,34 @@ def _report_lost(
     if n_lost == 0:
         return
     gone = {sample: None for sample in pairs.ids if sample not in row_of}
-    lost = [pair for pair in pairs.must + pairs.cannot if not gone.keys().isdisjoint(pair)]
     if n_lost == n_given:
         present = next(iter(row_of))
-        absent = next(sample for sample in lost[0] if sample in gone)
+        lost = pair_that_names(pairs, gone)
+        absent = next(sample for sample in lost if sample in gone)
         raise GuidedValueError(
             f"None of the {n_given} pairs has both ends among the {len(row_of)} samples: pair "
-            f"{lost[0]!r} names {absent!r} ({type(absent).__name__}), X has samples like "
+            f"{lost!r} names {absent!r} ({type(absent).__name__}), X has samples like "
             f"{present!r} ({type(present).__name__}).",
             "In a fold, give more pairs or use larger folds; otherwise check sample_ids (default: "
             "the index of a pandas X).",
         )
     other = _spelt_otherwise(tuple(gone), row_of)
-    plain = [pair for pair in lost if other.keys().isdisjoint(pair)]
+    others = pairs.restrict([sample for sample in pairs.ids if sample not in other])
+    n_plain = n_lost - (n_given - others.n_must - others.n_cannot)
     if other:
         here, there = next(iter(other.items()))
         warn_user(
-            f"{n_lost - len(plain)} of {n_given} pairs are left out since X spells samples "
+            f"{n_lost - n_plain} of {n_given} pairs are left out since X spells samples "
             f"otherwise: {here!r} ({type(here).__name__}) is absent, but {there!r} "
             f"({type(there).__name__}) is there.",
             way_out="Write the ids in pairs as in sample_ids (default: the index of a pandas X).",
         )
-    if len(plain) > (n_given / 2 if may_be_fold else 0):
-        absent = next(sample for sample in plain[0] if sample in gone)
+    if n_plain > (n_given / 2 if may_be_fold else 0):
+        lost = pair_that_names(others, gone)
+        absent = next(sample for sample in lost if sample in gone)
         warn_user(
-            f"{len(plain)} of {n_given} pairs have an end that is not among the {len(row_of)} "
-            f"samples and are left out, such as {absent!r} of the pair {plain[0]!r}.",
+            f"{n_plain} of {n_given} pairs have an end that is not among the {len(row_of)} "
+            f"samples and are left out, such as {absent!r} of the pair {lost!r}.",
             LeftOutPairsWarning,
             way_out="In cross-validation give more pairs or use larger folds."
             if may_be_fold
@@ -375,22 +441,3 @@ def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
         left = "It was" if pairs.n_conflicts == 1 else "They were"
         warn_user(f"{error.problem} {left} left out.", LeftOutPairsWarning, way_out=error.way_out)
     return pairs.without_conflicts()
-
-
-def _classes(must: IntArray, cannot: IntArray, n_samples: int) -> IntArray:
-    """Number the must-link components of the samples that some pair names; -1 for the others."""
-    component = must_components(must, n_samples)
-    named = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
-    classes = np.full(n_samples, -1, dtype=np.intp)
-    classes[named] = np.unique(component[named], return_inverse=True)[1]
-    return classes
-
-
-def _labels(pairs: Pairs, row_of: Mapping[Hashable, int], n_samples: int) -> IntArray | None:
-    """Return the class of each row if pairs were made from labels, -1 for none."""
-    if pairs._labels is None:
-        return None
-    rows = np.array([row_of.get(sample, -1) for sample in pairs._ids], dtype=np.intp)
-    labels = np.full(n_samples, -1, dtype=np.intp)
-    labels[rows[rows >= 0]] = pairs._labels[rows >= 0]
-    return labels

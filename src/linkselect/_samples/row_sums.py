@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, diags_array, hstack, issparse
 
-from linkselect._arrays import BoolArray, FloatArray
+from linkselect._arrays import FloatArray
 from linkselect._samples.devices import device_of
 from linkselect._samples.moments import Moments
 from linkselect._samples.scaling import Scaling, one_group
@@ -24,13 +24,13 @@ class RowSums(NamedTuple):
     products: Any
     """The products of all features with each other, of shape (n_features, n_features)."""
     some_products: Any
-    """The same over some of the rows only; None if there are none."""
+    """The same over rows that count; None if there are none."""
     mixed: Any
     """Weighted sums of rows, of shape (n_sums, n_features)."""
 
 
 def row_sums(
-    X: Samples, scaling: Scaling, weights: csr_array, some: BoolArray, n_jobs: int | None
+    X: Samples, scaling: Scaling, weights: csr_array, counts: FloatArray, n_jobs: int | None
 ) -> RowSums:
     """Add up products of features, and weighted rows, scaled and centred, in one pass.
 
@@ -42,27 +42,27 @@ def row_sums(
         How features are scaled.
     weights : csr_array of shape (n_samples, n_sums)
         The weight of each row in each sum.
-    some : ndarray of bool of shape (n_samples,)
-        The rows over which the other products run.
+    counts : ndarray of float of shape (n_samples,)
+        How often each row counts in the other products.
     n_jobs : int or None
         The number of threads.
     """
     n_samples = X.shape[0]
-    counts = csr_array(np.column_stack([np.ones(n_samples), some]))
-    weights = hstack([counts, weights], format="csr")
+    masses = csr_array(np.column_stack([np.ones(n_samples), counts]))
+    weights = hstack([masses, weights], format="csr")
     # Values near 0 lose fewer digits; what is left of the mean is taken out in the end.
     has_means = not scaling.roots and X.kind != "sparse"
     origin = _means(X, scaling, n_jobs) if has_means else np.zeros(X.shape[1])
     work = partial(_sums_of_rows, scaling=scaling, origin=origin)
-    products, of_some, sums = X.reduce_rows(work, add_up, (weights, some), n_jobs)
+    products, of_some, sums = X.reduce_rows(work, add_up, (weights, counts), n_jobs)
     mean = sums[0, :] / n_samples
     masses = X.placed(np.asarray(weights.sum(axis=0)).ravel())
     mixed = (sums - masses[:, None] * mean[None, :])[2:, :]
     outer = mean[:, None] * mean[None, :]
     centred = products - n_samples * outer
-    if not some.any() or some.all():
-        return RowSums(centred, centred if some.all() else None, mixed)
-    # The sum of (t - mean)(t - mean)' over some rows, from that of tt'.
+    if _all_equal(counts):
+        return RowSums(centred, centred * float(counts[0]) if counts[0] else None, mixed)
+    # The sum of (t - mean)(t - mean)' over rows that count, from that of tt'.
     cross = sums[1, :][:, None] * mean[None, :]
     return RowSums(centred, of_some - cross - cross.T + masses[1] * outer, mixed)
 
@@ -94,7 +94,7 @@ def _mean(alone: Moments) -> Any:
 
 
 def _sums_of_rows(
-    values: Any, weights: csr_array, some: BoolArray, *, scaling: Scaling, origin: FloatArray
+    values: Any, weights: csr_array, counts: FloatArray, *, scaling: Scaling, origin: FloatArray
 ) -> tuple[Any, ...]:
     """Multiply and add up a block of rows."""
     rows, here = scaling.rows(values), device_of(values)
@@ -102,10 +102,22 @@ def _sums_of_rows(
         rows = rows - (origin if here is None else here.put(origin))
     mixed = _weighted(weights, rows)
     products = _dense(rows.T @ rows)
-    if some.all() or not some.any():
-        return products, products * float(some.all()), mixed
+    if _all_equal(counts):
+        return products, products * float(counts[0]), mixed
+    some = counts > 0
     chosen = rows[some] if here is None else rows[here.put(some)]
-    return products, _dense(chosen.T @ chosen), mixed
+    return products, _dense(chosen.T @ _counted(chosen, counts[some])), mixed
+
+
+def _counted(rows: Any, counts: FloatArray) -> Any:
+    here = device_of(rows)
+    if issparse(rows):
+        return diags_array(counts) @ rows
+    return (counts if here is None else here.put(counts))[:, None] * rows
+
+
+def _all_equal(counts: FloatArray) -> bool:
+    return bool((counts == counts[0]).all())
 
 
 def _mixed(values: Any, weights: csr_array, *, scaling: Scaling) -> tuple[Any]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csr_array, hstack
 
@@ -27,9 +28,13 @@ from linkselect._samples.row_sums import mixed_rows, row_sums
 from linkselect._samples.scaled_columns import HeldColumns, as_columns
 from linkselect._samples.scaling import Scaling
 from linkselect._supervision import Supervision
+from linkselect.pairs._groupings import are_implied
 
 # The ridge, in mean squared lengths of a feature. From 0.1 to 0.5 accuracy hardly changes.
 RIDGE = 0.5
+# Must-links together weigh at most as much as so many. Errors of people do not average out: if
+# every link counted in full, a few wrong ones among many would cost more than the others gain.
+MOST_LINKS = 10
 # Matrices of products are at most so wide; if there are more samples and features than this,
 # samples are added up at random.
 WIDEST = 10_000
@@ -40,6 +45,8 @@ MOST_SUMS, LEAST_SUMS, SUMS_SIZE = 4096, 256, 1 << 27
 LEAST_VARIANCE = 1e-10
 # With more noise nothing is known, and products with it might overflow.
 MOST_NOISE = 1e100
+# How many numbers the differences over must-links may have that are computed in one pass.
+LINKS_SIZE = 1 << 22
 
 
 class Observed(NamedTuple):
@@ -49,8 +56,8 @@ class Observed(NamedTuple):
     """The weight of each sample in each observation, of shape (n_samples, n_observations)."""
     targets: FloatArray
     """What was observed, one column for each class; rows have a mean squared length of 1."""
-    labelled: BoolArray
-    """Which samples have a label; their observations come first."""
+    labelled: FloatArray
+    """How many labels each sample has; their observations come first."""
 
 
 class Problem(NamedTuple):
@@ -79,33 +86,45 @@ def observe(known: Supervision) -> Observed:
     """List what labels and must-links say about a feature; cannot-links say nothing here.
 
     A label is the value of its class: the indicators of the classes, each divided by the root of
-    the size of the class, centred over the labelled samples. A must-link is a difference of 0.
+    the size of the class, centred over the labelled samples. A must-link is a difference of 0,
+    times the root of its weight; if these add up to more than `MOST_LINKS`, they are scaled down
+    to it. A link is left out if labels put both ends into one class.
     """
-    labels = known.classes if known.must is None else known.labels
     n_samples = len(known.classes)
-    labels = np.full(n_samples, -1) if labels is None else labels
-    rows = np.flatnonzero(labels >= 0)
-    codes = np.unique(labels[rows], return_inverse=True)[1]
-    sizes = np.bincount(codes)
-    targets = (codes[:, None] == np.arange(len(sizes))) / np.sqrt(sizes)
-    targets -= targets.mean(axis=0) if len(rows) else 0.0
-    length = np.sqrt((targets**2).sum(axis=1).mean()) if len(rows) else 0.0
-    must = np.empty((0, 2), dtype=np.intp) if known.must is None else known.must
-    must = must[(labels[must] < 0).any(axis=1)]  # labels say it already
+    from_labels = known.listed_must is None
+    labels = [known.classes] if from_labels else [one.classes for one in known.groupings]
+    labelled = [np.flatnonzero(codes >= 0) for codes in labels]
+    blocks = [_targets(codes[rows]) for codes, rows in zip(labels, labelled, strict=True)]
+    must = np.empty((0, 2), dtype=np.intp) if known.listed_must is None else known.listed_must
+    worth = np.ones(len(must)) if known.must_weights is None else known.must_weights
+    told = are_implied(must, known.groupings, alike=True)
+    must, worth = must[~told], worth[~told]
+    roots = np.sqrt(worth * MOST_LINKS / max(worth.sum(), MOST_LINKS))
+    rows = np.concatenate([*labelled, np.empty(0, dtype=np.intp)])
     numbers = np.arange(len(rows) + len(must))
-    of_labels, of_links = numbers[: len(rows)], numbers[len(rows) :]
+    of_links = numbers[len(rows) :]
     weights = csr_array(
         (
-            np.repeat([1.0, 1.0, -1.0], [len(rows), len(must), len(must)]),
+            np.concatenate([np.ones(len(rows)), roots, -roots]),
             (
                 np.concatenate([rows, must[:, 0], must[:, 1]]),
-                np.concatenate([of_labels, of_links, of_links]),
+                np.concatenate([numbers, of_links]),
             ),
         ),
         shape=(n_samples, len(numbers)),
     )
-    targets = np.pad(targets / (length or 1.0), ((0, len(must)), (0, 0)))
-    return Observed(weights, targets, labels >= 0)
+    targets = block_diag(*blocks, np.zeros((len(must), 0)))
+    return Observed(weights, targets, np.bincount(rows, minlength=n_samples).astype(np.float64))
+
+
+def _targets(labels: IntArray) -> FloatArray:
+    """Return the value of the class of each label, one column for each class."""
+    codes = np.unique(labels, return_inverse=True)[1]
+    sizes = np.bincount(codes)
+    targets = (codes[:, None] == np.arange(len(sizes))) / np.sqrt(sizes)
+    targets -= targets.mean(axis=0) if len(codes) else 0.0
+    length = np.sqrt((targets**2).sum(axis=1).mean()) if len(codes) else 0.0
+    return targets / (length or 1.0)
 
 
 def pose(X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int) -> Problem:
@@ -202,9 +221,8 @@ def by_features(
     of_classes = csr_array(known.weights[:, :n_labels] @ known.targets[:n_labels])
     links = known.weights[:, n_labels:]
     # As many links at a time as there are features take as much memory as their products.
-    first, *more = [links[:, some] for some in slices(links.shape[1], max(n_features, 1))] or [
-        links
-    ]
+    width = n_features if X.kind == "device" else max(n_features, LINKS_SIZE // n_features)
+    first, *more = [links[:, some] for some in slices(links.shape[1], width)] or [links]
     weights = hstack([of_classes, first], format="csr")
     sums = row_sums(X, scaling, weights, known.labelled, n_jobs)
     products = sums.products

@@ -9,7 +9,7 @@ import numpy as np
 from linkselect._arrays import FloatArray, Matrix
 from linkselect._messages import GuidedValueError
 from linkselect._samples.checks import Given
-from linkselect._supervision import Supervision, present_pairs
+from linkselect._supervision import Supervision, present_pairs, refuse_weights
 from linkselect.asking import _answers as answering
 from linkselect.asking._asked_samples import Progress, SampleNames, SampleValues
 from linkselect.asking._state import VERSION, check_seed, check_state, plain, read_answers
@@ -115,6 +115,7 @@ class PairQueries:
 
     def _take(self, pairs: Pairs, ids_are_index: bool) -> None:
         ids = None if self._names.are_rows else self.sample_ids
+        refuse_weights(pairs, "PairQueries")
         held, _ = present_pairs(pairs, len(self.sample_ids), ids, ids_are_index=ids_are_index)
         if held.n_conflicts:
             raise PairConflictError(

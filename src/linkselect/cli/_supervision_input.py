@@ -157,7 +157,13 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
             f"{path.name} names rows like {shown(pairs.ids[0])}, but without --id-column pairs "
             "name row numbers from 0. Name the column that holds these ids by --id-column."
         ) from error
-    return Pairs(must, cannot, adaptive=adaptive)
+    return Pairs(
+        must,
+        cannot,
+        adaptive=adaptive,
+        must_weights=pairs.must_weights,
+        cannot_weights=pairs.cannot_weights,
+    )
 
 
 def _row_number(sample: Hashable) -> int:

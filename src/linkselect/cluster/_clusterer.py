@@ -15,7 +15,7 @@ from linkselect._bibliography import with_references
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
 from linkselect._samples.checks import Given, check_samples, check_spread, explained_overflow
-from linkselect._supervision import OnConflict, Supervision
+from linkselect._supervision import OnConflict, Supervision, refuse_weights
 from linkselect.pairs import Pairs
 from linkselect.pairs._labels import encode_labels
 from linkselect.selectors._parameters import AT_LEAST_1, ON_CONFLICT, with_parameters
@@ -108,6 +108,7 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         """
         self._validate_params()
         given = Given.read(X, y, pairs, sample_ids)
+        refuse_weights(given.pairs, type(self).__name__)
         samples = check_samples(self, X)
         check_spread(samples, getattr(self, "feature_names_in_", None))
         labels = given.labels()

@@ -16,6 +16,7 @@ from linkselect.evaluation._inputs import values_of
 from linkselect.evaluation._pair_folds import Groups, PairKFold, check_enough, read_units
 from linkselect.evaluation._permutation import Arrangements, log_ways
 from linkselect.pairs import Pairs
+from linkselect.pairs._consequences import some_listed, with_all_listed
 from linkselect.pairs._links import must_components
 from linkselect.selectors._wrapper import arguments_of
 
@@ -28,6 +29,7 @@ class Links(NamedTuple):
 
     must: IntArray
     cannot: IntArray
+    weights: tuple[FloatArray | None, FloatArray | None] = (None, None)
 
 
 class PairFolds(HeldOut):
@@ -51,14 +53,14 @@ class PairFolds(HeldOut):
         groups: IntArray | None = None,
     ) -> None:
         # Cannot-links that contradict must-links did not count in the fit either.
-        held = pairs.without_conflicts()
+        held = with_all_listed(pairs.without_conflicts())
         self._X, self._rows = X, tuple(range(len(ids)))
         self.groups = groups
         self.is_adaptive = held.n_adaptive > 0
         links = held.rows(dict(zip(ids, self._rows, strict=True)))
-        by_row = Pairs._from_codes(self._rows, *links, len(ids), held._adaptive)
+        by_row = Pairs._from_codes(self._rows, *links, len(ids), held._adaptive, (), held._weights)
         adaptive_must, adaptive_cannot = by_row._adaptive
-        random = by_row._some(~adaptive_must, ~adaptive_cannot, by_row.n_samples)
+        random = some_listed(by_row, ~adaptive_must, ~adaptive_cannot, by_row.n_samples)
         what = "randomly drawn " if self.is_adaptive else ""
         group_of: Groups | None = None if groups is None else dict(enumerate(groups.tolist()))
         must_only = by_row.n_cannot == 0
@@ -106,13 +108,14 @@ class PairFolds(HeldOut):
             cannot, n_cannot = _between_units(test, group_of), n_must
         tested = Links(_some_links(must, rng), _some_links(cannot, rng))
         counts = (min(n_must, MOST_PAIRS), min(n_cannot, MOST_PAIRS))
-        return Fold(Links(*train.rows(same)), tested, counts)
+        return Fold(Links(*train.rows(same), train._weights), tested, counts)
 
     def _pairs(self, links: Links) -> Pairs:
         # Only rows that are named, since every fit looks them up.
-        named = np.unique(np.concatenate([kind.ravel() for kind in links]))
-        must, cannot = (np.searchsorted(named, kind) for kind in links)
-        return Pairs._from_codes(tuple(named.tolist()), must, cannot, len(self._rows))
+        named = np.unique(np.concatenate([kind.ravel() for kind in links[:2]]))
+        must, cannot = (np.searchsorted(named, kind) for kind in links[:2])
+        parts = tuple(named.tolist()), must, cannot, len(self._rows)
+        return Pairs._from_codes(*parts, (None, None), (), links.weights)
 
     def fit(self, selector: Any, fold: Fold) -> Any:
         """Fit to all samples and the pairs that are left."""
@@ -142,7 +145,7 @@ class PairFolds(HeldOut):
         """Let the pairs name other rows."""
 
         def there(links: Links) -> Links:
-            return Links(to[links.must], to[links.cannot])
+            return links._replace(must=to[links.must], cannot=to[links.cannot])
 
         return self.with_folds(
             [fold._replace(train=there(fold.train), test=there(fold.test)) for fold in self.folds]
@@ -210,7 +213,7 @@ def _without_random(pairs: Pairs, groups: Groups | None) -> Pairs:
             "the randomly drawn questions.",
             "Answer more questions.",
         )
-    return pairs._some(must, cannot, pairs.n_samples)
+    return some_listed(pairs, must, cannot, pairs.n_samples)
 
 
 def _between_units(test: Pairs, groups: Groups | None) -> IntArray:

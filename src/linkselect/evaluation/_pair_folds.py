@@ -14,6 +14,7 @@ from linkselect._messages import GuidedValueError, pairs_text, warn_user
 from linkselect._supervision import check_is_pairs
 from linkselect.pairs import PairConflictError, Pairs
 from linkselect.pairs._conflicts import describe_conflicts
+from linkselect.pairs._consequences import some_listed, with_all_listed
 from linkselect.pairs._links import link_graph, must_components
 
 # The group of each sample, by its id.
@@ -182,6 +183,7 @@ class PairKFold:
         check_is_pairs(pairs)
         if pairs.n_conflicts:
             raise PairConflictError(describe_conflicts(pairs), LEAVE_CONFLICTS_OUT)
+        pairs = with_all_listed(pairs)
         units = read_units(pairs, groups)
         must, cannot = pairs._adaptive
         may_test = ~must, ~cannot
@@ -193,8 +195,9 @@ class PairKFold:
                 f"There are {n_folds} folds instead of {self.n_splits}: with more, some would lack "
                 "a must-link or a cannot-link that shares no sample with the others."
             )
+        n_samples = pairs.n_samples
         for train, test in sides:
-            yield pairs._some(*train, pairs.n_samples), pairs._some(*test, pairs.n_samples)
+            yield some_listed(pairs, *train, n_samples), some_listed(pairs, *test, n_samples)
 
 
 Kept = tuple[BoolArray, BoolArray]

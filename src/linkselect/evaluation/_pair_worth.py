@@ -18,6 +18,7 @@ from linkselect._supervision import from_pairs
 from linkselect.evaluation import _inputs as inputs
 from linkselect.evaluation._pair_folds import check_whole
 from linkselect.pairs import Pairs
+from linkselect.pairs._consequences import some_listed, with_all_listed
 from linkselect.scores._left_out import squared_differences, sums_without_each
 from linkselect.selectors._method import describe
 from linkselect.selectors._ranking import best_first, with_equal_ties
@@ -119,7 +120,7 @@ def pair_worth(
     held, row_of = inputs.pairs_among(X, pairs, sample_ids)
     if not held.n_must + held.n_cannot:
         raise GuidedValueError("There are no pairs.", "Pass Pairs(must=[...], cannot=[...]).")
-    ids = tuple(row_of)
+    ids, held = tuple(row_of), with_all_listed(held)
     selector = inputs.reproducible(selector)
     fitted = clone(selector).fit(X, pairs=held, sample_ids=ids)
     names = getattr(fitted, "feature_names_in_", np.arange(len(fitted.scores_)))
@@ -183,7 +184,7 @@ def _refitted(
     selector: Any, X: Any, held: Pairs, place: int, ids: tuple[Hashable, ...]
 ) -> _Found | None:
     kept = np.arange(held.n_must + held.n_cannot) != place
-    pairs = held._some(kept[: held.n_must], kept[held.n_must :])
+    pairs = some_listed(held, kept[: held.n_must], kept[held.n_must :])
     try:
         again = clone(selector).fit(X, pairs=pairs, sample_ids=ids)
     except ValueError:

@@ -20,24 +20,24 @@ from linkselect.pairs._links import links_within
 
 
 def must_graph(known: Supervision, weight: float = 1.0) -> Edges | Groups:
-    """Join the samples of every must-link."""
+    """Join the samples of every must-link, by the weight of the link times `weight`."""
     if known.must is None:
         return Groups(known.classes, weight=weight)
-    return _listed(known, known.must).reweigh(weight)
+    return _listed(known, known.must).reweigh(weight * known.all_weights[0])
 
 
 def cannot_graph(known: Supervision, strength: FloatArray | None = None) -> Edges | Groups:
-    """Join the samples of every cannot-link.
+    """Join the samples of every cannot-link, by the weight of the link.
 
-    With `strength`, a value per sample, the edge between i and j weighs
-    `strength[i] + strength[j]` instead of 1.
+    With `strength`, a value per sample, the weight of the edge between i and j is multiplied by
+    `strength[i] + strength[j]`.
     """
     if known.cannot is None:
         return Groups(known.classes, across=True, strength=strength)
-    edges = _listed(known, known.cannot)
+    edges = _listed(known, known.cannot).reweigh(known.all_weights[1])
     if strength is None:
         return edges
-    return edges.reweigh(strength[edges.left] + strength[edges.right])
+    return edges.reweigh(edges.weights * (strength[edges.left] + strength[edges.right]))
 
 
 def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_random_state
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import GuidedValueError, many, warn_user
+from linkselect.pairs._groupings import Grouping
 from linkselect.pairs._ids import check_ids
 
 # What stands for a missing label in a text: what CSV files and `astype(str)` make of one. Not NA,
@@ -193,8 +194,8 @@ def links_of_labels(
     n_must: int | None,
     n_cannot: int | None,
     random_state: Any,
-) -> tuple[tuple[Hashable, ...], IntArray, IntArray, int | None, None, IntArray | None]:
-    """Return what `Pairs` are made of; `n_samples` if ids are row numbers, classes of all links.
+) -> tuple[Any, ...]:
+    """Return what `Pairs` are made of: links that were drawn, or the classes in place of all.
 
     The parameters are those of `Pairs.from_labels`.
     """
@@ -207,9 +208,12 @@ def links_of_labels(
         sample_ids = y.index
     ids = check_ids(range(len(codes)) if sample_ids is None else sample_ids, len(codes))
     numbered = ids == tuple(range(len(codes)))
+    n_samples = len(codes) if numbered else None
+    if n_must is None and n_cannot is None:
+        nothing = np.empty((0, 2), dtype=np.intp)
+        return ids, nothing, nothing, n_samples, (None, None), (Grouping(codes, codes),)
     must, cannot = draw_links(codes, n_must, n_cannot, check_random_state(random_state))
-    labels = codes if n_must is None and n_cannot is None else None
-    return ids, must, cannot, len(codes) if numbered else None, None, labels
+    return ids, must, cannot, n_samples, (None, None), ()
 
 
 def draw_links(

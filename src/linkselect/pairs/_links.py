@@ -1,14 +1,15 @@
 """Links between samples that are numbered from 0: arrays of two columns, one row for each link."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from linkselect._arrays import BoolArray, IntArray
-from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect._messages import GuidedTypeError, GuidedValueError, many
+from linkselect.pairs._groupings import Groupings, are_implied
 from linkselect.pairs._ids import plain_id
 from linkselect.pairs._labels import is_missing
 
@@ -65,20 +66,81 @@ def _check_ends(a: Hashable, b: Hashable, kind: str) -> None:
         )
 
 
-def once(links: IntArray, adaptive: BoolArray, n_samples: int) -> tuple[IntArray, BoolArray]:
+def check_weights(weights: Any, kind: str, links: IntArray, ids: Sequence[Hashable]) -> FloatArray:
+    """Return one positive weight for each link; 1 if none were given."""
+    if weights is None:
+        return np.ones(len(links))
+    try:
+        found = np.array(list(weights), dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{kind}_weights is a list of numbers, one for each pair, not {str(weights)[:60]}."
+        ) from None
+    if len(found) != len(links):
+        raise GuidedValueError(
+            f"{kind}_weights has {many(len(found), 'number')}, but {kind} has "
+            f"{many(len(links), 'pair')}.",
+            "Pass one weight for each pair, in the same order.",
+            f"{kind}_weights",
+        )
+    wrong = np.flatnonzero(~((found > 0) & np.isfinite(found)))
+    if len(wrong):
+        a, b = links[wrong[0]].tolist()
+        raise GuidedValueError(
+            f"{kind}_weights gives the pair ({ids[a]!r}, {ids[b]!r}) the weight "
+            f"{found[wrong[0]]:g}, but a weight is a positive number.",
+            "Leave out pairs that should not count.",
+            f"{kind}_weights",
+        )
+    return found
+
+
+def once(
+    links: IntArray,
+    adaptive: BoolArray | None,
+    weights: FloatArray | None,
+    n_samples: int,
+    groupings: Groupings,
+    *,
+    alike: bool,
+) -> tuple[IntArray, BoolArray, FloatArray]:
     """Keep the first of each link, whichever way round it stands; the results cannot be changed.
 
-    A link is adaptive only if it is so each time: one that was drawn without looking at the samples
-    stays so if it was chosen by looking at them as well.
+    A link has the largest of its weights. It is adaptive only if it is so each time: one that was
+    drawn without looking at the samples stays so if it was chosen by looking at them as well.
+    A link that labels imply, with weight 1, is kept only for a larger weight.
     """
+    marks = np.zeros(len(links), dtype=bool) if adaptive is None else adaptive
     keys = _keys(links, n_samples)
-    first = np.sort(np.unique(keys, return_index=True)[1])
-    kept, chosen = links[first], adaptive[first]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    largest = np.zeros(len(first))
+    np.maximum.at(largest, which, 1.0 if weights is None else weights)
+    order = np.argsort(first)
+    kept, chosen, largest = links[first[order]], marks[first[order]], largest[order]
     if chosen.any():  # rare, and labels imply many links
-        chosen &= ~np.isin(keys[first], keys[~adaptive])
-    kept.setflags(write=False)
-    chosen.setflags(write=False)
-    return kept, chosen
+        chosen &= ~np.isin(keys[first[order]], keys[~marks])
+    implied = are_implied(kept, groupings, alike=alike)
+    needed = ~implied | (largest > 1.0)
+    found = kept[needed], (chosen & ~implied)[needed], largest[needed]
+    for values in found:
+        values.setflags(write=False)
+    return found
+
+
+def weights_of(
+    links: IntArray, listed: IntArray, weights: FloatArray, n_samples: int
+) -> FloatArray:
+    """Return the weight that each link has in a list; 1 if it is not there."""
+    found = np.ones(len(links))
+    keys = _keys(links, n_samples), _keys(listed, n_samples)
+    _, here, there = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+    found[here] = weights[there]
+    return found
+
+
+def first_of_each(links: IntArray, n_samples: int) -> IntArray:
+    """Keep the first of each link, whichever way round it stands."""
+    return links[np.sort(np.unique(_keys(links, n_samples), return_index=True)[1])]
 
 
 def is_among(links: IntArray, others: IntArray, n_samples: int) -> BoolArray:
@@ -92,7 +154,7 @@ def _keys(links: IntArray, n_samples: int) -> IntArray:
     return ends[:, 0] * max(n_samples, 1) + ends[:, 1]
 
 
-def must_components(must: IntArray, n_samples: int) -> IntArray:
+def must_components(must: IntArray, n_samples: int, groupings: Groupings = ()) -> IntArray:
     """Number the groups of samples that must-links join, in the order of their first samples.
 
     A sample without a must-link is a group of its own.
@@ -102,24 +164,21 @@ def must_components(must: IntArray, n_samples: int) -> IntArray:
     >>> must_components(np.array([[3, 1], [3, 4]]), 5).tolist()
     [0, 1, 2, 1, 1]
     """
-    return connected_components(link_graph(must, n_samples), directed=False)[1]
+    graph = _must_graph(must, n_samples, groupings)
+    return connected_components(graph, directed=False)[1][:n_samples]
 
 
-def joined_labels(
-    ours: IntArray | None, theirs: IntArray | None, moved: IntArray, n_samples: int
-) -> IntArray | None:
-    """Return the classes that one of two has; those of different labels cannot be compared.
-
-    `moved` has the number of each sample of theirs among all of them; ours keep their numbers.
-    """
-    labels = np.full(n_samples, -1, dtype=np.intp)
-    if ours is not None and theirs is None:
-        labels[: len(ours)] = ours
-        return labels
-    if theirs is not None and ours is None:
-        labels[moved] = theirs
-        return labels
-    return None
+def _must_graph(must: IntArray, n_samples: int, groupings: Groupings) -> csr_array:
+    """Join samples to further nodes, one for each link and class: two edges are one must-link."""
+    samples, nodes = [must.ravel()], [n_samples + np.repeat(np.arange(len(must)), 2)]
+    n_nodes = n_samples + len(must)
+    for classes, _ in groupings:
+        rows = np.flatnonzero(classes >= 0)
+        samples.append(rows)
+        nodes.append(n_nodes + classes[rows])
+        n_nodes += int(classes.max(initial=-1)) + 1
+    ends = np.concatenate(samples), np.concatenate(nodes)
+    return coo_array((np.ones(len(ends[0])), ends), shape=(n_nodes, n_nodes)).tocsr()
 
 
 def link_graph(links: IntArray, n_samples: int) -> csr_array:
@@ -140,15 +199,16 @@ def members_of(codes: IntArray) -> list[IntArray]:
     return np.split(by_code, np.flatnonzero(np.diff(codes[by_code])) + 1) if len(by_code) else []
 
 
-def contradicted(must: IntArray, cannot: IntArray, n_samples: int) -> BoolArray:
-    """Tell which cannot-links have ends that must-links join."""
-    component = must_components(must, n_samples)
-    return component[cannot[:, 0]] == component[cannot[:, 1]]
+def inside(links: IntArray, groups: IntArray) -> BoolArray:
+    """Tell which links have both ends in one group."""
+    return groups[links[:, 0]] == groups[links[:, 1]]
 
 
-def chains(must: IntArray, ends: IntArray, n_samples: int) -> list[list[int]]:
+def chains(
+    must: IntArray, ends: IntArray, n_samples: int, groupings: Groupings = ()
+) -> list[list[int]]:
     """Find for each pair of ends a shortest chain of must-links from the first to the second."""
-    graph = link_graph(must, n_samples)
+    graph = _must_graph(must, n_samples, groupings)
     found: dict[int, list[int]] = {}
     searched = -1
     # One search serves all pairs that start at the same sample.
@@ -159,7 +219,7 @@ def chains(must: IntArray, ends: IntArray, n_samples: int) -> list[list[int]]:
             searched = start
         chain = [end]
         while chain[-1] != start:
-            chain.append(int(parents[chain[-1]]))
+            chain.append(int(parents[parents[chain[-1]]]))
         found[place] = chain[::-1]
     return [found[place] for place in range(len(ends))]
 

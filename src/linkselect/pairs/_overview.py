@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkselect._messages import many
 from linkselect._notebook import panel, table
+from linkselect.pairs._consequences import with_all_listed
 
 if TYPE_CHECKING:
     from linkselect.pairs._pairs import Pairs
@@ -22,10 +23,11 @@ def pairs_view(pairs: Pairs) -> str:
     """Write pairs as HTML."""
     groups = [group for group in pairs.components() if len(group) > 1]
     n_named = len(pairs.ids)
+    shown = with_all_listed(pairs, SHOWN + 1)
     of_all = f" of {pairs.n_samples:,}" if pairs.n_samples else ""
     rows = [
-        ("must-links", f"{pairs.n_must:,}", _first(pairs.must)),
-        ("cannot-links", f"{pairs.n_cannot:,}", _first(pairs.cannot)),
+        ("must-links", f"{pairs.n_must:,}", _first(shown.must)),
+        ("cannot-links", f"{pairs.n_cannot:,}", _first(shown.cannot)),
         ("samples named", f"{n_named:,}{of_all}", _first(pairs.ids)),
         ("groups joined by must-links", f"{len(groups):,}", _first(groups)),
         ("conflicts", f"{pairs.n_conflicts:,}", ""),

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 IdType = Callable[[str], Hashable]
 Links = Sequence[Pair]
-# What `Pairs` takes: lists of pairs by the names must, cannot and adaptive.
+# What `Pairs` takes: lists of pairs by the names must, cannot and adaptive, and of weights.
 Found = dict[str, Any]
+LINKS, WEIGHTS = ("must", "cannot", "adaptive"), ("must_weights", "cannot_weights")
 
 # must, must-link, must_link and must link, and the like.
 SPELLED = re.compile(r"^(must|cannot)[-_ ]?link(?:ed)?$")
@@ -51,10 +52,11 @@ def read_frame(frame: Any) -> Found:
             "Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
             "frame",
         )
-    links: Found = {"must": [], "cannot": [], "adaptive": []}
+    links: Found = {name: [] for name in LINKS + WEIGHTS}
     drawn = frame["drawn"] if "drawn" in columns else repeat("random", len(frame))
-    lines = zip(frame["a"], frame["b"], frame["link"], drawn, strict=True)
-    for place, (a, b, link, how) in enumerate(lines):
+    weights = frame["weight"] if "weight" in columns else repeat(1.0, len(frame))
+    lines = zip(frame["a"], frame["b"], frame["link"], drawn, weights, strict=True)
+    for place, (a, b, link, how, weight) in enumerate(lines):
         kind = _kind_of(link)
         if kind not in ("must", "cannot"):
             raise GuidedValueError(
@@ -62,12 +64,20 @@ def read_frame(frame: Any) -> Found:
                 f"The column link holds must or cannot.{_as_words(link)}",
                 "frame",
             )
-        _add(links, f"Row {place} of the frame", kind, (a, b), how)
+        _add(links, f"Row {place} of the frame", kind, (a, b), how, weight)
     return links
 
 
-def _add(links: Found, where: str, kind: str, pair: Pair, how: Any) -> None:
+def _add(links: Found, where: str, kind: str, pair: Pair, how: Any, weight: Any) -> None:
     """Add a pair to the lists that it belongs to; `how` is what the column drawn says."""
+    try:
+        links[f"{kind}_weights"].append(float(weight))
+    except (TypeError, ValueError):
+        a, b = pair
+        raise GuidedValueError(
+            f"{where} gives {a!r} and {b!r} the weight {weight!r}.",
+            "The column weight holds positive numbers.",
+        ) from None
     word = _word(how)
     if word not in ("random", "adaptive"):
         a, b = pair
@@ -105,35 +115,44 @@ def read_csv(path: str | PathLike[str], id_type: IdType | None) -> Found:
     """Return the pairs of a CSV file; see `Pairs.from_csv`."""
     with Path(path).open(newline="", encoding="utf-8-sig") as file:
         links = _read_lines(file, str(path))
-    make = id_type or _guess_id_type(text for link in links.values() for text in link)
-    return {kind: [(make(a), make(b)) for a, b in some] for kind, some in links.items()}
+    make = id_type or _guess_id_type(text for kind in LINKS for text in links[kind])
+    return links | {kind: [(make(a), make(b)) for a, b in links[kind]] for kind in LINKS}
 
 
 def write_csv(path: str | PathLike[str], pairs: Pairs, id_type: IdType | None) -> None:
     """Write a CSV file; see `Pairs.to_csv`."""
     _check_given_back(pairs.ids, partial(_through_csv, id_type), "CSV", NAME_OTHERWISE_IN_CSV)
-    content = _csv_text(pairs.must, pairs.cannot, pairs.adaptive).encode("utf-8")
+    weights = _weights_of(pairs)
+    content = _csv_text(pairs.must, pairs.cannot, pairs.adaptive, weights).encode("utf-8")
     with written_whole(path) as part:
         part.write_bytes(content)
+
+
+def _weights_of(pairs: Pairs) -> Found:
+    """Return the weights if some are not 1."""
+    found: Found = {name: getattr(pairs, name) for name in WEIGHTS}
+    return found if set(chain(*found.values())) - {1.0} else {}
 
 
 def read_json(path: str | PathLike[str]) -> Found:
     """Return the pairs of a JSON file; see `Pairs.from_json`."""
     with Path(path).open(encoding="utf-8") as file:
         content = json.load(file)
-    if not isinstance(content, dict) or not content.keys() <= {"must", "cannot", "adaptive"}:
+    if not isinstance(content, dict) or not content.keys() <= {*LINKS, *WEIGHTS}:
         raise ValueError(
             f'{path}: expected {{"must": [[a, b], ...], "cannot": [[a, b], ...]}}, '
             f"got {str(content)[:60]}."
         )
     # Whether each entry has two ends is for `Pairs` to check.
-    return {kind: [tuple(map(_tuples, pair)) for pair in some] for kind, some in content.items()}
+    found = {name: some for name, some in content.items() if name in LINKS}
+    links = {kind: [tuple(map(_tuples, pair)) for pair in some] for kind, some in found.items()}
+    return content | links
 
 
 def write_json(path: str | PathLike[str], pairs: Pairs) -> None:
     """Write a JSON file; see `Pairs.to_json`."""
     _check_given_back(pairs.ids, _through_json, "JSON", NAME_OTHERWISE_IN_JSON)
-    links = {"must": pairs.must, "cannot": pairs.cannot}
+    links = {"must": pairs.must, "cannot": pairs.cannot} | _weights_of(pairs)
     content = json.dumps(links | ({"adaptive": pairs.adaptive} if pairs.n_adaptive else {}))
     with written_whole(path) as part:
         part.write_text(content, encoding="utf-8")
@@ -142,14 +161,14 @@ def write_json(path: str | PathLike[str], pairs: Pairs) -> None:
 # -- CSV ---------------------------------------------------------------------------------------
 
 
-def _read_lines(lines: Iterable[str], name: str) -> dict[str, list[tuple[str, str]]]:
+def _read_lines(lines: Iterable[str], name: str) -> Found:
     """Read the pairs of a CSV file as text, without spaces around it."""
     lines = iter(lines)
     header = next(lines, "")
     reader = csv.DictReader(
         chain([header], lines), delimiter=_separator(header), skipinitialspace=True
     )
-    links: dict[str, list[tuple[str, str]]] = {"must": [], "cannot": [], "adaptive": []}
+    links: Found = {name: [] for name in LINKS + WEIGHTS}
     try:
         if reader.fieldnames is None or not {"a", "b", "link"} <= set(reader.fieldnames):
             raise ValueError(
@@ -165,7 +184,7 @@ def _read_lines(lines: Iterable[str], name: str) -> dict[str, list[tuple[str, st
                     "is not a pair. A line has two ids and then must or cannot, no more."
                 )
             line = f"{name}, line {reader.line_num}"
-            _add(links, line, kind, (a, b), row.get("drawn", "random"))
+            _add(links, line, kind, (a, b), row.get("drawn", "random"), row.get("weight", 1.0))
     except csv.Error as error:
         raise ValueError(f"{name}, line {reader.reader.line_num}: {error}.") from error
     return links
@@ -176,21 +195,22 @@ def _separator(header: str) -> str:
     return next((sign for sign in ";\t" if sign in header and "," not in header), ",")
 
 
-def _csv_text(must: Links, cannot: Links, adaptive: Links) -> str:
+def _csv_text(must: Links, cannot: Links, adaptive: Links, weights: Found) -> str:
     file = io.StringIO(newline="")
     writer = csv.writer(file)
-    writer.writerow(["a", "b", "link", *["drawn"] * bool(adaptive)])
+    writer.writerow(["a", "b", "link", *["drawn"] * bool(adaptive), *["weight"] * bool(weights)])
     chosen = set(adaptive)
     for kind, links in (("must", must), ("cannot", cannot)):
-        for pair in links:
+        own = weights.get(f"{kind}_weights", repeat(1.0, len(links)))
+        for pair, weight in zip(links, own, strict=True):
             drawn = ["adaptive" if pair in chosen else "random"] * bool(adaptive)
-            writer.writerow([*map(str, pair), kind, *drawn])
+            writer.writerow([*map(str, pair), kind, *drawn, *[weight] * bool(weights)])
     return file.getvalue()
 
 
 def _through_csv(id_type: IdType | None, ids: Sequence[Hashable]) -> list[Hashable]:
     """Return what `read_csv` makes of ids that `write_csv` wrote."""
-    content = _csv_text([(sample, sample) for sample in ids], (), ()).encode("utf-8")
+    content = _csv_text([(sample, sample) for sample in ids], (), (), {}).encode("utf-8")
     links = _read_lines(io.StringIO(content.decode("utf-8-sig"), newline=""), "the file")["must"]
     make = id_type or _guess_id_type(links)
     return [make(text) for text, _ in links]

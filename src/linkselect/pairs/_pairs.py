@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkselect._arrays import BoolArray, IntArray
-from linkselect._messages import GuidedValueError
+from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect.pairs import _consequences as following
 from linkselect.pairs import _links
 from linkselect.pairs import _pair_files as storage
 from linkselect.pairs._conflicts import Conflict, Pair, PairConflictError, describe_conflicts
+from linkselect.pairs._groupings import Grouping, needed
 from linkselect.pairs._ids import check_row_numbers
 from linkselect.pairs._labels import links_of_labels
 from linkselect.pairs._overview import count_pairs, pairs_view
+from linkselect.pairs._pair_sets import among, are_equal, union
 
 
 class Pairs:
     """Hold must-link and cannot-link pairs of samples [1]_.
 
     A sample is named by its row number or by any hashable id. A pair given twice, or the
-    other way round, counts once. Pairs are never changed: every method returns a new value.
+    other way round, counts once, with its larger weight. Pairs are never changed: every method
+    returns a new value.
 
     `Pairs` has no length and is not an array, on purpose: scikit-learn would cut it to the rows
     of a fold, although its entries name samples and not rows.
@@ -40,11 +43,16 @@ class Pairs:
     adaptive : iterable of 2-tuples, default=()
         Those of the pairs that were chosen by looking at the samples, as strategies of asking do.
         They serve a ranking as any pair does, but cannot validate it. Default: none.
+    must_weights, cannot_weights : iterable of float, optional
+        How much each pair counts: a pair of weight 2 counts as much as two pairs. Positive numbers,
+        in the order of `must` and `cannot`. Default: 1 for each.
 
     Attributes
     ----------
     must, cannot : tuple of 2-tuples
         The links, each of them once.
+    must_weights, cannot_weights : tuple of float
+        The weight of each link. Links that follow from labels or other links have weight 1.
     adaptive : tuple of 2-tuples
         The links that were chosen by looking at the samples, each as it is listed there.
     n_must, n_cannot, n_adaptive : int
@@ -80,13 +88,15 @@ class Pairs:
     ((0, 60), (3, 60))
     """
 
-    __slots__ = ("_adaptive", "_cannot", "_ids", "_labels", "_must", "n_samples")
+    __slots__ = ("_adaptive", "_cannot", "_groupings", "_ids", "_must", "_weights", "n_samples")
 
     _ids: tuple[Hashable, ...]
+    # Listed links; those that labels imply are not among them.
     _must: IntArray
     _cannot: IntArray
     _adaptive: _links.Adaptive
-    _labels: IntArray | None  # the class of each id if pairs were made from labels, -1: none
+    _weights: tuple[FloatArray, FloatArray]
+    _groupings: tuple[Grouping, ...]
     n_samples: int | None
 
     def __init__(
@@ -96,14 +106,19 @@ class Pairs:
         *,
         n_samples: int | None = None,
         adaptive: Iterable[Sequence[Hashable]] = (),
+        must_weights: Iterable[float] | None = None,
+        cannot_weights: Iterable[float] | None = None,
     ) -> None:
         codes: dict[Hashable, int] = {}
         must_codes = _links.encode_links(must, "must", codes)
         cannot_codes = _links.encode_links(cannot, "cannot", codes)
         chosen = _links.encode_links(adaptive, "adaptive", codes)
-        marks = _links.mark_adaptive(chosen, must_codes, cannot_codes, tuple(codes))
+        ids = tuple(codes)
+        marks = _links.mark_adaptive(chosen, must_codes, cannot_codes, ids)
+        own = _links.check_weights(must_weights, "must", must_codes, ids)
+        others = _links.check_weights(cannot_weights, "cannot", cannot_codes, ids)
         check_row_numbers(codes, n_samples)
-        self._set(tuple(codes), must_codes, cannot_codes, n_samples, marks)
+        self._set(ids, must_codes, cannot_codes, n_samples, marks, (), (own, others))
 
     @classmethod
     def _from_codes(cls, *parts: Any) -> Pairs:
@@ -118,14 +133,16 @@ class Pairs:
         must: IntArray,
         cannot: IntArray,
         n_samples: int | None = None,
-        adaptive: _links.Adaptive | None = None,  # these two lack in what older versions pickled
-        labels: IntArray | None = None,
+        adaptive: Sequence[BoolArray | None] = (None, None),  # older pickles end before or here
+        groupings: tuple[Grouping, ...] = (),
+        weights: Sequence[FloatArray | None] = (None, None),
     ) -> None:
-        marks = adaptive or (np.zeros(len(must), dtype=bool), np.zeros(len(cannot), dtype=bool))
-        must, of_must = _links.once(must, marks[0], len(ids))
-        cannot, of_cannot = _links.once(cannot, marks[1], len(ids))
-        values = ids, must, cannot, n_samples, (of_must, of_cannot), labels
-        names = ("_ids", "_must", "_cannot", "n_samples", "_adaptive", "_labels")
+        kept = needed(groupings)
+        must, *more = _links.once(must, adaptive[0], weights[0], len(ids), kept, alike=True)
+        cannot, *others = _links.once(cannot, adaptive[1], weights[1], len(ids), kept, alike=False)
+        marks, own = zip(more, others, strict=True)
+        values = ids, must, cannot, n_samples, marks, kept, own
+        names = ("_ids", "_must", "_cannot", "n_samples", "_adaptive", "_groupings", "_weights")
         for name, value in zip(names, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -133,10 +150,12 @@ class Pairs:
         raise AttributeError(f"Pairs cannot be changed; make a new one instead of setting {name}.")
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._ids, self._must, self._cannot, self.n_samples, self._adaptive, self._labels
+        links = self._ids, self._must, self._cannot, self.n_samples, self._adaptive
+        return *links, self._groupings, self._weights
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self._set(*state)
+        # Where the groupings are, older versions had labels, and listed all that these imply.
+        self._set(*(state if len(state) == 7 else state[:5]))
 
     def __repr__(self) -> str:
         adaptive = f", adaptive={self.n_adaptive}" if self.n_adaptive else ""
@@ -146,24 +165,30 @@ class Pairs:
         return pairs_view(self)
 
     def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, Pairs) else NotImplemented
+        return are_equal(self, other) if isinstance(other, Pairs) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[frozenset[frozenset[Hashable]], ...]:
-        links = (self.must, self.cannot, self.adaptive)
-        return tuple(frozenset(map(frozenset, some)) for some in links)
+        return hash((frozenset(self.ids), self.n_must, self.n_cannot, self.n_adaptive))
 
     @property
     def must(self) -> tuple[Pair, ...]:
         """The must-links as 2-tuples of ids."""
-        return self._decode(self._must)
+        return self._decode(following.with_all_listed(self)._must)
 
     @property
     def cannot(self) -> tuple[Pair, ...]:
         """The cannot-links as 2-tuples of ids."""
-        return self._decode(self._cannot)
+        return self._decode(following.with_all_listed(self)._cannot)
+
+    @property
+    def must_weights(self) -> tuple[float, ...]:
+        """The weight of each must-link."""
+        return tuple(following.with_all_listed(self)._weights[0].tolist())
+
+    @property
+    def cannot_weights(self) -> tuple[float, ...]:
+        """The weight of each cannot-link."""
+        return tuple(following.with_all_listed(self)._weights[1].tolist())
 
     @property
     def adaptive(self) -> tuple[Pair, ...]:
@@ -174,12 +199,12 @@ class Pairs:
     @property
     def n_must(self) -> int:
         """The number of must-links."""
-        return len(self._must)
+        return following.count_links(self)[0]
 
     @property
     def n_cannot(self) -> int:
         """The number of cannot-links."""
-        return len(self._cannot)
+        return following.count_links(self)[1]
 
     @property
     def n_adaptive(self) -> int:
@@ -189,36 +214,20 @@ class Pairs:
     @property
     def ids(self) -> tuple[Hashable, ...]:
         """Every sample that some pair names, in order of first appearance."""
-        return tuple(self._ids[code] for code in self._named())
-
-    def _named(self) -> IntArray:
-        """Return the codes that some pair uses: labels bring samples that none names."""
-        return np.unique(np.concatenate([self._must.ravel(), self._cannot.ravel()]))
+        return tuple(self._ids[code] for code in following.named_by(self).tolist())
 
     def _decode(self, codes: IntArray) -> tuple[Pair, ...]:
         ids = self._ids
         return tuple((ids[a], ids[b]) for a, b in codes.tolist())
 
     def __or__(self, other: Pairs) -> Pairs:
-        """Return the pairs of both; one that is in both is adaptive only if it is so in both."""
+        """Return the pairs of both.
+
+        One that is in both has the larger weight, and is adaptive only if it is so in both.
+        """
         if not isinstance(other, Pairs):
             return NotImplemented
-        if self.n_samples and other.n_samples and self.n_samples != other.n_samples:
-            raise GuidedValueError(
-                f"Pairs over {self.n_samples} samples and pairs over {other.n_samples} samples "
-                "number different rows.",
-                "Name samples by id to join them.",
-            )
-        codes = {sample: code for code, sample in enumerate(self._ids)}
-        moved = np.array([codes.setdefault(one, len(codes)) for one in other._ids], dtype=np.intp)
-        return Pairs._from_codes(
-            tuple(codes),
-            np.concatenate([self._must, moved[other._must]]),
-            np.concatenate([self._cannot, moved[other._cannot]]),
-            self.n_samples or other.n_samples,
-            tuple(map(np.concatenate, zip(self._adaptive, other._adaptive, strict=True))),
-            _links.joined_labels(self._labels, other._labels, moved, len(codes)),
-        )
+        return union(self, other)
 
     # -- what follows from the pairs -------------------------------------------------------
 
@@ -232,8 +241,8 @@ class Pairs:
         >>> Pairs(must=[(0, 3), (3, 5)], cannot=[(0, 9)]).components()
         ((0, 3, 5), (9,))
         """
-        named = self._named()
-        component = _links.must_components(self._must, len(self._ids))[named]
+        named = following.named_by(self)
+        component = following.components_of(self)[named]
         groups = [
             tuple(self._ids[code] for code in named[group])
             for group in _links.members_of(component)
@@ -243,7 +252,7 @@ class Pairs:
     @property
     def n_conflicts(self) -> int:
         """The number of cannot-links whose ends are joined by must-links."""
-        return int(np.count_nonzero(self._contradicted()))
+        return following.count_conflicts(self)
 
     def conflicts(self, limit: int | None = None) -> tuple[Conflict, ...]:
         """Find the cannot-links whose ends are joined by must-links, each with the chain.
@@ -260,38 +269,22 @@ class Pairs:
         ...     print(conflict)
         cannot-link ('a', 'c'), but must-links join its ends: 'a' = 'b' = 'c'
         """
-        ends = self._cannot[self._contradicted()][:limit]
-        found = [
-            tuple(self._ids[code] for code in chain)
-            for chain in _links.chains(self._must, ends, len(self._ids))
-        ]
-        return tuple(Conflict((chain[0], chain[-1]), chain) for chain in found)
-
-    def _contradicted(self) -> BoolArray:
-        return _links.contradicted(self._must, self._cannot, len(self._ids))
+        return following.find_conflicts(self, limit)
 
     def without_conflicts(self) -> Pairs:
         """Leave out the cannot-links that the must-links contradict."""
-        return self._some(slice(None), ~self._contradicted(), self.n_samples)
-
-    def _some(self, must: Any, cannot: Any, n_samples: int | None = None) -> Pairs:
-        """Keep the links that two masks say."""
-        marks = self._adaptive[0][must], self._adaptive[1][cannot]
-        links = self._must[must], self._cannot[cannot]
-        return Pairs._from_codes(self._ids, *links, n_samples, marks, self._labels)
+        return following.leave_conflicts_out(self)
 
     def closure(self) -> Pairs:
         """Add every pair that follows from the others.
 
         Samples that a chain of must-links joins all belong together, and a cannot-link between two
         such groups holds for all their members. If some pairs are adaptive, all added ones are.
+        Added pairs have weight 1.
         """
         if self.n_conflicts:
             raise PairConflictError(describe_conflicts(self))
-        links = self._must, self._cannot
-        closed = _links.closure_of(*links, len(self._ids))
-        marks = _links.mark_implied(closed, links, self._adaptive, len(self._ids))
-        return Pairs._from_codes(self._ids, *closed, self.n_samples, marks, self._labels)
+        return following.close(self)
 
     def summary(
         self, sample_ids: Iterable[Hashable] | None = None, *, n_samples: int | None = None
@@ -324,14 +317,13 @@ class Pairs:
 
     def restrict(self, sample_ids: Iterable[Hashable]) -> Pairs:
         """Keep the pairs whose two ends are among `sample_ids`; a mapping of them is not listed."""
-        present = sample_ids if isinstance(sample_ids, Mapping) else set(sample_ids)
-        kept = np.array([sample in present for sample in self._ids], dtype=bool)
-        return self._some(kept[self._must].all(axis=1), kept[self._cannot].all(axis=1))
+        return among(self, sample_ids)
 
     def rows(self, row_of: Mapping[Hashable, int]) -> tuple[IntArray, IntArray]:
         """Return must and cannot as row numbers, without pairs that have an absent end."""
         lookup = np.array([row_of.get(sample, -1) for sample in self._ids], dtype=np.intp)
-        must, cannot = lookup[self._must], lookup[self._cannot]
+        listed = following.with_all_listed(self)
+        must, cannot = lookup[listed._must], lookup[listed._cannot]
         return must[(must >= 0).all(axis=1)], cannot[(cannot >= 0).all(axis=1)]
 
     # -- from and to other forms -------------------------------------------------------------
@@ -362,7 +354,8 @@ class Pairs:
         Returns
         -------
         Pairs
-            Must-links inside classes, cannot-links between them; all of them keep the classes.
+            Must-links inside classes, cannot-links between them. If all of them are meant, they
+            are kept as classes and listed only when asked for.
 
         Examples
         --------
@@ -377,7 +370,8 @@ class Pairs:
     def from_frame(cls, frame: Any) -> Pairs:
         """Take the columns `a`, `b` and `link`, must or cannot, of a pandas or polars frame.
 
-        A column `drawn`, if there is one, says which pairs are adaptive and which random.
+        A column `drawn`, if there is one, says which pairs are adaptive and which random, and a
+        column `weight` how much each counts.
 
         Examples
         --------
@@ -392,7 +386,8 @@ class Pairs:
     def from_csv(cls, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> Pairs:
         """Read a CSV file with the header `a,b,link`, where link is `must` or `cannot`.
 
-        If there is a column `drawn`, it says which pairs are `adaptive` and which `random`.
+        If there is a column `drawn`, it says which pairs are `adaptive` and which `random`; a
+        column `weight` says how much each counts.
 
         Parameters
         ----------
@@ -408,7 +403,8 @@ class Pairs:
     def to_csv(self, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> None:
         """Write a CSV file with the header `a,b,link`; `from_csv` gives the same ids back.
 
-        If some pair is adaptive, a column `drawn` says which are `adaptive` and which `random`.
+        If some pair is adaptive, a column `drawn` says which are `adaptive` and which `random`; if
+        some weight is not 1, a column `weight` holds them.
         Ids are all whole numbers, or all text without spaces around it that does not look
         like a whole number everywhere. `n_samples` is not written.
 
@@ -431,7 +427,8 @@ class Pairs:
     def from_json(cls, path: str | PathLike[str]) -> Pairs:
         """Read a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
 
-        If there is a list `adaptive`, it repeats the pairs that are adaptive.
+        If there is a list `adaptive`, it repeats the pairs that are adaptive; `must_weights` and
+        `cannot_weights` hold one number for each pair.
         """
         return cls(**storage.read_json(path))
 
@@ -439,7 +436,8 @@ class Pairs:
         """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
 
         Ids are text, finite numbers, True or False, or tuples of these and None; `from_json`
-        gives the same ids back. A list `adaptive` is written if some pair is. `n_samples` is not.
+        gives the same ids back. A list `adaptive` is written if some pair is, and weights if some
+        are not 1. `n_samples` is not.
 
         Raises
         ------

@@ -102,7 +102,7 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
     def _check_search(self, X: Samples, known: Supervision) -> None:
         super()._check_search(X, known)
         n_labelled = int(np.count_nonzero(~known.unlabelled))
-        if X.most_listed is not None and known.must is None and n_labelled > MOST_LABELLED:
+        if X.most_listed is not None and known.listed_must is None and n_labelled > MOST_LABELLED:
             raise GuidedValueError(
                 f"{many(n_labelled, 'sample')} have a label. Every two of one class are compared, "
                 f"which takes time by the square of their number, and X is outside memory: "
@@ -113,7 +113,7 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
             )
         n_samples = X.shape[0]
         asks_all = (self.max_queries or X.default_queries or n_samples) >= n_samples
-        if asks_all and X.must_stay_outside and known.must is None:
+        if asks_all and X.must_stay_outside and known.listed_must is None:
             n_bytes = n_samples * X.shape[1] * X.dtype.itemsize
             fewer = max(2 * n_labelled, n_samples // 2)
             way_out = "Keep the labels of fewer samples (-1 for the others)"

@@ -61,6 +61,7 @@ class ConstraintScore(PairSelector):
     array([2, 3, 1, 0])
     """
 
+    uses_weights = True
     works_on = ("memory", "sparse", "device", "parts")
     _seconds = 0.02
     references = ("zhang2008",)
@@ -87,7 +88,7 @@ class ConstraintScore(PairSelector):
         return ("a pair or a label",)
 
     def _rows_that_count(self, known: Supervision) -> IntArray | None:
-        return None if known.must is None else np.flatnonzero(~known.unlabelled)
+        return None if known.listed_must is None else np.flatnonzero(~known.unlabelled)
 
     def _score(self, X: Samples, known: Supervision) -> FloatArray:
         rows = self._rows_that_count(known)
@@ -110,11 +111,13 @@ class ConstraintScore(PairSelector):
         found = np.empty((n_pairs, X.shape[1]))
         rows, ends = np.unique(np.concatenate([must, cannot]), return_inverse=True)
         ends = ends.reshape(n_pairs, 2)
+        weights = np.concatenate(known.all_weights)
 
         def work(columns: slice) -> None:
             block = X.block(columns, rows)
-            without_must, together = sums_without_each(squared_differences(block, ends[:n_must]))
-            without_cannot, apart = sums_without_each(squared_differences(block, ends[n_must:]))
+            changes = weights[:, None] * squared_differences(block, ends)
+            without_must, together = sums_without_each(changes[:n_must])
+            without_cannot, apart = sums_without_each(changes[n_must:])
             found[:n_must, columns] = self._criterion(without_must, apart)
             found[n_must:, columns] = self._criterion(together, without_cannot)
 

@@ -53,6 +53,7 @@ class LaplacianConstraintScore(PairSelector):
     _undefined = "they have the same value at both ends of every pair"
     needs = ("a must-link", "a cannot-link")
     works_on = ("memory", "sparse", "device")
+    uses_weights = True
     references = ("kalakech2011", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -107,6 +107,7 @@ class LinkSelector(PairSelector):
     searches = True
     own_number = "the fewest features that explain 90 % of what all explain, at most 300"
     works_on = ("memory", "sparse", "device", "parts")
+    uses_weights = True
     references = (
         "farahat2011",
         "chen1991",

@@ -71,6 +71,7 @@ class LSDF(GraphSelector, PairSelector):
 
     _why_undefined = "they have the same value at both ends of every edge and cannot-link"
     needs = ("a cannot-link",)
+    uses_weights = True
     references = ("zhao2008", "salmi2020")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

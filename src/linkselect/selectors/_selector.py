@@ -100,6 +100,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     wraps: ClassVar[bool] = False
     """Whether it works around another selector."""
     works_on: ClassVar[tuple[Kind, ...]] = ("memory", "sparse")
+    # Whether weights of pairs count; a method that works from pairs without it refuses them.
+    uses_weights: ClassVar[bool] = False
     """Which samples it works on: dense or sparse in memory, on a device, stored in parts."""
 
     # In a Pipeline with metadata routing, pairs and ids arrive without being asked for.
@@ -436,7 +438,7 @@ def _classes_for_moments(known: Any, n_samples: int) -> IntArray:
     """Return the classes whose moments a score may ask for; of bare pairs it asks for the rows."""
     if isinstance(known, Given):
         known = known.supervision(n_samples, "drop")
-    from_labels = isinstance(known, Supervision) and known.must is None
+    from_labels = isinstance(known, Supervision) and known.listed_must is None
     if from_labels and known.classes.max(initial=-1) < MANY_CLASSES:
         return known.classes
     return np.full(n_samples, -1, dtype=np.intp)

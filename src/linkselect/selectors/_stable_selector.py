@@ -12,7 +12,7 @@ from linkselect._resampling import DRAWS_PER_STEP, draw_bag, seeded
 from linkselect._samples import Samples
 from linkselect._samples.checks import Given
 from linkselect._supervision import Supervision, by_rows, nothing
-from linkselect.pairs import Pairs
+from linkselect.pairs._consequences import some_listed
 from linkselect.pairs._labels import encode_labels, label_array
 from linkselect.selectors._method import describe
 from linkselect.selectors._parameters import AT_LEAST_1, N_JOBS, SHARE
@@ -164,9 +164,10 @@ class StableSelector(Wrapper):
         row_of = {sample: row for row, sample in enumerate(ids)}
         # Equal pairs give equal draws, in whatever order they are listed.
         present = by_rows(given.pairs.restrict(ids), row_of, ids)
-        pairs = Pairs(
-            _some(present.must, self.max_samples, rng), _some(present.cannot, self.max_samples, rng)
+        must, cannot = (
+            _draw_some(n, self.max_samples, rng) for n in (present.n_must, present.n_cannot)
         )
+        pairs = some_listed(present, must, cannot)
         classes = np.full(n_samples, -1, dtype=np.intp)
         classes[[row_of[sample] for sample in pairs.ids]] = 0
         # As with bare pairs, every named sample stays.
@@ -195,8 +196,6 @@ def _most_neighbors(selector: Any) -> int:
     return max((n for name, n in values if name.split("__")[-1] == "n_neighbors"), default=0)
 
 
-def _some(links: tuple[Any, ...], share: float, rng: np.random.RandomState) -> list[Any]:
-    if not links:
-        return []
-    size = max(1, round(share * len(links)))
-    return [links[i] for i in np.sort(rng.choice(len(links), size, replace=False))]
+def _draw_some(n_links: int, share: float, rng: np.random.RandomState) -> IntArray:
+    size = max(1, round(share * n_links)) if n_links else 0
+    return np.sort(rng.choice(n_links, size, replace=False)) if size else np.empty(0, np.intp)

@@ -11,7 +11,13 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples
 from linkselect._samples.checks import Given, check_samples
-from linkselect._supervision import OnConflict, Supervision, check_all_labelled, check_length
+from linkselect._supervision import (
+    OnConflict,
+    Supervision,
+    check_all_labelled,
+    check_length,
+    refuse_weights,
+)
 from linkselect.pairs._labels import encode_labels, label_array
 from linkselect.selectors._method import HOW_TO_SUPERVISE, Need, Sees, missing_needs
 from linkselect.selectors._parameters import ON_CONFLICT, with_parameters
@@ -82,6 +88,8 @@ class PairSelector(RankingSelector):
     on_conflict: OnConflict = "raise"
 
     def _know(self, given: Given, n_samples: int) -> Supervision:
+        if not self.uses_weights:
+            refuse_weights(given.pairs, type(self).__name__)
         known = given.supervision(n_samples, self.on_conflict)
         self._check_needs(known, nothing_given=given.is_empty)
         return known

@@ -1,0 +1,73 @@
+"""The union of pairs, those of some samples, and whether two values hold the same pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkselect._messages import GuidedValueError
+from linkselect.pairs._consequences import some_listed, with_all_listed
+
+if TYPE_CHECKING:
+    from linkselect.pairs._pairs import Pairs
+
+
+def union(ours: Pairs, theirs: Pairs) -> Pairs:
+    """Return the pairs of both; see `Pairs.__or__`."""
+    if ours.n_samples and theirs.n_samples and ours.n_samples != theirs.n_samples:
+        raise GuidedValueError(
+            f"Pairs over {ours.n_samples} samples and pairs over {theirs.n_samples} samples "
+            "number different rows.",
+            "Name samples by id to join them.",
+        )
+    codes = {sample: code for code, sample in enumerate(ours._ids)}
+    moved = np.array([codes.setdefault(one, len(codes)) for one in theirs._ids], dtype=np.intp)
+    stay = np.arange(len(ours._ids))
+    return ours._from_codes(
+        tuple(codes),
+        np.concatenate([ours._must, moved[theirs._must]]),
+        np.concatenate([ours._cannot, moved[theirs._cannot]]),
+        ours.n_samples or theirs.n_samples,
+        tuple(map(np.concatenate, zip(ours._adaptive, theirs._adaptive, strict=True))),
+        (
+            *(one.at(stay, len(codes)) for one in ours._groupings),
+            *(one.at(moved, len(codes)) for one in theirs._groupings),
+        ),
+        tuple(map(np.concatenate, zip(ours._weights, theirs._weights, strict=True))),
+    )
+
+
+def among(pairs: Pairs, sample_ids: Iterable[Hashable]) -> Pairs:
+    """Keep the pairs of some samples, and the labels of these; see `Pairs.restrict`."""
+    present = sample_ids if isinstance(sample_ids, Mapping) else set(sample_ids)
+    kept = np.array([sample in present for sample in pairs._ids], dtype=bool)
+    rows = np.where(kept, np.arange(len(kept)), -1)
+    groupings = tuple(one.at(rows, len(rows)) for one in pairs._groupings)
+    links = kept[pairs._must].all(axis=1), kept[pairs._cannot].all(axis=1)
+    return some_listed(pairs, *links, None, groupings)
+
+
+def are_equal(ours: Pairs, theirs: Pairs) -> bool:
+    """Tell whether both hold the same pairs, without a list of those that the same labels imply."""
+    if hash(ours) != hash(theirs):
+        return False
+    groupings = ours._groupings, theirs._groupings
+    if (
+        ours._ids == theirs._ids
+        and len(groupings[0]) == len(groupings[1])
+        and all(map(np.array_equal, chain(*groupings[0]), chain(*groupings[1])))
+    ):
+        return _contents(ours) == _contents(theirs)
+    return _contents(with_all_listed(ours)) == _contents(with_all_listed(theirs))
+
+
+def _contents(pairs: Pairs) -> tuple[Any, ...]:
+    """Return the listed pairs so that their order does not count."""
+    kinds = []
+    for codes, weights in zip((pairs._must, pairs._cannot), pairs._weights, strict=True):
+        ends = map(frozenset, pairs._decode(codes))
+        kinds.append(frozenset(zip(ends, weights.tolist(), strict=True)))
+    return *kinds, frozenset(map(frozenset, pairs.adaptive))
