@@ -615,7 +615,8 @@ def second_moment(F, labels, must, noise):
     if not len(labelled) + len(must) or m == 0:
         return K
     e = np.eye(n)
-    Q = np.column_stack([e[labelled].T, *(e[i] - e[j] for i, j in must)])
+    root = np.sqrt(min(1.0, 10 / max(len(must), 1)))  # links together weigh at most ten
+    Q = np.column_stack([e[labelled].T, *(root * (e[i] - e[j]) for i, j in must)])
     Z = np.zeros((Q.shape[1], 1))
     if len(labelled):
         targets = class_targets(labels[labelled], m)

@@ -278,7 +278,7 @@ def link_selector(problem, known, selector):
         T = literal.second_moment(F, labels, must, selector.noise)
         is_auto = selector.n_features_to_select == "auto"
         n_features = min(d, 300) if is_auto else fitted.n_features_
-        found = literal.link_search(T, F, n_features, 0.8 if is_auto else np.inf)
+        found = literal.link_search(T, F, n_features, 0.9 if is_auto else np.inf)
         order, path, margin = found
         total = literal.explained(T, F, list(range(d)))
         alone = [literal.explained(T, F, [f]) / total if varies[f] else np.nan for f in range(d)]

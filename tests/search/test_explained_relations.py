@@ -101,7 +101,7 @@ def test_must_links_without_noise_are_relevant_component_analysis(seed):
     Q = np.zeros((len(must), len(F)))
     for row, (i, j) in zip(Q, must, strict=True):
         row[[i, j]] = 1.0, -1.0
-    K, variance = F @ F.T, 1e-9
+    K, variance = F @ F.T, 1e-6
     moment = explained.condition(K, Q @ K, Q @ K @ Q.T, np.zeros((len(must), 0)), variance)
     expected = F @ np.linalg.inv(inside) @ F.T / (4 * len(must))
     assert_allclose(moment / variance, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
