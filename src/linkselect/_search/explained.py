@@ -99,7 +99,7 @@ def observe(known: Supervision) -> Observed:
     worth = np.ones(len(must)) if known.must_weights is None else known.must_weights
     told = are_implied(must, known.groupings, alike=True)
     must, worth = must[~told], worth[~told]
-    roots = np.sqrt(worth * MOST_LINKS / max(worth.sum(), MOST_LINKS))
+    roots = np.sqrt(worth / max(1.0, worth.sum() / MOST_LINKS))
     rows = np.concatenate([*labelled, np.empty(0, dtype=np.intp)])
     numbers = np.arange(len(rows) + len(must))
     of_links = numbers[len(rows) :]
