@@ -147,6 +147,22 @@ def constrained(machine):
         fit_both(machine, what, selector, X, None, pairs, limit)
 
 
+def link(machine):
+    X, y, name = mnist_pixels(machine)
+    limit = 2 * len(X) * X.shape[1] ** 2 / machine.product_rate("float64")
+    pairs = ls.Pairs.from_labels(y, n_must=50, n_cannot=50, random_state=0)
+    fit_both(
+        machine, f"LinkSelector, 50 features, {name}", ls.LinkSelector(50), X, None, pairs, limit
+    )
+    what = f"LinkSelector, 50 features, all labels, {name}"
+    fit_both(machine, what, ls.LinkSelector(50), X, y, None, limit)
+    n_features = 2000 if machine.quick else 500_000
+    X = np.random.default_rng(0).random((200, n_features), dtype=np.float32)
+    pairs = ls.Pairs.from_labels(np.arange(200) % 2, n_must=10, n_cannot=10, random_state=0)
+    what = f"LinkSelector, 50 features, 200 x {n_features:,} float32"
+    fit_both(machine, what, ls.LinkSelector(50), X, None, pairs)
+
+
 def complete(machine):
     X, y, name = mnist_pixels(machine)
     # Distances twice, once for the degrees, and one product with the features.
@@ -229,6 +245,7 @@ def tall(machine):
 
 
 TASKS = {
+    "link": link,
     "laplacian": laplacian,
     "similarity": similarity,
     "wide": wide,
