@@ -115,11 +115,19 @@ def test_equal_values_go_by_place():
 # -- random sums ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_sums", [200, 800])
+N_SUMS = 200
+
+
+@pytest.fixture
+def few_sums(sizes):
+    """Let everything with more than 50 samples and features be large."""
+    sizes(WIDEST=50, MOST_SUMS=N_SUMS, LEAST_SUMS=N_SUMS)
+
+
+@pytest.mark.usefixtures("few_sums")
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_products_of_random_sums_have_their_stated_error(n_sums, make, sizes):
-    """The error of a product is about |f| |g| / sqrt(n_sums), twice that of a squared length."""
-    sizes(MOST_SUMS=n_sums, LEAST_SUMS=n_sums)
+def test_products_of_random_sums_have_their_stated_error(make):
+    """The error of a product is about |f| |g| / sqrt(n_sums)."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 30)) + rng.normal(size=(3000, 1))
     problem = posed(by_random_sums, make(X), nothing(3000))
@@ -128,36 +136,36 @@ def test_products_of_random_sums_have_their_stated_error(n_sums, make, sizes):
     found, exact = problem.columns.values @ problem.columns.values.T, F.T @ F
     errors = (found - exact) / np.outer(lengths, lengths)
     off_diagonal = errors[np.triu_indices(30, 1)]
-    assert problem.columns.values.shape == (30, n_sums)
+    assert problem.columns.values.shape == (30, N_SUMS)
     # Correlated features: their products have between one and sqrt(2) times the error.
-    assert 0.7 < np.sqrt((off_diagonal**2).mean()) * np.sqrt(n_sums) < 1.5
-    assert np.abs(errors).max() * np.sqrt(n_sums) < 5
+    assert 0.7 < np.sqrt((off_diagonal**2).mean()) * np.sqrt(N_SUMS) < 1.5
+    assert np.abs(errors).max() * np.sqrt(N_SUMS) < 5
 
 
+@pytest.mark.usefixtures("few_sums")
 @pytest.mark.parametrize("way", ["nothing", "must-links", "some labels", "labels"])
-def test_a_search_over_random_sums_is_near_the_exact_one(way, sizes):
+def test_a_search_over_random_sums_is_near_the_exact_one(way):
     rng = np.random.default_rng(0)
-    n, d, n_sums = 2000, 40, 500
+    n, d = 2000, 40
     strong = rng.normal(size=(n, 5))
     X = strong @ rng.normal(size=(5, d)) + 0.5 * rng.normal(size=(n, d))
     known = know(way, (strong[:, 0] > 0) + (strong[:, 1] > 0.5).astype(int))
     exact = searched(posed(by_features, X, known), 5)
-    sizes(MOST_SUMS=n_sums, LEAST_SUMS=n_sums)
     found = searched(posed(by_random_sums, X, known), 5)
-    assert_allclose(found.scores, exact.scores, atol=3 / np.sqrt(n_sums))
-    assert_allclose(found.path, exact.path, atol=3 / np.sqrt(n_sums))
+    assert_allclose(found.scores, exact.scores, atol=3 / np.sqrt(N_SUMS))
+    assert_allclose(found.path, exact.path, atol=3 / np.sqrt(N_SUMS))
 
 
-def test_large_tables_are_added_up_at_random(sizes):
+def test_large_tables_are_added_up_at_random(request):
     """Above the width of matrices in both directions, a fit uses random sums and says the same."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 60)) + np.outer(rng.normal(size=300), np.linspace(0, 3, 60))
     pairs = ls.Pairs(must=[(i, i + 1) for i in range(0, 40, 2)])
     exact = ls.LinkSelector(3).fit(X, pairs=pairs)
-    sizes(WIDEST=50, MOST_SUMS=200, LEAST_SUMS=200)
+    request.getfixturevalue("few_sums")
     found = ls.LinkSelector(3).fit(X, pairs=pairs)
     assert not np.array_equal(found.scores_, exact.scores_)
-    assert_allclose(found.scores_, exact.scores_, atol=3 / np.sqrt(200))
+    assert_allclose(found.scores_, exact.scores_, atol=3 / np.sqrt(N_SUMS))
     again = ls.LinkSelector(3).fit(X, pairs=pairs)
     assert_array_equal(again.scores_, found.scores_)
-    assert_allclose(found.path_, exact.path_, atol=3 / np.sqrt(200))
+    assert_allclose(found.path_, exact.path_, atol=3 / np.sqrt(N_SUMS))

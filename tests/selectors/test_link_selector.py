@@ -263,8 +263,8 @@ def test_samples_on_a_device_and_sparse_ones(shape, counts):
 
 @pytest.mark.parametrize("shape", [(200, 30), (20, 300)])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_threads_change_no_bit(shape, make, sizes):
-    sizes(BLOCK_SIZE=256, LANES_SIZE=1 << 12, LEAST_ROWS=16)
+def test_threads_change_no_bit(shape, make, shrink):
+    shrink(1000)
     X, pairs, y = table(*shape)
     for known in told(pairs, y):
         one = ls.LinkSelector(5, n_jobs=1).fit(make(X), **known)
