@@ -48,7 +48,7 @@ def test_held_out(said, checked, sentence):
     [
         (5, 10, "no part in it. 5 of the 10 best features stayed over the last 10 answers. After"),
         (1, 1, "no part in it. The best feature stayed the same over the last 10 answers. After"),
-        (0, 1, "no part in it. 0 of the 1 best features stayed over the last 10 answers. After"),
+        (0, 1, "no part in it. The best feature changed over the last 10 answers. After"),
         (None, 10, "no part in it. After 20 answers."),
     ],
 )
