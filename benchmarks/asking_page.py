@@ -1,4 +1,4 @@
-"""How long a person waits: the next question, the live ranking and a whole click on the page.
+"""How long a person waits: the next question, a whole click on the page, and the ranking after it.
 
     python benchmarks/asking_page.py --samples 10000 --features 1000 --answers 60
 
@@ -33,33 +33,35 @@ def middle(seconds):
 
 
 def measure(labelling, address, y, n_answers):
-    """Answer the questions of the page, each by one click as a browser makes it."""
-    clicks = []
+    """Answer the questions of the page, each by one click, and wait for the ranking sometimes."""
+    clicks, rankings = [], []
     origin = address.split("/", 3)
     headers = {"origin": "/".join(origin[:3])}
     with httpx.Client(base_url=address, headers=headers, follow_redirects=True) as client:
-        for _ in range(n_answers):
+        for number in range(n_answers):
             a, b = labelling.question()
             form = {"a": a, "b": b, "answer": "alike" if y[a] == y[b] else "different"}
             start = time.perf_counter()
             client.post("answer", data=form).raise_for_status()
             clicks.append(time.perf_counter() - start)
-    return clicks
+            if number % 2:
+                continue  # so that clicks are measured with the ranking at work, too
+            while labelling.can_rank and labelling.background.found.n_answers <= number:
+                time.sleep(0.01)
+            rankings.append(time.perf_counter() - start)
+    return clicks, rankings
 
 
 def measure_parts(queries, y, n_answers):
-    """Answer without a page: how long until the next question, and until the ranking."""
-    questions, rankings = [], []
+    """Answer without a page: how long until the next question."""
+    questions = []
     for _ in range(n_answers):
         a, b = queries.next_pair()
         start = time.perf_counter()
         queries.answer((a, b), "alike" if y[a] == y[b] else "different")
         queries.next_pair()
         questions.append(time.perf_counter() - start)
-        start = time.perf_counter()
-        queries.scores()
-        rankings.append(time.perf_counter() - start)
-    return questions, rankings
+    return questions
 
 
 def main():
@@ -79,11 +81,10 @@ def main():
         server.start()
         labelling.question()
         print(f"start: {time.perf_counter() - start:.1f} s")
-        clicks = measure(labelling, server.address, y, given.answers)
+        clicks, rankings = measure(labelling, server.address, y, given.answers)
         print(f"click (answer, stored, next page): {middle(clicks)}")
-        questions, rankings = measure_parts(labelling.queries, y, given.answers)
-        print(f"next question: {middle(questions)}")
-        print(f"live ranking: {middle(rankings)}")
+        print(f"ranking after a click: {middle(rankings)}")
+        print(f"next question: {middle(measure_parts(labelling.queries, y, given.answers))}")
         server.close()
     largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"memory of the server with the samples: {largest:.2f} GiB at most")

@@ -8,7 +8,10 @@ import httpx
 import numpy as np
 from tests.helpers.browsers import BROWSERS
 
+from linkselect import LinkSelector, Pairs
 from linkselect.labelling._app import make_app
+from linkselect.labelling._background import Found
+from linkselect.labelling._labelling import number_of_best
 from linkselect.labelling._serving import Server
 from linkselect.labelling._session import Ask, begin
 from linkselect.labelling._shown_samples import ShownSamples
@@ -25,6 +28,27 @@ def grouped(n_samples=N_SAMPLES, n_features=9, seed=0):
     return X, y
 
 
+class AtOnce:
+    """Ranks at once, in this process; checks nothing and writes no report."""
+
+    busy = False
+
+    def __init__(self, X, n_best):
+        self.X, self.n_best = X, n_best
+        self.found = Found()
+
+    def rank(self, n_answers, links, before):
+        if links.are_enough:
+            selector = LinkSelector(self.n_best).fit(self.X, pairs=Pairs(links.must, links.cannot))
+            self.found = Found(selector.order_, tuple(selector.path_), n_answers)
+
+    def write_report(self, links, call, *, again=False):
+        return None
+
+    def close(self):
+        pass
+
+
 def begun(
     out=None,
     *,
@@ -37,7 +61,7 @@ def begun(
     background=False,
     **shown,
 ):
-    """Return a labelling of such samples, without a server and a ranking in the background."""
+    """Return a labelling of such samples without a server, and by default without a process."""
     if X is None:
         X, _ = grouped()
     names = [f"feature {i}" for i in range(X.shape[1])] if names is None else names
@@ -46,7 +70,8 @@ def begun(
     labelling, _ = begin(Ask(X, samples, ids, pairs, out, random_state=0, **about))
     if not background:
         labelling.background.close()
-        labelling.background = None
+        labelling.background = AtOnce(X, number_of_best(X.shape[1]))
+        labelling._follow()
     return labelling
 
 

@@ -7,7 +7,7 @@ import httpx
 import numpy as np
 import pytest
 
-from linkselect import Pairs
+from linkselect import LinkSelector, Pairs
 from linkselect.labelling import _app as module
 from linkselect.labelling._app import make_app
 from linkselect.labelling._shown_samples import ShownSamples
@@ -253,6 +253,11 @@ def features_shown(page):
     return re.findall(r'<th scope="row" class="row" dir="auto">(.*?)</th>', page)
 
 
+def ranked_now(browser):
+    selector = LinkSelector(3).fit(X, pairs=browser.labelling.queries.pairs)
+    return [f"feature {i}" for i in selector.order_]
+
+
 def test_values_hide_what_counts_until_ten_answers(browser):
     own_order = [f"feature {i}" for i in range(9)]
     browser.answer(9)
@@ -260,15 +265,44 @@ def test_values_hide_what_counts_until_ten_answers(browser):
     assert features_shown(page) == own_order
     assert best_shown(page) == []
     assert "Hidden until there are 10 answers" in page
-    ranked = [own_order[i] for i in browser.labelling.ranked().order]
+    ranked = ranked_now(browser)
     assert features_shown(browser.page("/?hints=on")) == ranked
     assert best_shown(browser.page("/?hints=on")) == ranked[:3]
     browser.answer(1)
-    ranked = [own_order[i] for i in browser.labelling.ranked().order]
+    ranked = ranked_now(browser)
     page = browser.page()
     assert features_shown(page) == ranked
     assert best_shown(page) == ranked[:3]
     assert features_shown(browser.page("/?hints=off")) == own_order
+
+
+def test_each_of_the_best_shows_what_it_adds(opened):
+    browser = opened(image_shape=(3, 3))
+    browser.answer(6)
+    page = browser.page()
+    path = LinkSelector(3).fit(X, pairs=browser.labelling.queries.pairs).path_
+    shares = re.findall(r'<span class="value">(.*?)%</span>', page)
+    assert [int(share) for share in shares] == np.round(100 * path).tolist()
+    before = re.findall(r'class="likely" width="(.*?)"', page)
+    assert np.array(before, dtype=float) == pytest.approx([0, *(100 * path[:-1])], abs=0.05)
+    added = re.findall(r'class="fill" x=".*?" width="(.*?)"', page)
+    assert np.array(added, dtype=float) == pytest.approx(np.diff(100 * path, prepend=0), abs=0.05)
+    assert "LinkSelector, from 6 answers." in page
+
+
+def test_different_pairs_alone_show_no_ranking(opened):
+    browser = opened(curve=True)
+    a, b = np.flatnonzero(y == 0)[0], np.flatnonzero(y == 1)[0]
+    browser.send("/answer", a=a, b=b, answer="different")
+    for page in (browser.page(), browser.page("/finish")):
+        assert "ifferent pairs alone do not rank features." in page
+    browser.answer(6)
+    assert best_shown(browser.page())
+    for _ in range(6):
+        browser.send("/undo", x="")
+    page = browser.page()
+    assert best_shown(page) == []
+    assert 'class="mark"' not in page
 
 
 def test_images_and_curves_show_what_counts_at_once(opened):

@@ -1,4 +1,4 @@
-"""Rankings in the background: the default selector's, always of the newest answers."""
+"""Rankings in the background, always by the newest answers."""
 
 import os
 import re
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from linkselect import ConsensusSelector, Pairs
+from linkselect import LinkSelector, Pairs
 from linkselect.evaluation import validate
 from linkselect.labelling import _worker
 from linkselect.labelling._background import Background, Links
@@ -67,8 +67,7 @@ def test_answers_are_checked_on_pairs_that_were_not_chosen_by_the_samples(tmp_pa
     answer_some(labelling, 10)
     wait_for(lambda: not labelling.background.busy)
     checked = labelling.background.found.checked["estimate"]
-    selector = ConsensusSelector(n_features_to_select=3, random_state=0)
-    estimate = validate(selector, X, pairs=labelling.queries.pairs).estimate
+    estimate = validate(LinkSelector(3), X, pairs=labelling.queries.pairs).estimate
     assert checked["value"] == pytest.approx(estimate.value)
     assert checked["low"] <= estimate.value <= checked["high"]
     labelling.close()
@@ -81,9 +80,11 @@ def test_it_follows_the_answers_and_checks_every_tenth(labelling):
     found = background.found
     assert found.trouble is None
     pairs = labelling.queries.pairs
-    selector = ConsensusSelector(random_state=0).fit(X, pairs=pairs)
-    assert found.best == tuple(selector.order_[:3].tolist())
-    assert (found.n_answers, found.n_rows) == (20, len(X))
+    selector = LinkSelector(3).fit(X, pairs=pairs)
+    assert found.order.tolist() == selector.order_.tolist()
+    assert found.path == pytest.approx(selector.path_)
+    assert found.best.tolist() == selector.order_[:3].tolist()
+    assert found.n_answers == 20
     checked = found.checked
     assert checked["n_answers"] == 20
     assert 0 <= checked["n_kept"] <= checked["n_best"] == 3
@@ -150,10 +151,13 @@ def is_running(process):
         return False
 
 
-def test_nothing_is_asked_for_without_both_kinds():
-    background = Background(X, {"names": [], "ids": None}, 3)
-    background.rank(1, Links([(0, 1)], []), None)
+def test_a_must_link_is_enough_and_nothing_is_asked_for_without():
+    background = Background(X, {}, 3)
+    background.rank(1, Links([], [(0, 1)]), None)
     assert not background.busy
+    background.rank(2, Links([(0, 1)], []), None)
+    wait_for(lambda: background.found.n_answers == 2)
+    assert len(background.found.best) == 3
     background.close()
 
 
@@ -233,30 +237,26 @@ ABOUT = {
     "source": "samples",
     "preparation": None,
     "image_shape": None,
-    "is_large": False,
 }
+MUST = [group[:2] for group in GROUPS] + [group[2:4] for group in GROUPS]
+CANNOT = [list(pair) for pair in zip(*GROUPS[:2], strict=True)][:6]
 
 
-def stored(folder, X, **about):
-    joblib.dump((X, {**ABOUT, **about}), folder / "samples")
+def stored(folder, X):
+    joblib.dump((X, ABOUT), folder / "samples")
     return folder / "samples"
 
 
-@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("cannot", [CANNOT, []], ids=["both kinds", "must-links"])
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_the_report_is_of_the_default_selector_unless_that_takes_too_long(tmp_path, is_large, kind):
-    links = Links(
-        [group[:2] for group in GROUPS] + [group[2:4] for group in GROUPS],
-        [list(pair) for pair in zip(*GROUPS[:2], strict=True)][:6],
-    )
-    file = stored(tmp_path, kind(X), is_large=is_large)
-    found = _worker.report(file, links, "the <call>")
+def test_the_report(tmp_path, kind, cannot):
+    found = _worker.report(stored(tmp_path, kind(X)), Links(MUST, cannot), "the <call>")
     page = found["report"].decode()
     assert found["alarms"] == ()
-    method = "ConstraintScore" if is_large else "ConsensusSelector"
-    assert f"{method} selects" in page
+    assert "LinkSelector selects" in page
     assert "the &lt;call&gt;" in page
-    assert "Cannot validate" in page
+    # Must-links alone are compared with random pairs.
+    assert ("Cannot validate" in page) == bool(cannot)
     assert '"feature":["' in page
     assert "named by the table" in page
 
@@ -277,7 +277,7 @@ def answer(n_answers):
 answer(6)
 while background.busy:
     time.sleep(0.05)
-assert background.found.best, background.found.trouble
+assert background.found.path, background.found.trouble
 worker = background._pool.submit(os.getpid).result()
 os.kill(worker, signal.SIGSTOP)
 answer(1)
@@ -317,18 +317,13 @@ def test_a_script_without_a_guard_runs_once_and_leaves_nothing(tmp_path, how):
     assert not list(temporary.glob("linkselect-*"))
 
 
-def test_many_rows_are_thinned_but_keep_the_named_ones(tmp_path):
-    many = np.zeros((3 * _worker.MOST_ROWS, 2))
-    many[:, 0] = np.arange(len(many))
-    last = len(many) - 1
-    links = Links([(0, last)], [(7, 5000)], [(7, 5000)])
-    before = Links([(0, last)], [])
-    rows, pairs, earlier = _worker._some_rows(stored(tmp_path, many), links, before)
-    assert rows.shape == (_worker.MOST_ROWS, 2)
-    ((a, b),), ((c, d),) = pairs.must, pairs.cannot
-    assert rows[[a, b, c, d], 0].tolist() == [0, last, 7, 5000]
-    assert earlier.must == pairs.must
-    assert pairs.adaptive == ((c, d),)
+@pytest.mark.filterwarnings("ignore:.*features are constant")
+def test_constant_features_are_not_among_the_best(tmp_path):
+    for X, n_best in ((np.column_stack([np.ones(60), y]), 1), (np.ones((60, 2)), 0)):
+        file = stored(tmp_path, X)
+        _worker._held.cache_clear()
+        found = _worker.rank(file, Links(MUST, []), 2)
+        assert len(found["path"]) == n_best
 
 
 def test_rankings_and_reports_know_which_pairs_are_adaptive(labelling):

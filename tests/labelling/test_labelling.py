@@ -5,10 +5,9 @@ import threading
 import numpy as np
 import pytest
 
-from linkselect import ConstraintScore, Pairs
+from linkselect import Pairs
 from linkselect.evaluation import suspect_pairs
 from linkselect.labelling._answer_store import NotStoredError
-from linkselect.labelling._labelling import is_large
 from tests.helpers.labellings import N_SAMPLES, begun, grouped
 
 X, y = grouped()
@@ -178,28 +177,14 @@ def _unsure(labelling):
     return 3, 4
 
 
-def test_the_live_ranking_is_the_constraint_scores(labelling):
-    assert labelling.ranked() is None
-    answer_some(labelling, 12)
-    expected = ConstraintScore().fit(X, pairs=labelling.queries.pairs)
-    ranked = labelling.ranked()
-    assert ranked.order.tolist() == expected.order_.tolist()
-    assert ranked.best.tolist() == expected.order_[:3].tolist()
-    pairs = labelling.queries.pairs
-    must, cannot = (np.array(links) for links in (pairs.must, pairs.cannot))
-    a = np.square(X[must[:, 0]] - X[must[:, 1]]).mean(axis=0)
-    b = np.square(X[cannot[:, 0]] - X[cannot[:, 1]]).mean(axis=0)
-    assert ranked.shares == pytest.approx((b / (a + b))[ranked.best])
-    assert labelling.ranked() is ranked, "made once for the same answers"
-
-
-def test_features_that_tell_nothing_have_half_a_share():
-    noise = np.random.default_rng(0).normal(size=(200, 1))
-    pairs = Pairs(must=[(i, i + 1) for i in range(40)], cannot=[(0, i) for i in range(60, 200)])
-    labelling = begun(X=noise, pairs=pairs)
-    (share,) = labelling.ranked().shares
-    assert share == pytest.approx(0.5, abs=0.1)
-    labelling.close()
+def test_different_pairs_alone_do_not_rank(labelling):
+    labelling.answer((GROUPS[0][0], GROUPS[1][0]), "different")
+    assert not labelling.can_rank
+    assert labelling.ask_for_report() is None
+    labelling.answer(GROUPS[0][:2], "alike")
+    assert labelling.can_rank
+    labelling.undo()
+    assert not labelling.can_rank, "whatever was ranked before"
 
 
 def test_all_answers_come_with_suspects_first(labelling):
@@ -226,11 +211,6 @@ def test_given_pairs_are_listed_and_can_change(tmp_path):
     assert labelling.change((a, b), "different").kind == "saved"
     assert said(labelling) == [({a, b}, "different")]
     labelling.close()
-
-
-def test_large_samples_are_ranked_by_a_quick_method_at_the_end():
-    assert not is_large(np.empty((10_000, 1_000), dtype=bool))
-    assert is_large(np.empty((70_000, 784), dtype=bool))
 
 
 def test_a_labelling_goes_on(tmp_path):

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 DIGITS = "handwritten digits (example)"
 DIGITS_AGAIN = """from sklearn.datasets import load_digits
-from linkselect import ConsensusSelector, Pairs
+from linkselect import LinkSelector, Pairs
 
 X, pairs = load_digits().data, Pairs.from_csv({out!r})
-selector = ConsensusSelector(random_state=0).fit(X, pairs=pairs)"""
+selector = LinkSelector().fit(X, pairs=pairs)"""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def ask(
             settled.describe(data.is_sparse),
             DIGITS_AGAIN.format(out=str(out))
             if table is None
-            else _again(data, [str(table), *_typed(read, showing.columns), *_typed(prepare)], out),
+            else _again([str(table), *_typed(read, showing.columns), *_typed(prepare)], out),
             lambda done, total: report(done, total, "looking at the samples"),
         )
         labelling, more = begin(wanted)
@@ -217,13 +217,10 @@ def _column(table: Path | None, read: Reading, showing: Showing, name: str) -> l
         raise InputError(f"{error}{more}") from error
 
 
-def _again(data: Table, typed: list[str], out: Path) -> str:
+def _again(typed: list[str], out: Path) -> str:
     """Return the command that ranks by the pairs, without the page."""
-    from linkselect.labelling._labelling import is_large
-
-    method = ["--method", "constraint"] if is_large(data.X) else []
     return shlex.join(
-        ["linkselect", "rank", *typed, *method, "--pairs", str(out), "--report", "report.html"]
+        ["linkselect", "rank", *typed, "--pairs", str(out), "--report", "report.html"]
     )
 
 

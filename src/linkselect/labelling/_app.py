@@ -20,7 +20,8 @@ from starlette.routing import Route
 from linkselect.asking import Answer, Contradiction
 from linkselect.asking._answers import ANSWERS
 from linkselect.labelling._answer_store import NotStoredError
-from linkselect.labelling._labelling import Labelling, LiveRanking, is_large
+from linkselect.labelling._background import Found
+from linkselect.labelling._labelling import Labelling
 from linkselect.labelling._sample_pictures import TYPES
 from linkselect.labelling._shown_samples import CURVE_SIZE, mask_png, png
 from linkselect.report._page import environment_of
@@ -154,6 +155,7 @@ class Site:
             "out": None if file is None else str(file.out),
             "found": found,
             "busy": busy,
+            "can_rank": self.labelling.can_rank,
         }
         filled = environment_of("linkselect.labelling").get_template(template)
         return Response(filled.render({**shared, **content}), status, media_type="text/html")
@@ -227,16 +229,14 @@ class Site:
         """Show the next question of a window."""
         options = request.query_params
         rows = self.labelling.question(request.headers.get("x-window", "")[:LONGEST_WINDOW])
-        live = self.labelling.ranked()
         hints = self._hints(options)
         return self.page(
             "question.html",
             note=NOTES.get(options.get("note", "")),
-            question=None if rows is None else self._two(rows, live if hints else None, options),
+            question=None if rows is None else self._two(rows, hints, options),
             hints=hints,
             wanted_hints=options.get("hints", ""),
             all_values=options.get("values") == "all",
-            live=live,
         )
 
     def _hints(self, options: Form) -> bool:
@@ -248,20 +248,17 @@ class Site:
         return not is_table or len(self.labelling.queries.history) >= HIDDEN_UNTIL
 
     def _two(
-        self,
-        rows: tuple[int, int],
-        live: LiveRanking | None = None,
-        options: Form | None = None,
+        self, rows: tuple[int, int], hints: bool = False, options: Form | None = None
     ) -> dict[str, Any]:
         samples = self.labelling.samples
+        found = self.labelling.found()[0] if hints and self.labelling.can_rank else Found()
         a, b = rows
         shown: dict[str, Any] = {"a": samples.shown(a), "b": samples.shown(b)}
         if samples.kind == "curve":
-            best = np.empty(0, dtype=np.intp) if live is None else live.best
-            paths, marks = samples.curves(rows, best)
+            paths, marks = samples.curves(rows, found.best)
             shown |= {"paths": paths, "marks": marks, "size": CURVE_SIZE}
         if samples.kind == "values":
-            order = np.arange(len(samples.names)) if live is None else live.order
+            order = found.order if len(found.order) else np.arange(len(samples.names))
             n_shown = len(order) if (options or {}).get("values") == "all" else VALUES_SHOWN
             shown["values"] = samples.value_rows(a, b, order[:n_shown])
             shown["n_more"] = max(0, len(order) - n_shown)
@@ -303,7 +300,6 @@ class Site:
         page = self.page(
             "finish.html",
             report_key=self.labelling.ask_for_report(again=again),
-            is_large=is_large(self.labelling.queries.X),
             repeat=self.labelling.repeat,
         )
         return _with_busy(page, b'data-again="finish"' in page.body)
@@ -324,10 +320,10 @@ class Site:
     def mask(self, request: Request) -> Response:
         """Draw where the best pixels are."""
         samples = self.labelling.samples
-        ranked = self.labelling.ranked()
-        if samples.image_shape is None or ranked is None:
+        best = self.labelling.found()[0].best
+        if samples.image_shape is None or not len(best):
             raise HTTPException(404)
-        return Response(mask_png(samples.pixels(), ranked.best), media_type="image/png")
+        return Response(mask_png(samples.pixels(), best), media_type="image/png")
 
     def pixels(self, request: Request) -> Response:
         """Draw the pixels of a sample."""

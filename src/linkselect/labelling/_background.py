@@ -1,4 +1,4 @@
-"""The rankings that follow answers in the background: what is wanted, and what was found last.
+"""The ranking that follows answers in the background: what is wanted, and what was found last.
 
 The work is done by one process of joblib's executor, which follows `concurrent.futures`. Unlike the
 standard library's it does not run the user's script again in the new process, and it can end a
@@ -12,20 +12,24 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import joblib
+import numpy as np
 from joblib.externals.loky import ProcessPoolExecutor
 
+from linkselect._arrays import IntArray
 from linkselect.labelling import _worker
 
 Rows = Sequence[tuple[int, int]]
 
 # The held-out estimate and the change of the best features come with every tenth answer.
 EVERY = 10
+# What is wanted comes in this order.
+FIRST = (_worker.report, _worker.rank, _worker.check)
 ENDED_EARLY = "the computation ended early; is there enough memory?"
 
 
@@ -38,8 +42,8 @@ class Links(NamedTuple):
 
     @property
     def are_enough(self) -> bool:
-        """Whether there are both kinds, without which there is no ranking."""
-        return bool(self.must and self.cannot)
+        """Whether features can be ranked: `LinkSelector` learns from must-links."""
+        return bool(self.must)
 
     @property
     def key(self) -> str:
@@ -60,12 +64,12 @@ class Found:
 
     Attributes
     ----------
-    best : tuple of int
-        The best features by the default selector.
+    order : ndarray of int
+        All features, best first; empty before the first ranking.
+    path : tuple of float
+        The share that each of the best features and those before it explain together.
     n_answers : int
         How many answers that ranking knows.
-    n_rows : int
-        On how many samples it was made.
     checked : dict or None
         `estimate`, `reason`, `n_kept`, `n_best` and `n_answers` of the last check.
     report : bytes or None
@@ -82,9 +86,9 @@ class Found:
         The key of the links of the report that failed.
     """
 
-    best: tuple[int, ...] = ()
+    order: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    path: tuple[float, ...] = ()
     n_answers: int = 0
-    n_rows: int = 0
     checked: dict[str, Any] | None = None
     report: bytes | None = None
     report_key: str = ""
@@ -92,6 +96,11 @@ class Found:
     trouble: str | None = None
     report_trouble: str | None = None
     report_trouble_key: str = ""
+
+    @property
+    def best(self) -> IntArray:
+        """The best features, best first."""
+        return self.order[: len(self.path)]
 
 
 class Task(NamedTuple):
@@ -103,15 +112,14 @@ class Task(NamedTuple):
 
 
 class Background:
-    """Ranks features by the default selector, one ranking after the other, always of the newest.
+    """Ranks features, one ranking after the other, always by the newest answers.
 
     Parameters
     ----------
     X : array or sparse matrix
         The samples as they are ranked.
     about : dict
-        What the report says of them: `names`, `ids`, `source`, `preparation`, `image_shape` and
-        `is_large`.
+        What the report says of them: `names`, `ids`, `source`, `preparation` and `image_shape`.
     n_best : int
         How many features are called the best.
     """
@@ -120,7 +128,7 @@ class Background:
         self._held: Any = (X, about)
         self._n_best = n_best
         self._changed = threading.Condition()
-        # By function, in the order in which they come; what is newer takes the place of the older.
+        # By function; what is newer takes the place of the older.
         self._wanted: dict[Any, Task] = {}
         self._running: Task | None = None
         self._pool: Any = None  # None also once it was ended for something that comes first
@@ -142,9 +150,8 @@ class Background:
         with self._changed:
             self._want(_worker.rank, n_answers, links, self._n_best)
             if n_answers % EVERY == 0:
-                if before is not None and before.are_enough:
-                    self._want(_worker.compare, n_answers, links, before, self._n_best)
-                self._want(_worker.estimate, n_answers, links, self._n_best)
+                earlier = before if before is not None and before.are_enough else None
+                self._want(_worker.check, n_answers, links, earlier, self._n_best)
 
     def write_report(self, links: Links, call: str, *, again: bool = False) -> str:
         """Ask for the report that links give, unless it is there or has failed; return their key.
@@ -199,7 +206,7 @@ class Background:
             self._changed.wait_for(lambda: self._wanted or self._closed)
             if self._closed:
                 return None
-            first = _worker.report if _worker.report in self._wanted else next(iter(self._wanted))
+            first = next(work for work in FIRST if work in self._wanted)
             self._running = self._wanted.pop(first)
             return self._running
 
@@ -216,8 +223,8 @@ class Background:
             has_ended = isinstance(error, BrokenExecutor)
             with self._changed:
                 if pool is not None and self._pool is not pool:
-                    # Ended for a report, after which the task comes again.
-                    self._wanted = {task.work: task, **self._wanted}
+                    # Ended for a report, after which the task comes again, unless a newer one does.
+                    self._wanted.setdefault(task.work, task)
                     return
                 self._pool = None if has_ended else self._pool
             text = ENDED_EARLY if has_ended else f"{type(error).__name__}: {error}"
@@ -254,9 +261,6 @@ class Background:
             elif task.work is _worker.rank:
                 new = {"n_answers": task.about, "trouble": None}
             else:
-                known = self.found.checked
-                if known is None or known["n_answers"] != task.about:
-                    known = {"estimate": None, "reason": None, "n_kept": None}
-                checked = {**known, **found, "n_answers": task.about}
+                checked = {**found, "n_answers": task.about}
                 new, found = {"checked": checked, "trouble": None}, {}
             self.found = replace(self.found, **found, **new)

@@ -17,7 +17,7 @@ from linkselect._samples import as_samples
 from linkselect._samples.checks import index_of
 from linkselect.asking import Answer, Contradiction, PairQueries
 from linkselect.asking._answers import Said
-from linkselect.labelling._labelling import Labelling, is_large
+from linkselect.labelling._labelling import Labelling
 from linkselect.labelling._sample_pictures import pictures_in_folder
 from linkselect.labelling._session import Ask, begin, check_installed
 from linkselect.labelling._shown_samples import ShownSamples
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 # Jupyter on this machine; elsewhere the link opens the page.
 FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
-REPEAT = """from linkselect import {selector}
+REPEAT = """from linkselect import LinkSelector
 
-selector = {selector}({seed}).fit(X, pairs=queries.pairs{ids})"""
+selector = LinkSelector().fit(X, pairs=queries.pairs{ids})"""
 
 
 class OpenQueries(PairQueries):
@@ -174,7 +174,7 @@ def open_page(
         strategy,
         random_state,
         source=f"{n_samples:,} samples, {n_features:,} features",
-        repeat=_repeat(is_large(values), sample_ids is not None),
+        repeat=REPEAT.format(ids="" if sample_ids is None else ", sample_ids=sample_ids"),
         kind=OpenQueries,
     )
     return _opened(ask, height)
@@ -194,14 +194,6 @@ def _opened(ask: Ask, height: int) -> OpenQueries:
     atexit.register(queries.close)
     _show(server.address, height)
     return queries
-
-
-def _repeat(quick: bool, with_ids: bool) -> str:
-    return REPEAT.format(
-        selector="ConstraintScore" if quick else "ConsensusSelector",
-        seed="" if quick else "random_state=0",
-        ids=", sample_ids=sample_ids" if with_ids else "",
-    )
 
 
 def _names(X: Any, given: Sequence[str] | None, n_features: int) -> list[str]:

@@ -1,15 +1,12 @@
-"""One labelling: questions, answers on disk, and the rankings that follow them."""
+"""One labelling: questions, answers on disk, and the ranking that follows them."""
 
 import threading
 import time
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
-
-from linkselect._arrays import IntArray
 from linkselect.asking import Answer, Contradiction, PairQueries
 from linkselect.asking._answers import Said
 from linkselect.evaluation import suspect_pairs
@@ -17,14 +14,10 @@ from linkselect.labelling._answer_store import AnswerFile
 from linkselect.labelling._background import EVERY, Background, Found, Links
 from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs._conflicts import Pair
-from linkselect.selectors._ranking import best_first
 
 MOST_BEST = 10
 # A question that one window shows without an answer is asked in another one after a while.
 SECONDS_SHOWN = 120.0
-# Above so many values the default selector takes minutes and gigabytes: the report at the end is
-# then of the Constraint Score, which looks at the samples of pairs only.
-MANY_VALUES = 20_000_000
 
 
 def number_of_best(n_features: int) -> int:
@@ -36,11 +29,6 @@ def number_of_best(n_features: int) -> int:
     (1, 10)
     """
     return max(1, min(MOST_BEST, n_features // 3))
-
-
-def is_large(X: Any) -> bool:
-    """Tell whether the report should be of a method that is quick on large data."""
-    return int(X.shape[0]) * int(X.shape[1]) > MANY_VALUES
 
 
 @dataclass(frozen=True)
@@ -70,28 +58,8 @@ class Outcome:
         return self.answer or "same" if self.kind == "saved" else "same"
 
 
-@dataclass(frozen=True)
-class LiveRanking:
-    """The ranking that follows every answer at once.
-
-    Attributes
-    ----------
-    best : ndarray of int
-        The best features, best first.
-    shares : tuple of float
-        For each of them `b / (a + b)`, with `a` and `b` the mean squared difference of alike and of
-        different pairs: at 0.5 it tells nothing, at 1 alike pairs do not differ in it.
-    order : ndarray of int
-        All features, best first.
-    """
-
-    best: IntArray
-    shares: tuple[float, ...]
-    order: IntArray
-
-
 class Labelling:
-    """Keep questions, answers and rankings together, for one request at a time.
+    """Keep questions, answers and ranking together, for one request at a time.
 
     Parameters
     ----------
@@ -101,8 +69,8 @@ class Labelling:
         How samples are shown.
     file : AnswerFile, optional
         Where answers are stored. Without it they live as long as this process.
-    background : Background, optional
-        Ranks by the default selector.
+    background : Background
+        Ranks the features by the answers.
     repeat : str
         What to type to rank again.
     """
@@ -111,8 +79,8 @@ class Labelling:
         self,
         queries: PairQueries,
         samples: ShownSamples,
-        file: AnswerFile | None = None,
-        background: Background | None = None,
+        file: AnswerFile | None,
+        background: Background,
         repeat: str = "",
     ) -> None:
         self.queries = queries
@@ -120,12 +88,10 @@ class Labelling:
         self.file = file
         self.background = background
         self.repeat = repeat
-        self.n_best = number_of_best(len(samples.names))
         self._lock = threading.RLock()
         self._is_writing = False
         # The pair that each window shows, and since when.
         self._shown: dict[str, tuple[Pair, float]] = {}
-        self._ranked: tuple[Any, LiveRanking | None] = (None, None)
         # Also on going on: the CSV file may be one answer behind, and pairs may have been given.
         self._store()
         self._follow()
@@ -217,14 +183,13 @@ class Labelling:
         if self.file is not None:
             self.file.store(self.queries)
 
-    # -- rankings ----------------------------------------------------------------------------------
+    # -- the ranking -------------------------------------------------------------------------------
 
     def _follow(self) -> None:
         """Let the background rank by what is known now."""
-        if self.background is not None:
-            history = self.queries.history
-            before = self._links(history[:-EVERY]) if len(history) > EVERY else None
-            self.background.rank(len(history), self._links(history), before)
+        history = self.queries.history
+        before = self._links(history[:-EVERY]) if len(history) > EVERY else None
+        self.background.rank(len(history), self._links(history), before)
 
     def _links(self, history: Sequence[Answer]) -> Links:
         sure = [one for one in (*self.queries.given, *history) if one.answer != "unsure"]
@@ -234,31 +199,16 @@ class Labelling:
             [self._rows(one.pair) for one in sure if one.adaptive],
         )
 
-    def ranked(self) -> LiveRanking | None:
-        """Return the live ranking; None until there is an alike and a different pair."""
-        with self._lock:
-            known = (self.queries.given, self.queries.history)
-            if self._ranked[0] != known:
-                self._ranked = (known, self._rank())
-            return self._ranked[1]
-
-    def _rank(self) -> LiveRanking | None:
-        scores = self.queries.scores()
-        if scores is None:
-            return None
-        order = best_first(scores, greater_is_better=False)
-        best = order[: self.n_best]
-        best = best[np.isfinite(scores[best])]
-        # The score compares sums; means tell more, since there are more pairs of one kind.
-        pairs = self.queries.pairs
-        ratios = scores[best] * pairs.n_cannot / pairs.n_must
-        return LiveRanking(best, tuple((1.0 / (1.0 + ratios)).tolist()), order)
+    @property
+    def can_rank(self) -> bool:
+        """Whether the answers suffice for a ranking."""
+        return self._links(self.queries.history).are_enough
 
     def found(self) -> tuple[Found, bool]:
         """Return what the background knows, and whether it is at work."""
-        if self.background is None:
-            return Found(), False
-        return self.background.found, self.background.busy
+        # In this order: what is found in between must not be missed by who asks until it rests.
+        busy = self.background.busy
+        return self.background.found, busy
 
     def ask_for_report(self, *, again: bool = False) -> str | None:
         """Let the background write the report of the answers as they are now.
@@ -270,7 +220,7 @@ class Labelling:
         """
         with self._lock:
             links = self._links(self.queries.history)
-            if self.background is None or not links.are_enough:
+            if not links.are_enough:
                 return None
             return self.background.write_report(links, self.repeat, again=again)
 
@@ -308,8 +258,7 @@ class Labelling:
 
     def close(self) -> None:
         """Let go of the files and of the process in the background."""
-        if self.background is not None:
-            self.background.close()
+        self.background.close()
         with self._lock:
             if self.file is not None:
                 self.file.close()

@@ -11,7 +11,7 @@ from linkselect._messages import GuidedValueError, many
 from linkselect.asking import PairQueries
 from linkselect.labelling._answer_store import AnswerFile
 from linkselect.labelling._background import Background
-from linkselect.labelling._labelling import Labelling, is_large, number_of_best
+from linkselect.labelling._labelling import Labelling, number_of_best
 from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs import Pairs
 
@@ -89,7 +89,6 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
             "source": ask.source,
             "preparation": ask.preparation,
             "image_shape": samples.image_shape,
-            "is_large": is_large(queries.X),
         }
         background = Background(queries.X, about, number_of_best(len(samples.names)))
         return Labelling(queries, samples, file, background, ask.repeat), notes

@@ -17,16 +17,12 @@ import joblib
 import numpy as np
 
 from linkselect.pairs import Pairs
+from linkselect.selectors import LinkSelector
 
 Found = dict[str, Any]
 
 # How much lower than the page's the priority of this process is: questions come first.
 NICER = 10
-# On more rows a ranking is of those that answers name and others drawn at random: it should follow
-# answers in seconds, not in minutes.
-MOST_ROWS = 2000
-# If at least this share of the best features stayed, the next answers change little.
-MOSTLY = 0.8
 
 
 def start(parent: int, folder: Path) -> None:
@@ -62,48 +58,48 @@ def _held(file: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def rank(file: Path, links: Any, n_best: int) -> Found:
-    """Find the best features."""
-    X, pairs = _some_rows(file, links)
-    return {"best": _best(X, pairs, n_best), "n_rows": int(X.shape[0])}
+    """Order the features, and tell how much the best of them explain together."""
+    selector = _fitted(_held(file)[0], links, n_best)
+    path = selector.path_[np.isfinite(selector.path_)]  # without any if all features are constant
+    return {"order": selector.order_, "path": tuple(path.tolist())}
 
 
-def compare(file: Path, links: Any, before: Any, n_best: int) -> Found:
-    """Count how many of the best features were among the best before."""
-    X, pairs, earlier = _some_rows(file, links, before)
-    kept = {*_best(X, pairs, n_best)} & {*_best(X, earlier, n_best)}
-    return {"n_kept": len(kept), "n_best": n_best, "mostly_kept": len(kept) >= MOSTLY * n_best}
-
-
-def estimate(file: Path, links: Any, n_best: int) -> Found:
-    """Measure how well the best features do on held-out pairs, or say why that is not known."""
+def check(file: Path, links: Any, before: Any, n_best: int) -> Found:
+    """Measure the best features on held-out pairs, and count those that were best before."""
     from linkselect.evaluation import validate
-    from linkselect.selectors import ConsensusSelector
 
-    X, pairs = _some_rows(file, links)
-    found = validate(ConsensusSelector(n_features_to_select=n_best, random_state=0), X, pairs=pairs)
-    if found.estimate is None:
-        return {"estimate": None, "reason": found.reason}
+    X, _ = _held(file)
+    selector = _fitted(X, links, n_best)
+    stayed = None if before is None else selector.support_ & _fitted(X, before, n_best).support_
+    found = validate(selector, X, pairs=_pairs(links))
+    return {
+        "n_kept": None if stayed is None else int(np.count_nonzero(stayed)),
+        "n_best": n_best,
+        "estimate": None if found.estimate is None else _measured(found),
+        "reason": found.reason,
+    }
+
+
+def _measured(found: Any) -> dict[str, Any]:
     value, error = found.estimate.value, found.estimate.standard_error
-    measured = {
+    return {
         "value": value,
         "low": max(0.0, value - 2 * error),
         "high": min(1.0, value + 2 * error),
         "chance": found.estimate.chance,
         "better_than_chance": found.better_than_chance,
     }
-    return {"estimate": measured, "reason": found.reason}
 
 
 def report(file: Path, links: Any, call: str) -> Found:
-    """Write the report of the default selector, or of a quick one if there are many values."""
+    """Write the report of all features."""
     from linkselect.evaluation import validate
     from linkselect.report import render, summarize
-    from linkselect.selectors import ConsensusSelector, ConstraintScore
 
     X, about = _held(file)
     ids = about["ids"]
-    pairs = _pairs(links, range(X.shape[0]) if ids is None else ids)
-    selector = ConstraintScore() if about["is_large"] else ConsensusSelector(random_state=0)
+    pairs = _pairs(links, ids)
+    selector = LinkSelector()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         begin = time.perf_counter()
@@ -121,32 +117,16 @@ def report(file: Path, links: Any, call: str) -> Found:
         image_shape=about["image_shape"],
         warnings=list(dict.fromkeys(str(one.message) for one in caught)),
         seconds=seconds,
-        view=not about["is_large"],
         validation=validate(selector, X, pairs=pairs, sample_ids=ids),
     )
     return {"report": render(summary).encode(), "alarms": tuple(summary["alarms"])}
 
 
-def _some_rows(file: Path, *links: Any) -> tuple[Any, ...]:
-    """Return at most so many rows, and the pairs between them by their new numbers."""
-    X, _ = _held(file)
-    must, cannot, _ = links[0]
-    named = np.unique(np.array([*must, *cannot], dtype=np.intp))
-    n_more = max(0, min(X.shape[0], MOST_ROWS) - len(named))
-    others = np.setdiff1d(np.arange(X.shape[0]), named, assume_unique=True)
-    drawn = np.random.default_rng(0).permutation(others)[:n_more]
-    rows = np.sort(np.concatenate([named, drawn]))
-    number = {row: place for place, row in enumerate(rows.tolist())}
-    return (X[rows], *(_pairs(some, number) for some in links))
+def _fitted(X: Any, links: Any, n_best: int) -> LinkSelector:
+    return LinkSelector(n_best).fit(X, pairs=_pairs(links))
 
 
-def _pairs(links: Any, names: Any) -> Pairs:
-    must, cannot, adaptive = ([(names[a], names[b]) for a, b in some] for some in links)
+def _pairs(links: Any, ids: Any = None) -> Pairs:
+    named = links if ids is None else [[(ids[a], ids[b]) for a, b in some] for some in links]
+    must, cannot, adaptive = named
     return Pairs(must, cannot, adaptive=adaptive)
-
-
-def _best(X: Any, pairs: Pairs, n_best: int) -> tuple[int, ...]:
-    from linkselect.selectors import ConsensusSelector
-
-    order = ConsensusSelector(random_state=0).fit(X, pairs=pairs).order_
-    return tuple(order[:n_best].tolist())

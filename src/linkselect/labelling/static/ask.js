@@ -4,6 +4,7 @@
 (() => {
   const said = document.getElementById("said");
   const alarm = document.getElementById("alarm");
+  const SOON = 200;
   const SLOW = 2000;
   const LOST = "The page does not answer any more. Is linkselect ask still running? The last answer was not saved.";
   const FAILED = "That did not work, because of a fault in linkselect. Try again; if it stays, start linkselect ask again: earlier answers are saved.";
@@ -125,22 +126,24 @@
     }
   });
 
-  // What is being computed is asked for again until it is there.
-  const look = async () => {
+  // What is being computed is asked for again until it is there, less and less often.
+  const look = async (delay) => {
+    const later = Math.min(2 * delay, SLOW);
     const waiting = document.querySelector("[data-again]");
-    if (!waiting || busy) { again(); return; }
+    if (!waiting || busy) { again(later); return; }
     const what = waiting.dataset.again;
     try {
       const response = await fetch(what);
       const text = await response.text();
       if (!waiting.isConnected) return;
-      if (!response.ok) { complain(FAILED); again(); return; }
+      if (!response.ok) { complain(FAILED); again(later); return; }
       if (what === "insight") {
         // A part of a page that was rendered with all names escaped.
         const part = new DOMParser().parseFromString(text, "text/html");
         const checked = () => waiting.querySelector(".estimate")?.textContent.trim() ?? "";
         const before = checked();
-        waiting.replaceChildren(...document.adoptNode(part.body).childNodes);
+        const isNew = part.body.innerHTML.trim() !== waiting.innerHTML.trim();
+        if (isNew) waiting.replaceChildren(...document.adoptNode(part.body).childNodes);
         if (checked() !== before) said.textContent = checked();
         if (response.headers.get("x-busy") !== "yes") delete waiting.dataset.again;
       } else if (response.headers.get("x-busy") !== "yes") take(text, response.url);
@@ -148,12 +151,12 @@
     } catch {
       complain(LOST);
     }
-    again();
+    again(later);
   };
 
-  const again = () => {
+  const again = (delay = SOON) => {
     window.clearTimeout(timer);
-    if (document.querySelector("[data-again]")) timer = window.setTimeout(look, SLOW);
+    if (document.querySelector("[data-again]")) timer = window.setTimeout(look, delay, delay);
   };
 
   // The first page is asked for without a name, so another window may show its question.
