@@ -29,10 +29,10 @@ class LinkSelector(PairSelector):
 
     Features are scaled and centred, and seen as draws f of a Gaussian process over the samples,
     with their own covariance `K = FF'`. What is known are observations of f with noise: over a
-    must-link, `f_i - f_j = 0`; a label, the value of its class. Given these, f has the second
-    moment `T = E[ff' | known]`. A set of columns S is worth the part of it that a ridge regression
-    on them explains, `tr(T F_S (F_S'F_S + r I)^-1 F_S')`, and features are added one by one, each
-    time the one that adds most; larger is better.
+    must-link of weight w, `sqrt(w) (f_i - f_j) = 0`; a label, the value of its class. Given these,
+    f has the second moment `T = E[ff' | known]`. A set of columns S is worth the part of it that a
+    ridge regression on them explains, `tr(T F_S (F_S'F_S + r I)^-1 F_S')`, and features are added
+    one by one, each time the one that adds most; larger is better.
 
     So features that vary inside must-links or classes count little, and so do features that repeat
     what was chosen before. Samples without a label or pair count through K. With nothing known,
