@@ -47,6 +47,43 @@ def test_some_rows():
     assert restrict(labelled, np.array([0, 2])).hint == labelled.hint
 
 
+def test_labels_are_listed_only_when_asked_for():
+    labels = Pairs.from_labels([5, 5, 6, -1, -1, -1])
+    pairs = Pairs(must=[(3, 4)], cannot=[(0, 4)], must_weights=[2]) | labels
+    known = from_pairs(pairs, 6)
+    assert known.classes.tolist() == [0, 0, 1, 2, 2, -1]
+    assert known.listed_must.tolist() == [[3, 4]]
+    assert known.must.tolist() == [[3, 4], [0, 1]]
+    assert known.cannot.tolist() == [[0, 4], [0, 2], [1, 2]]
+    assert [weights.tolist() for weights in known.all_weights] == [[2, 1], [1, 1, 1]]
+    assert known.cannot_weights is None
+    part = restrict(known, np.array([4, 3, 1, 0]))
+    assert part.must.tolist() == [[1, 0], [2, 3]]
+    assert part.must_weights.tolist() == [2]
+    assert part.cannot.tolist() == [[3, 0]]
+
+
+@pytest.mark.parametrize(
+    ("y", "has_must", "has_cannot"),
+    [([0, 0, -1], True, False), ([0, 2, -1], False, True), ([0, 0, 2], True, True)],
+)
+def test_labels_in_pairs_bring_both_kinds(y, has_must, has_cannot):
+    known = from_pairs(Pairs.from_labels(y), 3)
+    assert (known.has_must, known.has_cannot) == (has_must, has_cannot)
+    assert not restrict(known, np.array([1])).has_cannot
+
+
+def test_many_labels_in_a_fold_are_counted_without_a_list():
+    y = np.arange(100_000) % 3
+    pairs = Pairs.from_labels(y, sample_ids=[f"s{row}" for row in range(100_000)])
+    n_all, n_held = 100_000 * 99_999 // 2, 8763 * 8762 // 2
+    with pytest.warns(UserWarning, match=f"{n_all - n_held} of {n_all} pairs have an end"):
+        known = from_pairs(pairs, 8763, [f"s{row}" for row in range(8763)])
+    assert known.n_groups == 3
+    with pytest.raises(ValueError, match=r"pair \('s0', 's1'\) names 's0'"):
+        from_pairs(pairs, 2, ["a", "b"])
+
+
 def test_nothing():
     known = nothing(3)
     assert known.unlabelled.all()

@@ -29,7 +29,14 @@ class Links(NamedTuple):
 
     must: IntArray
     cannot: IntArray
-    weights: tuple[FloatArray | None, FloatArray | None] = (None, None)
+
+
+class WeightedLinks(NamedTuple):
+    """The links that train, and their weights."""
+
+    must: IntArray
+    cannot: IntArray
+    weights: tuple[FloatArray, FloatArray]
 
 
 class PairFolds(HeldOut):
@@ -108,9 +115,9 @@ class PairFolds(HeldOut):
             cannot, n_cannot = _between_units(test, group_of), n_must
         tested = Links(_some_links(must, rng), _some_links(cannot, rng))
         counts = (min(n_must, MOST_PAIRS), min(n_cannot, MOST_PAIRS))
-        return Fold(Links(*train.rows(same), train._weights), tested, counts)
+        return Fold(WeightedLinks(*train.rows(same), train._weights), tested, counts)
 
-    def _pairs(self, links: Links) -> Pairs:
+    def _pairs(self, links: WeightedLinks) -> Pairs:
         # Only rows that are named, since every fit looks them up.
         named = np.unique(np.concatenate([kind.ravel() for kind in links[:2]]))
         must, cannot = (np.searchsorted(named, kind) for kind in links[:2])
@@ -144,7 +151,7 @@ class PairFolds(HeldOut):
     def moved(self, to: IntArray) -> Self:
         """Let the pairs name other rows."""
 
-        def there(links: Links) -> Links:
+        def there(links: Any) -> Any:
             return links._replace(must=to[links.must], cannot=to[links.cannot])
 
         return self.with_folds(

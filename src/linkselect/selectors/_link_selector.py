@@ -30,7 +30,8 @@ class LinkSelector(PairSelector):
     Features are scaled and centred, and each is seen as a draw f of a Gaussian process over the
     samples with the covariance `K = FF'`, where F holds all features. Pairs and labels are noisy
     observations of f: a must-link says that `f_i - f_j = 0`, a label that f_i is the value of its
-    class. Given these, f has the second moment `T = E[ff' | known]`. The value of a set S of
+    class. A link of weight w counts w times; all links together count at most as ten, so that a few
+    wrong ones among many do limited harm. Given these, f has the second moment `T = E[ff' | known]`. The value of a set S of
     features is the part of T that a ridge regression on them explains,
     `tr(T F_S (F_S'F_S + r I)^-1 F_S')`; larger is better. Features are added one by one, each time
     the one that adds most.
@@ -51,8 +52,7 @@ class LinkSelector(PairSelector):
         all features explain, at most 300.
     noise : float, default=0.03
         The variance of the noise of observations, relative to the mean squared distance of a
-        sample from the mean of all. Accuracy hardly changes between 0.01 and 0.1; use 0.3 if many
-        pairs are wrong.
+        sample from the mean of all. Accuracy hardly changes between 0.01 and 0.1.
     scale : {"auto", "range", "counts"}, default="auto"
         How features are scaled. "range": to [0, 1]. "counts": square roots of values in units of
         the standard deviation of the feature, in rows of length 1; values must not be negative.

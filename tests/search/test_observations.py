@@ -1,0 +1,130 @@
+"""What LinkSelector makes of labels, must-links and their weights."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from linkselect import LinkSelector, Pairs
+from linkselect._samples import as_samples
+from linkselect._samples.scaling import find_scaling
+from linkselect._search import explained
+from linkselect._search.explained import by_features, by_samples, observe
+from linkselect._supervision import from_labels, from_pairs
+
+NOISE = 0.05
+
+
+def some_data(n_samples=30, n_features=8, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_samples, n_features)) @ rng.normal(size=(n_features, n_features))
+
+
+def posed(X, known, kind):
+    """Return the features in the space of samples or in that of features, and the problem."""
+    samples = as_samples(X)
+    scaling = find_scaling(samples, np.zeros(X.shape[1], dtype=bool), "range", 1)
+    if kind == "features":
+        problem = by_features(samples, scaling, observe(known), NOISE, 1)
+    else:
+        problem = by_samples(samples.scaled_columns(scaling, 1), observe(known), NOISE)
+    columns = np.column_stack([problem.columns.column(j) for j in range(X.shape[1])])
+    return columns, problem
+
+
+def scaled(X):
+    F = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    return F - F.mean(axis=0)
+
+
+def literal(F, Q):
+    """T = K - KQ (Q'KQ + tau m I)^-1 Q'K, with one column of Q for each observation of 0."""
+    K = F @ F.T
+    variance = NOISE * np.trace(K) / len(K)
+    return K - K @ Q @ np.linalg.solve(Q.T @ K @ Q + variance * np.eye(Q.shape[1]), Q.T @ K)
+
+
+def differences(n_samples, links):
+    Q = np.zeros((n_samples, len(links)))
+    for place, (a, b) in enumerate(links):
+        Q[a, place], Q[b, place] = 1.0, -1.0
+    return Q
+
+
+@pytest.mark.parametrize("repeats", [1, 9])  # both forms of the formula
+def test_a_weight_of_2_is_a_link_that_counts_twice(repeats):
+    X = some_data()
+    links = [(i, i + 2 * j + 1) for j in range(repeats) for i in range(4)]
+    known = from_pairs(Pairs(links, must_weights=[2.0] * len(links)), len(X))
+    _, problem = posed(X, known, "samples")
+    twice = literal(scaled(X), differences(len(X), links + links))
+    once = literal(scaled(X), differences(len(X), links))
+    np.testing.assert_allclose(problem.moment, twice, atol=1e-10)
+    assert np.abs(twice - once).max() > 1e-3
+
+
+def mixed_pairs(rng, n_samples):
+    y, groups = rng.integers(0, 3, n_samples), rng.integers(0, 2, n_samples)
+    y[rng.random(n_samples) < 0.4] = -1
+    groups[rng.random(n_samples) < 0.6] = -1
+    links = [tuple(rng.choice(n_samples, 2, replace=False).tolist()) for _ in range(12)]
+    listed = Pairs(links, must_weights=rng.random(12) * 3 + 0.1)
+    return listed, Pairs.from_labels(y, sample_ids=range(n_samples)), Pairs.from_labels(groups)
+
+
+@pytest.mark.parametrize("which", ["weights", "labels", "both labels", "all", "same for all"])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("links_size", [1, 1 << 22])  # several passes over the links, or one
+def test_both_spaces_give_the_same(which, kind, links_size, monkeypatch):
+    monkeypatch.setattr(explained, "LINKS_SIZE", links_size)
+    X = some_data()
+    listed, one, other = mixed_pairs(np.random.default_rng(3), len(X))
+    pairs = {
+        "weights": listed,
+        "labels": one,
+        "both labels": one | other,
+        "all": listed | one | other,
+        "same for all": Pairs.from_labels(np.arange(30) % 2) | Pairs.from_labels(np.arange(30) % 3),
+    }[which]
+    known = from_pairs(pairs, len(X), on_conflict="drop")
+    products = []
+    for space in ("samples", "features"):
+        columns, problem = posed(X if space == "samples" else kind(X), known, space)
+        products.append(columns.T @ problem.moment @ columns)
+    np.testing.assert_allclose(*products, rtol=1e-6, atol=1e-6 * np.abs(products[0]).max())
+
+
+def test_a_sample_in_two_groupings_has_two_observations():
+    pairs = Pairs.from_labels([0, 0, 1, -1]) | Pairs.from_labels([-1, 2, 3, 3])
+    seen = observe(from_pairs(pairs, 4))
+    assert seen.labelled.tolist() == [1, 2, 2, 1]
+    assert seen.targets.shape == (6, 4)
+    np.testing.assert_allclose((seen.targets**2).sum(axis=1).mean(), 1.0)
+    np.testing.assert_allclose(seen.targets[:3, 2:], 0.0)
+    np.testing.assert_allclose(seen.targets[3:, :2], 0.0)
+
+
+def test_a_must_link_is_left_out_only_if_labels_say_it():
+    labels = Pairs.from_labels([0, 0, 1, 1, -1])
+    pairs = Pairs([(0, 1), (1, 2), (3, 4)], must_weights=[4, 9, 16]) | labels
+    seen = observe(from_pairs(pairs, 5, on_conflict="drop"))
+    links = seen.weights.toarray()[:, 4:]
+    assert links.T.tolist() == [[0, 3, -3, 0, 0], [0, 0, 0, 4, -4]]
+    assert seen.labelled.tolist() == [1, 1, 1, 1, 0]
+
+
+def test_labels_as_pairs_are_the_same_as_labels():
+    y = np.array([0, 1, 1, -1, 0, 2])
+    as_pairs, as_labels = from_pairs(Pairs.from_labels(y), 6), from_labels(y, 6)
+    for some, others in zip(observe(as_pairs), observe(as_labels), strict=True):
+        np.testing.assert_array_equal(*(getattr(a, "toarray", a.copy)() for a in (some, others)))
+
+
+def test_weights_change_the_choice():
+    X = some_data()
+    links = [(0, 1), (2, 3), (4, 5)]
+    scores = [
+        LinkSelector(3).fit(X, pairs=Pairs(links, must_weights=weights)).scores_
+        for weights in (None, [1, 1, 1], [50, 1, 1])
+    ]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    assert np.abs(scores[0] - scores[2]).max() > 1e-3
