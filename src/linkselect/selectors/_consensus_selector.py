@@ -31,6 +31,7 @@ from linkselect._supervision import OnConflict
 from linkselect.selectors._compensated_laplacian_score import CompensatedLaplacianScore
 from linkselect.selectors._constraint_score import ConstraintScore
 from linkselect.selectors._laplacian_score import LaplacianScore
+from linkselect.selectors._link_selector import LinkSelector
 from linkselect.selectors._method import Need, Sees, describe, missing_needs
 from linkselect.selectors._mrmr import MRMR
 from linkselect.selectors._parameters import ON_CONFLICT
@@ -87,7 +88,8 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
 
     With `estimators="auto"` the members follow from what is known. From pairs:
     `SimilarityConstraintScore(mode="semi-supervised")`, `CompensatedLaplacianScore` and `SCGS`.
-    From some labels: `SimilarityConstraintScore`, `ConstraintScore` and `SCGS`. From all labels:
+    From some labels: `SimilarityConstraintScore`, `ConstraintScore`, `SCGS` and `LinkSelector`,
+    which alone is ahead of the consensus on average. From all labels:
     `MRMR` and `SCGS`. From nothing: `Redundancy(LaplacianScore())` and
     `SparsityScore(graph="lle")`. A default member that cannot work from what is known is left out.
     A warning names one that cannot rank the data at hand: if samples are so far apart that
@@ -340,6 +342,8 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
             second,
             [("scgs", regression)],
         ]
+        if given.pairs is None:  # from pairs its mean rank with the others gains next to nothing
+            places.append([("link_selector", LinkSelector(steps, **options))])
         able = (
             [one for one in place if not missing_needs(describe(one[1]).needs, known)]
             for place in places

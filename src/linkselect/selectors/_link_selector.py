@@ -30,11 +30,11 @@ class LinkSelector(PairSelector):
     Features are scaled and centred, and each is seen as a draw f of a Gaussian process over the
     samples with the covariance `K = FF'`, where F holds all features. Pairs and labels are noisy
     observations of f: a must-link says that `f_i - f_j = 0`, a label that f_i is the value of its
-    class. A link of weight w counts w times; all links together count at most as ten, so that a few
-    wrong ones among many do limited harm. Given these, f has the second moment `T = E[ff' | known]`. The value of a set S of
-    features is the part of T that a ridge regression on them explains,
-    `tr(T F_S (F_S'F_S + r I)^-1 F_S')`; larger is better. Features are added one by one, each time
-    the one that adds most.
+    class. A link of weight w counts w times; all links together count as ten at most, so that a few
+    wrong ones among many do limited harm. Given these, f has the second moment
+    `T = E[ff' | known]`. The value of a set S of features is the part of T that a ridge regression
+    on them explains, `tr(T F_S (F_S'F_S + r I)^-1 F_S')`; larger is better. Features are added one
+    by one, each time the one that adds most.
 
     So a feature that varies inside must-links or classes gains little, and so does one that
     repeats what was chosen before. Samples without pair or label count through K. With nothing

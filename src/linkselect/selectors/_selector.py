@@ -100,9 +100,9 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     wraps: ClassVar[bool] = False
     """Whether it works around another selector."""
     works_on: ClassVar[tuple[Kind, ...]] = ("memory", "sparse")
-    # Whether weights of pairs count; a method that works from pairs without it refuses them.
-    uses_weights: ClassVar[bool] = False
     """Which samples it works on: dense or sparse in memory, on a device, stored in parts."""
+    uses_weights: ClassVar[bool] = False
+    """Whether it uses weights of pairs; a method that takes pairs and does not refuses them."""
 
     # In a Pipeline with metadata routing, pairs and ids arrive without being asked for.
     __metadata_request__fit: ClassVar = {"pairs": True, "sample_ids": True}
