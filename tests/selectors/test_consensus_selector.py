@@ -59,7 +59,8 @@ def test_default_members_follow_from_what_is_known(wine, pairs):
     from_pairs = ["similarity_constraint", "compensated_laplacian", "scgs"]
     assert names_of(AUTO.fit(X, pairs=pairs)) == from_pairs
     some = np.where(np.arange(len(y)) % 9, -1, y)
-    assert names_of(AUTO.fit(X, some)) == ["similarity_constraint", "constraint", "scgs"]
+    from_some = ["similarity_constraint", "constraint", "scgs", "link_selector"]
+    assert names_of(AUTO.fit(X, some)) == from_some
     assert names_of(AUTO.fit(X, y)) == ["mrmr", "scgs"]
     assert names_of(AUTO.fit(X)) == ["laplacian", "sparsity"]
     assert names_of(AUTO.fit(X, np.full(len(y), -1))) == ["laplacian", "sparsity"]

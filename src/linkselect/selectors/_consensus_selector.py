@@ -233,7 +233,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
         return self
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
-        return 3 if isinstance(self.estimators, str) else len(self.estimators)
+        return 4 if isinstance(self.estimators, str) else len(self.estimators)
 
     def _know(self, given: Given, n_samples: int) -> Given:
         return read_once(given, n_samples)
