@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import _get_feature_names
 from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect._blocks import map_threads, one_blas_thread, slices
 from linkselect._messages import GuidedValueError
-from linkselect._resampling import seeded
+from linkselect._resampling import draw_together, seeded
 from linkselect._samples import as_samples
 from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
 from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, Folds, rank_each
@@ -25,6 +26,7 @@ from linkselect.evaluation._permutation import LEVEL, Arrangements, against_chan
 from linkselect.pairs import Pairs
 from linkselect.selectors import StableSelector
 from linkselect.selectors._method import describe
+from linkselect.selectors._stable_selector import most_neighbors
 from linkselect.selectors._wrapper import arguments_of
 
 # Twins are looked for of the best selected features only.
@@ -156,7 +158,8 @@ def validate(
         The samples.
     y : array-like of shape (n_samples,), optional
         Labels of all or some samples. They do not count if there are pairs, unless the selector
-        looks at labels only.
+        looks at labels only, or these are `pairs | Pairs.from_labels(y)`: then labels are held out
+        if there are 30 or more, and the pairs of a fold name no held-out sample.
     pairs : Pairs, optional
         Must-links and cannot-links.
     sample_ids : iterable of hashable, optional
@@ -315,11 +318,8 @@ def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
 def _selected_again(ranker: FoldRanker, selector: Any, n_resamples: int, track: Track) -> BoolArray:
     """Return which features are selected in every resample that could be ranked."""
     rng = np.random.RandomState(ranker.seed)
-    stable = StableSelector(selector)
-    draws = [
-        (seeded(selector, rng), *stable._draw(ranker.given, ranker.X.shape[0], rng))
-        for _ in range(n_resamples)
-    ]
+    draw = _drawing(ranker, selector)
+    draws = [(seeded(selector, rng), *draw(rng)) for _ in range(n_resamples)]
 
     def work(draw: tuple[Any, IntArray, dict[str, Any]]) -> Any:
         copy, rows, arguments = draw
@@ -334,6 +334,23 @@ def _selected_again(ranker: FoldRanker, selector: Any, n_resamples: int, track: 
             warnings.simplefilter("ignore")  # the fit on everything has warned already
             chosen += map_threads(work, draws[part])
     return np.array([support for support in chosen if support is not None])
+
+
+def _drawing(
+    ranker: FoldRanker, selector: Any
+) -> Callable[[np.random.RandomState], tuple[IntArray, dict[str, Any]]]:
+    """Return what draws the rows of a resample, and what is known about them."""
+    stable, n_samples = StableSelector(selector), ranker.X.shape[0]
+    if not ranker.has_both:
+        return partial(stable._draw, ranker.given, n_samples)
+    known = ranker.given.supervision(n_samples, "drop")
+    least = most_neighbors(selector) + 1
+
+    def draw(rng: np.random.RandomState) -> tuple[IntArray, dict[str, Any]]:
+        rows, pairs = draw_together(known, stable.max_samples, least, rng)
+        return rows, {"pairs": pairs, "sample_ids": rows.tolist()}
+
+    return draw
 
 
 def correlated_twins(X: Matrix, features: IntArray) -> list[tuple[Twin, ...]]:

@@ -97,7 +97,8 @@ class LinkSelector(PairSelector):
 
     greater_is_better = True
     searches = True
-    own_number = "the fewest features that explain 80 % of what all explain, at most 300"
+    own_number = "the fewest that together explain 80 % of what all features explain, at most 300"
+    _keeps_own_number = True
     works_on = ("memory", "sparse", "device", "parts")
     references = (
         "farahat2011",

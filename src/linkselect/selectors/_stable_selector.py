@@ -157,7 +157,7 @@ class StableSelector(Wrapper):
         self, given: Given, n_samples: int, rng: np.random.RandomState
     ) -> tuple[IntArray, dict[str, Any]]:
         """Draw rows, and the supervision of these."""
-        least = _most_neighbors(self.estimator) + 1
+        least = most_neighbors(self.estimator) + 1
         if given.pairs is None or describe(self.estimator).sees in ("labels", "some labels"):
             return self._draw_by_labels(given.y, n_samples, least, rng)
         ids = range(n_samples) if given.sample_ids is None else tuple(given.sample_ids)
@@ -189,7 +189,7 @@ class StableSelector(Wrapper):
         return rows, {"y": labels[rows]}
 
 
-def _most_neighbors(selector: Any) -> int:
+def most_neighbors(selector: Any) -> int:
     """Return how many neighbours a selector, or one that it wraps, looks for in a draw."""
     values = selector.get_params(deep=True).items()
     return max((n for name, n in values if name.split("__")[-1] == "n_neighbors"), default=0)
