@@ -150,7 +150,9 @@ def test_labels_and_pairs_are_used_together(method, iris, rank, tmp_path):
     pairs = Pairs.from_labels(y, sample_ids=ids, n_must=8, n_cannot=8, random_state=0)
     pairs.to_csv(tmp_path / "p.csv", id_type=str)
     asked = ("--label", "species", "--pairs", tmp_path / "p.csv", "--n-features", "2")
-    around = ("--set", "estimator=link_selector") if method == "stable_selector" else ()
+    around = ()
+    if method == "stable_selector":
+        around = ("--set", "estimator=link_selector", "--set", "n_resamples=2")
     code, text, errors = rank(*asked, "--method", method, *around, "--json")
     assert code == 0
     assert "Note: 16 pairs and 50 labels are used together." in errors

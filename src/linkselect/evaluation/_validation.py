@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.utils.validation import _get_feature_names
 from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect._blocks import map_threads, one_blas_thread, slices
 from linkselect._messages import GuidedValueError
-from linkselect._resampling import draw_together, seeded
+from linkselect._resampling import seeded
 from linkselect._samples import as_samples
 from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
 from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, Folds, rank_each
@@ -26,7 +25,6 @@ from linkselect.evaluation._permutation import LEVEL, Arrangements, against_chan
 from linkselect.pairs import Pairs
 from linkselect.selectors import StableSelector
 from linkselect.selectors._method import describe
-from linkselect.selectors._stable_selector import most_neighbors
 from linkselect.selectors._wrapper import arguments_of
 
 # Twins are looked for of the best selected features only.
@@ -318,8 +316,11 @@ def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
 def _selected_again(ranker: FoldRanker, selector: Any, n_resamples: int, track: Track) -> BoolArray:
     """Return which features are selected in every resample that could be ranked."""
     rng = np.random.RandomState(ranker.seed)
-    draw = _drawing(ranker, selector)
-    draws = [(seeded(selector, rng), *draw(rng)) for _ in range(n_resamples)]
+    stable = StableSelector(selector)
+    draws = [
+        (seeded(selector, rng), *stable._draw(ranker.given, ranker.X.shape[0], rng))
+        for _ in range(n_resamples)
+    ]
 
     def work(draw: tuple[Any, IntArray, dict[str, Any]]) -> Any:
         copy, rows, arguments = draw
@@ -334,23 +335,6 @@ def _selected_again(ranker: FoldRanker, selector: Any, n_resamples: int, track: 
             warnings.simplefilter("ignore")  # the fit on everything has warned already
             chosen += map_threads(work, draws[part])
     return np.array([support for support in chosen if support is not None])
-
-
-def _drawing(
-    ranker: FoldRanker, selector: Any
-) -> Callable[[np.random.RandomState], tuple[IntArray, dict[str, Any]]]:
-    """Return what draws the rows of a resample, and what is known about them."""
-    stable, n_samples = StableSelector(selector), ranker.X.shape[0]
-    if not ranker.has_both:
-        return partial(stable._draw, ranker.given, n_samples)
-    known = ranker.given.supervision(n_samples, "drop")
-    least = most_neighbors(selector) + 1
-
-    def draw(rng: np.random.RandomState) -> tuple[IntArray, dict[str, Any]]:
-        rows, pairs = draw_together(known, stable.max_samples, least, rng)
-        return rows, {"pairs": pairs, "sample_ids": rows.tolist()}
-
-    return draw
 
 
 def correlated_twins(X: Matrix, features: IntArray) -> list[tuple[Twin, ...]]:
