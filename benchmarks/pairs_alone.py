@@ -410,7 +410,7 @@ def main():
         write(text)
 
 
-# -- the first experiments, at most 800 columns, which asking.py and default_by_parts.py repeat --
+# -- the first experiments, at most 800 columns, which asking.py repeats --
 
 BUDGETS = (20, 40, 100)
 NUMBERS = np.array([2, 3, 5, 10, 20, 40])

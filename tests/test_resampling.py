@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import linkselect as ls
-from linkselect._resampling import draw_bag, draw_subspaces, seeded
+from linkselect._resampling import draw_bag, draw_subspaces, draw_together, seeded
 from linkselect._supervision import from_labels, from_pairs
 
 
@@ -21,6 +21,24 @@ def test_bags_keep_the_supervision():
     for _ in range(20):
         assert {0, 3, 7, 20} <= set(draw_bag(pairs, 0.1, 1, rng).tolist())
     assert len(draw_bag(pairs, 0.01, 30, rng)) == 30
+
+
+def test_labels_are_drawn_as_labels_and_links_as_links():
+    rng = np.random.RandomState(0)
+    y = np.array([0] * 10 + [1] * 6 + [-1] * 44)
+    links = ls.Pairs(must=[(0, 1), (20, 21), (22, 23), (2, 24)], cannot=[(30, 31), (32, 33)])
+    known = from_pairs(links | ls.Pairs.from_labels(y), 60)
+    drawn = set()
+    for _ in range(20):
+        rows, pairs = draw_together(known, 0.5, 3, rng)
+        here = from_pairs(pairs, 60)
+        assert_array_equal(np.bincount(here.labels[here.labels >= 0]), [5, 3])
+        # A link between labels tells nothing more than they do.
+        beside = {pair for pair in pairs.must + pairs.cannot if not (y[list(pair)] >= 0).all()}
+        assert len(beside) == 3
+        assert set(pairs.ids) <= set(rows.tolist())
+        drawn |= beside
+    assert drawn == {(20, 21), (22, 23), (2, 24), (30, 31), (32, 33)}
 
 
 @pytest.mark.parametrize(("n_features", "size", "n_subspaces"), [(7, 3, 5), (10, 10, 3), (5, 1, 9)])

@@ -8,11 +8,10 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import MinMaxScaler
 
 from linkselect import (
-    ConsensusSelector,
     FisherScore,
     LaplacianScore,
+    LinkSelector,
     Pairs,
-    SimilarityConstraintScore,
     compare,
     plot,
 )
@@ -30,7 +29,7 @@ def ranking(axes):
     """Draw what six pairs say about the features of the breast cancer data, as in README."""
     X, _ = breast_cancer()
     pairs = Pairs(must=[(0, 1), (19, 20), (46, 48)], cannot=[(0, 19), (1, 46), (2, 20)])
-    selector = ConsensusSelector(n_features_to_select=3, random_state=0).fit(X, pairs=pairs)
+    selector = LinkSelector(n_features_to_select=3).fit(X, pairs=pairs)
     plot.scores(selector, n=8, ax=axes)
     axes.set_title("Ranked from 6 pairs", loc="left")
 
@@ -39,7 +38,7 @@ def pixels(axes):
     """Draw the pixels of digits that twenty pairs choose."""
     X, y = load_digits(return_X_y=True)
     pairs = Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=0)
-    chosen = SimilarityConstraintScore(10, mode="semi-supervised").fit(X / 16, pairs=pairs)
+    chosen = LinkSelector(10).fit(X / 16, pairs=pairs)
     plot.mask(chosen, (8, 8), ax=axes, image=X.mean(axis=0))
     axes.set_title("10 of 64 pixels", loc="left")
 

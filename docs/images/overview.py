@@ -14,13 +14,13 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
-from linkselect import FisherScore, LaplacianScore, Pairs, SimilarityConstraintScore, plot
+from linkselect import FisherScore, LaplacianScore, LinkSelector, Pairs, plot
 from linkselect.evaluation import Curve
 
 SIZES = np.array([1, 2, 3, 5, 7, 10, 15, 20, 30, 40])
 RANDOM = "random order"
 METHODS = {
-    "similarity score, 20 pairs": SimilarityConstraintScore(40, mode="semi-supervised"),
+    "LinkSelector, 20 pairs": LinkSelector(40),
     "Fisher score, all labels": FisherScore(40),
     "Laplacian score, no label": LaplacianScore(40),
 }
@@ -65,7 +65,7 @@ def main():
     )
     figure.set_facecolor("white")
     pairs = Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=0)
-    chosen = SimilarityConstraintScore(10, mode="semi-supervised").fit(X, pairs=pairs)
+    chosen = LinkSelector(10).fit(X, pairs=pairs)
     plot.mask(chosen, (8, 8), ax=left, image=X.mean(axis=0))
     left.set_title("10 of 64 pixels, chosen from 20 pairs", loc="left")
     plot.curves(measure(X[:800], y[:800]), ax=right)

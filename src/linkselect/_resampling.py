@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from linkselect._arrays import IntArray
 from linkselect._supervision import Supervision
+from linkselect.pairs import Pairs
 
 # Progress is reported after this many draws; the number must not depend on the threads.
 DRAWS_PER_STEP = 8
@@ -58,6 +59,39 @@ def draw_bag(
         others = np.flatnonzero(~chosen)
         chosen[rng.choice(others, min(missing, len(others)), replace=False)] = True
     return np.flatnonzero(chosen)
+
+
+def draw_together(
+    known: Supervision, share: float, n_least: int, rng: np.random.RandomState
+) -> tuple[IntArray, Pairs]:
+    """Draw labels as `draw_bag` does, and a share of the links that labels do not imply.
+
+    Returns
+    -------
+    rows : ndarray of int
+        The samples that these name, and a share of the others.
+    pairs : Pairs
+        The drawn links, and those that the drawn labels imply, by row number.
+    """
+    labels = np.full(len(known.classes), -1) if known.labels is None else known.labels
+    drawn = draw_bag(Supervision(labels), share, 0, rng)
+    kept = np.full(len(labels), -1, dtype=np.intp)
+    kept[drawn] = labels[drawn]
+    links = [
+        _some_links(kind[(labels[kind] < 0).any(axis=1)], share, rng)
+        for kind in (known.must, known.cannot)
+        if kind is not None
+    ]
+    classes = np.where(kept < 0, -1, 0)
+    classes[np.concatenate(links).ravel()] = 0
+    nothing = np.empty((0, 2), dtype=np.intp)
+    rows = draw_bag(Supervision(classes, nothing, nothing), share, n_least, rng)
+    return rows, Pairs(*(kind.tolist() for kind in links)) | Pairs.from_labels(kept)
+
+
+def _some_links(links: IntArray, share: float, rng: np.random.RandomState) -> IntArray:
+    size = min(len(links), max(1, round(share * len(links))))
+    return links[np.sort(rng.choice(len(links), size, replace=False))] if size else links
 
 
 def draw_subspaces(

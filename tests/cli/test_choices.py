@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
+from linkselect import LinkSelector
 from linkselect.cli import run
-from linkselect.cli._by_parts import default_by_parts
 from linkselect.cli._choices import (
     command_name,
-    default_method,
     make_selector,
     method_named,
     methods,
@@ -202,18 +201,21 @@ def test_what_methods_need_and_use():
     assert found["redundancy"] == ("another method", "what that method uses")
 
 
-def test_the_default_suits_small_tables(tmp_path, capsys):
+def test_the_default_is_one_method_also_for_small_tables(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("a,b,kind\n1,2,x\n2,1,y\n3,5,\n4,4,\n", encoding="utf-8")
-    path = str(tmp_path / "t.csv")
-    assert run(["rank", path, "--drop", "kind"]) == 0
-    assert "Method: laplacian(n_neighbors=3);" in capsys.readouterr().out
-    assert run(["rank", path, "--label", "kind"]) == 0
-    assert "Method: scgs(fit_intercept=true, n_neighbors=3);" in capsys.readouterr().out
-    assert run(["rank", path, "--drop", "kind", "--set", "n_neighbors=5"]) == 1
-    assert default_method("no", pairs=False, n_rows=5) == "laplacian(n_neighbors=4)"
-    assert default_method("no", pairs=False, n_rows=6) == "laplacian"
-    assert default_method("some", pairs=False, n_rows=6) == "scgs(fit_intercept=true)"
-    assert default_by_parts("laplacian(n_neighbors=4)", None) == "laplacian(n_neighbors=4)"
+    (tmp_path / "two.csv").write_text("a,b,kind\n1,2,x\n2,1,y\n", encoding="utf-8")
+    (tmp_path / "p.csv").write_text("a,b,link\n0,1,must\n", encoding="utf-8")
+    path, two, pairs = (str(tmp_path / name) for name in ("t.csv", "two.csv", "p.csv"))
+    for asked in (
+        [path, "--drop", "kind"],
+        [path, "--label", "kind"],
+        [path, "--drop", "kind", "--pairs", pairs],
+        [two, "--drop", "kind"],
+        [two, "--label", "kind"],
+        [two, "--drop", "kind", "--pairs", pairs],
+    ):
+        assert run(["rank", *asked]) == 0
+        assert "Method: link_selector; larger scores are better." in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -225,23 +227,42 @@ def wide(tmp_path):
     return tmp_path / "t.csv"
 
 
-@pytest.mark.parametrize(
-    ("pairs", "outcome"),
-    [
-        ("1,3,must\n2,4,must\n1,2,cannot\n", "replaced by ConstraintScore"),
-        ("1,3,must\n2,4,must\n", "left out"),
-        ("1,2,cannot\n3,4,cannot\n", "left out"),
-    ],
-)
-def test_the_default_from_pairs_ranks_a_wide_table(pairs, outcome, wide, capsys):
+@pytest.mark.parametrize("pairs", ["1,3,must\n2,4,must\n1,2,cannot\n", "1,3,must\n2,4,must\n", ""])
+def test_the_default_ranks_a_wide_table(pairs, wide, capsys):
     links = wide.with_name("p.csv")
     links.write_text("a,b,link\n" + pairs, encoding="utf-8")
-    assert run(["rank", str(wide), "--pairs", str(links), "--no-validate"]) == 0
+    given = ["--pairs", str(links)] if pairs else []
+    assert run(["rank", str(wide), *given, "--no-validate"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_member_that_cannot_rank_a_table_is_named(wide, capsys):
+    links = wide.with_name("p.csv")
+    links.write_text("a,b,link\n1,3,must\n2,4,must\n1,2,cannot\n", encoding="utf-8")
+    call = ["rank", str(wide), "--pairs", str(links), "--no-validate"]
+    assert run([*call, "--method", "consensus_selector"]) == 0
     errors = capsys.readouterr().err
     assert (
-        f"Note: Member 'compensated_laplacian' cannot rank these data and is {outcome}." in errors
+        "Note: Member 'compensated_laplacian' cannot rank these data and is replaced by "
+        "ConstraintScore." in errors
     )
     assert "named_estimators_" not in errors
+
+
+def test_negative_values_are_no_counts(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((40, 12)) < 0.7, -1.0, rng.random((40, 12)))
+    for name, values in (("signed", X), ("shifted", X + 1)):
+        header = ",".join(f"f{column}" for column in range(12))
+        np.savetxt(tmp_path / f"{name}.csv", values, delimiter=",", header=header, comments="")
+        assert run(["rank", str(tmp_path / f"{name}.csv"), "--json", "--no-validate"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        expected = LinkSelector().fit(values)
+        features = [f"f{feature}" for feature in expected.order_]
+        assert found["ranking"]["feature"] == features
+        np.testing.assert_allclose(
+            found["ranking"]["score"], expected.scores_[expected.order_], rtol=1e-9
+        )
 
 
 def test_no_advice_to_set_what_a_method_does_not_have(wide, capsys):

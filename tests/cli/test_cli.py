@@ -23,13 +23,15 @@ def test_demo(tmp_path, capsys, monkeypatch):
     rows = {cells[1].strip(): cells for cells in map(table_cells, text.splitlines()) if cells}
     assert rows["Fisher score"][2].strip() == "all 898 labels"
     accuracy = {name: float(cells[3].split()[0]) for name, cells in rows.items()}
-    assert accuracy["similarity score"] > accuracy["random choice"] + 10
+    assert rows["LinkSelector"][2].strip() == "20 pairs"
+    assert accuracy["LinkSelector"] > accuracy["random choice"] + 10
     assert accuracy["all pixels"] > 95
     assert rows["all pixels"][0].strip() == "64"
     assert text.count("██") >= 10
     assert report.resolve().as_uri() in "".join(text.split())
     assert "digits, as scikit-learn has them" in report.read_text(encoding="utf-8")
     assert "linkselect rank my.csv --label class" in text
+    assert "LinkSelector().fit(X, pairs=pairs)" in text
     assert max(map(len, text.splitlines())) <= 80
 
 

@@ -39,8 +39,9 @@ def rank(table, capsys):
 
 
 def test_labels_choose_a_sane_number_and_every_output_says_how(rank, tmp_path):
-    text = rank("--label", "class", "--report", str(tmp_path / "r.html"))
-    found = json.loads(rank("--label", "class", "--json"))
+    by_fisher = ("--label", "class", "--method", "fisher")
+    text = rank(*by_fisher, "--report", str(tmp_path / "r.html"))
+    found = json.loads(rank(*by_fisher, "--json"))
     number = found["number_of_features"]
     assert number["rule"] == "held-out accuracy"
     assert 5 <= number["n_features"] <= 50
@@ -67,11 +68,25 @@ def test_what_a_wrapper_is_around_keeps_no_half_either(rank):
     assert found["method"]["n_selected"] <= 500
 
 
+@pytest.mark.parametrize("known", ["--label", "--drop"])
+def test_the_default_keeps_its_own_number(known, rank, table):
+    found = json.loads(rank(known, "class", "--json"))
+    number = found["number_of_features"]
+    assert (number["rule"], number["curve"]) == ("own optimum", None)
+    assert number["reason"] == (
+        "The fewest that together explain 80 % of what all features explain, at most 300."
+    )
+    path = found["path"]["values"]
+    assert len(path) == number["n_features"] == found["method"]["n_selected"]
+    assert path[-2] < 0.8
+    assert path[-1] >= 0.8 or len(path) == 300
+
+
 def test_without_labels_a_plain_rule(rank):
-    found = json.loads(rank("--drop", "class", "--json"))
+    found = json.loads(rank("--drop", "class", "--method", "laplacian", "--json"))
     assert found["method"]["n_selected"] == 300
     assert found["number_of_features"]["rule"] == "half, at most 300"
-    assert "Half of the features, at most 300" in rank("--drop", "class")
+    assert "Half of the features, at most 300" in rank("--drop", "class", "--method", "laplacian")
 
 
 def test_a_typed_number_is_kept(rank):

@@ -130,26 +130,39 @@ def test_pairs_name_rows_by_id(ranking, rank, table, pairs):
         "Note: big.parquet would take 56.2 KB in memory, more than the limit of 1.0 KB: it is read "
         "by parts." in errors
     )
-    assert (
-        "Method: constraint, since the default (consensus_selector) needs the table in memory;"
-    ) in text
-    assert "Half of the features, at most 300" in text
+    assert "Method: link_selector; larger scores are better." in text
+    assert "80 % of what all features explain" in text
     assert "was not validated" in errors
     found = ranking(*known, *TINY)
-    assert_same(found, ranking(*known, "--method", "constraint"))
+    assert_same(found, ranking(*known))
     assert found["notes"][0].endswith("it is read by parts.")
-    assert found["notes"][1] == (
-        "constraint was taken, since the default (consensus_selector) needs the table in memory."
+
+
+@pytest.mark.parametrize(
+    "known",
+    [("--label", "some", "--drop", "class,patient"), LABELS, ("--drop", "class,some,patient")],
+    ids=["some labels", "labels", "nothing"],
+)
+def test_the_default_reads_parts_whatever_is_known(ranking, table, known):
+    found = ranking(table, *known, "--by-parts")
+    assert found["method"]["name"] == "LinkSelector"
+    assert_same(found, ranking(table, *known))
+
+
+def test_labels_and_pairs_by_parts(ranking, rank, table, pairs):
+    known = (
+        table,
+        "--pairs",
+        pairs,
+        "--id-column",
+        "patient",
+        "--label",
+        "some",
+        "--drop",
+        "class",
     )
-
-
-def test_default_follows_what_is_known(rank, table):
-    some = ("--label", "some", "--drop", "class,patient", "--by-parts")
-    code, text, _ = rank(table, *some)
-    assert code == 0
-    assert "Method: constraint, since the default (scgs(fit_intercept=true)) needs" in text
-    assert "Method: fisher; larger" in rank(table, *LABELS, "--by-parts")[1]
-    assert "Method: laplacian; smaller" in rank(table, "--drop", "class,some", "--by-parts")[1]
+    assert "20 pairs and 160 labels are used together." in rank(*known, "--by-parts")[2]
+    assert_same(ranking(*known, "--by-parts"), ranking(*known))
 
 
 def test_must_links_alone(rank, table, tmp_path):
@@ -157,7 +170,7 @@ def test_must_links_alone(rank, table, tmp_path):
     path.write_text("a,b,link\np0,p3,must\np1,p4,must\n")
     code, text, _ = rank(table, "--pairs", path, "--id-column", "patient", "--by-parts")
     assert code == 0
-    assert "Method: constraint(criterion=difference), since" in text
+    assert "Method: link_selector;" in text
 
 
 def test_labelled_rows_are_taken_into_memory(ranking, rank, table):
@@ -244,10 +257,10 @@ def test_filling_as_in_memory(ranking, gaps, impute, scale):
 
 def test_median_of_many_rows_is_estimated(ranking, gaps, monkeypatch):
     monkeypatch.setattr("linkselect.cli._preparation.MOST_ROWS", 100)
-    asked = (gaps, "--label", "class", "--drop", "patient", "--by-parts")
-    found = ranking(*asked)
+    asked = (gaps, "--label", "class", "--drop", "patient", "--method", "fisher")
+    found = ranking(*asked, "--by-parts")
     assert any("medians were estimated from 100 rows, drawn" in note for note in found["notes"])
-    exact = ranking(gaps, "--label", "class", "--drop", "patient", "--method", "fisher")
+    exact = ranking(*asked)
     ours, theirs = scores_of(found), scores_of(exact)
     assert ours["f0"] == pytest.approx(theirs["f0"], rel=1e-10)
     assert ours["f9"] == pytest.approx(theirs["f9"], rel=0.1)
@@ -326,10 +339,7 @@ def test_folder_of_files(ranking, rank, table, tmp_path, values):
     expected = ranking(table, *LABELS)
     # What fits is read into memory, and then all else works, too.
     assert ranking(folder, *LABELS)["ranking"] == expected["ranking"]
-    by_parts = ranking(folder, *LABELS, "--by-parts", "--n-features", 5)
-    np.testing.assert_allclose(
-        by_parts["ranking"]["score"], expected["ranking"]["score"], rtol=1e-10
-    )
+    assert_same(ranking(folder, *LABELS, "--by-parts"), expected)
     before = (folder / "part-0.parquet").read_bytes()
     for option, name in (("--select", "small.parquet"), ("--out", "part-0.parquet")):
         code, _, errors = rank(folder, *LABELS, option, folder / name)
@@ -341,8 +351,7 @@ def test_folder_of_files(ranking, rank, table, tmp_path, values):
     by_class = tmp_path / "by_class"
     options = {"partitioning": ["class"], "partitioning_flavor": "hive"}
     pyarrow.dataset.write_dataset(whole, by_class, format="parquet", **options)
-    found = ranking(by_class, *LABELS, "--by-parts", "--n-features", 5)
-    np.testing.assert_allclose(found["ranking"]["score"], expected["ranking"]["score"], rtol=1e-10)
+    assert_same(ranking(by_class, *LABELS, "--by-parts"), expected)
     _, _, errors = rank(by_class, "--method", "variance")
     assert "'class' (names of folders)" in errors
     (folder / "part-0.parquet").rename(folder / "part-10.parquet")
@@ -359,7 +368,7 @@ def test_arrays(ranking, tmp_path, values):
     zarr = pytest.importorskip("zarr")
     X, y = values
     np.save(tmp_path / "X.npy", np.column_stack([X, y]))
-    expected = ranking(tmp_path / "X.npy", "--label", "-1", "--method", "fisher")
+    expected = ranking(tmp_path / "X.npy", "--label", "-1")
     assert_same(ranking(tmp_path / "X.npy", "--label", "-1", *TINY), expected)
     zarr.save_array(str(tmp_path / "X.zarr"), np.column_stack([X, y]))
     assert_same(ranking(tmp_path / "X.zarr", "--label", "-1", "--by-parts"), expected)

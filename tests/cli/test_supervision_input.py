@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler
 
-from linkselect import ConsensusSelector, FisherScore, Pairs
+from linkselect import ConstraintScore, FisherScore, LinkSelector, Pairs
 from linkselect._messages import GuidedValueError
 from linkselect.cli import run
 from linkselect.cli._errors import InputError
@@ -49,10 +49,10 @@ def test_pairs_by_id(kind, rank, tmp_path):
     )
     found = json.loads(text)
     assert code == 0
-    assert found["method"]["name"] == "ConsensusSelector"
+    assert found["method"]["name"] == "LinkSelector"
     assert found["supervision"]["must"] == 8
     ids = [f"p{i}" for i in range(150)]
-    expected = ConsensusSelector(random_state=0).fit(X, pairs=pairs, sample_ids=ids)
+    expected = LinkSelector().fit(X, pairs=pairs, sample_ids=ids)
     np.testing.assert_allclose(found["ranking"]["score"], expected.scores_[expected.order_])
 
 
@@ -104,7 +104,7 @@ def test_some_labels(iris, rank):
     iris.write_text("\n".join(partial) + "\n")
     code, text, _ = rank("--label", "species", "--json")
     found = json.loads(text)
-    assert (code, found["method"]["name"]) == (0, "SCGS")
+    assert (code, found["method"]["name"]) == (0, "LinkSelector")
     assert (found["supervision"]["kind"], found["supervision"]["n_samples"]) == (
         "partial labels",
         15,
@@ -128,10 +128,79 @@ def test_what_is_not_used_is_said(rank, tmp_path):
     (tmp_path / "p.csv").write_text("a,b,link\np0,p1,must\np0,p99,cannot\n")
     _, _, errors = rank("--label", "species", "--method", "fisher", "--pairs", tmp_path / "p.csv")
     assert "fisher does not look at pairs" in errors
-    _, _, errors = rank("--label", "species", "--method", "lsdf", "--pairs", tmp_path / "p.csv")
-    assert "labels are not used" in errors
     _, _, errors = rank("--label", "species", "--method", "variance")
     assert "variance does not look at labels" in errors
+
+
+def some_labels(iris, kept):
+    """Empty the label of every row but some."""
+    header, *lines = iris.read_text().splitlines()
+    lines = [
+        line if row in kept else line.rsplit(",", 1)[0] + "," for row, line in enumerate(lines)
+    ]
+    iris.write_text("\n".join([header, *lines]) + "\n")
+
+
+@pytest.mark.parametrize("method", ["link_selector", "constraint", "stable_selector"])
+def test_labels_and_pairs_are_used_together(method, iris, rank, tmp_path):
+    X, y = scaled()
+    kept = range(0, 150, 3)
+    some_labels(iris, kept)
+    ids = [f"p{row}" for row in range(150)]
+    pairs = Pairs.from_labels(y, sample_ids=ids, n_must=8, n_cannot=8, random_state=0)
+    pairs.to_csv(tmp_path / "p.csv", id_type=str)
+    asked = ("--label", "species", "--pairs", tmp_path / "p.csv", "--n-features", "2")
+    around = ()
+    if method == "stable_selector":
+        around = ("--set", "estimator=link_selector", "--set", "n_resamples=2")
+    code, text, errors = rank(*asked, "--method", method, *around, "--json")
+    assert code == 0
+    assert "Note: 16 pairs and 50 labels are used together." in errors
+    found = json.loads(text)
+    assert found["validation"]["estimate"]["measure"] == "1-NN accuracy"
+    assert found["validation"]["estimate"]["n_held_out"] == 50
+    if method != "stable_selector":
+        labels = np.where(np.isin(np.arange(150), kept), y, -1)
+        both = pairs | Pairs.from_labels(labels, sample_ids=ids)
+        kind = LinkSelector if method == "link_selector" else ConstraintScore
+        expected = kind(2).fit(X, pairs=both, sample_ids=ids)
+        np.testing.assert_allclose(found["ranking"]["score"], expected.scores_[expected.order_])
+
+
+def test_few_labels_beside_pairs_leave_the_pairs_to_be_held_out(iris, rank, tmp_path):
+    _, y = scaled()
+    some_labels(iris, (0, 60, 120, 130))
+    ids = [f"p{row}" for row in range(150)]
+    pairs = Pairs.from_labels(y, sample_ids=ids, n_must=12, n_cannot=12, random_state=0)
+    pairs.to_csv(tmp_path / "p.csv", id_type=str)
+    _, text, errors = rank("--label", "species", "--pairs", tmp_path / "p.csv", "--json")
+    assert "24 pairs and 4 labels are used together." in errors
+    assert json.loads(text)["validation"]["estimate"]["measure"] == "pair AUC"
+
+
+def test_labels_that_contradict_pairs_are_named(rank, tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("a,b,link\np1,p99,must\n")
+    code, _, errors = rank("--label", "species", "--pairs", path)
+    assert code == 1
+    assert (
+        "Labels and pairs contradict each other: p1 has the label 'setosa' and p99 has the label "
+        "'versicolor', but must-links join them: p1 = p99." in errors
+    )
+    path.write_text("a,b,link\np0,p1,cannot\n")
+    code, _, errors = rank("--label", "species", "--pairs", path)
+    assert (code, "must-links join its ends: 'p0' = 'p1'" in errors) == (1, True)
+    dropping = ("--set", "on_conflict=drop")
+    assert rank("--label", "species", "--pairs", path, *dropping)[0] == 0
+
+
+def test_many_labels_are_used_without_pairs(rank, tmp_path, monkeypatch):
+    monkeypatch.setattr("linkselect.cli._supervision_input.MOST_WITH_PAIRS", 100)
+    (tmp_path / "p.csv").write_text("a,b,link\np0,p1,must\np0,p99,cannot\n")
+    both = rank("--label", "species", "--pairs", tmp_path / "p.csv", "--json")
+    assert "150 labels are used and 2 pairs are not: at most 100 labels" in both[2]
+    alone = rank("--label", "species", "--json")
+    assert json.loads(both[1])["ranking"] == json.loads(alone[1])["ranking"]
 
 
 def test_a_forgotten_label_is_noticed(tmp_path, capsys):
@@ -148,7 +217,7 @@ def test_pairs_of_one_kind_do_for_the_default(rank, tmp_path):
     for links in ("p0,p1,must", "p0,p99,cannot"):
         path.write_text(f"a,b,link\n{links}\n")
         code, text, _ = rank("--drop", "species", "--pairs", path)
-        assert (code, "Method: consensus_selector" in text) == (0, True)
+        assert (code, "Method: link_selector" in text) == (0, True)
 
 
 def test_a_method_for_labels_that_works_with_some(iris, rank):
@@ -204,7 +273,8 @@ def test_a_parameter_of_a_method_is_set_by_set(tmp_path, capsys):
     path.write_text("x,y\n1,1\n2,2\n5,3\n")
     assert run(["rank", str(path), "--method", "laplacian"]) == 1
     assert "--set n_neighbors=" in capsys.readouterr().err
-    assert run(["rank", str(path), "--set", "n_neighbors=2", "--quiet"]) == 0
+    by_two = ["--method", "laplacian", "--set", "n_neighbors=2"]
+    assert run(["rank", str(path), *by_two, "--quiet"]) == 0
 
 
 def test_a_method_around_another_sees_what_that_one_sees(iris, rank, tmp_path):
@@ -219,7 +289,7 @@ def test_a_method_around_another_sees_what_that_one_sees(iris, rank, tmp_path):
     _, _, errors = rank(*pairs, *around, *fisher)
     assert "stable_selector does not look at pairs" in errors
     _, _, errors = rank(*pairs, *around, "--set", "estimator=compensated_laplacian")
-    assert "the labels are not used" in errors
+    assert "2 pairs and 150 labels are used together." in errors
     iris.write_text(iris.read_text().replace("2,setosa", "2,"))
     code, _, errors = rank("--label", "species", *around, *fisher)
     assert (code, "stable_selector needs a label in every row" in errors) == (0, True)

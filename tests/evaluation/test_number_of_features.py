@@ -10,6 +10,7 @@ from linkselect import (
     FCBF,
     ConstraintScore,
     FisherScore,
+    LinkSelector,
     NearestNeighborSFS,
     Pairs,
     SimilarityConstraintScore,
@@ -122,6 +123,24 @@ def test_an_own_optimum_wins_if_it_is_sane():
     found = choose_number(fcbf, X, y)
     assert found.rule == "held-out accuracy"
     assert found.reason.endswith("The method's own optimum, 1 of 40, tells too little.")
+
+
+def test_the_number_of_a_link_selector_stands():
+    X, y = informative(n_samples=60, n_features=40, n_informative=6)
+    few = LinkSelector().fit(X, y)
+    few.n_features_ = 1
+    found = choose_number(few, X, y)
+    assert (found.n_features, found.rule) == (1, "own optimum")
+    assert found.reason == (
+        "The fewest that together explain 80 % of what all features explain, at most 300."
+    )
+    noise = np.random.default_rng(0).normal(size=(50, 3))
+    assert choose_number(LinkSelector().fit(noise), noise).n_features == 3
+    typed = choose_number(LinkSelector(7).fit(X, y), X, y)
+    assert typed.rule == "held-out accuracy"
+    with pytest.warns(match="constant"):
+        constant = LinkSelector().fit(np.ones((40, 6)))
+    assert choose_number(constant, np.ones((40, 6))).rule == "half, at most 300"
 
 
 def test_features_that_share_the_worst_score_are_not_kept():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linkselect.cli._choices import Choice, described, methods
 from linkselect.cli._errors import InputError, UsageError
@@ -18,9 +18,6 @@ from linkselect.cli._tables.limits import bytes_needed, memory_limit, readable_s
 from linkselect.cli._tables.parts import INTO_MEMORY, open_table, size_of
 from linkselect.cli._tables.reading import TableFile, has_parts
 from linkselect.cli._tables.table import StoredTable
-
-if TYPE_CHECKING:
-    from linkselect.pairs import Pairs
 
 # Seconds until a scheduler that does not answer counts as absent.
 CONNECT_SECONDS = 10
@@ -129,22 +126,6 @@ def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, 
 # -- methods ---------------------------------------------------------------------------------
 
 
-def default_by_parts(usual: str, pairs: Pairs | None) -> str:
-    """Choose a method that reads parts: the usual default if it does, else constraint.
-
-    From pairs or some labels the methods that read parts do about equally well: over the 29 data
-    sets of docs/pairs_alone.md, three draws each, lsdf is ahead of constraint by 0.4 points from
-    pairs (standard error 0.45) and behind by 0.1 from some labels (0.3); compensated_laplacian and
-    constrained_laplacian are not ahead of either. Of these constraint alone needs no search for
-    neighbours, so that it is exact and reads the table once.
-    """
-    if usual.startswith(("fisher", "laplacian")):
-        return usual
-    if pairs is not None and not (pairs.n_must and pairs.n_cannot):
-        return "constraint(criterion=difference)"  # the ratio needs both kinds
-    return "constraint"
-
-
 def check_reads_parts(choice: Choice, selector: Any, table: StoredTable) -> None:
     """Refuse a method that needs all of a table in memory."""
     if "parts" in described(selector).works_on:
@@ -165,7 +146,7 @@ def check_labelled_fit(table: StoredTable, read: Reading) -> None:
         raise InputError(
             f"{table.source}: the {n_labelled:,} labelled rows would take {readable_size(needed)} "
             f"in memory, more than the limit of {readable_size(limit)}. Choose a method that reads "
-            "parts with some labels, such as --method constraint or lsdf, or allow more with "
+            "parts with some labels, such as --method link_selector or lsdf, or allow more with "
             "--max-memory."
         )
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 # Where random draws start from: what NumPy's older generators take, which scikit-learn uses.
 Seed = Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))]
 
+# What ranks if no method is named, whatever is known: docs/pairs_alone.md and docs/which_method.md
+# have the numbers. It refuses no finite values, and reads parts.
+DEFAULT_METHOD = "link_selector"
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -214,23 +218,6 @@ def _from_module(name: str) -> Any:
         public = [one for one in dir(found) if not one.startswith("_")]
         raise UsageError(f"{module} has no {attribute!r}. {nearest(attribute, public)}")
     return getattr(found, attribute)
-
-
-def default_method(labelled: str, pairs: bool, n_rows: int) -> str:
-    """Choose a method by what is known: pairs, labels of "all", "some" or "no" rows.
-
-    A row of a small table has fewer neighbours than the 5 that methods look for.
-    From pairs and from some labels it is what was ahead on average in docs/pairs_alone.md. The
-    intercept is for features in [0, 1], the default of the command line: they are far from 0.
-    """
-    if pairs:
-        return "consensus_selector"
-    few = f"n_neighbors={n_rows - 1}" if n_rows <= 5 else ""
-    if labelled == "some":
-        return f"scgs(fit_intercept=true,{few})" if few else "scgs(fit_intercept=true)"
-    if labelled == "no":
-        return f"laplacian({few})" if few else "laplacian"
-    return "fisher"
 
 
 def make_selector(

@@ -28,7 +28,13 @@ from linkselect.cli._choices import (
 )
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of
 from linkselect.cli._output import DEFAULT_OUTPUT, Output, tracked
-from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, Scale, settle_values
+from linkselect.cli._preparation import (
+    DEFAULT_PREPARATION,
+    Preparation,
+    Scale,
+    keep_signs,
+    settle_values,
+)
 from linkselect.cli._results import comparison_text, write_comparison
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
 
@@ -42,6 +48,7 @@ _MOST_FITS = 10_000
 # else from labels of all or of some rows.
 COMPARED: dict[str, tuple[str, ...]] = {
     "pairs": (
+        "link_selector",
         "consensus_selector",
         "constraint",
         "lsdf",
@@ -50,8 +57,15 @@ COMPARED: dict[str, tuple[str, ...]] = {
         "scgs",
         "variance",
     ),
-    "all": ("fisher", "relieff", "mrmr", "laplacian", "variance"),
-    "some": ("compensated_laplacian", "lsdf", "similarity_constraint", "scgs", "variance"),
+    "all": ("link_selector", "fisher", "relieff", "mrmr", "laplacian", "variance"),
+    "some": (
+        "link_selector",
+        "compensated_laplacian",
+        "lsdf",
+        "similarity_constraint",
+        "scgs",
+        "variance",
+    ),
 }
 
 Classifier = Literal["1nn", "5nn", "logistic", "svm", "tree", "forest"]
@@ -149,11 +163,11 @@ def compare(
     }
     notes = [*data.notes, *about_pairs, *_check(selectors, data, links)]
     notes += [note for choice in choices for note in about_width(choice, (), prepare.scale)]
-    data, prepare, more, _ = settle_values(data, prepare)
+    data, prepare, more, seen = settle_values(data, prepare)
+    keep_signs(selectors.values(), prepare, seen)
     notes += more
     if links is not None and on_conflict == "drop" and links.n_conflicts:
-        left_out = many(links.n_conflicts, "cannot-link")
-        notes.append(f"{left_out} left out, which must-links contradict.")
+        notes.append(f"{many(links.n_conflicts, 'cannot-link')} left out: must-links contradict.")
         links = links.without_conflicts()
     with supervision.blamed(choices):
         found, caught = _measure(
@@ -195,6 +209,9 @@ def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
         for name, method in methods.items()
         for note in supervision.check_supervision(name, method, data, links)
     ]
+    by_pairs = [name for name, method in methods.items() if method.sees == "pairs"]
+    if by_pairs and links is not None and data.labels is not None:
+        notes.append(f"Labels measure accuracy only; by pairs alone rank {', '.join(by_pairs)}.")
     on_labelled = [
         name for name, method in methods.items() if supervision.about_rows(name, method, data)
     ]

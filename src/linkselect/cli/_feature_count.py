@@ -75,13 +75,15 @@ def keep_number(
         Pairs and ids as for `choose_number`, and what to do there.
     """
     from linkselect.evaluation import NumberOfFeatures, choose_number
-    from linkselect.evaluation._number_of_features import number_without_labels
+    from linkselect.evaluation._number_of_features import number_without_labels, stated_number
     from linkselect.selectors._ranking import keep, name_features
     from linkselect.selectors._selector import RankingSelector
 
     if wanted != "auto":
         why = "The number was given by --n-features."
         return NumberOfFeatures(int(selector.n_features_), "given", why)
+    if by_parts and (stated := stated_number(selector)) is not None:
+        return stated
     if by_parts:
         number = number_without_labels(len(selector.ranking_))
         why = "Half of the features, at most 300: a choice by accuracy needs the table in memory."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -129,6 +130,25 @@ def settle_values(
         X, notes = X.filled(values), [*notes, *about]
         seen = _with_filled(seen, values)
     return replace(table, X=_scaled(X, seen, prepare)), prepare, notes, seen
+
+
+def keep_signs(selectors: Iterable[Any], prepare: Preparation, seen: ColumnValues) -> None:
+    """Tell methods that scale by themselves of negative values: in [0, 1] they look like counts.
+
+    Parameters
+    ----------
+    selectors : iterable of selectors
+        Their `scale` is set if it is "auto".
+    prepare : Preparation
+        What is done to the values.
+    seen : ColumnValues
+        What they were before.
+    """
+    if prepare.scale != "minmax" or not (seen.low < 0).any():
+        return
+    for selector in selectors:
+        if selector.get_params(deep=False).get("scale") == "auto":
+            selector.set_params(scale="range")
 
 
 def _rounded_columns(table: Table, seen: ColumnValues) -> IntArray:

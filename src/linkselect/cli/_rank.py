@@ -20,7 +20,12 @@ from linkselect.cli._column_values import ColumnValues
 from linkselect.cli._errors import InputError, notes_of
 from linkselect.cli._feature_count import keep_number, number_typed, prepare_number
 from linkselect.cli._output import DEFAULT_OUTPUT, Output, note_on_formulas, tracked
-from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
+from linkselect.cli._preparation import (
+    DEFAULT_PREPARATION,
+    Preparation,
+    keep_signs,
+    settle_values,
+)
 from linkselect.cli._results import ranking_text, write_ranking
 from linkselect.cli._selected import check_selected, write_selected
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table
@@ -58,16 +63,16 @@ def rank(
         Parquet files, or a Zarr array. Parquet, NPY and Zarr are read by parts if they do not fit
         in memory.
     method
-        How to rank; `linkselect methods` lists them. Without it: fisher for labels,
-        consensus_selector for pairs, scgs(fit_intercept=true) for some labels, laplacian for none.
-        By parts constraint for pairs and for some labels.
+        How to rank; `linkselect methods` lists them. Without it link_selector, whatever is known:
+        pairs, all labels, some labels, labels and pairs together, or nothing.
         One of another library: package.module:Class.
     n_features
         How many features to keep: a number, a fraction such as 0.1, or auto. That is the method's
         own optimum if it has one; with labels the smallest number within 1 point of the best
         held-out accuracy; else half of them, at most 300.
     pairs
-        A CSV file with the header a,b,link (must or cannot), or a JSON file.
+        A CSV file with the header a,b,link (must or cannot), or a JSON file. With --label as well,
+        methods that look at pairs use both.
     settings
         A parameter of the method, such as sigma=1. Give it once for each.
     seed
@@ -100,10 +105,6 @@ def rank(
         if validate and job.by_parts:
             job.notes.append(by_parts_of.NOT_VALIDATED)
         said = [] if why is None else [why]
-        called = job.choice.name
-        if job.why:
-            said.append(f"{called} was taken, {job.why}.")
-            called += f", {job.why}"
         warned, summary = _rank(job, n_features, seed, validate, output, said)
         if select is not None:
             write_selected(select, job.selector, whole, read)
@@ -112,7 +113,7 @@ def rank(
     if output.json:
         output.say_notes(summary["alarms"])
     more = "" if output.out is not None else "\n--out FILE writes the whole ranking."
-    output.say(summary, lambda: ranking_text(summary, job.data, job.links, called) + more)
+    output.say(summary, lambda: ranking_text(summary, job.data, job.links, job.choice.name) + more)
     output.say_notes([*job.notes, *(note for note in summary["notes"] if note == TIED), *warned])
     if not escape_formulas:
         output.say_notes(note_on_formulas(job.data.names, output.out, select))
@@ -125,17 +126,17 @@ class RankingJob:
     """What is ranked and how: `data` are the rows and columns that the method uses.
 
     If they are read by parts, they are prepared already. `seen` says what the values were.
-    `why` says why the method is not the usual one, if none was asked for.
+    `links` are the pairs of the file, `used` those that the method is given: with labels, both.
     """
 
     choice: choices.Choice
     selector: Any
     data: Table
     links: Any
+    used: Any
     prepare: Preparation
     notes: list[str]
     seen: ColumnValues
-    why: str
 
     @property
     def by_parts(self) -> bool:
@@ -152,21 +153,11 @@ def _job(
     prepare: Preparation,
     seed: int,
 ) -> RankingJob:
-    """Choose a method by what is there if none was named, and check that both fit."""
+    """Take the default method if none was named, and check that it suits what is known."""
     if whole.X.shape[0] < 2:
         raise InputError(f"{whole.source} has one row, but features are ranked by two or more.")
     links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, whole)
-    why = ""
-    if choice is None:
-        usual = choices.default_method(
-            supervision.labelled_rows(whole), links is not None, whole.X.shape[0]
-        )
-        chosen = (
-            by_parts_of.default_by_parts(usual, links) if isinstance(whole, StoredTable) else usual
-        )
-        choice = choices.method_named(chosen)
-        if chosen != usual:
-            why = f"since the default ({usual}) needs the table in memory"
+    choice = choice or choices.method_named(choices.DEFAULT_METHOD)
     selector = choices.make_selector(choice, settings, seed=seed, scale=prepare.scale)
     method = choices.described(selector)
     notes = [*whole.notes, *about_pairs, *choices.about_width(choice, settings, prepare.scale)]
@@ -179,10 +170,12 @@ def _job(
     if isinstance(data, StoredTable):
         by_parts_of.check_reads_parts(choice, selector, data)
     data, prepare, about_values, seen = settle_values(data, prepare, seed)
+    keep_signs([selector], prepare, seen)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
-    notes += [*about, *about_values]
-    return RankingJob(choice, selector, data, links, prepare, notes, seen, why)
+    used, about_both = supervision.together(selector, data, links)
+    notes += [*about_both, *about, *about_values]
+    return RankingJob(choice, selector, data, links, used, prepare, notes, seen)
 
 
 def _rank(
@@ -197,7 +190,7 @@ def _rank(
     from linkselect._samples.survey import Survey
     from linkselect.report import summarize
 
-    data, links, selector = job.data, job.links, job.selector
+    data, links, selector = job.data, job.used, job.selector
     by_parts = job.by_parts
     wanted = number_typed(n_features, data)
     prepare_number(selector, wanted, len(data.names))
@@ -262,7 +255,7 @@ def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
         by_number = data.ids is None and job.by_parts
         ids = range(data.X.shape[0]) if by_number else data.ids
         start = time.perf_counter()
-        selector.fit(X, y, pairs=job.links, sample_ids=ids)
+        selector.fit(X, y, pairs=job.used, sample_ids=ids)
         seconds = time.perf_counter() - start
     name_features(selector, data.names)  # the report shows them
     return X, seconds, notes_of(caught, selector.get_params(deep=False))

@@ -45,8 +45,9 @@ def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
     lines.append(text_table(["rank", "feature", "score"], rows, left=[1], widest=60))
     if n_selected > n_shown:
         lines.append(f"  ... and {n_selected - n_shown:,} more.")
-    if summary["validation"] is not None:
-        lines += ["", *validation_lines(summary["validation"])]
+    found = summary["validation"]
+    if found is not None and (validated := validation_lines(found)):
+        lines += ["", *validated]
     kept = f"{n_selected:,} of {n_all:,} features are selected ({summary['seconds']:.2f} s)."
     reason = summary["number_of_features"]["reason"]
     lines += ["", f"{kept} {reason}"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from linkselect._messages import GuidedError, many
-from linkselect.cli._choices import Choice
+from linkselect.cli._choices import Choice, described
 from linkselect.cli._errors import InputError, UsageError, problem_of, shown
 from linkselect.cli._tables import Table
 from linkselect.cli._tables.reading import TableFile
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 # Columns of these names are seldom features.
 _LIKE_LABELS = {"class", "label", "labels", "target", "species", "diagnosis", "outcome", "y"}
 _LIKE_IDS = {"id", "index", "sample_id", "patient_id", "sample", "patient", "unnamed: 0"}
+
+# Labels imply pairs that grow with their square, and validation reads them in every fit.
+MOST_WITH_PAIRS = 500
 
 # What a JSON file of pairs looks like.
 _FORM = '{"must": [[a, b]], "cannot": [[a, c]]}'
@@ -72,7 +77,7 @@ def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | No
             f"{name} needs pairs or labels. Give --pairs FILE, or --label COLUMN; "
             "laplacian and variance need neither."
         )
-    if by_labels or by_either:
+    if pairs is None and method.sees != "nothing":
         _check_classes(name, table)
     return [*_unused(name, method, table, pairs is not None), *_suspect_columns(table)]
 
@@ -80,10 +85,50 @@ def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | No
 def _unused(name: str, method: Method, table: Table, has_pairs: bool) -> Iterator[str]:
     if has_pairs and method.sees != "pairs":
         yield f"{name} does not look at pairs."
-    elif has_pairs and table.labels is not None:
-        yield f"{name} is given pairs, so the labels are not used."
     if table.labels is not None and method.sees == "nothing":
         yield f"{name} does not look at labels."
+
+
+def together(selector: Any, table: Table, pairs: Pairs | None) -> tuple[Pairs | None, list[str]]:
+    """Join pairs with the labels of a table for a method that looks at both, and say so."""
+    from linkselect.pairs import Pairs
+
+    if pairs is None or described(selector).sees != "pairs" or table.labels is None:
+        return pairs, []
+    # Downwards, so that their numbers are not taken for all rows of a table.
+    codes = table.codes()
+    rows = np.flatnonzero(codes >= 0)[::-1]
+    ids = rows.tolist() if table.ids is None else [table.ids[row] for row in rows]
+    present = pairs if table.ids is None else pairs.restrict(table.ids)
+    n_pairs = many(present.n_must + present.n_cannot, "pair")
+    n_labels = many(len(rows), "label")
+    if len(rows) > MOST_WITH_PAIRS:
+        return None, [
+            f"{n_labels} are used and {n_pairs} are not: at most {MOST_WITH_PAIRS:,} labels can be "
+            "used together with pairs."
+        ]
+    if getattr(selector, "on_conflict", "raise") == "raise":
+        _refuse_contradiction(present, dict(zip(ids, codes[rows].tolist(), strict=True)), table)
+    joined = pairs | Pairs.from_labels(codes[rows], sample_ids=ids)
+    return joined, [f"{n_pairs} and {n_labels} are used together."]
+
+
+def _refuse_contradiction(pairs: Pairs, code_of: Mapping[Hashable, int], table: Table) -> None:
+    """Refuse must-links that join rows of different classes; all rows of both would be joined."""
+    from linkselect.pairs import Pairs
+
+    named = [sample for sample in pairs.ids if sample in code_of]
+    classes = Pairs.from_labels([code_of[sample] for sample in named], sample_ids=named)
+    for found in Pairs(pairs.must, classes.cannot).conflicts(limit=1):
+        row = "row " if table.ids is None else ""
+        one, other = (
+            f"{row}{end} has the label {shown(table.classes[code_of[end]])}" for end in found.cannot
+        )
+        raise InputError(
+            f"Labels and pairs contradict each other: {one} and {other}, but must-links join them: "
+            f"{' = '.join(map(str, found.chain))}. Correct the label or the pair, or leave out "
+            "--label or --pairs."
+        )
 
 
 def _suspect_columns(table: Table) -> Iterator[str]:

@@ -17,7 +17,7 @@ from linkselect._messages import GuidedError
 from linkselect.evaluation._curves import Curve
 from linkselect.evaluation._effort import Effort, plan_fits
 from linkselect.evaluation._held_out import Fold
-from linkselect.evaluation._held_out_labels import LabelFolds
+from linkselect.evaluation._held_out_labels import FEWEST_LABELLED, LabelFolds
 from linkselect.evaluation._held_out_pairs import PairFolds
 from linkselect.evaluation._inputs import Track, check_matrix, order_of, read_given, reproducible
 from linkselect.evaluation._permutation import row_codes
@@ -145,7 +145,8 @@ def rank_each(
 class FoldRanker:
     """A selector, and what there is to hold out; nothing is fitted before it is asked for.
 
-    It checks what `validate` and `choose_number` take.
+    It checks what `validate` and `choose_number` take. Of labels and pairs that are used together,
+    labels are held out if there are 30 or more, else pairs, among them those that labels imply.
 
     Attributes
     ----------
@@ -159,6 +160,8 @@ class FoldRanker:
         The group of each row, which is held out as a whole.
     seed : int
         Determines the folds.
+    has_both : bool
+        Whether the selector uses labels and pairs together.
     """
 
     def __init__(
@@ -179,10 +182,17 @@ class FoldRanker:
         n_samples = self.X.shape[0]
         self.groups = None if groups is None else row_codes(groups, n_samples, "groups")
         self.selector, self.seed = reproducible(selector, seed), seed
+        both = y is not None and pairs is not None and pairs._labels is not None
+        self.has_both = both and describe(selector).sees == "pairs"
+        if self.has_both and pairs is not None:  # the labels among them stay with them
+            held = pairs.restrict(self.given.sample_ids or ())
+            self.given = replace(self.given, pairs=held)
 
     @property
     def kind(self) -> Literal["pairs", "labels"] | None:
         """What can be held out."""
+        if self.has_both and np.count_nonzero(self.codes() >= 0) >= FEWEST_LABELLED:
+            return "labels"
         if self.given.pairs is not None and describe(self.selector).sees in ("pairs", "nothing"):
             return "pairs"
         return None if self.given.y is None else "labels"
@@ -226,9 +236,11 @@ class FoldRanker:
 
     def _deal(self, effort: Effort) -> Folds | None:
         n_folds, n_repeats, pairs = effort.n_folds, effort.n_repeats, self.given.pairs
+        ids = tuple(self.given.sample_ids or ())
         if self.kind == "pairs" and pairs is not None:
-            ids = tuple(self.given.sample_ids or ())
             return PairFolds(self.X, pairs, ids, n_repeats, self.seed, self.groups)
         if self.kind == "labels":
-            return LabelFolds(self.X, self.codes(), n_folds, self.seed, n_repeats, self.groups)
+            both = (pairs, ids) if self.has_both else ()
+            given = self.X, self.codes(), n_folds, self.seed, n_repeats, self.groups
+            return LabelFolds(*given, *both)
         return None

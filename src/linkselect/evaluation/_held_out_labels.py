@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from linkselect.evaluation._curves import nearest_classes, nearest_neighbor_curv
 from linkselect.evaluation._held_out import Fold, HeldOut
 from linkselect.evaluation._inputs import values_of
 from linkselect.evaluation._permutation import Arrangements, log_ways
+from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
 
 # Other rows would be labelled, other features selected, and other neighbours found. On real data
@@ -21,10 +23,30 @@ from linkselect.selectors._method import describe
 REFITTING = 2.0
 # Nearest neighbours of more rows cost more than they tell.
 MOST_ROWS = 2000
+# With fewer labelled rows the accuracies differ by chance alone.
+FEWEST_LABELLED = 30
 
 
 class LabelFolds(HeldOut):
-    """Labelled rows held out, each once; all other rows stay for the fit."""
+    """Labelled rows held out, each once; all other rows stay for the fit.
+
+    If there are pairs beside the labels, those that name no held-out row stay with them.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    codes : array of int of shape (n_samples,)
+        The class of each row; -1 for unlabelled rows.
+    n_folds, seed, n_repeats : int
+        How many folds, what determines them, and how often they are dealt.
+    groups : array of int or None
+        The group of each row, which is held out as a whole.
+    pairs : Pairs or None
+        All that is known, with the pairs that labels imply; then fits are given these.
+    ids : sequence of hashable
+        The id of each row, by which pairs name it.
+    """
 
     measure = "1-NN accuracy"
     too_few = "Cannot test against chance: too few labelled rows are held out in each fold."
@@ -37,8 +59,14 @@ class LabelFolds(HeldOut):
         seed: int,
         n_repeats: int = 1,
         groups: IntArray | None = None,
+        pairs: Pairs | None = None,
+        ids: Sequence[Hashable] = (),
     ) -> None:
         self._X, self._codes = X, codes
+        self._pairs, self._ids = pairs, ids
+        self.is_adaptive = pairs is not None and pairs.n_adaptive > 0
+        # Which sample each row holds: another one once they are exchanged.
+        self._sample = np.arange(len(codes))
         self.groups, self._seed = groups, seed
         labelled = np.flatnonzero(codes >= 0)
         sizes = np.bincount(codes[labelled]) if len(labelled) else np.zeros(1, dtype=np.intp)
@@ -61,29 +89,40 @@ class LabelFolds(HeldOut):
         if self.n_folds < 2:
             raise GuidedValueError("All labelled rows are in one group, so none can be held out.")
         self.n_repeats = n_repeats
-        self.folds = []
-        for repeat in range(n_repeats):
-            kind = StratifiedKFold if kept is None else StratifiedGroupKFold
-            splitter = kind(self.n_folds, shuffle=True, random_state=seed + repeat)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # small classes are not in every fold
-                places = list(splitter.split(known, known, kept))
-            self.folds += [
-                Fold(
-                    labelled[train],
-                    labelled[test],
-                    (len(test) if kept is None else len(np.unique(kept[test])),),
-                )
-                for train, test in places
-                if len(test)
-            ]
+        self.folds = [
+            fold for repeat in range(n_repeats) for fold in self._deal(seed + repeat, kept)
+        ]
+
+    def _deal(self, seed: int, groups: IntArray | None) -> list[Fold]:
+        """Deal out the labelled rows once, in groups if there are any."""
+        known = self._codes[self._labelled]
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        splitter = kind(self.n_folds, shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # small classes are not in every fold
+            places = list(splitter.split(known, known, groups))
+        return [
+            Fold(
+                self._labelled[train],
+                self._labelled[test],
+                (len(test) if groups is None else len(np.unique(groups[test])),),
+            )
+            for train, test in places
+            if len(test)
+        ]
 
     def fit(self, selector: Any, fold: Fold) -> Any:
         """Fit to all rows but those held out."""
         rows = self._left(fold)
         if describe(selector).sees == "labels":
             rows = rows[self._codes[rows] >= 0]
-        return selector.fit(self._X[rows], self._codes[rows])
+        if self._pairs is None:
+            return selector.fit(self._X[rows], self._codes[rows])
+        ids = self._ids_of(rows)
+        return selector.fit(self._X[rows], pairs=self._pairs.restrict(ids), sample_ids=ids)
+
+    def _ids_of(self, rows: IntArray) -> list[Hashable]:
+        return [self._ids[sample] for sample in self._sample[rows]]
 
     def _left(self, fold: Fold) -> IntArray:
         return np.setdiff1d(np.arange(len(self._codes)), fold.test)
@@ -92,7 +131,9 @@ class LabelFolds(HeldOut):
         """Deal out what a fold leaves."""
         rows = self._left(fold)
         groups = None if self.groups is None else self.groups[rows]
-        return LabelFolds(self._X[rows], self._codes[rows], n_folds, self._seed, groups=groups)
+        ids = () if self._pairs is None else self._ids_of(rows)
+        held = self._X[rows], self._codes[rows]
+        return LabelFolds(*held, n_folds, self._seed, groups=groups, pairs=self._pairs, ids=ids)
 
     def value(self, features: IntArray, fold: Fold) -> float:
         """Classify the held-out rows by their nearest labelled row."""
@@ -116,11 +157,13 @@ class LabelFolds(HeldOut):
         return nearest_neighbor_curve(train, y_train, test, y_test, first, counts)
 
     def moved(self, to: IntArray) -> Self:
-        """Give every label, with its place in the folds, to another row."""
+        """Give every label and pair, with its place in the folds, to another row."""
         moved = [fold._replace(train=to[fold.train], test=to[fold.test]) for fold in self.folds]
         other = self.with_folds(moved)
         other._codes = np.empty_like(self._codes)
         other._codes[to] = self._codes
+        other._sample = np.empty_like(self._sample)
+        other._sample[to] = self._sample
         return other
 
     def named(self, fold: Fold | None = None) -> IntArray:

@@ -14,7 +14,7 @@ from linkselect.evaluation._curves import STEPS, Curve, numbers_of_features
 from linkselect.evaluation._effort import FOLDS_INSIDE, MOST_FOLDS, MOST_RESAMPLES
 from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, Folds, Read, rank_each
 from linkselect.evaluation._held_out import Fold
-from linkselect.evaluation._held_out_labels import LabelFolds
+from linkselect.evaluation._held_out_labels import FEWEST_LABELLED, LabelFolds
 from linkselect.evaluation._inputs import Track, order_of
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
@@ -28,8 +28,6 @@ TOLERANCE = 0.01
 # Added to it: in floating point 0.95 - 0.94 is a little more than 0.01.
 ROUNDING = 1e-9
 REPEATS = 3
-# With fewer labelled rows the accuracies differ by chance alone.
-FEWEST_LABELLED = 30
 # From pairs, or from nothing, no choice among numbers was better than a fixed one.
 MOST_WITHOUT_LABELS = 300
 
@@ -98,7 +96,7 @@ def choose_number(
 
     1. The method has an optimum of its own, and it is sane: at least 2 features, not all of them,
        and at most 500. Of a path of accuracies it is the smallest number within a point, or within
-       one sample, of the best.
+       one sample, of the best. The number of `LinkSelector` counts in any case.
     2. There are labels of at least 30 samples. The features are ranked on folds, and 1-NN is
        measured on what each fold holds out, with 5, 7, 10, 15, 20, 30, ... features up to half of
        them, at most 500. The smallest number within one point of the best accuracy is chosen. The
@@ -118,7 +116,7 @@ def choose_number(
         The samples.
     y : array-like of shape (n_samples,), optional
         Labels of all or some samples. They do not count if there are pairs, unless the selector
-        looks at labels only.
+        looks at labels only, or these are `pairs | Pairs.from_labels(y)`.
     pairs : Pairs, optional
         Must-links and cannot-links.
     sample_ids : iterable of hashable, optional
@@ -157,6 +155,8 @@ def choose_number(
     """
     check_is_fitted(selector)
     ranker = FoldRanker(selector, X, y, pairs, sample_ids, groups, random_state)
+    if (stated := stated_number(selector)) is not None:
+        return stated
     n_features = ranker.X.shape[1]
     n_labelled = int(np.count_nonzero(ranker.codes() >= 0))
     number, what = _own_number(selector, n_labelled)
@@ -167,6 +167,17 @@ def choose_number(
         return found
     doubt = f" The method's own optimum, {number:,} of {n_features:,}, tells too little."
     return replace(found, reason=found.reason + doubt)
+
+
+def stated_number(selector: Any) -> NumberOfFeatures | None:
+    """Return the number that a method's own rule keeps, however small; None without such a rule."""
+    is_stated = getattr(selector, "_keeps_own_number", False)
+    if not is_stated or selector.n_features_to_select != "auto":
+        return None
+    if np.isnan(selector.scores_).all():  # no feature varies, so that none explains anything
+        return None
+    reason = f"{selector.own_number[0].upper()}{selector.own_number[1:]}."
+    return NumberOfFeatures(int(selector.n_features_), "own optimum", reason)
 
 
 def _without_own(

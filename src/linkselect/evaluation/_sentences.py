@@ -16,11 +16,10 @@ from linkselect.evaluation._significance import p_text
 if TYPE_CHECKING:
     from linkselect.evaluation._result import Comparison, HeldOutPairs, Measure
 
-# As benchmarks/pairs_alone.py prints it; docs/pairs_alone.md has the tables.
+# docs/pairs_alone.md has the numbers.
 WORTH = (
-    "How much this tells: on 29 data sets with 40 pairs, the method that led on held-out pairs was "
-    "about 4 points of accuracy behind the best one, a method taken at random 8, the consensus 3. "
-    "It does not tell how many features to keep."
+    "How much this tells: the method that leads on held-out pairs is better than one taken at "
+    "random, but often not the most accurate one. It does not tell how many features to keep."
 )
 
 

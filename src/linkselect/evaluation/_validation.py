@@ -156,7 +156,8 @@ def validate(
         The samples.
     y : array-like of shape (n_samples,), optional
         Labels of all or some samples. They do not count if there are pairs, unless the selector
-        looks at labels only.
+        looks at labels only, or these are `pairs | Pairs.from_labels(y)`: then labels are held out
+        if there are 30 or more, and the pairs of a fold name no held-out sample.
     pairs : Pairs, optional
         Must-links and cannot-links.
     sample_ids : iterable of hashable, optional

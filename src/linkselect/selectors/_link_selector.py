@@ -105,7 +105,8 @@ class LinkSelector(PairSelector):
 
     greater_is_better = True
     searches = True
-    own_number = "the fewest features that explain 90 % of what all explain, at most 300"
+    own_number = "the fewest that together explain 90 % of what all features explain, at most 300"
+    _keeps_own_number = True
     works_on = ("memory", "sparse", "device", "parts")
     uses_weights = True
     references = (

@@ -95,6 +95,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Whether values of `path_` can be compared over different numbers of features."""
     own_number: ClassVar[str] = ""
     """What "auto" keeps instead of half of the features, if it is not half."""
+    # Whether that number stands even if it is 1, or that of all features.
+    _keeps_own_number: ClassVar[bool] = False
     references: ClassVar[tuple[str, ...]] = ()
     """Keys of the bibliography."""
     wraps: ClassVar[bool] = False

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._blocks import map_threads, slices
-from linkselect._resampling import DRAWS_PER_STEP, draw_bag, seeded
+from linkselect._resampling import DRAWS_PER_STEP, draw_bag, draw_together, seeded
 from linkselect._samples import Samples
 from linkselect._samples.checks import Given
 from linkselect._supervision import Supervision, by_rows, nothing
@@ -33,6 +33,7 @@ class StableSelector(Wrapper):
     A draw keeps supervision. With labels, `max_samples` of each class are drawn, at least two.
     With pairs, `max_samples` of the must-links and of the cannot-links, at least one of each, with
     their samples and `max_samples` of the samples in no drawn pair; pairs follow their samples.
+    With `pairs | Pairs.from_labels(y)`, labels are drawn as labels and the other links as pairs.
 
     Not a measure of how good a choice is: a selector that always picks the first columns is
     perfectly stable.
@@ -160,6 +161,10 @@ class StableSelector(Wrapper):
         least = _most_neighbors(self.estimator) + 1
         if given.pairs is None or describe(self.estimator).sees in ("labels", "some labels"):
             return self._draw_by_labels(given.y, n_samples, least, rng)
+        if given.pairs._labels is not None:
+            known = given.supervision(n_samples, "drop")
+            rows, pairs = draw_together(known, self.max_samples, least, rng)
+            return rows, {"y": None, "pairs": pairs, "sample_ids": rows.tolist()}
         ids = range(n_samples) if given.sample_ids is None else tuple(given.sample_ids)
         row_of = {sample: row for row, sample in enumerate(ids)}
         # Equal pairs give equal draws, in whatever order they are listed.
