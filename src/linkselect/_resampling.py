@@ -73,25 +73,33 @@ def draw_together(
     pairs : Pairs
         The drawn links, and those that the drawn labels imply, by row number.
     """
-    labels = np.full(len(known.classes), -1) if known.labels is None else known.labels
-    drawn = draw_bag(Supervision(labels), share, 0, rng)
-    kept = np.full(len(labels), -1, dtype=np.intp)
-    kept[drawn] = labels[drawn]
-    links = [
-        _some_links(kind[(labels[kind] < 0).any(axis=1)], share, rng)
-        for kind in (known.must, known.cannot)
-        if kind is not None
-    ]
-    classes = np.where(kept < 0, -1, 0)
-    classes[np.concatenate(links).ravel()] = 0
+    n_samples = len(known.classes)
+    classes, labelled = np.full(n_samples, -1, dtype=np.intp), Pairs()
+    for grouping in known.groupings:
+        drawn = draw_bag(Supervision(grouping.classes), share, 0, rng)
+        kept = np.full(n_samples, -1, dtype=np.intp)
+        kept[drawn] = grouping.classes[drawn]
+        classes[kept >= 0] = 0
+        labelled |= Pairs.from_labels(kept)
+    listed: dict[str, Any] = {}
+    for kind, links, weights in (
+        ("must", known.listed_must, known.must_weights),
+        ("cannot", known.listed_cannot, known.cannot_weights),
+    ):
+        if links is not None:
+            some = draw_some(len(links), share, rng)
+            classes[links[some]] = 0
+            listed[kind] = links[some].tolist()
+            listed[f"{kind}_weights"] = None if weights is None else weights[some]
     nothing = np.empty((0, 2), dtype=np.intp)
     rows = draw_bag(Supervision(classes, nothing, nothing), share, n_least, rng)
-    return rows, Pairs(*(kind.tolist() for kind in links)) | Pairs.from_labels(kept)
+    return rows, Pairs(**listed) | labelled
 
 
-def _some_links(links: IntArray, share: float, rng: np.random.RandomState) -> IntArray:
-    size = min(len(links), max(1, round(share * len(links))))
-    return links[np.sort(rng.choice(len(links), size, replace=False))] if size else links
+def draw_some(n_links: int, share: float, rng: np.random.RandomState) -> IntArray:
+    """Draw a share of the links, at least one if there are any."""
+    size = min(n_links, max(1, round(share * n_links)))
+    return np.sort(rng.choice(n_links, size, replace=False)) if size else np.empty(0, np.intp)
 
 
 def draw_subspaces(

@@ -131,7 +131,7 @@ def test_pairs_name_rows_by_id(ranking, rank, table, pairs):
         "by parts." in errors
     )
     assert "Method: link_selector; larger scores are better." in text
-    assert "80 % of what all features explain" in text
+    assert "90 % of what all features explain" in text
     assert "was not validated" in errors
     found = ranking(*known, *TINY)
     assert_same(found, ranking(*known))

@@ -132,7 +132,7 @@ def test_the_number_of_a_link_selector_stands():
     found = choose_number(few, X, y)
     assert (found.n_features, found.rule) == (1, "own optimum")
     assert found.reason == (
-        "The fewest that together explain 80 % of what all features explain, at most 300."
+        "The fewest that together explain 90 % of what all features explain, at most 300."
     )
     noise = np.random.default_rng(0).normal(size=(50, 3))
     assert choose_number(LinkSelector().fit(noise), noise).n_features == 3

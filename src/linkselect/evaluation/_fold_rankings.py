@@ -182,7 +182,7 @@ class FoldRanker:
         n_samples = self.X.shape[0]
         self.groups = None if groups is None else row_codes(groups, n_samples, "groups")
         self.selector, self.seed = reproducible(selector, seed), seed
-        both = y is not None and pairs is not None and pairs._labels is not None
+        both = y is not None and pairs is not None and bool(pairs._groupings)
         self.has_both = both and describe(selector).sees == "pairs"
         if self.has_both and pairs is not None:  # the labels among them stay with them
             held = pairs.restrict(self.given.sample_ids or ())

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._blocks import map_threads, slices
-from linkselect._resampling import DRAWS_PER_STEP, draw_bag, draw_together, seeded
+from linkselect._resampling import DRAWS_PER_STEP, draw_bag, draw_some, draw_together, seeded
 from linkselect._samples import Samples
 from linkselect._samples.checks import Given
 from linkselect._supervision import Supervision, by_rows, nothing
@@ -161,7 +161,7 @@ class StableSelector(Wrapper):
         least = _most_neighbors(self.estimator) + 1
         if given.pairs is None or describe(self.estimator).sees in ("labels", "some labels"):
             return self._draw_by_labels(given.y, n_samples, least, rng)
-        if given.pairs._labels is not None:
+        if given.pairs._groupings:
             known = given.supervision(n_samples, "drop")
             rows, pairs = draw_together(known, self.max_samples, least, rng)
             return rows, {"y": None, "pairs": pairs, "sample_ids": rows.tolist()}
@@ -170,7 +170,7 @@ class StableSelector(Wrapper):
         # Equal pairs give equal draws, in whatever order they are listed.
         present = by_rows(given.pairs.restrict(ids), row_of, ids)
         must, cannot = (
-            _draw_some(n, self.max_samples, rng) for n in (present.n_must, present.n_cannot)
+            draw_some(n, self.max_samples, rng) for n in (present.n_must, present.n_cannot)
         )
         pairs = some_listed(present, must, cannot)
         classes = np.full(n_samples, -1, dtype=np.intp)
@@ -199,8 +199,3 @@ def _most_neighbors(selector: Any) -> int:
     """Return how many neighbours a selector, or one that it wraps, looks for in a draw."""
     values = selector.get_params(deep=True).items()
     return max((n for name, n in values if name.split("__")[-1] == "n_neighbors"), default=0)
-
-
-def _draw_some(n_links: int, share: float, rng: np.random.RandomState) -> IntArray:
-    size = max(1, round(share * n_links)) if n_links else 0
-    return np.sort(rng.choice(n_links, size, replace=False)) if size else np.empty(0, np.intp)
