@@ -19,12 +19,12 @@ from linkselect._messages import (
     warn_user,
 )
 from linkselect.pairs import LoneClass, PairConflictError, Pairs
+from linkselect.pairs import _consequences as following
 from linkselect.pairs._conflicts import describe_conflicts
-from linkselect.pairs._consequences import named_by, pair_that_names, with_all_listed
 from linkselect.pairs._groupings import Grouping, group_sizes, list_links, needed
 from linkselect.pairs._ids import check_ids
 from linkselect.pairs._labels import encode_labels, is_missing, label_array, warn_of_text
-from linkselect.pairs._links import first_of_each, must_components
+from linkselect.pairs._links import first_of_each, inside, must_components
 
 OnConflict = Literal["raise", "warn", "drop"]
 
@@ -47,6 +47,9 @@ class Supervision:
         With pairs, the labels from which some of the pairs were made; these are not listed.
     must_weights, cannot_weights : ndarray of shape (n_pairs,) or None
         The weights of listed pairs; None if all are 1.
+    contradicted : ndarray of bool of shape (n_samples,) or None
+        The ends of listed cannot-links that must-links contradict, which are left out; None if
+        there are none.
     """
 
     classes: IntArray
@@ -56,6 +59,7 @@ class Supervision:
     groupings: tuple[Grouping, ...] = ()
     must_weights: FloatArray | None = None
     cannot_weights: FloatArray | None = None
+    contradicted: BoolArray | None = None
 
     @cached_property
     def must(self) -> IntArray | None:
@@ -135,7 +139,8 @@ def restrict(known: Supervision, rows: IntArray) -> Supervision:
     must, must_weights = renumber(known.listed_must, known.must_weights)
     cannot, cannot_weights = renumber(known.listed_cannot, known.cannot_weights)
     groupings = needed([Grouping(*(codes[rows] for codes in one)) for one in known.groupings])
-    parts = must, cannot, known.lone_class, groupings, must_weights, cannot_weights
+    contradicted = None if known.contradicted is None else known.contradicted[rows]
+    parts = must, cannot, known.lone_class, groupings, must_weights, cannot_weights, contradicted
     return Supervision(known.classes[rows], *parts)
 
 
@@ -216,17 +221,21 @@ def from_pairs(
 
     `ids_are_index` tells that the ids were not passed, but are the index of a pandas X.
     """
-    held, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
-    held = _settle_conflicts(held, on_conflict)
+    told, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
+    held = _settle_conflicts(told, on_conflict)
     rows = np.array([row_of.get(sample, -1) for sample in held._ids], dtype=np.intp)
+    contradicted = None
+    if held is not told:
+        contradicted = np.zeros(n_samples, dtype=bool)
+        contradicted[rows[told._cannot[inside(told._cannot, following.components_of(told))]]] = True
     groupings = needed([one.at(rows, n_samples) for one in held._groupings])
     must, cannot = rows[held._must], rows[held._cannot]
     classes = np.full(n_samples, -1, dtype=np.intp)
-    named = rows[named_by(held)]
+    named = rows[following.named_by(held)]
     component = must_components(must, n_samples, groupings)
     classes[named] = np.unique(component[named], return_inverse=True)[1]
     weights = [own if (own != 1.0).any() else None for own in held._weights]
-    return Supervision(classes, must, cannot, None, groupings, *weights)
+    return Supervision(classes, must, cannot, None, groupings, *weights, contradicted=contradicted)
 
 
 def refuse_weights(pairs: object, name: str) -> None:
@@ -275,7 +284,7 @@ def by_rows(
     n_samples: int | None = None,
 ) -> Pairs:
     """Sort pairs, and the ends of each, by their rows; name the rows by ids."""
-    listed = with_all_listed(held)
+    listed = following.with_all_listed(held)
     links, marks, weights = [], [], []
     for rows, adaptive, own in zip(
         listed.rows(row_of), listed._adaptive, listed._weights, strict=True
@@ -361,7 +370,7 @@ def _row_numbers(pairs: Pairs, n_samples: int) -> Mapping[Hashable, int]:
     row_of = _RowNumbers(n_samples)
     for sample in pairs.ids:
         if sample not in row_of:
-            pair = pair_that_names(pairs, {sample})
+            pair = following.pair_that_names(pairs, {sample})
             raise GuidedValueError(
                 f"Pair {pair} names row {sample!r}, but X has {n_samples} rows "
                 f"(0..{n_samples - 1}).",
@@ -380,7 +389,7 @@ def _report_lost(
     gone = {sample: None for sample in pairs.ids if sample not in row_of}
     if n_lost == n_given:
         present = next(iter(row_of))
-        lost = pair_that_names(pairs, gone)
+        lost = following.pair_that_names(pairs, gone)
         absent = next(sample for sample in lost if sample in gone)
         raise GuidedValueError(
             f"None of the {n_given} pairs has both ends among the {len(row_of)} samples: pair "
@@ -401,7 +410,7 @@ def _report_lost(
             way_out="Write the ids in pairs as in sample_ids (default: the index of a pandas X).",
         )
     if n_plain > (n_given / 2 if may_be_fold else 0):
-        lost = pair_that_names(others, gone)
+        lost = following.pair_that_names(others, gone)
         absent = next(sample for sample in lost if sample in gone)
         warn_user(
             f"{n_plain} of {n_given} pairs have an end that is not among the {len(row_of)} "

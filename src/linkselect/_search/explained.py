@@ -29,12 +29,15 @@ from linkselect._samples.scaled_columns import HeldColumns, as_columns
 from linkselect._samples.scaling import Scaling
 from linkselect._supervision import Supervision
 from linkselect.pairs._groupings import are_implied
+from linkselect.pairs._links import must_components
 
 # The ridge, in mean squared lengths of a feature. From 0.1 to 0.5 accuracy hardly changes.
 RIDGE = 0.5
 # Must-links together weigh at most as much as so many. Errors of people do not average out: if
 # every link counted in full, a few wrong ones among many would cost more than the others gain.
 MOST_LINKS = 10
+# So many samples that must-links join, and no cannot-link contradicts, are as good as a class.
+FEWEST_IN_CLASS = 10
 # Matrices of products are at most so wide; if there are more samples and features than this,
 # samples are added up at random.
 WIDEST = 10_000
@@ -88,18 +91,20 @@ def observe(known: Supervision) -> Observed:
     A label is the value of its class: the indicators of the classes, each divided by the root of
     the size of the class, centred over the labelled samples. A must-link is a difference of 0,
     times the root of its weight; if these add up to more than `MOST_LINKS`, they are scaled down
-    to it. A link is left out if labels put both ends into one class.
+    to it. A link is left out if labels put both ends into one class. Large groups of linked samples
+    count as labelled.
     """
     n_samples = len(known.classes)
     from_labels = known.listed_must is None
     labels = [known.classes] if from_labels else [one.classes for one in known.groupings]
+    must, worth = _links_beside_labels(known)
+    groups = _large_groups(must, known)
+    labels += [groups] if (groups >= 0).any() else []
+    alone = groups[must[:, 0]] < 0
+    must, worth = must[alone], worth[alone]
+    roots = np.sqrt(worth / max(1.0, worth.sum() / MOST_LINKS))
     labelled = [np.flatnonzero(codes >= 0) for codes in labels]
     blocks = [_targets(codes[rows]) for codes, rows in zip(labels, labelled, strict=True)]
-    must = np.empty((0, 2), dtype=np.intp) if known.listed_must is None else known.listed_must
-    worth = np.ones(len(must)) if known.must_weights is None else known.must_weights
-    told = are_implied(must, known.groupings, alike=True)
-    must, worth = must[~told], worth[~told]
-    roots = np.sqrt(worth / max(1.0, worth.sum() / MOST_LINKS))
     rows = np.concatenate([*labelled, np.empty(0, dtype=np.intp)])
     numbers = np.arange(len(rows) + len(must))
     of_links = numbers[len(rows) :]
@@ -115,6 +120,23 @@ def observe(known: Supervision) -> Observed:
     )
     targets = block_diag(*blocks, np.zeros((len(must), 0)))
     return Observed(weights, targets, np.bincount(rows, minlength=n_samples).astype(np.float64))
+
+
+def _links_beside_labels(known: Supervision) -> tuple[IntArray, FloatArray]:
+    """Return the listed must-links that no labels imply, and their weights."""
+    must = np.empty((0, 2), dtype=np.intp) if known.listed_must is None else known.listed_must
+    worth = np.ones(len(must)) if known.must_weights is None else known.must_weights
+    told = are_implied(must, known.groupings, alike=True)
+    return must[~told], worth[~told]
+
+
+def _large_groups(must: IntArray, known: Supervision) -> IntArray:
+    """Number the large groups that must-links join, if there are two or more; -1 for the others."""
+    group = must_components(must, len(known.classes))
+    large = np.bincount(group) >= FEWEST_IN_CLASS
+    if known.contradicted is not None:
+        large[group[known.contradicted]] = False
+    return np.where(large[group] & (large.sum() > 1), group, -1)
 
 
 def _targets(labels: IntArray) -> FloatArray:
