@@ -46,8 +46,8 @@ def about_rows(name: str, method: Method, table: Table) -> list[str]:
     need, work = ("need", "they work") if " and " in name else ("needs", "it works")
     return [
         f"{name} {need} a label in every row, so {work} on the {n_labelled:,} labelled rows of "
-        f"{len(table.codes()):,}. Methods that use the others too: compensated_laplacian, lsdf, "
-        "scgs, similarity_constraint."
+        f"{len(table.codes()):,}. Methods that use the others too: link_selector, lsdf, scgs, "
+        "similarity_constraint."
     ]
 
 

@@ -92,7 +92,7 @@ class LinkSelector(PairSelector):
     >>> pairs = Pairs(must=[(0, 3), (51, 60)])
     >>> selector = LinkSelector(n_features_to_select=2).fit(X, pairs=pairs)
     >>> selector.order_
-    array([2, 1, 3, 0])
+    array([2, 3, 1, 0])
     """
 
     greater_is_better = True
