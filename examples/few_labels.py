@@ -23,6 +23,7 @@ from linkselect import (
     ConstraintScore,
     FisherScore,
     LaplacianScore,
+    LinkSelector,
     SimilarityConstraintScore,
     plot,
 )
@@ -46,6 +47,7 @@ def draw_labels(y, n_per_class, random):
 
 sizes = np.array([1, 3, 5, 10, 20, 30])
 methods = {
+    "LinkSelector": LinkSelector(30),
     "constraint": ConstraintScore(),
     "LSDF": LSDF(),
     "constrained Laplacian": ConstrainedLaplacianScore(),

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 from sklearn.preprocessing import MinMaxScaler
 
-from linkselect import LSDF, COPKMeans, Pairs, plot
+from linkselect import COPKMeans, LinkSelector, Pairs, plot
 
 X, y = load_wine(return_X_y=True, as_frame=True)
 X.index = [f"bottle {number}" for number in range(len(X))]
@@ -57,7 +57,7 @@ plt.show()
 # %%
 # The ranking. The index of the frame names the samples, so nothing else is needed.
 
-selector = LSDF(n_features_to_select=4).fit(X, pairs=pairs)
+selector = LinkSelector(n_features_to_select=4).fit(X, pairs=pairs)
 print(selector.to_frame().head())
 plot.scores(selector)
 plt.show()

@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 from linkselect.cli import run
 from linkselect.cli._choices import methods
 from linkselect.cli._compare import COMPARED
+from tests.helpers.iris_table import write_iris
 
 
 @pytest.fixture
@@ -291,7 +292,7 @@ def test_methods_that_need_all_labels_say_on_which_rows_they_work(compare, tmp_p
     assert errors.splitlines() == [
         "Note: 50 of 150 labels are missing (50 'NA'); these rows count as unlabelled.",
         "Note: fisher and relieff need a label in every row, so they work on the 100 labelled rows "
-        "of 150. Methods that use the others too: compensated_laplacian, lsdf, scgs, "
+        "of 150. Methods that use the others too: link_selector, lsdf, scgs, "
         "similarity_constraint.",
     ]
     assert json.loads(text)["saw"]["fisher"] == "the labels of 100 samples"
@@ -314,3 +315,16 @@ def test_the_width_adapts_in_a_comparison(tmp_path, capsys):
     assert "the width sigma follows the distances" in capsys.readouterr().err
     assert run([*call, "--methods", "compensated_laplacian(sigma=1)"]) == 1
     assert "Set it by METHOD(sigma=auto)." in capsys.readouterr().err
+
+
+def test_labels_beside_pairs_measure_only(tmp_path, capsys):
+    table = write_iris(tmp_path)
+    links = [f"p{a},p{a + 1},must\np{a},p{149 - a},cannot" for a in range(0, 40, 4)]
+    (tmp_path / "p.csv").write_text("\n".join(["a,b,link", *links, ""]))
+    known = ["--label", "species", "--id-column", "id", "--pairs", str(tmp_path / "p.csv")]
+    methods = ["--methods", "link_selector,fisher", "--splits", "2", "--json"]
+    assert run(["compare", str(table), *known, *methods]) == 0
+    found = json.loads(capsys.readouterr().out)
+    note = "link_selector: ranked by the pairs alone; labels measure accuracy."
+    assert note in found["notes"]
+    assert found["saw"]["link_selector"] == "20 pairs"

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import MinMaxScaler
 
-from linkselect import FisherScore, Pairs
+from linkselect import LinkSelector, Pairs
 from linkselect.cli import run
 from tests.helpers.iris_table import write_iris
 
@@ -41,7 +41,7 @@ def scaled():
 
 
 def test_ranking_as_text(rank):
-    code, text, errors = rank("--label", "species")
+    code, text, errors = rank("--label", "species", "--method", "fisher")
     assert (code, errors) == (0, "")
     for words in ("150 rows, 4 features, 3 classes (setosa", "scaled to [0, 1]", "fisher"):
         assert words in text
@@ -69,9 +69,9 @@ def test_json_is_what_the_library_finds(rank):
     code, text, _ = rank("--label", "species", "--n-features", "3", "--json")
     found = json.loads(text)
     X, y = scaled()
-    expected = FisherScore(3).fit(X, y)
+    expected = LinkSelector(3).fit(X, y)
     assert code == 0
-    assert found["method"]["name"] == "FisherScore"
+    assert found["method"]["name"] == "LinkSelector"
     assert [one["label"] for one in found["supervision"]["classes"]] == [
         "setosa",
         "versicolor",
@@ -330,8 +330,8 @@ def test_infinite_scores_and_notes_are_in_json(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,same,class\n0,5,1\n0,5,1\n1,5,2\n1,5,2\n")
     out = tmp_path / "r.json"
-    call = ["rank", str(path), "--label", "class", "--json", "--out", str(out), "--quiet"]
-    assert run(call) == 0
+    by_fisher = ["rank", str(path), "--label", "class", "--method", "fisher", "--json"]
+    assert run([*by_fisher, "--out", str(out), "--quiet"]) == 0
     text, errors = capsys.readouterr()
     found = json.loads(text)
     assert errors == ""

@@ -114,7 +114,8 @@ def test_wrong_types_are_found(call, validator):
 def test_infinite_and_missing_scores_keep_to_it(tmp_path, capsys, validator):
     path = tmp_path / "t.csv"
     path.write_text("x,same,class\n0,5,1\n0,5,1\n1,5,2\n1,5,2\n")
-    assert run(["rank", str(path), "--label", "class", "--json", "--quiet"]) == 0
+    by_fisher = ["--label", "class", "--method", "fisher"]
+    assert run(["rank", str(path), *by_fisher, "--json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["ranking"]["score"] == ["inf", None]
     validator("rank").validate(found)

@@ -113,7 +113,7 @@ def test_some_labels(iris, rank):
     assert code == 0
     assert (
         "Note: fisher needs a label in every row, so it works on the 15 labelled rows of 150. "
-        "Methods that use the others too: compensated_laplacian, lsdf, "
+        "Methods that use the others too: link_selector, lsdf, "
     ) in errors
     # And nothing else: not the range, nor the median of the others.
     X, y = load_iris(return_X_y=True)
@@ -194,13 +194,16 @@ def test_labels_that_contradict_pairs_are_named(rank, tmp_path):
     assert rank("--label", "species", "--pairs", path, *dropping)[0] == 0
 
 
-def test_many_labels_are_used_without_pairs(rank, tmp_path, monkeypatch):
-    monkeypatch.setattr("linkselect.cli._supervision_input.MOST_WITH_PAIRS", 100)
-    (tmp_path / "p.csv").write_text("a,b,link\np0,p1,must\np0,p99,cannot\n")
-    both = rank("--label", "species", "--pairs", tmp_path / "p.csv", "--json")
-    assert "150 labels are used and 2 pairs are not: at most 100 labels" in both[2]
-    alone = rank("--label", "species", "--json")
-    assert json.loads(both[1])["ranking"] == json.loads(alone[1])["ranking"]
+def test_many_labels_are_used_without_pairs(tmp_path, capsys):
+    lines = [f"{row % 7},{row % 3 + row % 7},{'xyz'[row % 3]}" for row in range(501)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,kind", *lines, ""]))
+    (tmp_path / "p.csv").write_text("a,b,link\n0,3,must\n0,1,cannot\n")
+    call = ["rank", str(tmp_path / "t.csv"), "--label", "kind", "--no-validate", "--json"]
+    assert run([*call, "--pairs", str(tmp_path / "p.csv")]) == 0
+    both, errors = capsys.readouterr()
+    assert "501 labels are used and 2 pairs are not: at most 500 labels" in errors
+    assert run(call) == 0
+    assert json.loads(both)["ranking"] == json.loads(capsys.readouterr().out)["ranking"]
 
 
 def test_a_forgotten_label_is_noticed(tmp_path, capsys):

@@ -211,7 +211,8 @@ def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
     ]
     by_pairs = [name for name, method in methods.items() if method.sees == "pairs"]
     if by_pairs and links is not None and data.labels is not None:
-        notes.append(f"Labels measure accuracy only; by pairs alone rank {', '.join(by_pairs)}.")
+        names = ", ".join(by_pairs)
+        notes.append(f"{names}: ranked by the pairs alone; labels measure accuracy.")
     on_labelled = [
         name for name, method in methods.items() if supervision.about_rows(name, method, data)
     ]

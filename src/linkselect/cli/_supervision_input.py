@@ -46,8 +46,8 @@ def about_rows(name: str, method: Method, table: Table) -> list[str]:
     need, work = ("need", "they work") if " and " in name else ("needs", "it works")
     return [
         f"{name} {need} a label in every row, so {work} on the {n_labelled:,} labelled rows of "
-        f"{len(table.codes()):,}. Methods that use the others too: compensated_laplacian, lsdf, "
-        "scgs, similarity_constraint."
+        f"{len(table.codes()):,}. Methods that use the others too: link_selector, lsdf, scgs, "
+        "similarity_constraint."
     ]
 
 
@@ -117,9 +117,12 @@ def _refuse_contradiction(pairs: Pairs, code_of: Mapping[Hashable, int], table: 
     """Refuse must-links that join rows of different classes; all rows of both would be joined."""
     from linkselect.pairs import Pairs
 
-    named = [sample for sample in pairs.ids if sample in code_of]
-    classes = Pairs.from_labels([code_of[sample] for sample in named], sample_ids=named)
-    for found in Pairs(pairs.must, classes.cannot).conflicts(limit=1):
+    for group in pairs.components():
+        by_code = {code_of[sample]: sample for sample in group if sample in code_of}
+        if len(by_code) < 2:
+            continue
+        ends = tuple(by_code.values())[:2]
+        (found,) = Pairs(pairs.must, [ends]).conflicts()
         row = "row " if table.ids is None else ""
         one, other = (
             f"{row}{end} has the label {shown(table.classes[code_of[end]])}" for end in found.cannot
