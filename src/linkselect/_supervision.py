@@ -22,7 +22,7 @@ from linkselect.pairs import LoneClass, PairConflictError, Pairs
 from linkselect.pairs import _consequences as following
 from linkselect.pairs._conflicts import describe_conflicts
 from linkselect.pairs._groupings import Grouping, group_sizes, list_links, needed
-from linkselect.pairs._ids import check_ids
+from linkselect.pairs._ids import check_ids, spelt_otherwise
 from linkselect.pairs._labels import encode_labels, is_missing, label_array, warn_of_text
 from linkselect.pairs._links import first_of_each, inside, must_components
 
@@ -224,9 +224,8 @@ def from_pairs(
     told, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
     held = _settle_conflicts(told, on_conflict)
     rows = np.array([row_of.get(sample, -1) for sample in held._ids], dtype=np.intp)
-    contradicted = None
-    if held is not told:
-        contradicted = np.zeros(n_samples, dtype=bool)
+    contradicted = None if held is told else np.zeros(n_samples, dtype=bool)
+    if contradicted is not None:
         contradicted[rows[told._cannot[inside(told._cannot, following.components_of(told))]]] = True
     groupings = needed([one.at(rows, n_samples) for one in held._groupings])
     must, cannot = rows[held._must], rows[held._cannot]
@@ -234,8 +233,9 @@ def from_pairs(
     named = rows[following.named_by(held)]
     component = must_components(must, n_samples, groupings)
     classes[named] = np.unique(component[named], return_inverse=True)[1]
-    weights = [own if (own != 1.0).any() else None for own in held._weights]
-    return Supervision(classes, must, cannot, None, groupings, *weights, contradicted=contradicted)
+    of_must, of_cannot = (own if (own != 1.0).any() else None for own in held._weights)
+    parts = must, cannot, None, groupings, of_must, of_cannot, contradicted
+    return Supervision(classes, *parts)
 
 
 def refuse_weights(pairs: object, name: str) -> None:
@@ -398,7 +398,7 @@ def _report_lost(
             "In a fold, give more pairs or use larger folds; otherwise check sample_ids (default: "
             "the index of a pandas X).",
         )
-    other = _spelt_otherwise(tuple(gone), row_of)
+    other = spelt_otherwise(tuple(gone), row_of)
     others = pairs.restrict([sample for sample in pairs.ids if sample not in other])
     n_plain = n_lost - (n_given - others.n_must - others.n_cannot)
     if other:
@@ -420,24 +420,6 @@ def _report_lost(
             if may_be_fold
             else "Pass sample_ids=X.index if X holds only some of the samples on purpose.",
         )
-
-
-def _spelt_otherwise(
-    absent: Sequence[Hashable], present: Iterable[Hashable]
-) -> dict[Hashable, Hashable]:
-    """Return the absent ids that are present under another type or spelling, and which."""
-    wanted = {_spelling(sample) for sample in absent}
-    if not any(isinstance(sample, str) for sample in absent):
-        # Whole numbers have one spelling, so that only text can stand for them.
-        present = (sample for sample in present if isinstance(sample, str))
-    found = {key: sample for sample in present if (key := _spelling(sample)) in wanted}
-    return {sample: found[key] for sample in absent if (key := _spelling(sample)) in found}
-
-
-def _spelling(sample: Hashable) -> str:
-    """Write an id so that 7, "7", "007", "7.0" and " 7" are the same, and so are "S1" and "s1"."""
-    text = str(sample).strip().casefold().removesuffix(".0")
-    return text.lstrip("0") or "0" if text.isdecimal() else text
 
 
 def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:

@@ -1,7 +1,7 @@
 """The ids by which pairs name samples."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,3 +52,21 @@ def check_row_numbers(ids: Iterable[Any], n_samples: Any) -> None:
                 f"row numbers from 0 to {n_samples - 1}.",
                 "Leave n_samples out to use ids.",
             )
+
+
+def spelt_otherwise(
+    absent: Sequence[Hashable], present: Iterable[Hashable]
+) -> dict[Hashable, Hashable]:
+    """Return the absent ids that are present under another type or spelling, and which."""
+    wanted = {_spelling(sample) for sample in absent}
+    if not any(isinstance(sample, str) for sample in absent):
+        # Whole numbers have one spelling, so that only text can stand for them.
+        present = (sample for sample in present if isinstance(sample, str))
+    found = {key: sample for sample in present if (key := _spelling(sample)) in wanted}
+    return {sample: found[key] for sample in absent if (key := _spelling(sample)) in found}
+
+
+def _spelling(sample: Hashable) -> str:
+    """Write an id so that 7, "7", "007", "7.0" and " 7" are the same, and so are "S1" and "s1"."""
+    text = str(sample).strip().casefold().removesuffix(".0")
+    return text.lstrip("0") or "0" if text.isdecimal() else text
