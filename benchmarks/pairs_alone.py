@@ -152,10 +152,10 @@ def known(kind, y, draw):
         return {"y": some_labels(y, int(kind[0]), draw)}
     if kind == "100 pairs as they come":
         return {"pairs": as_they_come(y, 100, draw)}
-    if kind == "3 labels per class and 20 must-links":
+    if kind.endswith("20 must-links"):
         few = some_labels(y, 3, draw)
-        links = drawn(np.where(few < 0, y, -1), 40, draw).must
-        return {"pairs": ls.Pairs(must=links) | ls.Pairs.from_labels(few)}
+        links = ls.Pairs(must=drawn(np.where(few < 0, y, -1), 40, draw).must, n_samples=len(y))
+        return {"pairs": links if kind == "20 must-links" else links | ls.Pairs.from_labels(few)}
     budget, part = OF_A_DRAW[kind]
     pairs = drawn(y, budget, draw)
     told = {

@@ -78,6 +78,7 @@ SPECIAL = (
     "20 pairs, 10 % wrong",
     "100 pairs, 10 % wrong",
     "100 pairs as they come",
+    "20 must-links",
     "3 labels per class and 20 must-links",
 )
 # What is measured from each kind of knowledge, in the order in which it is done.
