@@ -129,6 +129,12 @@ def in_full(F, _data, told):
         return order(pose(F, told))
 
 
+def links_only(F, _data, told):
+    """Take no group of linked samples as a class."""
+    with patch.object(explained, "FEWEST_IN_CLASS", np.inf):
+        return order(pose(F, told))
+
+
 def closed(F, _data, told):
     return order(pose(F, {"pairs": told["pairs"].without_conflicts().closure()}))
 
@@ -152,6 +158,7 @@ VARIANTS = {
         lambda F, d, t: order(stretched(pose(F, t), differences(t["pairs"].cannot, len(F)), 3.0)),
     ),
     "every must-link counts in full": (PAIRS[1:], in_full),
+    "no group of linked samples is a class": (PAIRS, links_only),
     "closure of the pairs": (PAIRS, closed),
     "in turns with the consensus": (PAIRS, in_turns),
     "labels as groups": (LABELS, lambda F, d, t: order(grouped(F, t["y"], False))),

@@ -32,7 +32,8 @@ def test_labels_are_drawn_as_labels_and_links_as_links():
     for _ in range(20):
         rows, pairs = draw_together(known, 0.5, 3, rng)
         here = from_pairs(pairs, 60)
-        assert_array_equal(np.bincount(here.labels[here.labels >= 0]), [5, 3])
+        labels = here.groupings[0].classes
+        assert_array_equal(np.bincount(labels[labels >= 0]), [5, 3])
         # A link between labels tells nothing more than they do.
         beside = {pair for pair in pairs.must + pairs.cannot if not (y[list(pair)] >= 0).all()}
         assert len(beside) == 3

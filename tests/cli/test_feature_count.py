@@ -78,8 +78,8 @@ def test_the_default_keeps_its_own_number(known, rank, table):
     )
     path = found["path"]["values"]
     assert len(path) == number["n_features"] == found["method"]["n_selected"]
-    assert path[-2] < 0.8
-    assert path[-1] >= 0.8 or len(path) == 300
+    assert path[-2] < 0.9
+    assert path[-1] >= 0.9 or len(path) == 300
 
 
 def test_without_labels_a_plain_rule(rank):

@@ -500,9 +500,14 @@ def len_of(part):
     return sum(len(slab) for _, slab in part.slabs())
 
 
-def test_scheduler_that_does_not_answer(rank, table, monkeypatch):
+@pytest.fixture
+def set_patience(monkeypatch):
+    return lambda n: monkeypatch.setattr("linkselect.cli._by_parts.CONNECT_SECONDS", n)
+
+
+def test_scheduler_that_does_not_answer(rank, table, set_patience):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("linkselect.cli._by_parts.CONNECT_SECONDS", 1)
+    set_patience(1)
     code, _, errors = rank(table, *LABELS, "--scheduler", "tcp://127.0.0.1:9")
     assert code == 1
     assert "--scheduler tcp://127.0.0.1:9: no Dask scheduler answered within 1 s" in errors
@@ -522,9 +527,9 @@ def test_scheduler_without_dask(rank, table, monkeypatch):
     assert (code, "pip install 'linkselect[dask]'" in errors) == (1, True)
 
 
-def test_cluster(ranking, table, monkeypatch):
+def test_cluster(ranking, table, set_patience):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr("linkselect.cli._by_parts.CONNECT_SECONDS", 120)
+    set_patience(120)
     expected = ranking(table, *LABELS, "--by-parts")
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"

@@ -194,14 +194,17 @@ def test_labels_that_contradict_pairs_are_named(rank, tmp_path):
     assert rank("--label", "species", "--pairs", path, *dropping)[0] == 0
 
 
-def test_many_labels_are_used_without_pairs(tmp_path, capsys):
-    lines = [f"{row % 7},{row % 3 + row % 7},{'xyz'[row % 3]}" for row in range(501)]
+def test_many_labels_are_used_without_pairs_by_methods_that_list_them(tmp_path, capsys):
+    lines = [f"{row % 7},{row % 3 + row % 7},{'xyz'[row % 3]}" for row in range(2001)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,kind", *lines, ""]))
     (tmp_path / "p.csv").write_text("a,b,link\n0,3,must\n0,1,cannot\n")
     call = ["rank", str(tmp_path / "t.csv"), "--label", "kind", "--no-validate", "--json"]
     assert run([*call, "--pairs", str(tmp_path / "p.csv")]) == 0
+    assert "2 pairs and 2,001 labels are used together." in capsys.readouterr().err
+    call += ["--method", "constraint"]
+    assert run([*call, "--pairs", str(tmp_path / "p.csv")]) == 0
     both, errors = capsys.readouterr()
-    assert "501 labels are used and 2 pairs are not: at most 500 labels" in errors
+    assert "2,001 labels are used and 2 pairs are not: ConstraintScore takes at most" in errors
     assert run(call) == 0
     assert json.loads(both)["ranking"] == json.loads(capsys.readouterr().out)["ranking"]
 

@@ -62,9 +62,14 @@ def informative(seed):
 
 
 @pytest.fixture
-def estimate_alone(monkeypatch):
+def set_resamples(monkeypatch):
+    return lambda n: monkeypatch.setattr("linkselect.evaluation._effort.MOST_RESAMPLES", n)
+
+
+@pytest.fixture
+def estimate_alone(set_resamples):
     """Leave out the resamples."""
-    monkeypatch.setattr("linkselect.evaluation._effort.MOST_RESAMPLES", 1)
+    set_resamples(1)
 
 
 # -- held-out pairs ----------------------------------------------------------------------------
@@ -595,8 +600,8 @@ def test_the_order_in_which_pairs_are_listed_does_not_matter(estimate_alone):
     ],
     ids=["consensus", "member", "nested"],
 )
-def test_an_unset_random_state_is_seeded(selector, monkeypatch):
-    monkeypatch.setattr("linkselect.evaluation._effort.MOST_RESAMPLES", 3)
+def test_an_unset_random_state_is_seeded(selector, set_resamples):
+    set_resamples(3)
     X, pairs = wine_pairs()
     assert validate(selector, X, pairs=pairs) == validate(selector, X, pairs=pairs)
 

@@ -10,6 +10,7 @@ from functools import cache, wraps
 from itertools import combinations
 
 import numpy as np
+from scipy.linalg import block_diag
 
 
 def squared_distances(X):
@@ -606,21 +607,33 @@ def class_targets(labels, m):
     return Z * np.sqrt(m / length) if len(classes) > 1 else 0 * Z
 
 
-def second_moment(F, labels, must, noise):
+def large_groups(n, must, cannot):
+    """Number groups of ten or more linked samples that no cannot-link contradicts; -1 else."""
+    group = np.arange(n)
+    for a, b in must:
+        group[group == group[a]] = group[b]
+    contradicted = {group[a] for a, b in cannot if group[a] == group[b]}
+    large = [g for g in range(n) if (group == g).sum() >= 10 and g not in contradicted]
+    return np.where(np.isin(group, large), group, -1) if len(large) > 1 else np.full(n, -1)
+
+
+def second_moment(F, labels, must, noise, cannot=()):
     """Return `T = K - BQ'K + BZZ'B'` with `B = KQ (Q'KQ + noise m I)^-1`; labels of -1 are none."""
     n = len(F)
     K = F @ F.T
     m = K.trace() / n
-    labelled = np.flatnonzero(labels >= 0)
-    if not len(labelled) + len(must) or m == 0:
-        return K
-    e = np.eye(n)
+    groups = large_groups(n, must, cannot)
+    must = [(a, b) for a, b in must if groups[a] < 0]
+    e, Q, Z = np.eye(n), [], []
+    for codes in (labels, groups):
+        for_all = class_targets(codes[codes >= 0], m) if (codes >= 0).any() else np.zeros((0, 0))
+        Q += [e[i] for i in np.flatnonzero(codes >= 0)]
+        Z.append(for_all)
     root = np.sqrt(min(1.0, 10 / max(len(must), 1)))  # links together weigh at most ten
-    Q = np.column_stack([e[labelled].T, *(root * (e[i] - e[j]) for i, j in must)])
-    Z = np.zeros((Q.shape[1], 1))
-    if len(labelled):
-        targets = class_targets(labels[labelled], m)
-        Z = np.vstack([targets, np.zeros((len(must), targets.shape[1]))])
+    Q += [root * (e[i] - e[j]) for i, j in must]
+    if not Q or m == 0:
+        return K
+    Q, Z = np.column_stack(Q), block_diag(*Z, np.zeros((len(must), 0)))
     B = K @ Q @ np.linalg.inv(Q.T @ K @ Q + noise * m * np.eye(Q.shape[1]))
     return K - B @ Q.T @ K + B @ Z @ Z.T @ B.T
 

@@ -275,7 +275,7 @@ def link_selector(problem, known, selector):
     def error_of(fitted):
         if not varies.any():
             return largest_error(fitted.scores_, np.full(d, np.nan))
-        T = literal.second_moment(F, labels, must, selector.noise)
+        T = literal.second_moment(F, labels, must, selector.noise, pairs.cannot)
         is_auto = selector.n_features_to_select == "auto"
         n_features = min(d, 300) if is_auto else fitted.n_features_
         found = literal.link_search(T, F, n_features, 0.9 if is_auto else np.inf)

@@ -12,8 +12,13 @@ every_seed = pytest.mark.parametrize("seed", range(10))
 
 
 @pytest.fixture
-def no_ridge(monkeypatch):
-    monkeypatch.setattr(explained, "RIDGE", 1e-9)
+def set_ridge(monkeypatch):
+    return lambda ridge: monkeypatch.setattr(explained, "RIDGE", ridge)
+
+
+@pytest.fixture
+def no_ridge(set_ridge):
+    set_ridge(1e-9)
 
 
 def draw(seed, n_samples=30, n_features=12):
@@ -109,10 +114,10 @@ def test_must_links_without_noise_are_relevant_component_analysis(seed):
 
 @every_seed
 def test_with_a_large_ridge_it_is_the_alignment_of_the_chosen_kernel_with_the_moment(
-    seed, monkeypatch
+    seed, set_ridge
 ):
     """Not divided by the length of the kernel, as kernel target alignment is: a sum of scores."""
-    monkeypatch.setattr(explained, "RIDGE", 1e7)
+    set_ridge(1e7)
     F, y = draw(seed)
     pairs = ls.Pairs.from_labels(y, n_must=8, n_cannot=0, random_state=seed)
     variance = 0.03 * np.mean(np.sum(F**2, axis=1))

@@ -1,5 +1,7 @@
 """What LinkSelector makes of labels, must-links and their weights."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -50,16 +52,44 @@ def differences(n_samples, links):
     return Q
 
 
-@pytest.mark.parametrize("repeats", [1, 9])  # both forms of the formula
-def test_a_weight_of_2_is_a_link_that_counts_twice(repeats):
+@pytest.mark.parametrize("n_links", [3, 15])  # both forms of the formula
+def test_a_weight_of_2_is_a_link_that_counts_twice(n_links):
     X = some_data()
-    links = [(i, i + 2 * j + 1) for j in range(repeats) for i in range(4)]
-    known = from_pairs(Pairs(links, must_weights=[2.0] * len(links)), len(X))
+    links = [(2 * i, 2 * i + 1) for i in range(n_links)]
+    weights = [2.0] + [1.0] * (n_links - 1)
+    known = from_pairs(Pairs(links, must_weights=weights), len(X))
     _, problem = posed(X, known, "samples")
-    twice = literal(scaled(X), differences(len(X), links + links))
-    once = literal(scaled(X), differences(len(X), links))
+    root = min(1.0, 10 / (n_links + 1)) ** 0.5  # all links together weigh at most ten
+    twice = literal(scaled(X), root * differences(len(X), [links[0], *links]))
+    once = literal(scaled(X), root * differences(len(X), links))
     np.testing.assert_allclose(problem.moment, twice, atol=1e-10)
-    assert np.abs(twice - once).max() > 1e-3
+    assert np.abs(twice - once).max() > 1e-4
+
+
+def chain(rows):
+    return list(pairwise(rows))
+
+
+def test_ten_linked_samples_are_a_class_if_there_are_two_such_groups():
+    X, y = some_data(40), np.full(40, -1)
+    y[:10], y[10:25] = 0, 1
+    must = chain(range(10)) + chain(range(10, 25)) + [(25, 26)]
+    linked = LinkSelector(8).fit(X, pairs=Pairs(must))
+    labelled = LinkSelector(8).fit(X, pairs=Pairs([(25, 26)]) | Pairs.from_labels(y))
+    np.testing.assert_array_equal(linked.scores_, labelled.scores_)
+    # A smaller group, or one only, stays a set of links.
+    for some in (chain(range(9)) + chain(range(10, 25)), chain(range(10, 25))):
+        seen = observe(from_pairs(Pairs(some), 40))
+        assert not seen.labelled.any()
+        assert seen.weights.shape[1] == len(some)
+
+
+def test_a_cannot_link_that_contradicts_a_group_keeps_it_from_being_a_class():
+    must = chain(range(10)) + chain(range(10, 20)) + chain(range(20, 30))
+    pairs = Pairs(must, [(0, 12), (0, 5), (21, 35)])
+    seen = observe(from_pairs(pairs, 40, on_conflict="drop"))
+    assert np.flatnonzero(seen.labelled).tolist() == list(range(10, 30))
+    assert seen.weights.shape[1] == 20 + 9
 
 
 def mixed_pairs(rng, n_samples):
@@ -105,10 +135,10 @@ def test_a_sample_in_two_groupings_has_two_observations():
 
 def test_a_must_link_is_left_out_only_if_labels_say_it():
     labels = Pairs.from_labels([0, 0, 1, 1, -1])
-    pairs = Pairs([(0, 1), (1, 2), (3, 4)], must_weights=[4, 9, 16]) | labels
+    pairs = Pairs([(0, 1), (1, 2), (3, 4)], must_weights=[4, 1, 4]) | labels
     seen = observe(from_pairs(pairs, 5, on_conflict="drop"))
     links = seen.weights.toarray()[:, 4:]
-    assert links.T.tolist() == [[0, 3, -3, 0, 0], [0, 0, 0, 4, -4]]
+    assert links.T.tolist() == [[0, 1, -1, 0, 0], [0, 0, 0, 2, -2]]
     assert seen.labelled.tolist() == [1, 1, 1, 1, 0]
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _LIKE_LABELS = {"class", "label", "labels", "target", "species", "diagnosis", "outcome", "y"}
 _LIKE_IDS = {"id", "index", "sample_id", "patient_id", "sample", "patient", "unnamed: 0"}
 
-# Labels imply pairs that grow with their square, and validation reads them in every fit.
-MOST_WITH_PAIRS = 500
+# Labels imply pairs that grow with their square, which all methods but LinkSelector list.
+MOST_WITH_PAIRS = 2000
 
 # What a JSON file of pairs looks like.
 _FORM = '{"must": [[a, b]], "cannot": [[a, c]]}'
@@ -92,6 +92,7 @@ def _unused(name: str, method: Method, table: Table, has_pairs: bool) -> Iterato
 def together(selector: Any, table: Table, pairs: Pairs | None) -> tuple[Pairs | None, list[str]]:
     """Join pairs with the labels of a table for a method that looks at both, and say so."""
     from linkselect.pairs import Pairs
+    from linkselect.selectors import LinkSelector
 
     if pairs is None or described(selector).sees != "pairs" or table.labels is None:
         return pairs, []
@@ -102,10 +103,10 @@ def together(selector: Any, table: Table, pairs: Pairs | None) -> tuple[Pairs | 
     present = pairs if table.ids is None else pairs.restrict(table.ids)
     n_pairs = many(present.n_must + present.n_cannot, "pair")
     n_labels = many(len(rows), "label")
-    if len(rows) > MOST_WITH_PAIRS:
+    if len(rows) > MOST_WITH_PAIRS and not isinstance(selector, LinkSelector):
         return None, [
-            f"{n_labels} are used and {n_pairs} are not: at most {MOST_WITH_PAIRS:,} labels can be "
-            "used together with pairs."
+            f"{n_labels} are used and {n_pairs} are not: {type(selector).__name__} takes at most "
+            f"{MOST_WITH_PAIRS:,} labels together with pairs, link_selector any number."
         ]
     if getattr(selector, "on_conflict", "raise") == "raise":
         _refuse_contradiction(present, dict(zip(ids, codes[rows].tolist(), strict=True)), table)

@@ -38,9 +38,10 @@ class LinkSelector(PairSelector):
 
     So a feature that varies inside must-links or classes gains little, and so does one that
     repeats what was chosen before. Samples without pair or label count through K. With nothing
-    known, `T = K`, and the chosen features are those that represent all others best. Cannot-links
-    are checked for conflicts and otherwise not used: no use of them that was tried improved the
-    selection.
+    known, `T = K`, and the chosen features are those that represent all others best. If must-links
+    join ten or more samples into each of two or more groups, the groups count as labels, except
+    those that a cannot-link contradicts. Cannot-links are not used otherwise: no use of them that
+    was tried improved the selection.
 
     Not for a list of all relevant features: of several equivalent ones it chooses one, so that
     small changes of the data may exchange them.
