@@ -54,7 +54,7 @@ METHODS = {
     "constraint": "Constraint Score (C1)",
     "constraint, pairs only": "Constraint Score, without the pairs that follow",
     "similarity": "similarity-based score (eps^S)",
-    "consensus": "ConsensusSelector, the default",
+    "consensus": "ConsensusSelector",
 }
 
 

@@ -608,13 +608,17 @@ def class_targets(labels, m):
 
 
 def large_groups(n, must, cannot):
-    """Number groups of ten or more linked samples that no cannot-link contradicts; -1 else."""
+    """Number groups of eight or more linked samples that cannot-links tell apart; -1 else."""
     group = np.arange(n)
     for a, b in must:
         group[group == group[a]] = group[b]
-    contradicted = {group[a] for a, b in cannot if group[a] == group[b]}
-    large = [g for g in range(n) if (group == g).sum() >= 10 and g not in contradicted]
-    return np.where(np.isin(group, large), group, -1) if len(large) > 1 else np.full(n, -1)
+    apart = {(group[a], group[b]) for pair in cannot for a, b in (pair, pair[::-1])}
+    large = [g for g in group if (group == g).sum() >= 8 and (g, g) not in apart]
+    kept = []  # the largest first, and of these the one with the first sample
+    for g in sorted(dict.fromkeys(large), key=lambda g: -(group == g).sum()):
+        if all((g, other) in apart for other in kept):
+            kept.append(g)
+    return np.where(np.isin(group, kept), group, -1) if len(kept) > 1 else np.full(n, -1)
 
 
 def second_moment(F, labels, must, noise, cannot=()):

@@ -70,23 +70,34 @@ def chain(rows):
     return list(pairwise(rows))
 
 
-def test_ten_linked_samples_are_a_class_if_there_are_two_such_groups():
+def test_eight_linked_samples_are_a_class_if_cannot_links_tell_two_such_groups_apart():
     X, y = some_data(40), np.full(40, -1)
-    y[:10], y[10:25] = 0, 1
-    must = chain(range(10)) + chain(range(10, 25)) + [(25, 26)]
-    linked = LinkSelector(8).fit(X, pairs=Pairs(must))
+    y[:8], y[10:25] = 0, 1
+    must = chain(range(8)) + chain(range(10, 25)) + [(25, 26)]
+    linked = LinkSelector(8).fit(X, pairs=Pairs(must, [(3, 20)]))
     labelled = LinkSelector(8).fit(X, pairs=Pairs([(25, 26)]) | Pairs.from_labels(y))
     np.testing.assert_array_equal(linked.scores_, labelled.scores_)
-    # A smaller group, or one only, stays a set of links.
-    for some in (chain(range(9)) + chain(range(10, 25)), chain(range(10, 25))):
-        seen = observe(from_pairs(Pairs(some), 40))
+    # A smaller group, one without a cannot-link to the other, or one only: a set of links.
+    for some, cannot in (
+        (chain(range(7)) + chain(range(10, 25)), [(3, 20)]),
+        (chain(range(8)) + chain(range(10, 25)), [(3, 30)]),
+        (chain(range(10, 25)), [(3, 20)]),
+    ):
+        seen = observe(from_pairs(Pairs(some, cannot), 40))
         assert not seen.labelled.any()
         assert seen.weights.shape[1] == len(some)
 
 
-def test_a_cannot_link_that_contradicts_a_group_keeps_it_from_being_a_class():
+def test_of_groups_that_no_cannot_link_tells_apart_the_largest_is_a_class():
+    must = chain(range(8)) + chain(range(8, 18)) + chain(range(18, 27))
+    seen = observe(from_pairs(Pairs(must, [(0, 8), (0, 18)]), 40))
+    assert np.flatnonzero(seen.labelled).tolist() == list(range(18))
+    assert seen.weights.shape[1] == 18 + 8
+
+
+def test_a_group_that_a_cannot_link_contradicts_is_no_class():
     must = chain(range(10)) + chain(range(10, 20)) + chain(range(20, 30))
-    pairs = Pairs(must, [(0, 12), (0, 5), (21, 35)])
+    pairs = Pairs(must, [(0, 12), (0, 5), (0, 21), (12, 21), (21, 35)])
     seen = observe(from_pairs(pairs, 40, on_conflict="drop"))
     assert np.flatnonzero(seen.labelled).tolist() == list(range(10, 30))
     assert seen.weights.shape[1] == 20 + 9

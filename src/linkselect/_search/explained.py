@@ -36,8 +36,8 @@ RIDGE = 0.5
 # Must-links together weigh at most as much as so many. Errors of people do not average out: if
 # every link counted in full, a few wrong ones among many would cost more than the others gain.
 MOST_LINKS = 10
-# So many samples that must-links join, and no cannot-link contradicts, are as good as a class.
-FEWEST_IN_CLASS = 10
+# So many samples that must-links join are as good as a class, if cannot-links tell it from others.
+FEWEST_IN_CLASS = 8
 # Matrices of products are at most so wide; if there are more samples and features than this,
 # samples are added up at random.
 WIDEST = 10_000
@@ -92,7 +92,7 @@ def observe(known: Supervision) -> Observed:
     the size of the class, centred over the labelled samples. A must-link is a difference of 0,
     times the root of its weight; if these add up to more than `MOST_LINKS`, they are scaled down
     to it. A link is left out if labels put both ends into one class. Large groups of linked samples
-    count as labelled.
+    that cannot-links tell apart count as labelled.
     """
     n_samples = len(known.classes)
     from_labels = known.listed_must is None
@@ -131,12 +131,22 @@ def _links_beside_labels(known: Supervision) -> tuple[IntArray, FloatArray]:
 
 
 def _large_groups(must: IntArray, known: Supervision) -> IntArray:
-    """Number the large groups that must-links join, if there are two or more; -1 for the others."""
+    """Number the large groups that must-links join and cannot-links tell apart; -1 for the rest.
+
+    Groups without a cannot-link between them may be of one class: the larger one stays. Those that
+    a cannot-link contradicts join classes, by some wrong link.
+    """
     group = must_components(must, len(known.classes))
-    large = np.bincount(group) >= FEWEST_IN_CLASS
+    sizes = np.bincount(group)
     if known.contradicted is not None:
-        large[group[known.contradicted]] = False
-    return np.where(large[group] & (large.sum() > 1), group, -1)
+        sizes[group[known.contradicted]] = 0
+    cannot = known.listed_cannot
+    apart = set() if cannot is None else set(map(frozenset, group[cannot].tolist()))
+    kept: list[int] = []
+    for one in np.argsort(-sizes, kind="stable")[: (sizes >= FEWEST_IN_CLASS).sum()].tolist():
+        if all(frozenset((one, other)) in apart for other in kept):
+            kept.append(one)
+    return np.where(np.isin(group, kept) & (len(kept) > 1), group, -1)
 
 
 def _targets(labels: IntArray) -> FloatArray:

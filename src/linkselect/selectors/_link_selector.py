@@ -38,10 +38,11 @@ class LinkSelector(PairSelector):
 
     So a feature that varies inside must-links or classes gains little, and so does one that
     repeats what was chosen before. Samples without pair or label count through K. With nothing
-    known, `T = K`, and the chosen features are those that represent all others best. If must-links
-    join ten or more samples into each of two or more groups, the groups count as labels, except
-    those that a cannot-link contradicts. Cannot-links are not used otherwise: no use of them that
-    was tried improved the selection.
+    known, `T = K`, and the chosen features are those that represent all others best.
+
+    Cannot-links tell groups apart: if must-links join eight or more samples into each of two or
+    more groups with cannot-links between them, the groups count as labels, except those that a
+    cannot-link contradicts. No other use of cannot-links that was tried improved the selection.
 
     Not for a list of all relevant features: of several equivalent ones it chooses one, so that
     small changes of the data may exchange them.
@@ -139,8 +140,8 @@ class LinkSelector(PairSelector):
         known = super()._know(given, n_samples)
         if known.has_cannot and not known.has_must and given.pairs is not None:
             warn_user(
-                "There are cannot-links but no must-links, and LinkSelector uses must-links only: "
-                "features are ranked as without pairs.",
+                "There are cannot-links but no must-links, and LinkSelector learns from "
+                "must-links: features are ranked as without pairs.",
                 way_out="Add must-links, or use a method that needs no must-link, such as LSDF().",
             )
         return known
