@@ -2,11 +2,13 @@
 
     python benchmarks/calibration.py DATA --minutes 60        # goes on where it ended
     python benchmarks/calibration.py DATA --only real,rare_3  # some kinds of tables, or designs
+    python benchmarks/calibration.py DATA --only link_selector     # or methods
 
 On noise, what is known has nothing to do with X, so every claim is false. On real data half of the
 samples are given, with pairs or labels among them; the truth is measured on the other half. DATA is
 the folder of the .npz files that CONTRIBUTING names; without it there is noise only. One line for
 each table goes to benchmarks/calibration.jsonl; lines of another state of the code do not count.
+Rows of the page that were not measured again stay.
 """
 
 from __future__ import annotations
@@ -90,7 +92,8 @@ def tasks(data):
             if design in DESIGNS_OF.get(method, NOISE)
         ]
         found += [("must", "must_links", method, seed) for method in MUST_ONLY if method != "scgs"]
-        found += [("labels", design, "fisher", seed) for design in LABELLED]
+        of_labels = ("link_selector", "fisher")
+        found += [("labels", design, method, seed) for design in LABELLED for method in of_labels]
         found += [("compare", design, "", seed) for design in COMPARED]
         if seed < N_SLOW_TABLES:
             found += [
@@ -170,7 +173,7 @@ def read_lines():
 def work(data, minutes, jobs, only):
     done = read_lines()
     wanted = [t for t in (*tasks(data), *doubted(done)) if t not in done]
-    wanted = [task for task in wanted if not only or {*task[:2]} & {*only}]
+    wanted = [task for task in wanted if not only or {*task[:3]} & {*only}]
     end, state = time.monotonic() + 60 * minutes, fingerprint()
     with ProcessPoolExecutor(jobs) as pool, LINES.open("a") as file:
         waiting = iter(wanted)
@@ -302,6 +305,18 @@ def power_table(done):
         yield f"| {method} | {len(useful)} | {shown} | {silent} |"
 
 
+def with_kept_rows(lines, before):
+    """Add the rows of the page that are of other designs or methods than the new ones."""
+    rows = {tuple(line.split("|")[1:3]): line for line in lines if line.startswith("| ")}
+    old = [line for line in before if line.startswith("| ")]
+    kept = {tuple(line.split("|")[1:3]): line for line in old}
+    head = [line for line in lines if line.startswith("|-")]
+    first = next(iter(rows))
+    designs = dict.fromkeys(key[0] for key in (*kept, *rows) if key != first)
+    keys = [key for name in designs for key in {**kept, **rows} if key[0] == name]
+    return [rows[first], *head, *({**kept, **rows}[key] for key in keys)]
+
+
 def write_page(done):
     parts = [
         "## On noise: pairs\n",
@@ -320,7 +335,13 @@ def write_page(done):
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(START)
     after = rest.split(END)[1]
-    table = "\n".join(parts)
+    old = {part.split("\n")[0]: part.split("\n") for part in rest.split(END)[0].split("## ")}
+    new = {part.split("\n")[0]: part.split("\n") for part in "\n".join(parts).split("## ")[1:]}
+    tables = (
+        [f"## {title}", "", *with_kept_rows(lines, old.get(title, []))]
+        for title, lines in new.items()
+    )
+    table = "\n\n".join("\n".join(lines) for lines in tables)
     PAGE.write_text(f"{before}{START}\n{table}\n{END}{after}", encoding="utf-8")
 
 

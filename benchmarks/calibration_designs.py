@@ -40,14 +40,23 @@ AFTERWARDS = [
 N_DRAWS = 3
 
 FAST = {
+    "link_selector": ls.LinkSelector(N_SELECTED),
     "variance": ls.VarianceScore(N_SELECTED),
     "constraint": ls.ConstraintScore(N_SELECTED),
     "lsdf": ls.LSDF(N_SELECTED),
     "constrained_laplacian": ls.ConstrainedLaplacianScore(N_SELECTED, sigma="auto"),
 }
 SLOW = {"consensus": ls.ConsensusSelector(n_features_to_select=N_SELECTED, random_state=0)}
-MUST_ONLY = {"variance": FAST["variance"], "scgs": ls.SCGS(N_SELECTED)}
-BY_LABELS = {"fisher": ls.FisherScore(N_SELECTED), "relieff": ls.ReliefF(N_SELECTED)}
+MUST_ONLY = {
+    "link_selector": FAST["link_selector"],
+    "variance": FAST["variance"],
+    "scgs": ls.SCGS(N_SELECTED),
+}
+BY_LABELS = {
+    "link_selector": FAST["link_selector"],
+    "fisher": ls.FisherScore(N_SELECTED),
+    "relieff": ls.ReliefF(N_SELECTED),
+}
 
 
 # -- noise -------------------------------------------------------------------------------------
