@@ -404,10 +404,11 @@ def main():
             minutes = (time.perf_counter() - start) / 60
             what = f"{one['set']} {one['draw']} {one['kind']}"
             print(f"{number} of {len(jobs)}, {minutes:.1f} min: {what}", file=sys.stderr)
-    text = tables(list(stored().values()))
+    units = list(stored().values())
+    text = tables(units)
     print(text)
     if options.write:
-        write(text)
+        write(text, units)
 
 
 # -- the first experiments, at most 800 columns, which asking.py repeats --

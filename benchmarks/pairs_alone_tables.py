@@ -6,7 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from measured_pages import show
+
 PAGE = Path(__file__).parents[1] / "docs" / "pairs_alone.md"
+README = Path(__file__).parents[1] / "README.md"
 
 # LinkSelector was chosen on the second; the first are reported apart from them.
 HELD_OUT = [
@@ -467,8 +470,25 @@ def tables(units):
     return "\n\n".join(parts)
 
 
-def write(text):
-    """Put the tables between the marks of the page."""
+def headline(units):
+    """Return the table of the README: LinkSelector beside the best other method and chance."""
+    units = with_references(units)
+    rows = []
+    for kind in ("20 pairs", "100 pairs", "3 labels per class", "all labels", "nothing"):
+        some = of_kind(units, kind, HELD_OUT)
+        if not some:
+            return []
+        others = [label for label in KINDS[kind] if label != "LinkSelector"]
+        first = best_other(some, others, NEAREST)
+        best = f"{both(some, first)} (`{first}`)"
+        rows.append([kind, both(some, "LinkSelector"), best, both(some, "random features")])
+    head = ["known", "`LinkSelector`", "best other method by 1-NN", "random features"]
+    return table(head, rows).split("\n")
+
+
+def write(text, units):
+    """Put the tables between the marks of the page, and the headline into the README."""
+    show({"headline": headline(units)}, README, True)
     page = PAGE.read_text(encoding="utf-8")
     marked = r"(<!-- measured -->).*?(<!-- end -->)"
     page = re.sub(marked, lambda m: f"{m[1]}\n\n{text}\n\n{m[2]}", page, flags=re.DOTALL)
