@@ -244,7 +244,24 @@ def test_only_what_stands_between_its_marks_is_replaced(made_tables, monkeypatch
     copy = tmp_path / "page.md"
     copy.write_text(page, encoding="utf-8")
     monkeypatch.setattr(made_tables, "PAGE", copy)
-    made_tables.write("NEW")
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- measured: headline -->\nOLD\n<!-- end -->\n", encoding="utf-8")
+    monkeypatch.setattr(made_tables, "README", readme)
+    kinds = ("20 pairs", "100 pairs", "3 labels per class", "all labels", "nothing")
+    units = [
+        {
+            "set": "trace",
+            "draw": 0,
+            "kind": kind,
+            "values": {label: [60.0 + place, 50.0] for place, label in enumerate(some)},
+        }
+        for kind in kinds
+        for some in [made_tables.KINDS[kind]]
+    ]
+    made_tables.write("NEW", units)
+    text = readme.read_text(encoding="utf-8")
+    assert "| 20 pairs | 60.0 / 50.0 | 69.0 / 50.0 (`ConstrainedLaplacianScore`) | - |" in text
+    assert "OLD" not in text
     before, _, rest = page.partition("<!-- measured -->")
     after = rest.partition("<!-- end -->")[2]
     expected = f"{before}<!-- measured -->\n\nNEW\n\n<!-- end -->{after}"
