@@ -41,6 +41,8 @@ from linkselect.evaluation import (
     pair_auc_curve,
     suspect_pairs,
 )
+from measured_pages import show
+from pairs_alone_findings import findings, headline
 from pairs_alone_tables import (
     BOTH_KINDS,
     CHOSEN_ON,
@@ -53,6 +55,7 @@ from pairs_alone_tables import (
 )
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
+README = Path(__file__).parents[1] / "README.md"
 STORE = Path(__file__).parent / "pairs_alone.jsonl"
 MOST_ROWS, N_RANDOM, FLIPPED = 200, 10, 0.1
 COUNTS, FOREST_COUNTS = (5, 10, 20, 30, 50), (20, 50)
@@ -405,17 +408,17 @@ def main():
             what = f"{one['set']} {one['draw']} {one['kind']}"
             print(f"{number} of {len(jobs)}, {minutes:.1f} min: {what}", file=sys.stderr)
     units = list(stored().values())
-    text = tables(units)
+    text = "\n\n".join([*findings(units), tables(units)])
     print(text)
     if options.write:
-        write(text, units)
+        write(text)
+        show({"headline": headline(units)}, README, True)
 
 
 # -- the first experiments, at most 800 columns, which asking.py repeats --
 
 BUDGETS = (20, 40, 100)
 NUMBERS = np.array([2, 3, 5, 10, 20, 40])
-FRESH = ["wine", "wdbc", "digits"]
 
 
 def load(name):

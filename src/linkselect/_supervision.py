@@ -244,7 +244,7 @@ def refuse_weights(pairs: object, name: str) -> None:
         raise GuidedValueError(
             f"{name} does not use weights of pairs.",
             "Leave must_weights and cannot_weights out, or use LinkSelector.",
-            "pairs",
+            "weights",
         )
 
 

@@ -244,9 +244,17 @@ def test_only_what_stands_between_its_marks_is_replaced(made_tables, monkeypatch
     copy = tmp_path / "page.md"
     copy.write_text(page, encoding="utf-8")
     monkeypatch.setattr(made_tables, "PAGE", copy)
-    readme = tmp_path / "README.md"
-    readme.write_text("<!-- measured: headline -->\nOLD\n<!-- end -->\n", encoding="utf-8")
-    monkeypatch.setattr(made_tables, "README", readme)
+    made_tables.write("NEW")
+    before, _, rest = page.partition("<!-- measured -->")
+    after = rest.partition("<!-- end -->")[2]
+    expected = f"{before}<!-- measured -->\n\nNEW\n\n<!-- end -->{after}"
+    assert copy.read_text(encoding="utf-8") == expected
+    assert "<!-- measured: wide -->" in after
+
+
+def test_the_headline_has_the_best_other_method(made_tables):
+    from pairs_alone_findings import headline
+
     kinds = ("20 pairs", "100 pairs", "3 labels per class", "all labels", "nothing")
     units = [
         {
@@ -258,12 +266,5 @@ def test_only_what_stands_between_its_marks_is_replaced(made_tables, monkeypatch
         for kind in kinds
         for some in [made_tables.KINDS[kind]]
     ]
-    made_tables.write("NEW", units)
-    text = readme.read_text(encoding="utf-8")
+    text = "\n".join(headline(units))
     assert "| 20 pairs | 60.0 / 50.0 | 69.0 / 50.0 (`ConstrainedLaplacianScore`) | - |" in text
-    assert "OLD" not in text
-    before, _, rest = page.partition("<!-- measured -->")
-    after = rest.partition("<!-- end -->")[2]
-    expected = f"{before}<!-- measured -->\n\nNEW\n\n<!-- end -->{after}"
-    assert copy.read_text(encoding="utf-8") == expected
-    assert "<!-- measured: wide -->" in after

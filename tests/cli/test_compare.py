@@ -123,7 +123,7 @@ def test_conflicts(compare, tmp_path):
     assert "fisher does not look at pairs." in errors
     assert "the labels of 150 samples" in text
     assert "80 pairs" in text
-    assert "1 cannot-link left out" in errors
+    assert "1 contradicted cannot-link left out" in errors
 
 
 def test_too_few_pairs_for_a_split(compare, tmp_path):
@@ -248,7 +248,7 @@ def test_mistakes_in_pairs_are_answered(links, arguments, code, words, compare_p
 def test_contradictions_can_be_left_out_of_pairs_alone(compare_pairs):
     arguments = ("--on-conflict", "drop", "--methods", "variance")
     code, text, errors = compare_pairs(f"{LINKS}0,1,cannot\n", *arguments)
-    assert (code, "1 cannot-link left out" in errors) == (0, True)
+    assert (code, "1 contradicted cannot-link left out" in errors) == (0, True)
     assert "40 cannot-links" in text
 
 

@@ -369,6 +369,17 @@ def test_constant_features_are_last_and_do_not_count_for_scaling():
     assert_array_equal(fitted.order_, [1, 0])
 
 
+@pytest.mark.filterwarnings("ignore:.* features are constant")
+@pytest.mark.parametrize("shape", [(20, 8), (8, 20)])
+def test_rows_of_counts_with_values_of_constant_features_only(shape):
+    X = np.random.default_rng(0).poisson(0.3, shape).astype(float)
+    X[:, 0] = 1.0
+    X[:2, 1:] = 0.0
+    pairs = ls.Pairs(must=[(0, 3), (4, 5)])
+    dense = ls.LinkSelector(3, scale="counts").fit(X, pairs=pairs)
+    assert_same(ls.LinkSelector(3, scale="counts").fit(sparse.csr_array(X), pairs=pairs), dense)
+
+
 def test_nothing_but_constants():
     for X in (np.ones((5, 3)), sparse.csr_array((5, 3))):
         for known in ({}, {"pairs": ls.Pairs(must=[(0, 1)])}, {"y": [0, 0, 1, 1, -1]}):

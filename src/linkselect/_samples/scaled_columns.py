@@ -126,11 +126,6 @@ class SparseColumns(HeldColumns):
         squares = np.asarray(self.values.multiply(self.values).sum(axis=1)).ravel()
         return np.maximum(squares - self.values.shape[1] * self.means**2, 0.0)
 
-    def _blocks(self, values: Any) -> list[Any]:
-        # A product with a matrix is dense.
-        height = max(BLOCK_SIZE // values.shape[1], 1)
-        return [values[part] for part in slices(values.shape[0], height)]
-
 
 class DeviceColumns(HeldColumns):
     """Features on a device, where one product is as large as it may be."""

@@ -90,6 +90,8 @@ class Scaling:
         scaled.data *= self.factor[scaled.indices]
         if self.roots:
             squares = np.asarray(scaled.sum(axis=1)).ravel()
+            # A row may have values of constant features only, which became 0.
+            squares[squares == 0] = 1.0
             scaled.data /= np.repeat(squares, np.diff(scaled.indptr))
             np.sqrt(scaled.data, out=scaled.data)
         return scaled

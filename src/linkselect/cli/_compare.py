@@ -167,7 +167,7 @@ def compare(
     keep_signs(selectors.values(), prepare, seen)
     notes += more
     if links is not None and on_conflict == "drop" and links.n_conflicts:
-        notes.append(f"{many(links.n_conflicts, 'cannot-link')} left out: must-links contradict.")
+        notes.append(f"{many(links.n_conflicts, 'contradicted cannot-link')} left out.")
         links = links.without_conflicts()
     with supervision.blamed(choices):
         found, caught = _measure(

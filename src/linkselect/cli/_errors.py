@@ -10,7 +10,10 @@ from linkselect._messages import GuidedError, first_few
 # A sentence at the end that names something of scikit-learn.
 _PYTHON = re.compile(r"(?<=\.) [A-Z][^.]*sklearn\.[\w.]*\(\)\.$")
 # What to type instead of what to write in Python, by what is at fault.
-_TYPED = {"client": "Start the cluster or its workers again, or leave --scheduler out."}
+_TYPED = {
+    "client": "Start the cluster or its workers again, or leave --scheduler out.",
+    "weights": "Leave out the column weight, or use --method link_selector.",
+}
 # What scikit-learn says about constant features, by their number; we say it, too.
 _BY_NUMBER = re.compile(r"Features \[.*\] are constant\.", re.DOTALL)
 

@@ -67,9 +67,10 @@ def rank(
         pairs, all labels, some labels, labels and pairs together, or nothing.
         One of another library: package.module:Class.
     n_features
-        How many features to keep: a number, a fraction such as 0.1, or auto. That is the method's
-        own optimum if it has one; with labels the smallest number within 1 point of the best
-        held-out accuracy; else half of them, at most 300.
+        How many features to keep: a number, a fraction such as 0.1, or auto. That is the
+        method's own number if it has one (link_selector: the fewest that together explain 90 % of
+        what all features explain, at most 300); with labels the smallest number within 1 point of
+        the best held-out accuracy; else half of them, at most 300.
     pairs
         A CSV file with the header a,b,link (must or cannot), or a JSON file. With --label as well,
         methods that look at pairs use both.

@@ -75,7 +75,7 @@ def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | No
     if by_either and table.labels is None:
         raise UsageError(
             f"{name} needs pairs or labels. Give --pairs FILE, or --label COLUMN; "
-            "laplacian and variance need neither."
+            "link_selector, laplacian and variance need neither."
         )
     if pairs is None and method.sees != "nothing":
         _check_classes(name, table)

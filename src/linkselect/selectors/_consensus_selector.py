@@ -26,6 +26,7 @@ from linkselect._samples import Samples
 from linkselect._samples.checks import Given, works_on
 from linkselect._samples.parts import TAKE_ROWS
 from linkselect._samples.samples import Kind
+from linkselect._samples.scaling import Scale
 from linkselect._samples.unit_scaling import scaled_to_one
 from linkselect._supervision import OnConflict
 from linkselect.selectors._compensated_laplacian_score import CompensatedLaplacianScore
@@ -342,7 +343,9 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
             [("scgs", regression)],
         ]
         if given.pairs is None:  # from pairs its mean rank with the others gains next to nothing
-            places.append([("link_selector", LinkSelector(steps, **options))])
+            # What the members see is in [0, 1]; only X tells whether it may be counts.
+            scale: Scale = "range" if (X.extremes()[0] < 0).any() else "auto"
+            places.append([("link_selector", LinkSelector(steps, scale=scale, **options))])
         able = (
             [one for one in place if not missing_needs(describe(one[1]).needs, known)]
             for place in places

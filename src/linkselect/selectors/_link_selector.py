@@ -38,7 +38,8 @@ class LinkSelector(PairSelector):
 
     So a feature that varies inside must-links or classes gains little, and so does one that
     repeats what was chosen before. Samples without pair or label count through K. With nothing
-    known, `T = K`, and the chosen features are those that represent all others best.
+    known, `T = K`, and the chosen features are those that represent all others best. For labels and
+    pairs together pass `pairs=pairs | Pairs.from_labels(y)`; beside pairs, `y` is not used.
 
     Cannot-links tell groups apart: if must-links join eight or more samples into each of two or
     more groups with cannot-links between them, the groups count as labels, except those that a
@@ -54,7 +55,7 @@ class LinkSelector(PairSelector):
         all features explain, at most 300.
     noise : float, default=0.03
         The variance of the noise of observations, relative to the mean squared distance of a
-        sample from the mean of all. Accuracy hardly changes between 0.01 and 0.1.
+        sample from the mean of all. Between 0.01 and 0.1 accuracy changes by less than a point.
     scale : {"auto", "range", "counts"}, default="auto"
         How features are scaled. "range": to [0, 1]. "counts": square roots of values in units of
         the standard deviation of the feature, in rows of length 1; values must not be negative.
