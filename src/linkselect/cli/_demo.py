@@ -151,7 +151,7 @@ def _comment(found: dict[str, NDArray[Any]]) -> str:
     gain = found[CHOSEN] - found[WITHOUT]
     no_gain = (
         "Here pairs show no gain: pixels that represent the others also tell digits apart. On "
-        'average over data sets they add more; the page of the evidence has the numbers.'
+        "average over data sets they add more; the page of the evidence has the numbers."
     )
     return (
         f"\nFrom {2 * N_EACH} pairs: {lead('random choice')} points against a random choice, "
