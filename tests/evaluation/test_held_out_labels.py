@@ -11,6 +11,7 @@ from sklearn.preprocessing import MinMaxScaler
 from linkselect import ConstraintScore, LinkSelector, Pairs
 from linkselect.evaluation import choose_number, validate
 from linkselect.evaluation._held_out_labels import LabelFolds
+from linkselect.pairs import _groupings
 
 
 def wine_with_both(n_labelled=90, n_links=15):
@@ -63,6 +64,13 @@ def test_labels_and_pairs_of_noise_are_chance():
         values.append(found.estimate.value)
     assert claimed <= 1
     assert np.mean(values) == pytest.approx(0.5, abs=0.07)
+
+
+def test_pairs_that_labels_imply_are_never_listed(monkeypatch):
+    X, some, _, both = wine_with_both()
+    # There may be 20,000 labels, which imply 200 million pairs.
+    monkeypatch.setattr(_groupings, "list_links", None)
+    assert validate(LinkSelector(3), X, some, pairs=both).estimate.n_held_out == 90
 
 
 def test_pairs_move_with_the_labels():

@@ -13,6 +13,7 @@ from linkselect import (
     ConstraintScore,
     FisherScore,
     LaplacianScore,
+    LinkSelector,
     NearestNeighborSFS,
     Pairs,
     Redundancy,
@@ -259,6 +260,20 @@ def test_mask_of_pixels():
     )
     with pytest.raises(ValueError, match="product is 6"):
         summarize(selector, X, image_shape=(2, 2))
+
+
+def test_labels_beside_pairs_are_drawn_in_part():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(5000, 3)), np.arange(5000) % 2
+    pairs = Pairs([(0, 1)], [(0, 2)]) | Pairs.from_labels(y[4:], sample_ids=range(4, 5000))
+    fitted = LinkSelector(2).fit(X, pairs=pairs)
+    summary = summarize(fitted, X, pairs=pairs, view=True)
+    drawn = summary["view"]
+    assert (drawn["n_must"], drawn["n_cannot"]) == (pairs.n_must, pairs.n_cannot)
+    assert len(drawn["must"]) + len(drawn["cannot"]) <= 301
+    # The listed pair, and what 1,000 of the labels imply.
+    n_links = [group["n"] for group in summary["profiles"]["features"][0]["groups"]]
+    assert sum(n_links) == 2 + 1000 * 999 // 2
 
 
 def test_many_pairs_are_drawn_in_part():

@@ -103,6 +103,27 @@ def test_a_group_that_a_cannot_link_contradicts_is_no_class():
     assert seen.weights.shape[1] == 20 + 9
 
 
+def test_labels_tell_groups_apart_as_cannot_links_do():
+    must = chain(range(8)) + chain(range(10, 18)) + chain(range(20, 28))
+    y = np.full(40, -1)
+    y[[3, 14, 30]] = 0, 1, 1
+    # The labels imply the cannot-link, which is then no longer listed.
+    for cannot in ([], [(3, 14)]):
+        seen = observe(from_pairs(Pairs(must, cannot) | Pairs.from_labels(y), 40))
+        in_groups = np.flatnonzero(seen.labelled - (y >= 0)).tolist()
+        assert in_groups == [*range(8), *range(10, 18)]
+        assert seen.weights.shape[1] == 3 + 16 + 7
+
+
+def test_a_group_that_labels_contradict_is_no_class():
+    must = chain(range(10)) + chain(range(10, 20)) + chain(range(20, 30))
+    y = np.full(40, -1)
+    y[[2, 5]] = 0, 1
+    pairs = Pairs(must, [(0, 12), (0, 21), (12, 21)]) | Pairs.from_labels(y)
+    seen = observe(from_pairs(pairs, 40, on_conflict="drop"))
+    assert np.flatnonzero(seen.labelled).tolist() == [2, 5, *range(10, 30)]
+
+
 def mixed_pairs(rng, n_samples):
     y, groups = rng.integers(0, 3, n_samples), rng.integers(0, 2, n_samples)
     y[rng.random(n_samples) < 0.4] = -1

@@ -135,19 +135,38 @@ def _large_groups(must: IntArray, known: Supervision) -> IntArray:
     """Number the large groups that must-links join and cannot-links tell apart; -1 for the rest.
 
     Groups without a cannot-link between them may be of one class: the larger one stays. Those that
-    a cannot-link contradicts join classes, by some wrong link.
+    a cannot-link contradicts join classes, by some wrong link. Labels imply cannot-links, too.
     """
     group = must_components(must, len(known.classes))
     sizes = np.bincount(group)
     if known.contradicted is not None:
         sizes[group[known.contradicted]] = 0
+    labels_of: list[IntArray] = []
+    for classes, parts in known.groupings:
+        rows = np.flatnonzero(classes >= 0)
+        # Of several labels in a group the last one stays; those that differ contradict it.
+        last = _put_last(group[rows], classes[rows], len(sizes))
+        sizes[group[rows[classes[rows] != last[group[rows]]]]] = 0
+        labels_of.append(_put_last(group[rows], parts[rows], len(sizes)))
     cannot = known.listed_cannot
     apart = set() if cannot is None else set(map(frozenset, group[cannot].tolist()))
+
+    def differ(one: int, other: int) -> bool:
+        ends = [(labels[one], labels[other]) for labels in labels_of]
+        return frozenset((one, other)) in apart or any(a != b and min(a, b) >= 0 for a, b in ends)
+
     kept: list[int] = []
     for one in np.argsort(-sizes, kind="stable")[: (sizes >= FEWEST_IN_CLASS).sum()].tolist():
-        if all(frozenset((one, other)) in apart for other in kept):
+        if all(differ(one, other) for other in kept):
             kept.append(one)
     return np.where(np.isin(group, kept) & (len(kept) > 1), group, -1)
+
+
+def _put_last(places: IntArray, values: IntArray, n_places: int) -> IntArray:
+    """Put values into places, of several the last one; -1 where there is none."""
+    found = np.full(n_places, -1, dtype=np.intp)
+    found[places] = values
+    return found
 
 
 def _targets(labels: IntArray) -> FloatArray:

@@ -175,18 +175,17 @@ class FoldRanker:
         seed: int,
     ) -> None:
         self.X = check_matrix(X)
+        both = y is not None and isinstance(pairs, Pairs) and bool(pairs._groupings)
+        self.has_both = both and describe(selector).sees == "pairs"
         with warnings.catch_warnings():
             if hasattr(selector, "order_"):
                 warnings.simplefilter("ignore")  # the fit has warned already
-            self.given = read_given(selector, X, y, pairs, sample_ids)
+            # Labels among the pairs stay labels: what they imply grows with their square.
+            listed = not self.has_both
+            self.given = read_given(selector, X, y, pairs, sample_ids, listed=listed)
         n_samples = self.X.shape[0]
         self.groups = None if groups is None else row_codes(groups, n_samples, "groups")
         self.selector, self.seed = reproducible(selector, seed), seed
-        both = y is not None and pairs is not None and bool(pairs._groupings)
-        self.has_both = both and describe(selector).sees == "pairs"
-        if self.has_both and pairs is not None:  # the labels among them stay with them
-            held = pairs.restrict(self.given.sample_ids or ())
-            self.given = replace(self.given, pairs=held)
 
     @property
     def kind(self) -> Literal["pairs", "labels"] | None:

@@ -107,14 +107,20 @@ def reproducible(selector: Any, seed: int = 0) -> Any:
     return seeded(selector, np.random.RandomState(seed), only_unset=True)
 
 
-def read_given(selector: Any, X: Any, y: Any, pairs: Any, sample_ids: Any) -> Given:
-    """Read labels and pairs as `fit` would; pairs in the order of their rows."""
+def read_given(
+    selector: Any, X: Any, y: Any, pairs: Any, sample_ids: Any, *, listed: bool = True
+) -> Given:
+    """Read labels and pairs as `fit` would; pairs `listed` in the order of their rows, or as is."""
     n_samples = _num_samples(X)
     if y is not None:
         check_consistent_length(X, y)
     if pairs is None or describe(selector).sees not in ("pairs", "nothing"):
         return Given(y)
-    return Given(y, *_ordered_pairs(pairs, n_samples, Given.read(X, y, pairs, sample_ids)))
+    given = Given.read(X, y, pairs, sample_ids)
+    if listed:
+        return Given(y, *_ordered_pairs(pairs, n_samples, given))
+    held, row_of = _present(pairs, n_samples, given)
+    return Given(y, held, tuple(row_of))
 
 
 def pairs_among(

@@ -39,6 +39,20 @@ def some_listed(
     return pairs._from_codes(pairs._ids, *links, n_samples, marks, groupings, weights)
 
 
+def with_fewer_labels(pairs: Pairs, most: int) -> Pairs:
+    """Keep at most so many labels of each grouping, at equal distances, and all listed links."""
+
+    def fewer(one: _groupings.Grouping) -> _groupings.Grouping:
+        labelled = np.flatnonzero(one.classes >= 0)
+        places = np.linspace(0, len(labelled) - 1, min(most, len(labelled))).astype(np.intp)
+        rows = np.full(len(one.classes), -1, dtype=np.intp)
+        rows[labelled[places]] = labelled[places]
+        return one.at(rows, len(rows))
+
+    groupings = tuple(map(fewer, pairs._groupings))
+    return some_listed(pairs, slice(None), slice(None), pairs.n_samples, groupings)
+
+
 def count_links(pairs: Pairs) -> tuple[int, int]:
     """Count the must-links and the cannot-links."""
     everywhere = np.zeros(len(pairs._ids), dtype=np.intp)

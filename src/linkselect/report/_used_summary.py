@@ -10,12 +10,15 @@ from linkselect._arrays import FloatArray, IntArray
 from linkselect._display import evenly, pair_rows, two_dimensional_view
 from linkselect._samples import as_samples
 from linkselect.pairs import Pairs
+from linkselect.pairs._consequences import with_fewer_labels
 from linkselect.report import _schema as schema
 from linkselect.report._schema import MOST_LISTED, plain_text
 
 # A picture with more would be a blot, and the page would be slow.
 MOST_DRAWN_PAIRS = 300
 MOST_DRAWN_SAMPLES = 1500
+# Labels imply pairs that grow with their square.
+MOST_LABELS = 1000
 MOST_FEATURES = 9
 MOST_GROUPS = 6
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -78,7 +81,8 @@ def _largest(codes: IntArray, labels: NDArray[Any], most: int) -> tuple[IntArray
 
 def describe_view(X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> schema.ViewSummary:
     """Place some samples in two dimensions: those of the drawn pairs, and others around them."""
-    links = pair_rows(pairs, X, ids)
+    present = pairs.restrict(ids)
+    links = pair_rows(with_fewer_labels(present, MOST_LABELS), X, ids)
     share = min(1.0, MOST_DRAWN_PAIRS / max(1, sum(map(len, links))))
     must, cannot = (evenly(link, int(np.ceil(share * len(link)))) for link in links)
     named = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
@@ -92,8 +96,8 @@ def describe_view(X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> schema.Vie
         "labels": list(labels),
         "must": np.searchsorted(rows, must).tolist(),
         "cannot": np.searchsorted(rows, cannot).tolist(),
-        "n_must": len(links[0]),
-        "n_cannot": len(links[1]),
+        "n_must": present.n_must,
+        "n_cannot": present.n_cannot,
     }
 
 
@@ -107,7 +111,7 @@ def describe_profiles(
 ) -> schema.ProfilesSummary:
     """Describe the first of some features by what the method used: pairs, labels or nothing.
 
-    Missing values are left out.
+    Missing values are left out. Of more than 1,000 labels beside pairs, 1,000 are looked at.
 
     Parameters
     ----------
@@ -133,9 +137,8 @@ def describe_profiles(
     groups: dict[str, FloatArray] = {}
     if pairs is not None:
         found["kind"] = "pairs"
-        for kind, rows in zip(
-            ("must-links", "cannot-links"), pair_rows(pairs, X, ids), strict=True
-        ):
+        links = pair_rows(with_fewer_labels(pairs, MOST_LABELS), X, ids)
+        for kind, rows in zip(("must-links", "cannot-links"), links, strict=True):
             if len(rows):
                 groups[kind] = np.abs(columns[rows[:, 0]] - columns[rows[:, 1]])
     elif classes is not None:
