@@ -274,13 +274,13 @@ def test_ids_that_name_no_row_or_two(tmp_path):
 
 
 def test_what_a_container_keeps_of_files_is_available(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "_CGROUP", tmp_path)
+    for folder in ("_CGROUP", "_PROC"):
+        monkeypatch.setattr(limits, folder, tmp_path)
     (tmp_path / "memory.max").write_text("10000000\n")
     (tmp_path / "memory.current").write_text("9900000\n")
     (tmp_path / "memory.stat").write_text("anon 1000\nactive_file 700000\ninactive_file 5000000\n")
     assert limits.available_memory() == 5_800_000
     (tmp_path / "memory.max").write_text("max\n")
-    monkeypatch.setattr(limits, "_PROC", tmp_path)
     (tmp_path / "meminfo").write_text("MemFree: 1 kB\nMemAvailable: 3 kB\n")
     assert limits.available_memory() == 3072, "the machine's"
 
