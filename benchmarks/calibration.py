@@ -118,8 +118,9 @@ def tasks(data):
 
 def doubted(done):
     """List tables of other seeds for the cells whose claims were wrong more often than allowed."""
+    first = {task: found for task, found in done.items() if task[3] < FIRST_AGAIN}
     for kind in ("noise", "must", "labels", "compare"):
-        for (design, method), found in cells(done, kind).items():
+        for (design, method), found in cells(first, kind).items():
             wrong = [
                 [bool(one.get(claim)) for one in found] for claim in ("chance", "random", "any")
             ]
