@@ -32,7 +32,6 @@ import numpy as np
 from scipy.stats import beta
 
 from calibration_designs import (
-    AFTERWARDS,
     BY_LABELS,
     CHOSEN_ON,
     COMPARED,
@@ -52,6 +51,7 @@ from calibration_designs import (
     random_on_real,
 )
 from linkselect.evaluation import _effort as effort
+from pairs_alone_tables import HELD_OUT as AFTERWARDS
 
 ROOT = Path(__file__).parents[1]
 LINES = Path(__file__).with_suffix(".jsonl")

@@ -48,7 +48,7 @@ def test_what_was_left_out_and_filled_is_said(ranked):
 
 def test_how_sure_it_is_and_how_many(ranked):
     estimate = ranked["validation"]["estimate"]
-    # All others are noise that nothing repeats, so that 80 % of it takes many features.
+    # All others are noise that nothing repeats, so that 90 % of it takes many features.
     assert estimate["value"] > max(estimate["all_features"], estimate["random_features"]) + 0.1
     assert ranked["validation"]["n_resamples"] >= 5
     assert 5 <= ranked["method"]["n_selected"] <= 300
