@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import linkselect as ls
-from linkselect._resampling import draw_bag, draw_subspaces, draw_together, seeded
+from linkselect._resampling import deal_units, draw_bag, draw_subspaces, seeded
 from linkselect._supervision import from_labels, from_pairs
 
 
@@ -23,23 +23,41 @@ def test_bags_keep_the_supervision():
     assert len(draw_bag(pairs, 0.01, 30, rng)) == 30
 
 
-def test_labels_are_drawn_as_labels_and_links_as_links():
+def test_units_stay_together():
     rng = np.random.RandomState(0)
-    y = np.array([0] * 10 + [1] * 6 + [-1] * 44)
-    links = ls.Pairs(must=[(0, 1), (20, 21), (22, 23), (2, 24)], cannot=[(30, 31), (32, 33)])
-    known = from_pairs(links | ls.Pairs.from_labels(y), 60)
-    drawn = set()
-    for _ in range(20):
-        rows, pairs = draw_together(known, 0.5, 3, rng)
-        here = from_pairs(pairs, 60)
-        labels = here.groupings[0].classes
-        assert_array_equal(np.bincount(labels[labels >= 0]), [5, 3])
-        # A link between labels tells nothing more than they do.
-        beside = {pair for pair in pairs.must + pairs.cannot if not (y[list(pair)] >= 0).all()}
-        assert len(beside) == 3
-        assert set(pairs.ids) <= set(rows.tolist())
-        drawn |= beside
-    assert drawn == {(20, 21), (22, 23), (2, 24), (30, 31), (32, 33)}
+    links = ls.Pairs(must=[(0, 1), (1, 2), (20, 21), (22, 23), (2, 24)], cannot=[(30, 31), (32, 0)])
+    known = from_pairs(links, 60)
+    groups = np.repeat(np.arange(20), 3)
+    for given in (None, groups):
+        for _ in range(20):
+            some, others = map(set, deal_units(known, 0.5, 3, rng, given))
+            assert some | others == set(range(60))
+            assert not some & others
+            for together in ({0, 1, 2, 24}, {20, 21}, {22, 23}):
+                assert together <= some or together <= others
+            if given is not None:
+                assert all({row, row - row % 3} <= some or row in others for row in some)
+
+
+def test_halves_of_labels_are_halves():
+    rng = np.random.RandomState(0)
+    y = np.array([0] * 10 + [1] * 6 + [2] * 3 + [-1] * 41)
+    links = ls.Pairs(must=[(20, 21), (22, 23), (25, 24)], cannot=[(30, 31), (32, 33)])
+    for known in (from_labels(y, 60), from_pairs(links | ls.Pairs.from_labels(y), 60)):
+        sizes = []
+        for _ in range(40):
+            for side in deal_units(known, 0.5, 3, rng):
+                labels = y[side]
+                sizes.append(np.bincount(labels[labels >= 0]))
+                assert 26 <= len(side) <= 35
+        assert (np.array(sizes)[:, :2] == [5, 3]).all()
+        assert set(np.array(sizes)[:, 2]) == {2}, "one sample of three is on both sides"
+
+
+def test_a_share_other_than_half():
+    known = from_labels(np.repeat([0, 1], 20), 40)
+    some, others = deal_units(known, 0.8, 1, np.random.RandomState(0))
+    assert (len(some), len(others)) == (32, 8)
 
 
 @pytest.mark.parametrize(("n_features", "size", "n_subspaces"), [(7, 3, 5), (10, 10, 3), (5, 1, 9)])

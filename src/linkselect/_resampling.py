@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from linkselect._arrays import IntArray
 from linkselect._supervision import Supervision
-from linkselect.pairs import Pairs
+from linkselect.pairs._links import must_components
 
 # Progress is reported after this many draws; the number must not depend on the threads.
 DRAWS_PER_STEP = 8
@@ -61,45 +61,83 @@ def draw_bag(
     return np.flatnonzero(chosen)
 
 
-def draw_together(
-    known: Supervision, share: float, n_least: int, rng: np.random.RandomState
-) -> tuple[IntArray, Pairs]:
-    """Draw labels as `draw_bag` does, and a share of the links that labels do not imply.
+def deal_units(
+    known: Supervision,
+    share: float,
+    n_least: int,
+    rng: np.random.RandomState,
+    groups: IntArray | None = None,
+) -> tuple[IntArray, IntArray]:
+    """Deal samples out to two sides: a share of them, and the rest.
+
+    Samples that a chain of must-links or a common group joins stay together. Each class, and the
+    samples in must-links, in cannot-links, in both and in neither, are dealt by the share. A class
+    of two or more has at least two samples on each side, and each side at least `n_least` samples:
+    where that takes it, the sides overlap.
+
+    Parameters
+    ----------
+    known : Supervision
+        Labels are read from its classes or groupings, and must-links from those that are listed.
+    share : float
+        The share of the first side.
+    n_least : int
+        The fewest samples of a side.
+    rng : RandomState
+        Draws.
+    groups : array of int of shape (n_samples,), optional
+        The group of each sample.
 
     Returns
     -------
-    rows : ndarray of int
-        The samples that these name, and a share of the others.
-    pairs : Pairs
-        The drawn links, and those that the drawn labels imply, by row number.
+    some, others : ndarray of int
+        The rows of either side, in order.
     """
-    n_samples = len(known.classes)
-    classes, labelled = np.full(n_samples, -1, dtype=np.intp), Pairs()
-    for grouping in known.groupings:
-        drawn = draw_bag(Supervision(grouping.classes), share, 0, rng)
-        kept = np.full(n_samples, -1, dtype=np.intp)
-        kept[drawn] = grouping.classes[drawn]
-        classes[kept >= 0] = 0
-        labelled |= Pairs.from_labels(kept)
-    listed: dict[str, Any] = {}
-    for kind, links, weights in (
-        ("must", known.listed_must, known.must_weights),
-        ("cannot", known.listed_cannot, known.cannot_weights),
-    ):
+    unit, labels = _units(known, groups), _labels(known)
+    kind = 4 * (labels + 1)
+    for code, links in enumerate((known.listed_must, known.listed_cannot), start=1):
         if links is not None:
-            some = draw_some(len(links), share, rng)
-            classes[links[some]] = 0
-            listed[kind] = links[some].tolist()
-            listed[f"{kind}_weights"] = None if weights is None else weights[some]
-    nothing = np.empty((0, 2), dtype=np.intp)
-    rows = draw_bag(Supervision(classes, nothing, nothing), share, n_least, rng)
-    return rows, Pairs(**listed) | labelled
+            kind[np.unique(links)] += code
+    kind_of_unit = np.zeros(unit.max() + 1, dtype=np.intp)
+    np.maximum.at(kind_of_unit, unit, kind)
+    is_drawn = np.zeros(len(kind_of_unit), dtype=bool)
+    for code in np.unique(kind_of_unit):
+        members = rng.permutation(np.flatnonzero(kind_of_unit == code))
+        # Chance decides who gets what is left over: halves of many small classes are halves.
+        is_drawn[members[: int(share * len(members) + rng.random_sample())]] = True
+    sides = is_drawn[unit], ~is_drawn[unit]
+    for side in sides:
+        for code in np.unique(labels[labels >= 0]):
+            _add(side, np.flatnonzero(labels == code), 2, rng)
+        _add(side, np.arange(len(side)), n_least, rng)
+    return np.flatnonzero(sides[0]), np.flatnonzero(sides[1])
 
 
-def draw_some(n_links: int, share: float, rng: np.random.RandomState) -> IntArray:
-    """Draw a share of the links, at least one if there are any."""
-    size = min(n_links, max(1, round(share * n_links)))
-    return np.sort(rng.choice(n_links, size, replace=False)) if size else np.empty(0, np.intp)
+def _units(known: Supervision, groups: IntArray | None) -> IntArray:
+    """Number the samples that stay together."""
+    n_samples = len(known.classes)
+    links = np.empty((0, 2), dtype=np.intp) if known.listed_must is None else known.listed_must
+    if groups is not None:
+        first = np.unique(groups, return_index=True, return_inverse=True)[1:]
+        joined = np.column_stack([first[0][first[1]], np.arange(n_samples)])
+        links = np.concatenate([links, joined])
+    return must_components(links, n_samples)
+
+
+def _labels(known: Supervision) -> IntArray:
+    """Return the class that labels, not must-links, give each sample; -1 if none."""
+    if known.listed_must is None:
+        return known.classes
+    nothing = np.full(len(known.classes), -1, dtype=np.intp)
+    return known.groupings[0].classes if known.groupings else nothing
+
+
+def _add(side: NDArray[np.bool_], rows: IntArray, least: int, rng: np.random.RandomState) -> None:
+    """Add some of the rows to a side that has too few of them."""
+    others = rows[~side[rows]]
+    missing = min(least - (len(rows) - len(others)), len(others))
+    if missing > 0:
+        side[rng.choice(others, missing, replace=False)] = True
 
 
 def draw_subspaces(

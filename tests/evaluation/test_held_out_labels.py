@@ -49,7 +49,7 @@ def test_labels_are_held_out_with_the_pairs_that_name_them(selector):
             expected.append(nearest.score(X[test][:, best], some[test]))
     assert found.estimate.value == pytest.approx(np.mean(expected))
     assert found.p_value == 1 / 40
-    assert found.n_resamples == 30
+    assert found.n_resamples == 50
 
 
 def test_labels_and_pairs_of_noise_are_chance():

@@ -22,6 +22,7 @@ from linkselect import (
     EnsembleCLS,
     FisherScore,
     LaplacianScore,
+    LinkSelector,
     NearestNeighborSFS,
     Pairs,
     Redundancy,
@@ -446,10 +447,53 @@ def test_resamples_are_those_of_the_stable_selector():
     X, pairs = wine_pairs()
     found = validate(ConstraintScore(4), X, pairs=pairs)
     rng = np.random.RandomState(0)
-    stable = StableSelector(ConstraintScore(4), n_resamples=30, random_state=rng)
+    stable = StableSelector(ConstraintScore(4), n_resamples=50, random_state=rng)
     shares = stable.fit(X, pairs=in_order_of_rows(pairs, len(X))).selection_frequencies_
-    assert found.n_resamples == 30
+    assert found.n_resamples == 50
     np.testing.assert_allclose(found.selected_again, shares[list(found.selected)])
+
+
+def test_equivalent_features_are_stable_together():
+    """LinkSelector takes one of two copies by chance of the half; together they are stable."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 40)
+    X = rng.normal(size=(80, 12))
+    X[:, 0] += 4 * y
+    X[:, 1] = X[:, 0] + 0.05 * rng.normal(size=80)
+    found = validate(LinkSelector(1), X, y)
+    [own], [together] = found.selected_again, found.together
+    assert own < 0.95 < together
+    assert found.frequencies[0] + found.frequencies[1] == pytest.approx(together)
+    assert len(found.frequencies) == len(found.frequency_errors) == 12
+
+
+def test_groups_are_never_split_in_resamples(monkeypatch):
+    X, y = wine()
+    groups = np.arange(len(y)) // 3
+    seen = []
+
+    class Recording(FisherScore):
+        def fit(self, X, *arguments, **more):
+            seen.append({tuple(row) for row in X})
+            return super().fit(X, *arguments, **more)
+
+    validate(Recording(4), X, y, groups=groups, n_resamples=4)
+    for half in seen[-4:]:
+        inside = np.array([tuple(row) in half for row in X])
+        for group in np.unique(groups):
+            assert len(set(inside[groups == group])) == 1
+
+
+def test_how_many_pairs_a_half_keeps_is_counted():
+    X, pairs = wine_pairs()
+    found = validate(ConstraintScore(4), X, pairs=pairs, n_resamples=20)
+    must, cannot = found.pairs_left
+    assert must == pytest.approx(pairs.n_must / 2, abs=1)
+    assert 2 < cannot < pairs.n_cannot / 2
+    assert found.n_resamples + found.n_unranked == 20
+    assert validate(FisherScore(4), *wine(), n_resamples=3).pairs_left is None
+    with pytest.raises(ValueError, match="n_resamples=-1"):
+        validate(ConstraintScore(4), X, pairs=pairs, n_resamples=-1)
 
 
 def test_a_fitted_selector_stays_as_it_is():
@@ -507,20 +551,20 @@ def test_progress_and_repetition():
 
     found = validate(ConstraintScore(4), X, pairs=pairs, track=track)
     # Folds, permutations and resamples, some at a time.
-    assert len(steps) == 2 + 10 + 8
+    assert len(steps) == 2 + 10 + 7
     assert found == validate(ConstraintScore(4), X, pairs=pairs)
     assert found != validate(ConstraintScore(4), X, pairs=pairs, random_state=1)
 
 
 def test_effort_follows_from_size_and_method():
-    assert plan_fits(ConstraintScore(), 60, 300) == (5, 2, 30, 39)
-    assert plan_fits(ConstraintScore(), 60, 300, 40, by_pairs=True) == (2, 2, 30, 39)
-    assert plan_fits(SCGS(), 200, 5000) == (3, 1, 5, 0)
-    assert plan_fits(ConsensusSelector(), 200, 5000, 40, by_pairs=True) == (2, 1, 5, 0)
-    assert plan_fits(SimilarityConstraintScore(), 200, 5000, n_pairs=40).n_resamples == 30
-    assert plan_fits(SimilarityConstraintScore(), 200, 5000) == (3, 1, 5, 0)
-    assert plan_fits(NearestNeighborSFS(), 400, 400).n_resamples < 30
-    assert plan_fits(StableSelector(SCGS()), 60, 300) == (3, 1, 5, 0)
+    assert plan_fits(ConstraintScore(), 60, 300) == (5, 2, 50, 39)
+    assert plan_fits(ConstraintScore(), 60, 300, 40, by_pairs=True) == (2, 2, 50, 39)
+    assert plan_fits(SCGS(), 200, 5000) == (3, 1, 10, 0)
+    assert plan_fits(ConsensusSelector(), 200, 5000, 40, by_pairs=True) == (2, 1, 10, 0)
+    assert plan_fits(SimilarityConstraintScore(), 200, 5000, n_pairs=40).n_resamples == 50
+    assert plan_fits(SimilarityConstraintScore(), 200, 5000) == (3, 1, 10, 0)
+    assert plan_fits(NearestNeighborSFS(), 400, 400).n_resamples < 50
+    assert plan_fits(StableSelector(SCGS()), 60, 300) == (3, 1, 10, 0)
     once, often = (plan_fits(LSDF(), 60, 300, fits_per_fold=n) for n in (1, 4))
     assert once.n_repeats >= often.n_repeats
     sizes = [plan_fits(ConstraintScore(), n, 1000) for n in (100, 1000, 10_000, 100_000)]

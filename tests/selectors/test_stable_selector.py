@@ -47,9 +47,11 @@ def test_pairs_follow_their_samples_into_a_draw(cancer):
             n_must.append(len(links))
             return super()._rank(X, known, *rest)
 
-    model = ls.StableSelector(Recording(4), n_resamples=8, random_state=0)
+    model = ls.StableSelector(Recording(4), n_resamples=8, random_state=0, n_jobs=1)
     by_row = model.fit(X, pairs=pairs)
-    assert n_must == [10] + [5] * 8
+    # A must-link is in one half or the other.
+    assert n_must[0] == 10
+    assert [a + b for a, b in zip(n_must[1::2], n_must[2::2], strict=True)] == [10] * 4
     ids = [f"s{i}" for i in range(len(X))]
     named = ls.Pairs(
         [(ids[a], ids[b]) for a, b in pairs.must], [(ids[a], ids[b]) for a, b in pairs.cannot]
@@ -143,3 +145,53 @@ def test_equal_pairs_in_another_order_give_the_same_ranking(cancer):
     )
     assert_array_equal(one.scores_, other.scores_)
     assert_array_equal(one.order_, other.order_)
+
+
+def test_halves_are_complementary(cancer):
+    X, y = cancer
+    rows = []
+
+    class Recording(ls.FisherScore):
+        def _rank(self, X, known, *rest):
+            rows.append({tuple(row) for row in X.values})
+            return super()._rank(X, known, *rest)
+
+    ls.StableSelector(Recording(4), n_resamples=4, random_state=0, n_jobs=1).fit(X, y)
+    for one, other in zip(rows[1::2], rows[2::2], strict=True):
+        assert one | other == rows[0]
+        assert not one & other
+
+
+def test_the_bound_by_hand(cancer):
+    X, y = cancer
+    model = ls.StableSelector(ls.FisherScore(4), threshold=0.9, random_state=0).fit(X, y)
+    least = model.scores_[model.support_].min()
+    assert_allclose(model.error_bound_, 4**2 / ((2 * least - 1) * X.shape[1]))
+    many = ls.StableSelector(ls.FisherScore(4), X.shape[1], random_state=0).fit(X, y)
+    assert np.isnan(many.error_bound_)
+
+
+def test_the_bound_holds_on_noise():
+    """Exchangeable features: all of them are false, and selected as often as chance would."""
+    rng = np.random.default_rng(0)
+    counts, bounds = [], []
+    for seed in range(40):
+        X, y = rng.normal(size=(40, 60)), np.arange(40) % 2
+        model = ls.StableSelector(ls.FisherScore(6), random_state=seed).fit(X, y)
+        often = model.scores_ >= model.threshold
+        counts.append(often.sum())
+        bounds.append(6**2 / ((2 * model.threshold - 1) * 60))
+    assert np.mean(counts) <= np.mean(bounds)
+
+
+def test_draws_that_cannot_be_ranked_are_left_out():
+    """With few cannot-links some halves have none; without any the usual error is raised."""
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    pairs = ls.Pairs(must=[(0, 1), (2, 3), (4, 5), (6, 7)], cannot=[(8, 9), (10, 11), (12, 13)])
+    model = ls.StableSelector(ls.ConstraintScore(2), n_resamples=30, random_state=0)
+    model.fit(X, pairs=pairs)
+    assert 0 < model.n_resamples_ < 30
+    assert_allclose(model.scores_.sum(), 2)
+    # The two ends of a lone cannot-link are dealt to two halves.
+    with pytest.raises(ValueError, match="cannot-link"):
+        model.fit(X, pairs=ls.Pairs(must=[(0, 1)], cannot=[(2, 3)]))

@@ -16,7 +16,7 @@ MOST_FOLDS, FEWEST_FOLDS = 5, 3
 MOST_REPEATS = 2
 # Folds of what a fold leaves, by which it chooses a number of features.
 FOLDS_INSIDE = 3
-MOST_RESAMPLES, FEWEST_RESAMPLES = 30, 5
+MOST_RESAMPLES, FEWEST_RESAMPLES = 50, 10
 # The fewest permutations with which one test in forty can be passed.
 PERMUTATIONS = 39
 
@@ -31,7 +31,7 @@ class Effort(NamedTuple):
     n_repeats : int
         How often the folds are dealt.
     n_resamples : int
-        On how many resamples of half the samples stability is measured.
+        On how many halves of the samples stability is measured.
     n_permutations : int
         On how many permutations all folds are ranked again; 0 if that would take too long.
     """
@@ -53,8 +53,8 @@ def plan_fits(
 ) -> Effort:
     """Return how many fits are affordable.
 
-    With labels 5 folds, with pairs 2, and 30 resamples; or as many fits as a rough sum of constants
-    puts at ten seconds, but at least 3 folds and 5 resamples. The resamples, which hold half the
+    With labels 5 folds, with pairs 2, and 50 resamples; or as many fits as a rough sum of constants
+    puts at ten seconds, but at least 3 folds and 10 resamples. The resamples, which hold half the
     samples, give way first. The folds are ranked again on 39 permutations if that takes no more
     than ten seconds, and dealt twice if it takes two.
 
@@ -73,9 +73,9 @@ def plan_fits(
     --------
     >>> from linkselect import SCGS, ConstraintScore
     >>> plan_fits(ConstraintScore(), 200, 5000, 40, by_pairs=True)
-    Effort(n_folds=2, n_repeats=1, n_resamples=30, n_permutations=39)
+    Effort(n_folds=2, n_repeats=1, n_resamples=50, n_permutations=39)
     >>> plan_fits(SCGS(), 200, 5000)
-    Effort(n_folds=3, n_repeats=1, n_resamples=5, n_permutations=0)
+    Effort(n_folds=3, n_repeats=1, n_resamples=10, n_permutations=0)
     """
     numbers = max(n_samples * n_features, LEAST_NUMBERS) * max(1.0, n_samples / MANY_SAMPLES)
     seconds = _seconds(selector, n_pairs) * numbers / 1e6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -12,19 +11,20 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _get_feature_names
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
-from linkselect._blocks import map_threads, one_blas_thread, slices
+from linkselect._blocks import one_blas_thread, slices
 from linkselect._messages import GuidedValueError
-from linkselect._resampling import seeded
-from linkselect._samples import as_samples
+from linkselect._samples import Samples, as_samples
 from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
 from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, Folds, rank_each
 from linkselect.evaluation._held_out import Estimate
 from linkselect.evaluation._held_out_labels import LabelFolds
 from linkselect.evaluation._inputs import Track, check_selector, order_of
+from linkselect.evaluation._pair_folds import check_whole
 from linkselect.evaluation._permutation import LEVEL, Arrangements, against_chance, against_random
 from linkselect.pairs import Pairs
-from linkselect.selectors import StableSelector
 from linkselect.selectors._method import describe
+from linkselect.selectors._resamples import draw_resamples, fit_resamples
+from linkselect.selectors._stability import frequency_errors
 from linkselect.selectors._wrapper import arguments_of
 
 # Twins are looked for of the best selected features only.
@@ -33,8 +33,7 @@ LEAST_CORRELATION = 0.9
 MOST_TWINS = 3
 # More rows would not change what is called a twin.
 ROWS_FOR_TWINS = 2000
-# Progress is reported after this many resamples; the number must not depend on the threads.
-RESAMPLES_PER_STEP = 4
+FEATURES_PER_BLOCK = 1000
 
 
 class Twin(NamedTuple):
@@ -63,11 +62,20 @@ class Validation:
         Why there is no estimate or no p-value, in a sentence.
     selected : tuple of int
         The selected features, best first.
-    selected_again : tuple of float
-        For each of them the share of resamples in which it is selected again; empty if there is
-        so little supervision that every resample would hold the same.
+    frequencies : tuple of float
+        The selection frequency of every feature, in the order of the columns: the share of
+        resamples in which it is selected. Empty if there is too little supervision to divide.
+    together : tuple of float
+        For each selected feature the share of resamples in which it, or one that is highly
+        correlated with it, is selected. A method that avoids redundancy may select either, so its
+        own frequency alone misleads.
     n_resamples : int
-        How many resamples.
+        How many resamples could be ranked.
+    n_unranked : int
+        How many held too little supervision to be ranked.
+    pairs_left : tuple of float or None
+        How many must-links and cannot-links have both ends in a resample, on average; None if the
+        method was not given pairs.
     twins : tuple of tuple of Twin
         For each of the first 200 selected features up to three others that are highly correlated
         with it, by at least 0.9 or at most -0.9; the most correlated first.
@@ -78,8 +86,11 @@ class Validation:
     p_random: float | None
     reason: str | None
     selected: tuple[int, ...]
-    selected_again: tuple[float, ...]
+    frequencies: tuple[float, ...]
+    together: tuple[float, ...]
     n_resamples: int
+    n_unranked: int
+    pairs_left: tuple[float, float] | None
     twins: tuple[tuple[Twin, ...], ...]
 
     @property
@@ -95,6 +106,19 @@ class Validation:
         """Whether as many random features do worse; None if it cannot be told."""
         return None if self.p_random is None else self.p_random <= LEVEL
 
+    @property
+    def selected_again(self) -> tuple[float, ...]:
+        """The selection frequency of each selected feature, best first."""
+        return tuple(self.frequencies[feature] for feature in self.selected if self.frequencies)
+
+    @property
+    def frequency_errors(self) -> tuple[float, ...]:
+        """The Monte Carlo standard error of each selection frequency, in the order of the columns.
+
+        Two selections and two rejections are added to those that were seen (Agresti & Coull).
+        """
+        return tuple(frequency_errors(self.frequencies, self.n_resamples).tolist())
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data that can be written as JSON."""
         return {
@@ -106,7 +130,11 @@ class Validation:
             "reason": self.reason,
             "n_resamples": self.n_resamples,
             "selected": list(self.selected),
+            "n_unranked": self.n_unranked,
+            "pairs_left": None if self.pairs_left is None else list(self.pairs_left),
             "selected_again": list(self.selected_again),
+            "together": list(self.together),
+            "frequencies": list(self.frequencies),
             "twins": [[twin._asdict() for twin in twins] for twins in self.twins],
         }
 
@@ -123,6 +151,7 @@ def validate(
     random_state: int = 0,
     track: Track = iter,
     rankings: FoldRankings | None = None,
+    n_resamples: int | None = None,
 ) -> Validation:
     """Measure how far a ranking can be trusted.
 
@@ -140,7 +169,10 @@ def validate(
     and valid if pairs were chosen without looking at X. Of pairs that are `Pairs.adaptive`, only
     the others are held out. "Better than random" compares with as many features chosen at random.
 
-    How many folds, permutations and resamples (5 to 30) there are follows from the size of X and
+    Resamples are complementary halves of the samples. Samples that must-links or a group join stay
+    together, and a pair counts in a half that holds both of its ends.
+
+    How many folds, permutations and resamples (10 to 50) there are follows from the size of X and
     the method, so that the same call gives the same result. A slow method is not ranked again on
     permuted samples; then it takes more pairs to show the same.
 
@@ -175,6 +207,8 @@ def validate(
     rankings : FoldRankings, optional
         What `choose_number` ranked on its folds, which are then not fitted again. If it dealt out
         the folds several times, the estimate is the mean over all of them.
+    n_resamples : int, optional
+        On how many resamples selection frequencies are measured. Default: by the rule above.
 
     Returns
     -------
@@ -198,6 +232,8 @@ def validate(
     ((2, 3), True)
     """
     check_selector(selector)
+    if n_resamples is not None:
+        check_whole("n_resamples", n_resamples, 0)
     ranker = FoldRanker(selector, X, y, pairs, sample_ids, groups, random_state)
     own, (n_samples, n_features) = ranker.selector, ranker.X.shape
     is_fitted = hasattr(selector, "order_")
@@ -222,12 +258,10 @@ def validate(
         rows = rankings.held_out.named() if isinstance(rankings.held_out, LabelFolds) else None
         ways = Arrangements.of(n_samples, groups, batches, rows)
         measured = _measure(rankings, len(selected), ways, effort, random_state, track)
-    n_resamples = effort.n_resamples if _can_resample(ranker) else 0
-    chosen = _selected_again(ranker, again, n_resamples, track)
-    shares = chosen[:, selected].mean(axis=0).tolist() if len(chosen) else []
+    n_resamples = effort.n_resamples if n_resamples is None else n_resamples
+    stability = _measure_stability(ranker, again, selected, n_resamples, track)
     twins = correlated_twins(ranker.X, selected[:MOST_WITH_TWINS])
-    found = tuple(selected.tolist())
-    return Validation(*measured, found, tuple(shares), len(chosen), tuple(twins))
+    return Validation(*measured, tuple(selected.tolist()), *stability, tuple(twins))
 
 
 def best_of(fitted: Any) -> IntArray:
@@ -313,28 +347,67 @@ def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
     return order[np.asarray(fitted.get_support())[order]]
 
 
-def _selected_again(ranker: FoldRanker, selector: Any, n_resamples: int, track: Track) -> BoolArray:
-    """Return which features are selected in every resample that could be ranked."""
+# Attributes of `Validation` from `frequencies` to `pairs_left`.
+Stability = tuple[tuple[float, ...], tuple[float, ...], int, int, tuple[float, float] | None]
+
+
+def _measure_stability(
+    ranker: FoldRanker, selector: Any, selected: IntArray, n_resamples: int, track: Track
+) -> Stability:
+    """Measure how often features are selected on complementary halves of the samples."""
+    if not n_resamples or not _can_resample(ranker):
+        return (), (), 0, 0, None
     rng = np.random.RandomState(ranker.seed)
-    stable = StableSelector(selector)
-    draws = [
-        (seeded(selector, rng), *stable._draw(ranker.given, ranker.X.shape[0], rng))
-        for _ in range(n_resamples)
-    ]
+    given, n_samples = ranker.given, ranker.X.shape[0]
+    draws = draw_resamples(selector, given, n_samples, n_resamples, rng, groups=ranker.groups)
+    found = fit_resamples(draws, as_samples(ranker.X), track)
+    n_ranked = len(found.selected)
+    by_pairs = describe(selector).sees == "pairs" and given.pairs is not None
+    left = np.mean([draw.n_pairs for draw in draws], axis=0).tolist() if by_pairs else None
+    pairs_left = None if left is None else (left[0], left[1])
+    if not n_ranked:
+        return (), (), 0, n_resamples, pairs_left
+    frequencies = found.selected.mean(axis=0).tolist()
+    together = selected_together(ranker.X, selected, found.selected)
+    return tuple(frequencies), together, n_ranked, n_resamples - n_ranked, pairs_left
 
-    def work(draw: tuple[Any, IntArray, dict[str, Any]]) -> Any:
-        copy, rows, arguments = draw
-        try:
-            return copy.fit(ranker.X[rows], **arguments).get_support()
-        except ValueError:  # too little supervision was drawn
-            return None
 
-    chosen: list[Any] = []
-    for part in track(slices(n_resamples, RESAMPLES_PER_STEP)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on everything has warned already
-            chosen += map_threads(work, draws[part])
-    return np.array([support for support in chosen if support is not None])
+def selected_together(X: Matrix, features: IntArray, chosen: BoolArray) -> tuple[float, ...]:
+    """Return how often each feature, or one that is highly correlated with it, is selected.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    features : array of int
+        The features that are asked about.
+    chosen : ndarray of bool of shape (n_resamples, n_features)
+        What each resample selected.
+    """
+    candidates = np.flatnonzero(chosen.any(axis=0))
+    counts = chosen[:, features]
+    for part in slices(len(candidates), FEATURES_PER_BLOCK):
+        some = candidates[part]
+        alike = np.abs(_correlations(as_samples(X), features, some)) >= LEAST_CORRELATION
+        counts |= (chosen[:, some].astype(np.float32) @ alike.T.astype(np.float32)) > 0
+    return tuple(counts.mean(axis=0).tolist())
+
+
+def _correlations(samples: Samples, features: IntArray, others: IntArray) -> FloatArray:
+    """Correlate some features with others, by at most 2,000 rows."""
+    some = _some_rows(samples)
+    columns = (some.own_values(one).astype(np.float64) for one in (features, others))
+    wanted, found = map(_standardized, columns)
+    with one_blas_thread():  # the order of its sums depends on how many it has
+        correlations: FloatArray = wanted.T @ found
+    return correlations
+
+
+def _some_rows(samples: Samples) -> Samples:
+    n_samples = samples.shape[0]
+    if n_samples <= ROWS_FOR_TWINS:
+        return samples
+    return samples.take(np.linspace(0, n_samples - 1, ROWS_FOR_TWINS).astype(np.intp))
 
 
 def correlated_twins(X: Matrix, features: IntArray) -> list[tuple[Twin, ...]]:
@@ -362,10 +435,7 @@ def correlated_twins(X: Matrix, features: IntArray) -> list[tuple[Twin, ...]]:
     >>> [twin.feature for twin in correlated_twins(X, np.array([0]))[0]]
     [2, 1]
     """
-    samples = as_samples(X)
-    n_samples = samples.shape[0]
-    if n_samples > ROWS_FOR_TWINS:
-        samples = samples.take(np.linspace(0, n_samples - 1, ROWS_FOR_TWINS).astype(np.intp))
+    samples = _some_rows(as_samples(X))
     wanted = _standardized(samples.own_values(features).astype(np.float64))
     found: list[list[Twin]] = [[] for _ in features]
     # One BLAS thread, since the order of its sums depends on how many it has.

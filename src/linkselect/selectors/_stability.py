@@ -1,6 +1,9 @@
 """How alike selections are over several runs."""
 
-from linkselect._arrays import BoolArray
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkselect._arrays import BoolArray, FloatArray
 from linkselect._bibliography import cites
 
 
@@ -61,3 +64,45 @@ def nogueira_index(selected: BoolArray) -> float:
         return float("nan")
     variance = n_runs / (n_runs - 1) * (frequency * (1 - frequency)).mean()
     return float(1 - variance / (chosen * (1 - chosen)))
+
+
+def frequency_errors(shares: ArrayLike, n_runs: int) -> FloatArray:
+    """Return the Monte Carlo standard errors of selection frequencies.
+
+    Two selections and two rejections are added (Agresti & Coull): a feature that no draw selects
+    could still be selected by the next one.
+
+    Examples
+    --------
+    >>> frequency_errors([1.0, 0.5], 96).round(3).tolist()
+    [0.014, 0.05]
+    """
+    mean = (np.asarray(shares, dtype=np.float64) * n_runs + 2) / (n_runs + 4)
+    return np.sqrt(mean * (1 - mean) / (n_runs + 4))
+
+
+@cites("meinshausen2010", "shah2013")
+def error_bound(selected: BoolArray, threshold: float) -> float:
+    """Bound how many features of low selection probability are selected at least so often.
+
+    `q^2 / ((2 threshold - 1) d)` for q of d features selected in a draw on average: the expected
+    number of features with a selection probability below q / d that reach the threshold. NaN if
+    the threshold is not above one half.
+
+    Parameters
+    ----------
+    selected : ndarray of bool of shape (n_runs, n_features)
+        What each of an even number of complementary halves selected.
+    threshold : float
+        The share of draws that select a feature which is kept.
+
+    Examples
+    --------
+    >>> runs = np.array([[1, 0, 0, 0, 0], [1, 0, 0, 0, 0]], dtype=bool)
+    >>> error_bound(runs, 0.9)
+    0.25
+    """
+    if threshold <= 0.5:
+        return float("nan")
+    n_selected, n_features = selected.sum(axis=1).mean(), selected.shape[1]
+    return float(n_selected**2 / ((2 * threshold - 1) * n_features))
