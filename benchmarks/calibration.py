@@ -50,6 +50,7 @@ from calibration_designs import (
     on_real,
     random_on_real,
 )
+from calibration_features import DESIGNS, tested
 from linkselect.evaluation import _effort as effort
 from pairs_alone_tables import HELD_OUT as AFTERWARDS
 
@@ -66,6 +67,7 @@ JUDGED = (
     "_fold_rankings",
     "_measuring",
     "_significance",
+    "_feature_p_values",
 )
 N_TABLES, N_SLOW_TABLES = 200, 60
 # Methods that take longer see some of the designs.
@@ -95,6 +97,12 @@ def tasks(data):
         of_labels = ("link_selector", "fisher")
         found += [("labels", design, method, seed) for design in LABELLED for method in of_labels]
         found += [("compare", design, "", seed) for design in COMPARED]
+        found += [
+            ("features", design, method, seed)
+            for design, methods in DESIGNS.items()
+            for method in methods
+            if design.startswith("noise") or seed < N_SLOW_TABLES
+        ]
         if seed < N_SLOW_TABLES:
             found += [
                 ("noise", design, method, seed) for method in SLOW for design in DESIGNS_OF[method]
@@ -132,7 +140,13 @@ def doubted(done):
 def run(task, data):
     kind, design, method, seed, *name = task
     effort.MOST_RESAMPLES = effort.FEWEST_RESAMPLES = 0  # nothing is claimed about them here
-    does = {"noise": on_noise, "must": must_on_noise, "labels": labels_on_noise}
+    does = {
+        "noise": on_noise,
+        "must": must_on_noise,
+        "labels": labels_on_noise,
+        "compare": compared,
+        "features": tested,
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -140,8 +154,6 @@ def run(task, data):
                 return task, random_on_real(design, method, seed, name[0], data)
             if kind == "real":
                 return task, on_real(design, method, seed, name[0], data)
-            if kind == "compare":
-                return task, compared(design, method, seed)
             return task, does[kind](design, method, seed)
         except ValueError as error:
             return task, {"refused": str(error)[:200]}
@@ -269,6 +281,24 @@ def compare_table(done):
         )
 
 
+def feature_table(done):
+    yield (
+        "| design | method | tables | any irrelevant feature with adjusted p < .05 | "
+        "any with q <= .1 | irrelevant features with q <= .1, mean | relevant ones, mean | "
+        "share of irrelevant ones among those found, mean |"
+    )
+    yield "|---|---|---|---|---|---|---|---|"
+    for (design, method), found in cells(done, "features").items():
+        wrong, right = (np.array([one[key] for one in found]) for key in ("wrong", "right"))
+        proportion = wrong / np.maximum(wrong + right, 1)
+        relevant = "-" if design.startswith("noise") else f"{right.mean():.1f}"
+        yield (
+            f"| {design} | {method} | {len(found)} | {share([one['any'] for one in found])} | "
+            f"{share(wrong > 0)} | {wrong.mean():.2f} | {relevant} | "
+            f"{100 * proportion.mean():.1f} % |"
+        )
+
+
 def real_table(done):
     yield (
         "| design | method | runs | with an interval | bias | covered | "
@@ -326,6 +356,8 @@ def write_page(done):
         *label_table(done),
         "\n## On noise: comparisons\n",
         *compare_table(done),
+        "\n## Single features\n",
+        *feature_table(done),
         "\n## On real data: intervals\n",
         *real_table(done),
         "\n## On real data: random rankings\n",

@@ -2,6 +2,7 @@
 
 from linkselect.evaluation._comparison import compare
 from linkselect.evaluation._curves import Curve, nearest_neighbor_curve, numbers_of_features
+from linkselect.evaluation._feature_p_values import FeaturePValues, feature_p_values
 from linkselect.evaluation._fold_rankings import FoldRankings
 from linkselect.evaluation._held_out import Estimate
 from linkselect.evaluation._number_of_features import NumberOfFeatures, choose_number
@@ -30,6 +31,7 @@ __all__ = [
     "Curve",
     "Difference",
     "Estimate",
+    "FeaturePValues",
     "FoldRankings",
     "HeldOutPairs",
     "Measure",
@@ -44,6 +46,7 @@ __all__ = [
     "choose_number",
     "compare",
     "corrected_t_test",
+    "feature_p_values",
     "holm",
     "kuncheva_index",
     "nearest_neighbor_curve",

@@ -172,11 +172,7 @@ class LabelFolds(HeldOut):
 
     def count_ways(self, ways: Arrangements) -> float:
         """Return how many different labellings there are: rows of one class are exchangeable."""
-        found = 0.0
-        for block in ways.blocks:
-            kinds = np.unique(self._codes[block], axis=0, return_counts=True)[1]
-            found += log_ways(kinds)
-        return float(np.exp(min(found, 700.0)))
+        return label_ways(self._codes, ways)
 
     def shuffled(
         self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
@@ -198,3 +194,12 @@ class LabelFolds(HeldOut):
         # One more hit and one more miss: no finite number of rows is certain.
         shrunk = (value * n_independent + 1) / (n_independent + 2)
         return float(np.sqrt(REFITTING * shrunk * (1 - shrunk) / n_independent))
+
+
+def label_ways(codes: IntArray, ways: Arrangements) -> float:
+    """Return how many different labellings there are: rows of one class are exchangeable."""
+    found = 0.0
+    for block in ways.blocks:
+        kinds = np.unique(codes[block], axis=0, return_counts=True)[1]
+        found += log_ways(kinds)
+    return float(np.exp(min(found, 700.0)))
