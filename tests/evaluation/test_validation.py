@@ -515,17 +515,19 @@ def test_twins():
     X[:, 5] = 7.0
     expected = np.corrcoef(X[:, :5], rowvar=False)
     for given in (X, csr_array(X)):
-        first, none, constant = correlated_twins(given, np.array([0, 1, 5]))
+        (first, none, constant), left_out = correlated_twins(given, np.array([0, 1, 5]))
         assert [twin.feature for twin in first] == [3, 4]
         np.testing.assert_allclose([t.correlation for t in first], expected[0, [3, 4]], atol=1e-6)
         assert none == constant == ()
+        assert [(feature, twin.feature) for feature, twin in left_out] == [(3, 0), (4, 0)]
 
 
 def test_twins_in_many_blocks_keep_the_best():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40_000, 40))[:, [0] * 40] + 0.01 * rng.normal(size=(40_000, 40))
     X[:, 37] = X[:, 5]
-    [twins] = correlated_twins(X, np.array([5]))
+    [twins], left_out = correlated_twins(X, np.array([5]))
+    assert len(left_out) == 39
     assert len(twins) == 3
     assert twins[0] == (37, pytest.approx(1.0))
 

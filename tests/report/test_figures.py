@@ -66,7 +66,7 @@ def test_the_caption_says_by_which_rule():
     assert found["number_of_features"]["reason"] in text
     written = ranking_figure(found)._supxlabel.get_text()
     assert written.replace("\n", " ") == text
-    assert "n_features_to_select" in figure_caption(strange_summary())
+    assert "n_features_to_select" not in figure_caption(strange_summary())
 
 
 def test_letters_stay_letters(tmp_path):

@@ -98,19 +98,21 @@ def test_how_far_to_trust_a_ranking_is_on_the_page(without_pictures):
     assert "Better than chance (p = 0.025);" in page
     assert "not shown to be better than chance" not in page
     table = embedded(page)
-    assert [share is None for share in table["again"]] == [False] * 3 + [True] * 10
+    assert all(0 <= share <= 1 for share in table["frequency"])
+    assert table["reason"][:3] == ["selected"] * 3
     assert table["twins"][3:] == [None] * 10
     assert "Frequency</button>" in page
 
 
 def test_a_ranking_no_better_than_chance_is_said_first(without_pictures):
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(40, 8))
+    X = rng.normal(size=(40, 30))
     pairs = Pairs.from_labels(np.arange(40) % 2, n_must=12, n_cannot=12, random_state=0)
     page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
     text = [piece.strip() for piece in Page(page[page.index("<main") :]).text if piece.strip()]
-    assert text[0] == "Warning:"
-    assert text[1].startswith("The selected features are not shown to agree with the pairs better")
+    assert text[0] == text[2] == "Warning:"
+    assert text[1].startswith("The selection is unstable: on 49 resamples of half the samples, a ")
+    assert text[3].startswith("The selected features are not shown to agree with the pairs better")
 
 
 @pytest.mark.parametrize("value", [0.3, 1.0])
@@ -173,12 +175,18 @@ def test_alarms():
     found = {"estimate": estimate, "better_than_chance": None, "reason": None, "n_resamples": 5}
     found |= {"selected": ["g1", "g2"], "selected_again": [0.0, 0.4]}
     assert alarms(found, 500) == [
+        "The selection is unstable: on 5 resamples of half the samples, a selected feature or one "
+        "highly correlated with it is selected in 20 % of them on average; chance gives 0.4 %.",
         "On held-out pairs, as many random features (0.70) do better than the selected ones "
         "(0.60).",
-        "The best feature, g1, was selected again in none of 5 resamples.",
     ]
+    found |= {"selected_again": [0.0, 0.4], "together": [0.0, 1.0]}
+    assert alarms(found, 500)[0] == (
+        "The best feature, g1, was selected in none of 5 resamples of half the samples, nor was "
+        "one highly correlated with it."
+    )
     better = {**estimate, "random_features": 0.5, "all_features": 0.9}
-    found |= {"estimate": better, "better_than_chance": True, "selected_again": [0.2, 0.4]}
+    found |= {"estimate": better, "better_than_chance": True, "together": [0.6, 0.4]}
     assert alarms(found, 500) == [
         "On held-out pairs, all 500 features (0.90) do better than the selected ones (0.60)."
     ]

@@ -98,7 +98,8 @@ def test_a_doubtful_ranking_is_an_alarm():
     selector = FisherScore(3).fit(X, shuffled)
     found = validate(selector, X, shuffled)
     summary = summarize(selector, X, shuffled, notes=["Other."], validation=found)
-    assert summary["alarms"][0].startswith(
+    assert summary["alarms"][0].startswith("The selection is unstable")
+    assert summary["alarms"][1].startswith(
         "The selected features are not shown to agree with the labels better than chance: 1-NN"
     )
     assert summary["notes"] == ["Other."]

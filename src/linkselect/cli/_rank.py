@@ -6,19 +6,25 @@ import shlex
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 from linkselect.cli import _by_parts as by_parts_of
 from linkselect.cli import _choices as choices
 from linkselect.cli import _supervision_input as supervision
 from linkselect.cli._column_values import ColumnValues
-from linkselect.cli._errors import InputError, notes_of
+from linkselect.cli._errors import InputError, UsageError, notes_of
 from linkselect.cli._feature_count import keep_number, number_typed, prepare_number
+from linkselect.cli._feature_options import (
+    DEFAULT_FEATURES,
+    FeatureOptions,
+    about_copies,
+    has_copies,
+)
 from linkselect.cli._output import DEFAULT_OUTPUT, Output, note_on_formulas, tracked
 from linkselect.cli._preparation import (
     DEFAULT_PREPARATION,
@@ -32,7 +38,7 @@ from linkselect.cli._tables import DEFAULT_READING, Reading, Table
 from linkselect.cli._tables.table import StoredTable
 
 if TYPE_CHECKING:
-    from linkselect.evaluation import NumberOfFeatures, Validation
+    from linkselect.evaluation import FeaturePValues, NumberOfFeatures, Validation
     from linkselect.report._schema import Summary
 
 
@@ -46,9 +52,13 @@ def rank(
     pairs: Path | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
+    features: Annotated[FeatureOptions, Parameter(name="*")] = DEFAULT_FEATURES,
     seed: choices.Seed = 0,
     select: Path | None = None,
     validate: Annotated[bool, Parameter(negative="--no-validate")] = True,
+    resamples: Annotated[int | None, Parameter(validator=validators.Number(gte=0))] = None,
+    p_values: bool = False,
+    permutations: Annotated[int, Parameter(validator=validators.Number(gte=19))] = 199,
     escape_formulas: bool = False,
     by_parts: bool = False,
     scheduler: str | None = None,
@@ -82,8 +92,16 @@ def rank(
         Write the table with the selected features only, unscaled, in one of the formats of --out.
     validate
         Measure how far the ranking can be trusted: an estimate on held-out pairs or labels, a test
-        against chance, how often features are selected again, and which are highly correlated. It
-        fits the method again, 7 to 200 times by the size of the table.
+        against chance, how often features are selected on halves of the data, and which are highly
+        correlated. It fits the method again, 12 to 220 times by the size of the table.
+    resamples
+        On how many halves of the data selection frequencies are measured. Otherwise 10 to 50 by the
+        size of the table and the method, never by the time it takes.
+    p_values
+        Test every feature by permuting the samples: p-values, adjusted for all features, and false
+        discovery rates.
+    permutations
+        How many permutations --p-values takes.
     escape_formulas
         Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
         formula. Never in --select.
@@ -96,17 +114,19 @@ def rank(
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select})
     choice = None if method is None else choices.method_named(method)
+    wanted = Wanted(n_features, features, seed, validate, resamples, permutations * p_values)
     why = by_parts_of.why_by_parts(table, read, by_parts, scheduler)
     check_selected(select, table, by_parts=why is not None)
+    wanted.check(by_parts=why is not None)
     output.say_notes([] if why is None else [why])
     with by_parts_of.opened(
         table, read, why is not None, scheduler, output.shows_progress
     ) as whole:
-        job = _job(whole, read, choice, settings, pairs, prepare, seed)
+        job = _job(whole, read, choice, settings, pairs, prepare, wanted)
         if validate and job.by_parts:
             job.notes.append(by_parts_of.NOT_VALIDATED)
         said = [] if why is None else [why]
-        warned, summary = _rank(job, n_features, seed, validate, output, said)
+        warned, summary = _rank(job, wanted, output, said)
         if select is not None:
             write_selected(select, job.selector, whole, read)
     from linkselect.report._summary import TIED
@@ -120,6 +140,27 @@ def rank(
         output.say_notes(note_on_formulas(job.data.names, output.out, select))
     write_ranking(summary, output, escape_formulas)
     output.say_written(select)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was typed about the result: how many features, and how it is checked."""
+
+    n_features: str
+    features: FeatureOptions
+    seed: int
+    validate: bool
+    resamples: int | None
+    n_permutations: int
+
+    def check(self, by_parts: bool) -> None:
+        """Refuse what cannot be done with a table that is read by parts."""
+        self.features.check(by_parts)
+        if by_parts and self.n_permutations:
+            raise UsageError(
+                "--p-values needs the table in memory, but it is read by parts. Allow more memory "
+                "with --max-memory."
+            )
 
 
 @dataclass(frozen=True)
@@ -152,14 +193,14 @@ def _job(
     settings: tuple[str, ...],
     pairs: Path | None,
     prepare: Preparation,
-    seed: int,
+    wanted: Wanted,
 ) -> RankingJob:
     """Take the default method if none was named, and check that it suits what is known."""
     if whole.X.shape[0] < 2:
         raise InputError(f"{whole.source} has one row, but features are ranked by two or more.")
     links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, whole)
     choice = choice or choices.method_named(choices.DEFAULT_METHOD)
-    selector = choices.make_selector(choice, settings, seed=seed, scale=prepare.scale)
+    selector = choices.make_selector(choice, settings, seed=wanted.seed, scale=prepare.scale)
     method = choices.described(selector)
     notes = [*whole.notes, *about_pairs, *choices.about_width(choice, settings, prepare.scale)]
     notes += supervision.check_supervision(choice.name, method, whole, links)
@@ -170,17 +211,19 @@ def _job(
         data = whole.labelled()
     if isinstance(data, StoredTable):
         by_parts_of.check_reads_parts(choice, selector, data)
-    data, prepare, about_values, seen = settle_values(data, prepare, seed)
+    data, prepare, about_values, seen = settle_values(data, prepare, wanted.seed)
     keep_signs([selector], prepare, seen)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
+    if not isinstance(data, StoredTable):
+        selector = wanted.features.around(selector, data)
     used, about_both = supervision.together(selector, data, links)
     notes += [*about_both, *about, *about_values]
     return RankingJob(choice, selector, data, links, used, prepare, notes, seen)
 
 
 def _rank(
-    job: RankingJob, n_features: str, seed: int, validate: bool, output: Output, said: list[str]
+    job: RankingJob, wanted: Wanted, output: Output, said: list[str]
 ) -> tuple[list[str], Summary]:
     """Fit the method, keep a number of features, and say how far to trust them.
 
@@ -191,25 +234,19 @@ def _rank(
     from linkselect._samples.survey import Survey
     from linkselect.report import summarize
 
-    data, links, selector = job.data, job.used, job.selector
-    by_parts = job.by_parts
-    wanted = number_typed(n_features, data)
-    prepare_number(selector, wanted, len(data.names))
-    if output.shows_progress and not by_parts:
-        _show_progress(selector)
+    data, links, by_parts = job.data, job.used, job.by_parts
     y = None if data.labels is None else data.codes()
-    # What a method of another library needs is known by its errors only.
-    labels = "If it needs labels, name their column by --label COLUMN."
-    else_try = labels if y is None and not job.choice.is_ours else ""
-    with (
-        supervision.explained(job.choice.options, by_parts, else_try),
-        supervision.blamed([job.choice]),
-    ):
-        X, seconds, warned = _fit(job, y)
-    track = partial(tracked, show=output.shows_progress, doing=lambda _: "validating")
-    known = {"pairs": links, "sample_ids": data.ids, "random_state": seed, "track": track}
-    number = keep_number(selector, wanted, X, y, by_parts, **known)
-    found = _validate(selector, X, y, number, known) if validate and not by_parts else None
+    track = partial(tracked, show=output.shows_progress)
+    known = {"pairs": links, "sample_ids": data.ids, "random_state": wanted.seed}
+    job, X, number, seconds, warned = _selected(job, y, wanted, known, output.shows_progress)
+    selector = job.selector
+    found = significance = None
+    if wanted.validate and not by_parts:
+        known["track"] = partial(track, doing=lambda _: "validating")
+        found = _validate(selector, X, y, number, known, wanted.resamples)
+    if wanted.n_permutations:
+        known["track"] = partial(track, doing=lambda _: "permuting")
+        significance = _p_values(job, X, y, wanted.n_permutations, known)
     if by_parts:
         # Their extremes tell what is constant, scaled or not.
         X = Parts(X, Survey(job.seen.low, job.seen.high))
@@ -229,10 +266,54 @@ def _rank(
         validation=found,
         number=number,
         values=X if by_parts else data.X,
+        significance=significance,
     )
+    warned = [*warned, *about_copies(summary["ranking"]["reason"], summary["ranking"]["feature"])]
     if by_parts:
         summary["data"]["n_missing"] = int(job.seen.n_missing.sum())
     return warned, summary
+
+
+def _selected(
+    job: RankingJob, y: Any, wanted: Wanted, known: dict[str, Any], shows_progress: bool
+) -> tuple[RankingJob, Any, NumberOfFeatures, float, list[str]]:
+    """Fit the method and keep a number of features, of which none is a copy of another.
+
+    Return what was fitted in the end, the values it was fitted on, the number of features, the
+    seconds, and what the fit warned of.
+    """
+    selector, data, by_parts = job.selector, job.data, job.by_parts
+    count = number_typed(wanted.n_features, data)
+    prepare_number(selector, count, len(data.names))
+    if shows_progress and not by_parts:
+        _show_progress(selector)
+    # What a method of another library needs is known by its errors only.
+    labels = "If it needs labels, name their column by --label COLUMN."
+    else_try = labels if y is None and not job.choice.is_ours else ""
+    with (
+        supervision.explained(job.choice.options, by_parts, else_try),
+        supervision.blamed([job.choice]),
+    ):
+        X, seconds, warned = _fit(job, y)
+        track = partial(tracked, show=shows_progress, doing=lambda _: "validating")
+        number = keep_number(selector, count, X, y, by_parts, **known, track=track)
+    one_of_each = wanted.features.copies == "one" and not by_parts
+    if one_of_each and not hasattr(selector, "copy_of_") and has_copies(selector, X):
+        from linkselect import FeatureRules
+
+        bare = choices.unfitted(selector)
+        again = replace(job, selector=FeatureRules(bare, copies="one"))
+        return _selected(again, y, wanted, known, shows_progress)
+    return job, X, number, seconds, warned
+
+
+def _p_values(
+    job: RankingJob, X: Any, y: Any, n_permutations: int, known: dict[str, Any]
+) -> FeaturePValues:
+    from linkselect.evaluation import feature_p_values
+
+    with supervision.explained(job.choice.options):
+        return feature_p_values(job.selector, X, y, n_permutations=n_permutations, **known)
 
 
 def _show_progress(selector: Any) -> None:
@@ -263,7 +344,12 @@ def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
 
 
 def _validate(
-    selector: Any, X: Any, y: Any, number: NumberOfFeatures, known: dict[str, Any]
+    selector: Any,
+    X: Any,
+    y: Any,
+    number: NumberOfFeatures,
+    known: dict[str, Any],
+    n_resamples: int | None,
 ) -> Validation:
     from linkselect import evaluation
 
@@ -276,4 +362,4 @@ def _validate(
         from linkselect.evaluation._number_of_features import rank_by_own_path
 
         rankings = rank_by_own_path(selector, X, y, **known)
-    return evaluation.validate(selector, X, y, **known, rankings=rankings)
+    return evaluation.validate(selector, X, y, **known, rankings=rankings, n_resamples=n_resamples)

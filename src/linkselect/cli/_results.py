@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # How many features are printed; files and JSON hold all.
 _SHOWN = 20
+# What was measured of each feature, and its title.
+_MEASURES = {"frequency": "frequency", "adjusted": "adjusted p", "q_value": "q"}
 _TITLES = {
     "accuracy": "Accuracy in %, mean ± standard deviation over splits",
     "AUC": "AUC of held-out pairs, mean ± standard deviation over folds; 0.5 is chance",
@@ -24,7 +26,7 @@ _TITLES = {
 def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
     """Say what speaks against the features, what was ranked and how, and show the best."""
     from linkselect._display import score_text
-    from linkselect.report._validation_summary import validation_lines
+    from linkselect.report._validation_summary import significance_lines, validation_lines
 
     n_selected, n_all = summary["method"]["n_selected"], summary["data"]["n_features"]
     direction = "larger" if summary["method"]["greater_is_better"] else "smaller"
@@ -37,17 +39,21 @@ def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
     ]
     n_shown = min(_SHOWN, n_selected)
     ranking = summary["ranking"]
-    best = (ranking[name][:n_shown] for name in ("rank", "feature", "score"))
-    rows = [
-        [str(rank), feature, score_text(score, 6, missing="none", infinity="inf")]
-        for rank, feature, score in zip(*best, strict=True)
-    ]
-    lines.append(text_table(["rank", "feature", "score"], rows, left=[1], widest=60))
+    score = [score_text(one, 6, missing="none", infinity="inf") for one in ranking["score"]]
+    columns = {"rank": map(str, ranking["rank"]), "feature": ranking["feature"], "score": score}
+    measured = {key: ranking[key] for key in _MEASURES if key in ranking}  # type: ignore[literal-required]
+    columns |= {
+        _MEASURES[key]: [f"{one:.{2 if key == 'frequency' else 3}f}" for one in values[:n_shown]]
+        for key, values in measured.items()
+    }
+    rows = [list(row) for row in zip(*columns.values(), strict=False)][:n_shown]
+    lines.append(text_table(list(columns), rows, left=[1], widest=60))
     if n_selected > n_shown:
         lines.append(f"  ... and {n_selected - n_shown:,} more.")
     found = summary["validation"]
     if found is not None and (validated := validation_lines(found)):
         lines += ["", *validated]
+    lines += significance_lines(summary)
     kept = f"{n_selected:,} of {n_all:,} features are selected ({summary['seconds']:.2f} s)."
     reason = summary["number_of_features"]["reason"]
     lines += ["", f"{kept} {reason}"]

@@ -28,7 +28,7 @@ from linkselect.selectors._stability import frequency_errors
 from linkselect.selectors._wrapper import arguments_of
 
 # Twins are looked for of the best selected features only.
-MOST_WITH_TWINS = 200
+MOST_WITH_TWINS = 300
 LEAST_CORRELATION = 0.9
 MOST_TWINS = 3
 # More rows would not change what is called a twin.
@@ -77,8 +77,11 @@ class Validation:
         How many must-links and cannot-links have both ends in a resample, on average; None if the
         method was not given pairs.
     twins : tuple of tuple of Twin
-        For each of the first 200 selected features up to three others that are highly correlated
+        For each of the first 300 selected features up to three others that are highly correlated
         with it, by at least 0.9 or at most -0.9; the most correlated first.
+    left_out : tuple of (int, Twin)
+        Features that are not selected but highly correlated with one of these, and the one that
+        is most correlated with it.
     """
 
     estimate: Estimate | None
@@ -92,6 +95,7 @@ class Validation:
     n_unranked: int
     pairs_left: tuple[float, float] | None
     twins: tuple[tuple[Twin, ...], ...]
+    left_out: tuple[tuple[int, Twin], ...]
 
     @property
     def better_than_chance(self) -> bool | None:
@@ -260,8 +264,8 @@ def validate(
         measured = _measure(rankings, len(selected), ways, effort, random_state, track)
     n_resamples = effort.n_resamples if n_resamples is None else n_resamples
     stability = _measure_stability(ranker, again, selected, n_resamples, track)
-    twins = correlated_twins(ranker.X, selected[:MOST_WITH_TWINS])
-    return Validation(*measured, tuple(selected.tolist()), *stability, tuple(twins))
+    twins, left_out = correlated_twins(ranker.X, selected[:MOST_WITH_TWINS], selected)
+    return Validation(*measured, tuple(selected.tolist()), *stability, twins, left_out)
 
 
 def best_of(fitted: Any) -> IntArray:
@@ -410,7 +414,13 @@ def _some_rows(samples: Samples) -> Samples:
     return samples.take(np.linspace(0, n_samples - 1, ROWS_FOR_TWINS).astype(np.intp))
 
 
-def correlated_twins(X: Matrix, features: IntArray) -> list[tuple[Twin, ...]]:
+Twins = tuple[tuple[Twin, ...], ...]
+LeftOut = tuple[tuple[int, Twin], ...]
+
+
+def correlated_twins(
+    X: Matrix, features: IntArray, selected: IntArray | None = None
+) -> tuple[Twins, LeftOut]:
     """Find the features most correlated with each of some: at least 0.9 or at most -0.9.
 
     Of more than 2,000 rows, 2,000 in even steps are looked at.
@@ -421,39 +431,50 @@ def correlated_twins(X: Matrix, features: IntArray) -> list[tuple[Twin, ...]]:
         The samples.
     features : array of int
         The features whose twins are wanted.
+    selected : array of int, optional
+        The features that are selected. Default: these.
 
     Returns
     -------
-    list of tuple of Twin
+    twins : tuple of tuple of Twin
         Up to three for each feature, the most correlated first.
+    left_out : tuple of (int, Twin)
+        The features that are not selected and highly correlated with one of these, and that one.
 
     Examples
     --------
     >>> import numpy as np
     >>> x = np.arange(5.0)
     >>> X = np.column_stack([x, x**2, -2 * x, [3, 1, 4, 1, 5]])
-    >>> [twin.feature for twin in correlated_twins(X, np.array([0]))[0]]
-    [2, 1]
+    >>> twins, left_out = correlated_twins(X, np.array([0]))
+    >>> [twin.feature for twin in twins[0]], [feature for feature, _ in left_out]
+    ([2, 1], [1, 2])
     """
     samples = _some_rows(as_samples(X))
+    kept = set((features if selected is None else selected).tolist())
     wanted = _standardized(samples.own_values(features).astype(np.float64))
     found: list[list[Twin]] = [[] for _ in features]
+    left_out: list[tuple[int, Twin]] = []
     # One BLAS thread, since the order of its sums depends on how many it has.
     with one_blas_thread():
         for block, values in samples.dense_blocks():
-            correlations = wanted.T @ _standardized(values)
-            for i, j in zip(*np.nonzero(np.abs(correlations) >= LEAST_CORRELATION), strict=True):
+            # Rounded, so that equally good ones come in the order of the columns.
+            correlations = np.clip(wanted.T @ _standardized(values), -1, 1).round(9)
+            alike = np.abs(correlations) >= LEAST_CORRELATION
+            for i, j in zip(*np.nonzero(alike), strict=True):
                 if (other := block.start + int(j)) != features[i]:
-                    found[i].append(Twin(other, float(np.clip(correlations[i, j], -1, 1))))
+                    found[i].append(Twin(other, float(correlations[i, j])))
             found = [_best(twins) for twins in found]
-    return [tuple(twins) for twins in found]
+            best = np.abs(correlations).argmax(axis=0) if len(features) else np.empty(0, np.intp)
+            for j in np.flatnonzero(alike.any(axis=0)).tolist():
+                if (other := block.start + j) not in kept:
+                    i = int(best[j])
+                    left_out.append((other, Twin(int(features[i]), float(correlations[i, j]))))
+    return tuple(map(tuple, found)), tuple(left_out)
 
 
 def _best(twins: list[Twin]) -> list[Twin]:
-    # Rounded, so that equally good ones come in the order of the columns.
-    return sorted(twins, key=lambda twin: (-round(abs(twin.correlation), 9), twin.feature))[
-        :MOST_TWINS
-    ]
+    return sorted(twins, key=lambda twin: (-abs(twin.correlation), twin.feature))[:MOST_TWINS]
 
 
 def _standardized(columns: FloatArray) -> FloatArray:

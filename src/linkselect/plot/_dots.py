@@ -64,6 +64,47 @@ def draw_scores(
         ax.legend(loc=where, handletextpad=0.2, **style.LEGEND)
 
 
+def draw_frequencies(
+    ax: Axes, shares: FloatArray, errors: FloatArray, p_values: Sequence[str] | None = None
+) -> None:
+    """Draw selection frequencies beside scores, with two standard errors to either side.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where the scores are drawn.
+    shares, errors : ndarray of shape (n_shown,)
+        The frequencies and their Monte Carlo standard errors.
+    p_values : sequence of str, optional
+        Written to the right.
+    """
+    place = ax.get_subplotspec()
+    assert place is not None
+    grid = place.subgridspec(1, 2, width_ratios=(1.0, 0.36))
+    ax.set_subplotspec(grid[0])
+    beside = ax.figure.add_subplot(grid[1])
+    # There is less room now.
+    ax.set_xlabel(ax.get_xlabel().replace(": to the right", "").replace(" (", "\n("))
+    if (legend := ax.get_legend()) is not None:
+        legend.remove()
+    places = np.arange(len(shares))
+    low, high = np.maximum(shares - 2 * errors, 0), np.minimum(shares + 2 * errors, 1)
+    beside.hlines(places, low, high, color=style.MUTED, linewidth=1.2)
+    beside.plot(shares, places, "o", color=style.FILL, markersize=4, clip_on=False, zorder=3)
+    beside.set_xlim(-0.04, 1.04)
+    beside.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    beside.set_ylim(*ax.get_ylim())
+    beside.set_yticks(places, [""] * len(places))
+    beside.tick_params(axis="y", length=0)
+    beside.grid(axis="y", color=style.FAINT, linewidth=0.6, linestyle=(0, (1, 2)))
+    style.calm(beside, "both", x="selection\nfrequency")
+    beside.spines["left"].set_visible(False)
+    look: Any = {"color": style.MUTED, "va": "center", "annotation_clip": False}
+    for row, text in enumerate(p_values or ()):
+        where: Any = ("axes fraction", "data")
+        style.note(beside, f"p {text}", (1.0, row), (8, 0), xycoords=where, **look)
+
+
 def _limits(values: FloatArray) -> tuple[float, float, bool]:
     """Return the ends of the axis, a little beyond the finite values, and whether it is in logs."""
     finite = values[np.isfinite(values)]

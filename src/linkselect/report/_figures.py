@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from linkselect._messages import many
 from linkselect.plot import _style as style
 from linkselect.plot._comparisons import curves, draw_agreement, legend_columns, legend_under
 from linkselect.plot._style import INCHES, LETTERS, Width
@@ -35,10 +36,20 @@ def figure_caption(summary: Summary) -> str:
     method, data = summary["method"], summary["data"]
     n_shown = min(MOST_DOTS, len(summary["ranking"]["feature"]))
     text = (
-        f"The best {n_shown} features by {method['name']}, of which full dots are selected; "
-        f"{method['n_selected']:,} of {data['n_features']:,} are. "
-        f"{summary['number_of_features']['reason']}"
+        f"The best {n_shown} features by {method['name']}; full dots are selected "
+        f"({method['n_selected']:,} of {data['n_features']:,})."
     )
+    number = summary["number_of_features"]
+    if number["rule"] != "given":  # a reader of the paper does not know the options
+        text += f" {number['reason']}"
+    found = summary["validation"]
+    if found is not None and "frequency" in summary["ranking"]:
+        text += (
+            f" Selection frequency over {many(found['n_resamples'], 'resample')} of half the "
+            "samples, with two standard errors to either side."
+        )
+    if "adjusted" in summary["ranking"]:
+        text += " p: adjusted for all features by step-down max-T."
     if summary["number_of_features"]["curve"] is not None:
         text += " The band is one standard error to either side."
     return text

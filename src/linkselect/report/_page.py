@@ -14,17 +14,31 @@ from typing import TYPE_CHECKING, Any
 from linkselect._display import score_text
 from linkselect._files import written_whole
 from linkselect._messages import many, pairs_text
+from linkselect.evaluation._significance import p_text
 from linkselect.plot._style import have_matplotlib
 from linkselect.report._image_features import picture_colours
 from linkselect.report._report_pictures import profile_pictures, report_pictures
 from linkselect.report._schema import Score, Summary
-from linkselect.report._validation_summary import again_lines, claim_lines, twin_lines
+from linkselect.report._validation_summary import (
+    again_lines,
+    claim_lines,
+    significance_lines,
+    twin_lines,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 ROWS_PER_PAGE = 50
 MINUS = "\N{MINUS SIGN}"
+
+# Columns of the table that are there if they were measured, and their titles.
+MEASURES = {
+    "frequency": "Frequency",
+    "p_value": "p",
+    "adjusted": "Adjusted p",
+    "q_value": "q",
+}
 
 
 def render(summary: Summary) -> str:
@@ -60,15 +74,21 @@ def render(summary: Summary) -> str:
     worst, best = ends if summary["method"]["greater_is_better"] else ends[::-1]
     found = summary.get("validation")
     columns = {**ranking, **_validation_columns(summary)}
+    if "reason" not in columns:  # stored before there were reasons
+        columns["reason"] = ["selected" if one else "below the cut" for one in ranking["selected"]]
     return render_page(
         "report.html",
         summary=summary,
         cards=_cards(summary, columns),
         validation=found,
         claims=[] if found is None else claim_lines(found),
-        validation_lines=[] if found is None else [*again_lines(found), *twin_lines(found)],
+        validation_lines=[
+            *([] if found is None else [*again_lines(found), *twin_lines(found)]),
+            *significance_lines(summary),
+        ],
         pictures=report_pictures(summary) if have_matplotlib() else None,
         rows=_rows(columns, range(min(ROWS_PER_PAGE, len(ranking["feature"])))),
+        measures={key: title for key, title in MEASURES.items() if key in columns},
         table={**columns, "rows_per_page": ROWS_PER_PAGE, "worst": worst, "best": best},
     )
 
@@ -89,19 +109,20 @@ def _rows(columns: dict[str, Any], places: Iterable[int]) -> list[dict[str, Any]
 
 
 def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
-    """Return the selection frequency of each selected feature, and what it is correlated with."""
-    found = summary.get("validation")
-    if found is None or not found["selected_again"]:
+    """Return what each selected feature is correlated with, and on phones what has no column."""
+    found, ranking = summary.get("validation"), summary["ranking"]
+    if found is None or "frequency" not in ranking:
         return {}
-    twins = [
+    twins = iter(
         ", ".join(f"{one['feature']} ({one['correlation']:.2f})" for one in others)
         for others in found["twins"]
+    )
+    listed = [next(twins, None) if chosen else None for chosen in ranking["selected"]]
+    more = [
+        f"frequency {share:.2f}" + (f"; correlated with {others}" if others else "")
+        for share, others in zip(ranking["frequency"], listed, strict=True)
     ]
-    selected = summary["ranking"]["selected"]
-    return {
-        name: [next(values, None) if chosen else None for chosen in selected]
-        for name, values in (("again", iter(found["selected_again"])), ("twins", iter(twins)))
-    }
+    return {"twins": listed, "more": more}
 
 
 def _cards(summary: Summary, columns: dict[str, Any]) -> list[dict[str, Any]]:
@@ -159,7 +180,9 @@ def environment_of(package: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(score=_score_on_page, share=_share, sentence=_sentence)
+    environment.filters.update(
+        score=_score_on_page, share=_share, sentence=_sentence, p_text=p_text
+    )
     environment.globals.update(many=many, pairs_text=pairs_text)
     as_json = {"sort_keys": True, "allow_nan": False, "separators": (",", ":")}
     environment.policies["json.dumps_kwargs"] = as_json

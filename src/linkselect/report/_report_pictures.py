@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkselect._arrays import FloatArray
-from linkselect.plot._dots import draw_groups, draw_histogram, draw_scores
+from linkselect.evaluation._significance import p_text
+from linkselect.plot._dots import draw_frequencies, draw_groups, draw_histogram, draw_scores
 from linkselect.plot._feature_plots import draw_mask, draw_number, draw_path, draw_ranked_scores
 from linkselect.plot._pair_plots import draw_pairs
 from linkselect.report._image_features import draw_both, draw_svg
@@ -80,6 +81,14 @@ def draw_best(summary: Summary, ax: Axes, slim: bool, longest_name: int | None =
         summary["method"]["greater_is_better"],
         longest_name or (14 if slim else 28),
     )
+    if "frequency" in ranking and not slim:
+        p_values = ranking.get("adjusted")
+        draw_frequencies(
+            ax,
+            np.array(ranking["frequency"][:MOST_DOTS]),
+            np.array(ranking["frequency_error"][:MOST_DOTS]),
+            None if p_values is None else [p_text(p) for p in p_values[:MOST_DOTS]],
+        )
 
 
 def draw_held_out(summary: Summary, ax: Axes, measure: str, chance: float | None = None) -> None:

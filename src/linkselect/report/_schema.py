@@ -94,12 +94,24 @@ class SupervisionSummary(TypedDict):
 
 
 class RankingSummary(TypedDict):
-    """The features, best first, in columns of one length."""
+    """The features, best first, in columns of one length.
+
+    `frequency` has selection frequencies if they were measured, with `frequency_error`, their Monte
+    Carlo standard errors; `p_value`, `adjusted` and `q_value` are there if they were asked for.
+    `reason` is "selected", "constant", "copy of X", "correlated with X", "below the cut",
+    "excluded" or "unstable".
+    """
 
     feature: list[str]
     score: list[Score]
     rank: list[int]
     selected: list[bool]
+    frequency: NotRequired[list[float]]
+    frequency_error: NotRequired[list[float]]
+    p_value: NotRequired[list[float]]
+    adjusted: NotRequired[list[float]]
+    q_value: NotRequired[list[float]]
+    reason: list[str]
 
 
 class PathSummary(TypedDict):
@@ -153,8 +165,10 @@ class ValidationSummary(TypedDict):
     """How far the ranking can be trusted; `reason` says why there is no estimate or no p-value.
 
     `selected` names the selected features, best first. For each of them `selected_again` has the
-    share of resamples in which it is selected again, and for the first 200 `twins` has those that
-    are highly correlated with it.
+    share of resamples in which it is selected, `together` the share in which it or one that is
+    highly correlated with it is, and for the first 300 `twins` has those. `n_resamples` could be
+    ranked and `n_unranked` could not; `pairs_left` has the mean numbers of must-links and
+    cannot-links in a resample.
     """
 
     better_than_chance: bool | None
@@ -164,8 +178,11 @@ class ValidationSummary(TypedDict):
     estimate: EstimateSummary | None
     reason: str | None
     n_resamples: int
+    n_unranked: int
+    pairs_left: list[float] | None
     selected: list[str]
     selected_again: list[float]
+    together: list[float]
     twins: list[list[TwinSummary]]
 
 

@@ -25,9 +25,10 @@ from linkselect.report._used_summary import describe_profiles, describe_supervis
 from linkselect.report._validation_summary import alarms, describe_validation
 from linkselect.selectors._foreign import Ranked
 from linkselect.selectors._method import classes_seen, describe
+from linkselect.selectors._reasons import COPY, feature_reasons, unstable_features
 
 if TYPE_CHECKING:
-    from linkselect.evaluation import NumberOfFeatures, Validation
+    from linkselect.evaluation import FeaturePValues, NumberOfFeatures, Validation
 
 LITTLE_COVERAGE = 0.05
 TIED = (
@@ -56,6 +57,7 @@ def summarize(
     validation: Validation | None = None,
     number: NumberOfFeatures | None = None,
     values: Any = None,
+    significance: FeaturePValues | None = None,
 ) -> schema.Summary:
     """Gather what a report says about a fitted selector, as plain data.
 
@@ -97,6 +99,8 @@ def summarize(
         Why so many features are selected, as `linkselect.evaluation.choose_number` found.
     values : array, sparse matrix or frame, optional
         X before it was prepared, in the units that a reader knows. Default: X.
+    significance : FeaturePValues, optional
+        What `linkselect.evaluation.feature_p_values` found.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def summarize(
     classes, used_pairs, ignored = _used(selector, y, pairs)
     data = _describe_data(selector, X, values, names, preparation)
     supervision = describe_supervision(classes, used_pairs, ids)
-    ranking = _describe_ranking(selector, names)
+    ranking = _describe_ranking(selector, names, X, validation, significance)
     found = None if validation is None else describe_validation(validation, names)
     shown = (_selected(selector), names, values, classes, used_pairs, ids)
     return {
@@ -244,15 +248,55 @@ def _describe_data(
     }
 
 
-def _describe_ranking(selector: Any, names: list[str]) -> schema.RankingSummary:
+def _describe_ranking(
+    selector: Any,
+    names: list[str],
+    X: Any,
+    validation: Validation | None,
+    significance: FeaturePValues | None,
+) -> schema.RankingSummary:
     order = np.asarray(selector.order_).tolist()
     selected = selector.get_support()
-    return {
+    reasons = _reasons(selector, names, X, validation)
+    found: schema.RankingSummary = {
         "feature": [names[feature] for feature in order],
         "score": [plain_number(selector.scores_[feature]) for feature in order],
         "rank": list(range(1, len(order) + 1)),
         "selected": [bool(selected[feature]) for feature in order],
+        "reason": [reasons[feature] for feature in order],
     }
+    if validation is not None and validation.frequencies:
+        found["frequency"] = [validation.frequencies[feature] for feature in order]
+        errors = validation.frequency_errors
+        found["frequency_error"] = [round(errors[feature], 6) for feature in order]
+    if significance is not None:
+        found["p_value"] = significance.p_values[order].tolist()
+        found["adjusted"] = significance.adjusted[order].tolist()
+        found["q_value"] = significance.q_values[order].tolist()
+    return found
+
+
+def _reasons(
+    selector: Any, names: list[str], X: Any, validation: Validation | None
+) -> Sequence[str]:
+    """Say of each feature why it is selected or not, in the order of the columns."""
+    own = getattr(selector, "reasons_", None)
+    left_out = {} if validation is None else dict(validation.left_out)
+    copy_of = getattr(selector, "copy_of_", np.full(len(names), -1)).copy()
+    for feature, twin in left_out.items():
+        if abs(twin.correlation) >= COPY and copy_of[feature] < 0:
+            copy_of[feature] = twin.feature
+    excluded = None if own is None else np.array([one == "excluded" for one in own])
+    return feature_reasons(
+        np.asarray(selector.order_),
+        int(selector.n_features_),
+        as_samples(X).constant_columns(),
+        names,
+        copy_of=copy_of,
+        excluded=excluded,
+        correlated={feature: twin.feature for feature, twin in left_out.items()},
+        unstable=unstable_features(selector),
+    )
 
 
 def _describe_path(selector: Any) -> schema.PathSummary | None:

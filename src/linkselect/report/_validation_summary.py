@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING
 
 from linkselect._messages import many
 from linkselect.evaluation._significance import p_text
-from linkselect.report._schema import EstimateSummary, ValidationSummary
+from linkselect.report._schema import EstimateSummary, Summary, ValidationSummary
 
 if TYPE_CHECKING:
     from linkselect.evaluation import Validation
 
 MOST_NAMED = 3
+# Usual levels for all features together.
+LEVEL, FALSE_SHARE = 0.05, 0.1
+# Agreement beyond chance below this is called poor (Fleiss; Nogueira, Sechidis & Brown 2018).
+POOR_AGREEMENT = 0.4
 
 
 def describe_validation(found: Validation, names: Sequence[str]) -> ValidationSummary:
     """Turn a validation into plain data that names features."""
     plain = found.to_dict()
+    del plain["frequencies"]  # the ranking has them
     plain["selected"] = [names[feature] for feature in found.selected]
     plain["twins"] = [
         [
@@ -32,7 +37,7 @@ def describe_validation(found: Validation, names: Sequence[str]) -> ValidationSu
 
 def alarms(found: ValidationSummary, n_features: int) -> list[str]:
     """Say what speaks against the selected features, in plain words; empty if nothing does."""
-    lines = []
+    lines = _instability(found, n_features)
     estimate = found["estimate"]
     if estimate is not None:
         held_out = _held_out(estimate)
@@ -52,13 +57,28 @@ def alarms(found: ValidationSummary, n_features: int) -> list[str]:
                 f"On held-out {held_out}, {' and '.join(ahead)} do better than the selected ones "
                 f"({estimate['value']:.2f})."
             )
-    shares = found["selected_again"]
-    if shares and shares[0] == 0:
-        lines.append(
-            f"The best feature, {found['selected'][0]}, was selected again in none of "
-            f"{many(found['n_resamples'], 'resample')}."
-        )
     return lines
+
+
+def _instability(found: ValidationSummary, n_features: int) -> list[str]:
+    """Warn if other halves of the data would select other features."""
+    shares = found.get("together") or found["selected_again"]
+    if not shares or len(shares) == n_features:
+        return []
+    resamples = f"{many(found['n_resamples'], 'resample')} of half the samples"
+    mean, chance = sum(shares) / len(shares), len(shares) / n_features
+    if mean - chance < POOR_AGREEMENT * (1 - chance):
+        return [
+            f"The selection is unstable: on {resamples}, a selected feature or one highly "
+            f"correlated with it is selected in {100 * mean:.0f} % of them on average; chance "
+            f"gives {100 * chance:.2g} %."
+        ]
+    if shares[0] == 0:
+        return [
+            f"The best feature, {found['selected'][0]}, was selected in none of {resamples}, nor "
+            "was one highly correlated with it."
+        ]
+    return []
 
 
 def validation_lines(found: ValidationSummary) -> list[str]:
@@ -99,6 +119,20 @@ def claim_lines(found: ValidationSummary) -> list[str]:
     return [f"{text[0].upper()}{text[1:]}."]
 
 
+def significance_lines(summary: Summary) -> list[str]:
+    """Say how many features are significant, if that was tested."""
+    ranking = summary["ranking"]
+    if "adjusted" not in ranking:
+        return []
+    n_sure = sum(p <= LEVEL for p in ranking["adjusted"])
+    n_found = sum(q <= FALSE_SHARE for q in ranking["q_value"])
+    n_all = len(ranking["feature"])
+    return [
+        f"Significant: {n_sure:,} of {n_all:,} features at a family-wise error of {LEVEL:.0%}, "
+        f"{n_found:,} at a false discovery rate of {FALSE_SHARE:.0%}."
+    ]
+
+
 def _held_out(estimate: EstimateSummary) -> str:
     if estimate["measure"] == "1-NN accuracy":
         return "labels"
@@ -119,11 +153,20 @@ def again_lines(found: ValidationSummary) -> list[str]:
     unsure = [
         f"{found['selected'][place]} ({shares[place]:.2f})" for place in places if shares[place] < 1
     ]
+    together = found.get("together") or shares
     line = (
         f"Selection frequency over {many(found['n_resamples'], 'resample')}: mean "
-        f"{sum(shares) / len(shares):.2f}"
+        f"{sum(shares) / len(shares):.2f}, with highly correlated features "
+        f"{sum(together) / len(together):.2f}"
     )
-    return [f"{line}; least stable: {', '.join(unsure)}." if unsure else f"{line}."]
+    lines = [f"{line}; least stable: {', '.join(unsure)}." if unsure else f"{line}."]
+    if left := found.get("pairs_left"):
+        kinds = zip(left, ("must-links", "cannot-links"), strict=True)
+        held = " and ".join(f"{count:.1f} {kind}" for count, kind in kinds if count)
+        lines.append(f"A resample holds half of the samples and {held} between them, on average.")
+    if n_unranked := found.get("n_unranked", 0):
+        lines.append(f"{many(n_unranked, 'further resample')} held too few of them to be ranked.")
+    return lines
 
 
 def twin_lines(found: ValidationSummary) -> list[str]:

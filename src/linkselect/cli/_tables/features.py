@@ -203,6 +203,7 @@ def assemble(
         file.name,
         (*notes, *blank, *index, *note_on(texts, kinds, encoded, how), *hints, *about_labels),
         left_out,
+        tuple(map(tuple, encoded.values())),
     )
 
 

@@ -36,6 +36,8 @@ class Table:
         What should be said about how it was read.
     left_out : tuple of str
         Columns that are no features, since they hold no numbers.
+    encoded : tuple of tuple of str
+        The features that each encoded column became.
     """
 
     X: Any
@@ -45,6 +47,7 @@ class Table:
     source: str
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    encoded: tuple[tuple[str, ...], ...] = ()
 
     @property
     def classes(self) -> list[str]:

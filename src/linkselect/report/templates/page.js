@@ -119,12 +119,14 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
     return places[row];
   };
 
+  // What was measured of every feature beside its score.
+  const measures = ["frequency", "p_value", "adjusted", "q_value"].filter((key) => data[key]);
   const compare = {
     rank: (a, b) => data.rank[a] - data.rank[b],
     feature: (a, b) => place(a) - place(b),
     score: (a, b) => (scores[a] === scores[b] ? 0 : scores[a] - scores[b]),
     selected: (a, b) => data.selected[b] - data.selected[a],
-    again: (a, b) => data.again[a] - data.again[b],
+    ...Object.fromEntries(measures.map((key) => [key, (a, b) => data[key][a] - data[key][b]])),
   };
 
   const choose = () => {
@@ -135,7 +137,7 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
       if (wanted === "" || names[row].includes(wanted)) kept.push(row);
     }
     const sign = state.descending ? -1 : 1;
-    const values = { score: scores, again: data.again }[state.key];
+    const values = { score: scores }[state.key];
     const missing = (row) => Number(values !== undefined && values[row] === null);
     // What has no value comes last either way; ties keep the order of ranks.
     kept.sort((a, b) => missing(a) - missing(b) || (missing(a) ? 0 : sign * compare[state.key](a, b)) || data.rank[a] - data.rank[b]);
@@ -154,19 +156,19 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
     if (data.selected[row]) element.className = "selected";
     const name = cell(data.feature[row], "name");
     name.dir = "auto";
-    if (data.again && data.again[row] !== null) {
-      // A phone has no columns for it.
-      const same = data.twins[row] ? `; correlated with ${data.twins[row]}` : "";
-      name.dataset.more = `frequency ${data.again[row].toFixed(2)}${same}`;
-    }
+    // A phone has no columns for it.
+    if (data.more) name.dataset.more = data.more[row];
     const score = cell(written(scores[row]), "number bar");
     score.style.setProperty("--share", share(scores[row]));
     const rank = cell(data.rank[row].toLocaleString("en"), "number");
-    element.append(rank, name, score, cell(data.selected[row] ? "yes" : "no"));
-    if (data.again) {
+    const reason = cell(data.reason[row], "name");
+    reason.dir = "auto";
+    element.append(rank, name, score, reason);
+    for (const key of measures) element.append(cell(data[key][row].toFixed(key === "frequency" ? 2 : 3), "number"));
+    if (data.twins) {
       const twins = cell(data.twins[row] ?? "", "name");
       twins.dir = "auto";
-      element.append(cell(data.again[row] === null ? "" : data.again[row].toFixed(2), "number"), twins);
+      element.append(twins);
     }
     return element;
   };
@@ -197,7 +199,7 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
   };
 
   document.querySelector("[data-save-ranking]").addEventListener("click", () => {
-    const keys = ["rank", "feature", "score", "selected", "again", "twins"].filter((key) => data[key]);
+    const keys = ["rank", "feature", "score", "selected", ...measures, "reason", "twins"].filter((key) => data[key]);
     save(csv([keys, ...names.map((_, row) => keys.map((key) => data[key][row]))]), "ranking.csv", "text/csv");
   });
 
