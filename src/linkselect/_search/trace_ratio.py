@@ -214,7 +214,9 @@ def _best_with(
     n_free = np.count_nonzero(within[others] == 0)
     if n_more <= 0 or not len(others):
         ratio = sums[0] / sums[1] if sums[1] else (np.inf if sums[0] else np.nan)
-    elif not sums[1] and n_more <= n_free and (sums[0] or between[others][within[others] == 0].any()):
+    elif (
+        not sums[1] and n_more <= n_free and (sums[0] or between[others][within[others] == 0].any())
+    ):
         ratio = np.inf
     else:
         pool = _Pool(between[others], within[others], len(first), *sums)

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _get_feature_names
 
-from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
-from linkselect._blocks import map_threads, one_blas_thread, slices
+from linkselect._arrays import BoolArray, IntArray, Matrix
+from linkselect._blocks import map_threads, slices
 from linkselect._messages import GuidedValueError
 from linkselect._resampling import seeded
 from linkselect._samples import as_samples
+from linkselect._search.correlations import correlated
 from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
 from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, Folds, rank_each
 from linkselect.evaluation._held_out import Estimate
@@ -366,16 +367,11 @@ def correlated_twins(X: Matrix, features: IntArray) -> list[tuple[Twin, ...]]:
     n_samples = samples.shape[0]
     if n_samples > ROWS_FOR_TWINS:
         samples = samples.take(np.linspace(0, n_samples - 1, ROWS_FOR_TWINS).astype(np.intp))
-    wanted = _standardized(samples.own_values(features).astype(np.float64))
     found: list[list[Twin]] = [[] for _ in features]
-    # One BLAS thread, since the order of its sums depends on how many it has.
-    with one_blas_thread():
-        for block, values in samples.dense_blocks():
-            correlations = wanted.T @ _standardized(values)
-            for i, j in zip(*np.nonzero(np.abs(correlations) >= LEAST_CORRELATION), strict=True):
-                if (other := block.start + int(j)) != features[i]:
-                    found[i].append(Twin(other, float(np.clip(correlations[i, j], -1, 1))))
-            found = [_best(twins) for twins in found]
+    for near in correlated(samples, features, LEAST_CORRELATION):
+        for place, other, correlation in near:
+            found[place].append(Twin(other, correlation))
+        found = [_best(twins) for twins in found]
     return [tuple(twins) for twins in found]
 
 
@@ -384,15 +380,3 @@ def _best(twins: list[Twin]) -> list[Twin]:
     return sorted(twins, key=lambda twin: (-round(abs(twin.correlation), 9), twin.feature))[
         :MOST_TWINS
     ]
-
-
-def _standardized(columns: FloatArray) -> FloatArray:
-    """Centre columns and scale them to length 1; constant ones, or such with gaps, become 0."""
-    with np.errstate(all="ignore"):
-        # By the largest value first: the square of a large one is infinite.
-        columns = columns / np.abs(columns).max(axis=0, initial=0)
-        centred = columns - columns.mean(axis=0)
-        scaled = centred / np.linalg.norm(centred, axis=0)
-        # What rounding leaves of a constant is no feature.
-        scaled[:, np.abs(centred).max(axis=0, initial=0) < 1e-12] = 0
-    return np.nan_to_num(scaled, nan=0.0, posinf=0.0, neginf=0.0)

@@ -163,9 +163,7 @@ class LinkSelector(PairSelector):
             problem = pose(X, scaling, observe(known), self.noise, n_threads)
             share = SHARE if automatic else np.inf
             n_most = min(n_steps, varies + int(np.count_nonzero(constant[self._first])))
-            found = choose(
-                problem, n_most, constant, first=self._first, share=share, track=track
-            )
+            found = choose(problem, n_most, constant, first=self._first, share=share, track=track)
         scores = np.where(constant, np.nan, found.scores)
         scores = with_equal_twins(X, with_equal_ties(scores))
         n_selected = len(found.path) if automatic else n_steps
