@@ -31,6 +31,7 @@ _HOMES = {
     "ConstrainedSpectralClustering": "cluster",
     "ConstraintScore": "selectors",
     "EnsembleCLS": "selectors",
+    "FeatureRules": "selectors",
     "FisherMarkov": "selectors",
     "FisherScore": "selectors",
     "LaplacianConstraintScore": "selectors",

@@ -50,6 +50,8 @@ WRAPPERS = [
     ls.StableSelector(ls.ConstraintScore(criterion="difference"), n_resamples=4, random_state=0),
     ls.Redundancy(ls.FisherScore()),
     ls.Redundancy(ls.VarianceScore()),
+    ls.FeatureRules(ls.FisherScore()),
+    ls.FeatureRules(ls.ConstraintScore(criterion="difference"), copies="one"),
 ]
 # Several selectors in one.
 COMBINED = [

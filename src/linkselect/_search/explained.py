@@ -12,7 +12,7 @@ from random sums of samples; which of them is a matter of size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -349,6 +349,7 @@ def choose(
     n_features: int,
     constant: BoolArray,
     *,
+    first: Sequence[int] = (),
     share: float = np.inf,
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
 ) -> Explained:
@@ -363,9 +364,11 @@ def choose(
     problem : Problem
         The features and what they are to explain.
     n_features : int
-        How many features to choose at most; so many have to vary.
+        How many features to choose at most; so many have to vary, or come first.
     constant : ndarray of bool of shape (n_features,)
         Which features have one value only: they come last.
+    first : sequence of int, optional
+        Features that are chosen before all others, in this order.
     share : float, default=inf
         Stop as soon as this share of what all features explain is reached.
     track : callable
@@ -389,7 +392,9 @@ def choose(
         gains = xp.where(free > 0, worth / norms, -free - 1.0)
         best = float(xp.max(gains))
         feature = int(xp.argmax(xp.astype(gains >= best * (1.0 - columns.rounding), xp.int8)))
-        reached += float(gains[feature])
+        if step < len(first):
+            feature = int(first[step])
+        reached += float(worth[feature] / norms[feature])
         chosen.append(feature)
         path.append(reached / total)
         free[feature] = 0.0
@@ -404,11 +409,12 @@ def choose(
         norms = norms - part * both[:, 0]
         norms = xp.where(norms > ridge, norms, ridge * xp.ones_like(norms))
         past[step, :] = left / norm**0.5
-        if path[-1] >= share:
+        if path[-1] >= share and len(chosen) >= len(first):
             break
     left = np.flatnonzero(to_numpy(free))
     rest = left[largest_first(to_numpy(worth / norms)[left], columns.rounding)]
-    order = np.concatenate([chosen, rest, np.flatnonzero(constant)]).astype(np.intp)
+    last = np.setdiff1d(np.flatnonzero(constant), chosen)
+    order = np.concatenate([chosen, rest, last]).astype(np.intp)
     return Explained(order, to_numpy(alone) / total, np.array(path))
 
 

@@ -1,6 +1,6 @@
 """FCBF: relevant features that no better one makes redundant."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ def fcbf(
     classes: IntArray,
     threshold: float = 0.0,
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
+    first: Sequence[int] = (),
 ) -> Predominant:
     """Find the predominant features.
 
@@ -55,6 +56,8 @@ def fcbf(
         What uncertainty a relevant feature exceeds.
     track : callable, optional
         Wraps the predominant features as they are found, to report progress.
+    first : sequence of int, optional
+        Features that count as predominant, and stand before all others.
 
     Examples
     --------
@@ -67,16 +70,17 @@ def fcbf(
     features = Discrete.of(states)
     uncertainty = symmetric_uncertainty(features, classes)
     ranked = np.argsort(tied_ranks(uncertainty.lower, uncertainty.upper), kind="stable")
-    candidates = ranked[uncertainty.lower[ranked] > threshold]
+    candidates = ranked[(uncertainty.lower[ranked] > threshold) & ~np.isin(ranked, first)]
 
     def best_of_the_rest() -> Iterator[int]:
+        yield from map(int, first)
         while len(candidates):
             yield int(candidates[0])
 
     predominant = []
     for best in track(best_of_the_rest()):
         predominant.append(best)
-        others = candidates[1:]
+        others = candidates[candidates != best]
         shared = symmetric_uncertainty(features, states[:, best], others)
         candidates = others[shared.upper < uncertainty.lower[others]]
     rest = ranked[~np.isin(ranked, predominant)]

@@ -1,6 +1,6 @@
 """mRMR: features that tell most about the class and least about each other."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -37,6 +37,7 @@ def mrmr(
     n_chosen: int,
     scheme: Literal["difference", "quotient"] = "difference",
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
+    first: Sequence[int] = (),
 ) -> Relevant:
     """Choose features one by one by relevance and mean redundancy with those already chosen.
 
@@ -59,6 +60,8 @@ def mrmr(
         How redundancy counts.
     track : callable, optional
         Wraps the steps to report progress; may end them early.
+    first : sequence of int, optional
+        Features that are chosen before all others, in this order.
 
     Examples
     --------
@@ -78,7 +81,7 @@ def mrmr(
     last = (features.entropy == 0) & (scheme == "quotient")
     chosen: list[int] = []
     path: list[float] = []
-    for _ in track(range(n_chosen)):
+    for step in track(range(n_chosen)):
         if chosen:
             redundancy = redundancy.plus(mutual_information(features, states[:, chosen[-1]]))
             mean = redundancy.over(len(chosen))
@@ -90,10 +93,14 @@ def mrmr(
             ranks = tied_ranks(lower[remaining], upper[remaining])
         among_infinite = np.where(np.isinf(values), by_relevance, 0)[remaining]
         ranked = np.lexsort((among_infinite, ranks, last[remaining]))
-        chosen.append(int(remaining[ranked[0]]))
+        if step < len(first):
+            best = int(np.flatnonzero(remaining == first[step])[0])
+        else:
+            best = int(ranked[0])
+        chosen.append(int(remaining[best]))
         path.append(np.nan if last[chosen[-1]] else float(values[chosen[-1]]))
         # The remaining ones stay in the order of their indices, which breaks ties.
-        remaining, rest = np.delete(remaining, ranked[0]), remaining[ranked[1:]]
+        remaining, rest = np.delete(remaining, best), remaining[ranked[ranked != best]]
     order = np.append(np.array(chosen, dtype=np.intp), rest)
     return Relevant(relevance.value, order, np.array(path))
 

@@ -59,6 +59,7 @@ def select_by_nearest_neighbor(
     n_features: int,
     splits: Sequence[Split] | None = None,
     *,
+    first: Sequence[int] = (),
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
     n_jobs: int | None = None,
 ) -> AccuracyPath:
@@ -78,6 +79,8 @@ def select_by_nearest_neighbor(
     splits : sequence of (train, test) index arrays, optional
         Each test sample takes the label of its nearest train sample; the accuracy is the mean
         over splits. Default: every sample against all others.
+    first : sequence of int, optional
+        Features that are chosen before all others, in this order.
     track : callable
         Gets the numbers of the steps and hands them back one by one, each when its step
         begins; if it ends early, so does the search.
@@ -130,13 +133,14 @@ def select_by_nearest_neighbor(
         if step == 0:
             scores = accuracy
         ranked = remaining[np.argsort(-accuracy, kind="stable")]
-        chosen.append(int(ranked[0]))
-        path.append(float(accuracy.max()))
+        chosen.append(int(first[step] if step < len(first) else ranked[0]))
+        path.append(float(accuracy[remaining == chosen[-1]][0]))
         for block in blocks:
             if block.kept is not None:
                 _add_feature(block.kept, columns[chosen[-1]], block)
-        remaining = np.sort(ranked[1:])
-    order = np.concatenate([np.array(chosen, dtype=np.intp), ranked[1:]])
+        ranked = ranked[ranked != chosen[-1]]
+        remaining = np.sort(ranked)
+    order = np.concatenate([np.array(chosen, dtype=np.intp), ranked])
     return AccuracyPath(order, np.array(path), scores)
 
 

@@ -1,6 +1,6 @@
 """Trade the merit of a feature against what it repeats of those already chosen."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ def least_redundant(
     weight: float,
     n_chosen: int,
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
+    first: Sequence[int] = (),
 ) -> Distinct:
     """Choose features by `(1 - weight) * merit - weight * largest |correlation| with the chosen`.
 
@@ -52,6 +53,8 @@ def least_redundant(
         How many steps to take, at least 1.
     track : callable, optional
         Wraps the steps to report progress; may end them early.
+    first : sequence of int, optional
+        Features that are chosen before all others, in this order.
 
     Examples
     --------
@@ -68,17 +71,17 @@ def least_redundant(
     ranked = np.arange(len(merit))
     chosen: list[int] = []
     path: list[float] = []
-    for _ in track(range(n_chosen)):
+    for step in track(range(n_chosen)):
         if chosen:
             np.maximum(largest, _correlations(X, chosen[-1]), out=largest)
             values = (1.0 - weight) * merit - weight * largest
             # docs/bounds.md derives it: of a correlation over all samples, and of the sum above.
             error = UNIT * (weight * (3 * X.shape[0] + 64) + 4)
         ranked = np.lexsort((-merit, tied_ranks(values - error, values + error), ~free))
-        chosen.append(int(ranked[0]))
+        chosen.append(int(first[step] if step < len(first) else ranked[0]))
         path.append(float(values[chosen[-1]]))
         free[chosen[-1]] = False
-    rest = ranked[1:][free[ranked[1:]]]
+    rest = ranked[free[ranked]]
     return Distinct(np.append(np.array(chosen, dtype=np.intp), rest), np.array(path))
 
 

@@ -5,7 +5,7 @@ products; listed pairs are evaluated one by one. Both return what a literal floa
 all candidates returns; bounds only spare work.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -42,6 +42,7 @@ def select_by_similarity(
     sigma: float = 1.0,
     n_features: int | None = None,
     *,
+    first: Sequence[int] = (),
     until_minimum: bool = False,
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
     n_jobs: int | None = None,
@@ -63,6 +64,8 @@ def select_by_similarity(
         The width of the kernel.
     n_features : int, optional
         How many features to choose. Default: all.
+    first : sequence of int, optional
+        Features that are chosen before all others, in this order.
     until_minimum : bool
         Stop as soon as no further feature can lead below the least criterion so far.
     track : callable
@@ -88,8 +91,7 @@ def select_by_similarity(
     if isinstance(target, PairTarget):
         ends = np.concatenate([target.first, target.second])
         rows, ends = np.unique(ends, return_inverse=True)
-        first, second = np.split(ends, 2)
-        pairs = target._replace(first=first, second=second)
+        pairs = target._replace(first=ends[: len(ends) // 2], second=ends[len(ends) // 2 :])
         some = as_samples(X).take(rows)
         if some.here is None:
             criterion = ListedPairs(some.dense(), pairs, sigma, n_jobs)
@@ -102,7 +104,7 @@ def select_by_similarity(
             criterion = AllPairs(some.dense(), target[rows], sigma, n_jobs)
         else:
             criterion = AllPairsOnDevice(some.here, some.values, target[rows], sigma)
-    return _select_forward(criterion, n_features, until_minimum, track)
+    return _select_forward(criterion, n_features, until_minimum, track, first)
 
 
 def _select_forward(
@@ -110,6 +112,7 @@ def _select_forward(
     n_features: int | None,
     until_minimum: bool,
     track: Callable[[Iterable[int]], Iterator[int]],
+    first: Sequence[int],
 ) -> SimilarityPath:
     remaining = np.arange(criterion.n_features)
     n_steps = criterion.n_features if n_features is None else n_features
@@ -127,10 +130,13 @@ def _select_forward(
     for step in track(steps()):
         # One step more than needed for the minimum, so that the rest is ordered by a full step.
         is_last = step == n_steps - 1 or (
-            until_minimum and step > 0 and criterion.must_part() >= min(path)
+            until_minimum
+            and step > len(first)
+            and criterion.must_part() >= min(path[max(0, len(first) - 1) :])
         )
         values = scores if step == 0 else criterion.values(remaining) if is_last else None
-        feature = criterion.best(remaining, values)
+        forced = step < len(first)
+        feature = int(first[step]) if forced else criterion.best(remaining, values)
         if is_last and values is not None:
             rest = _sorted_with_ties(remaining, values, criterion.rounding())
         remaining = remaining[remaining != feature]

@@ -6,7 +6,7 @@ at least zero, so their ratio is at least `lam`. Repeating this (Dinkelbach) end
 rounds, at the global optimum.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +45,13 @@ def between_and_within(
 
 
 @cites("nie2008")
-def best_trace_ratio(between: FloatArray, within: FloatArray, n_features: int) -> TraceRatioOptimum:
+def best_trace_ratio(
+    between: FloatArray,
+    within: FloatArray,
+    n_features: int,
+    first: Sequence[int] = (),
+    start: float = 0.0,
+) -> TraceRatioOptimum:
     """Find the subset of `n_features` features with the largest trace ratio.
 
     Parameters
@@ -55,6 +61,10 @@ def best_trace_ratio(between: FloatArray, within: FloatArray, n_features: int) -
         contain it.
     n_features : int
         The size of the subset.
+    first : sequence of int, optional
+        Features that the subset must contain; they come first in the order.
+    start : float, default=0.0
+        A ratio to start from; the optimum of a size nearby saves rounds.
 
     Returns
     -------
@@ -66,10 +76,12 @@ def best_trace_ratio(between: FloatArray, within: FloatArray, n_features: int) -
     >>> best_trace_ratio(np.array([4.0, 1.0, 3.0]), np.array([2.0, 1.0, 1.0]), 2).order
     array([2, 0, 1])
     """
+    if len(first):
+        return _best_with(between, within, n_features, np.asarray(first, dtype=np.intp), start)
     if n_features <= _n_infinite(between, within):
         ratio = np.inf
     else:
-        ratio = _best_ratio(_Pool(between, within), n_features, 0.0)
+        ratio = _best_ratio(_Pool(between, within), n_features, start)
     return _optimum(between, within, ratio, n_features)
 
 
@@ -78,16 +90,22 @@ def trace_ratio_path(
     within: FloatArray,
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
     n_sizes: int | None = None,
+    first: Sequence[int] = (),
 ) -> FloatArray:
     """Find the largest trace ratio for every size from 1 to `n_sizes`, by default all.
 
     `track` gets the sizes and hands them back one by one; if it ends early, so does the path.
+    Subsets contain the features in `first`, or as many of these as they have room for.
     """
     everything = _Pool(between, within)
     n_infinite = _n_infinite(between, within)
     path: list[float] = []
     last_of_pool = n_infinite
     for size in track(range(1, (n_sizes or len(between)) + 1)):
+        if len(first):
+            start = path[-1] if size > len(first) and np.isfinite(path[-1]) else 0.0
+            path.append(best_trace_ratio(between, within, size, first[:size], start).ratio)
+            continue
         if size <= n_infinite:
             path.append(np.inf)
             continue
@@ -184,6 +202,27 @@ def _best_ratio(pool: _Pool, size: int, start: float, low: float = 0.0) -> float
     while (better := pool.ratio_of_best(size, ratio)) > ratio:
         ratio = better
     return ratio
+
+
+def _best_with(
+    between: FloatArray, within: FloatArray, n_features: int, first: IntArray, start: float
+) -> TraceRatioOptimum:
+    """Find the best subset that contains some features: their sums are added to all others."""
+    others = np.setdiff1d(np.arange(len(between)), first)
+    sums = float(between[first].sum()), float(within[first].sum())
+    n_more = n_features - len(first)
+    n_free = np.count_nonzero(within[others] == 0)
+    if n_more <= 0 or not len(others):
+        ratio = sums[0] / sums[1] if sums[1] else (np.inf if sums[0] else np.nan)
+    elif (
+        not sums[1] and n_more <= n_free and (sums[0] or between[others][within[others] == 0].any())
+    ):
+        ratio = np.inf
+    else:
+        pool = _Pool(between[others], within[others], len(first), *sums)
+        ratio = _best_ratio(pool, n_features, start)
+    rest = _optimum(between[others], within[others], ratio, max(n_more, 0)).order
+    return TraceRatioOptimum(float(ratio), np.concatenate([first, others[rest]]))
 
 
 def _optimum(

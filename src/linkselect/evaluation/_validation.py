@@ -14,6 +14,7 @@ from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
 from linkselect._blocks import one_blas_thread, slices
 from linkselect._messages import GuidedValueError
 from linkselect._samples import Samples, as_samples
+from linkselect._search.correlations import correlated, standardized
 from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
 from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, Folds, rank_each
 from linkselect.evaluation._held_out import Estimate
@@ -401,7 +402,7 @@ def _correlations(samples: Samples, features: IntArray, others: IntArray) -> Flo
     """Correlate some features with others, by at most 2,000 rows."""
     some = _some_rows(samples)
     columns = (some.own_values(one).astype(np.float64) for one in (features, others))
-    wanted, found = map(_standardized, columns)
+    wanted, found = map(standardized, columns)
     with one_blas_thread():  # the order of its sums depends on how many it has
         correlations: FloatArray = wanted.T @ found
     return correlations
@@ -452,38 +453,19 @@ def correlated_twins(
     """
     samples = _some_rows(as_samples(X))
     kept = set((features if selected is None else selected).tolist())
-    wanted = _standardized(samples.own_values(features).astype(np.float64))
     found: list[list[Twin]] = [[] for _ in features]
-    left_out: list[tuple[int, Twin]] = []
-    # One BLAS thread, since the order of its sums depends on how many it has.
-    with one_blas_thread():
-        for block, values in samples.dense_blocks():
+    closest: dict[int, Twin] = {}
+    for near in correlated(samples, features, LEAST_CORRELATION):
+        for place, other, exact in near:
             # Rounded, so that equally good ones come in the order of the columns.
-            correlations = np.clip(wanted.T @ _standardized(values), -1, 1).round(9)
-            alike = np.abs(correlations) >= LEAST_CORRELATION
-            for i, j in zip(*np.nonzero(alike), strict=True):
-                if (other := block.start + int(j)) != features[i]:
-                    found[i].append(Twin(other, float(correlations[i, j])))
-            found = [_best(twins) for twins in found]
-            best = np.abs(correlations).argmax(axis=0) if len(features) else np.empty(0, np.intp)
-            for j in np.flatnonzero(alike.any(axis=0)).tolist():
-                if (other := block.start + j) not in kept:
-                    i = int(best[j])
-                    left_out.append((other, Twin(int(features[i]), float(correlations[i, j]))))
-    return tuple(map(tuple, found)), tuple(left_out)
+            correlation = round(exact, 9)
+            found[place].append(Twin(other, correlation))
+            best = closest.get(other)
+            if other not in kept and (best is None or abs(correlation) > abs(best.correlation)):
+                closest[other] = Twin(int(features[place]), correlation)
+        found = [_best(twins) for twins in found]
+    return tuple(map(tuple, found)), tuple(sorted(closest.items()))
 
 
 def _best(twins: list[Twin]) -> list[Twin]:
     return sorted(twins, key=lambda twin: (-abs(twin.correlation), twin.feature))[:MOST_TWINS]
-
-
-def _standardized(columns: FloatArray) -> FloatArray:
-    """Centre columns and scale them to length 1; constant ones, or such with gaps, become 0."""
-    with np.errstate(all="ignore"):
-        # By the largest value first: the square of a large one is infinite.
-        columns = columns / np.abs(columns).max(axis=0, initial=0)
-        centred = columns - columns.mean(axis=0)
-        scaled = centred / np.linalg.norm(centred, axis=0)
-        # What rounding leaves of a constant is no feature.
-        scaled[:, np.abs(centred).max(axis=0, initial=0) < 1e-12] = 0
-    return np.nan_to_num(scaled, nan=0.0, posinf=0.0, neginf=0.0)

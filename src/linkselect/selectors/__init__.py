@@ -11,6 +11,7 @@ from linkselect.selectors._constrained_laplacian_score import ConstrainedLaplaci
 from linkselect.selectors._constraint_score import ConstraintScore
 from linkselect.selectors._ensemble_cls import EnsembleCLS
 from linkselect.selectors._fcbf import FCBF
+from linkselect.selectors._feature_rules import FeatureRules
 from linkselect.selectors._fisher_markov import FisherMarkov
 from linkselect.selectors._fisher_score import FisherScore
 from linkselect.selectors._frll import FRLL
@@ -42,6 +43,7 @@ __all__ = [
     "ConstrainedLaplacianScore",
     "ConstraintScore",
     "EnsembleCLS",
+    "FeatureRules",
     "FisherMarkov",
     "FisherScore",
     "LaplacianConstraintScore",

@@ -78,7 +78,8 @@ class FCBF(InformationSelector):
     def _rank(
         self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
-        found = fcbf(self._states(X, known), known.classes, self.threshold, track)
+        states = self._states(X, known)
+        found = fcbf(states, known.classes, self.threshold, track, self._first)
         path = found.uncertainty[found.order[: found.n_predominant]]
         wanted = count_features(self.n_features_to_select, X.shape[1])
         if self.n_features_to_select == "auto":

@@ -134,8 +134,8 @@ class LinkSelector(PairSelector):
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         if self.n_features_to_select == "auto":
-            return min(n_features, MOST_FEATURES)
-        return count_features(self.n_features_to_select, n_features)
+            return min(n_features, max(MOST_FEATURES, len(self._first)))
+        return max(len(self._first), count_features(self.n_features_to_select, n_features))
 
     def _know(self, given: Given, n_samples: int) -> Supervision:
         known = super()._know(given, n_samples)
@@ -162,7 +162,8 @@ class LinkSelector(PairSelector):
         with one_blas_thread():
             problem = pose(X, scaling, observe(known), self.noise, n_threads)
             share = SHARE if automatic else np.inf
-            found = choose(problem, min(n_steps, varies), constant, share=share, track=track)
+            n_most = min(n_steps, varies + int(np.count_nonzero(constant[self._first])))
+            found = choose(problem, n_most, constant, first=self._first, share=share, track=track)
         scores = np.where(constant, np.nan, found.scores)
         scores = with_equal_twins(X, with_equal_ties(scores))
         n_selected = len(found.path) if automatic else n_steps

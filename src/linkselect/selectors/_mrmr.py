@@ -76,12 +76,14 @@ class MRMR(InformationSelector):
         return self.scheme == "quotient"
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
-        return count_features(self.n_features_to_select, n_features)
+        wanted = count_features(self.n_features_to_select, n_features)
+        return self._steps_for(wanted, n_features)
 
     def _rank(
         self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
         wanted = count_features(self.n_features_to_select, X.shape[1])
-        found = mrmr(self._states(X, known), known.classes, wanted, self.scheme, track)
+        n_steps, states = self._n_steps(*X.shape), self._states(X, known)
+        found = mrmr(states, known.classes, n_steps, self.scheme, track, self._first)
         scores = np.where(constant & self._constant_is_undefined, np.nan, found.relevance)
         return Ranking(scores, found.order, wanted, {"path_": found.path})

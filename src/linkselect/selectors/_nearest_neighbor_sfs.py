@@ -89,7 +89,8 @@ class NearestNeighborSFS(LabelSelector):
     cv: Any = "loo"
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
-        return count_features(self.n_features_to_select, n_features)
+        wanted = count_features(self.n_features_to_select, n_features)
+        return self._steps_for(wanted, n_features)
 
     def _check_data(self, X: Any, y: Any) -> tuple[Samples, Any]:
         return self._check_samples_with_labels(X, y), check_labels(y)
@@ -110,12 +111,13 @@ class NearestNeighborSFS(LabelSelector):
         labelled = np.flatnonzero(~known.unlabelled)
         classes = known.classes[labelled]
         samples = X.take(labelled).dense()
-        n_selected = self._n_steps(*X.shape)
+        n_selected = count_features(self.n_features_to_select, X.shape[1])
         found = select_by_nearest_neighbor(
             samples,
             classes,
-            n_selected,
+            self._n_steps(*X.shape),
             self._splits(samples, classes, labelled, X.shape[0]),
+            first=self._first,
             track=track,
             n_jobs=self.n_jobs,
         )

@@ -139,8 +139,10 @@ class Ranking:
         return found | {name: X.placed(array) for name, array in arrays.items()}
 
 
-def ranking_frame(found: Ranking, names: NDArray[Any], library: str) -> Any:
-    """Make a data frame of feature, score, rank and selected, best first."""
+def ranking_frame(
+    found: Ranking, names: NDArray[Any], library: str, more: dict[str, Any] | None = None
+) -> Any:
+    """Make a data frame of feature, score, rank, selected and more columns, best first."""
     if library not in ("pandas", "polars"):
         raise ValueError(f"library={library!r}, but a frame is made by 'pandas' or 'polars'.")
     try:
@@ -158,6 +160,7 @@ def ranking_frame(found: Ranking, names: NDArray[Any], library: str) -> Any:
             "score": found.scores[found.order],
             "rank": ranks,
             "selected": ranks <= found.n_selected,
+            **(more or {}),
         }
     )
 

@@ -1,13 +1,14 @@
-"""Why each feature is selected or not."""
+"""Why each feature is selected or not, in a word or two."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkselect._arrays import BoolArray, IntArray
 
-# Features that are correlated so highly count as copies.
+# Features that correlate by so much, with either sign, are copies.
 COPY = 0.999
 
 
@@ -15,50 +16,53 @@ def feature_reasons(
     order: IntArray,
     n_selected: int,
     constant: BoolArray,
-    names: Sequence[str],
+    names: Sequence[str] | NDArray[Any],
     *,
     copy_of: IntArray | None = None,
-    excluded: BoolArray | None = None,
     correlated: Mapping[int, int] | None = None,
+    excluded: BoolArray | None = None,
     unstable: BoolArray | None = None,
-) -> list[str]:
-    """Say of each feature why it is selected or not, in the order of the columns.
+) -> NDArray[np.object_]:
+    """Give the reason why each feature is selected or not, in the order of the columns.
 
     Parameters
     ----------
     order : ndarray of int of shape (n_features,)
-        The features, best first.
+        Feature indices, best first.
     n_selected : int
         How many of them are selected.
     constant : ndarray of bool of shape (n_features,)
-        Which have one value only.
+        Which features have one value only.
     names : sequence of str
-        Their names.
+        The names of the features.
     copy_of : ndarray of int of shape (n_features,), optional
-        The feature of which each is a copy; -1 for none.
-    excluded, unstable : ndarray of bool of shape (n_features,), optional
-        Which the user excluded; which were selected on all samples, but on too few resamples.
+        Of which feature each is a copy; -1 for none.
     correlated : mapping of int to int, optional
-        The selected feature with which a feature is highly correlated.
+        With which selected feature others are highly correlated.
+    excluded, unstable : ndarray of bool of shape (n_features,), optional
+        Which features the user excluded, and which are left out since they are unstable.
 
     Examples
     --------
-    >>> feature_reasons(np.array([1, 0, 2]), 1, np.array([False, False, True]), "abc")
-    ['below the cut', 'selected', 'constant']
+    >>> import numpy as np
+    >>> constant = np.array([False, False, True, False])
+    >>> copy_of = np.array([-1, 0, -1, -1])
+    >>> feature_reasons(np.array([0, 3, 1, 2]), 1, constant, "abcd", copy_of=copy_of).tolist()
+    ['selected', 'copy of a', 'constant', 'below the cut']
     """
-    found = ["below the cut"] * len(order)
+    found = np.full(len(order), "below the cut", dtype=object)
+    # What comes later counts more.
     for feature, other in (correlated or {}).items():
         found[feature] = f"correlated with {names[other]}"
-    for feature in _where(unstable):
-        found[feature] = "unstable"
-    for feature in [] if copy_of is None else np.flatnonzero(copy_of >= 0).tolist():
-        found[feature] = f"copy of {names[copy_of[feature]]}"
-    for feature in _where(constant):
-        found[feature] = "constant"
-    for feature in _where(excluded):
-        found[feature] = "excluded"
-    for feature in order[:n_selected].tolist():
-        found[feature] = "selected"
+    if unstable is not None:
+        found[unstable] = "unstable"
+    if copy_of is not None:
+        for feature in np.flatnonzero(copy_of >= 0):
+            found[feature] = f"copy of {names[copy_of[feature]]}"
+    found[constant] = "constant"
+    if excluded is not None:
+        found[excluded] = "excluded"
+    found[order[:n_selected]] = "selected"
     return found
 
 
@@ -68,7 +72,3 @@ def unstable_features(selector: Any) -> BoolArray | None:
     if not hasattr(selector, "selection_frequencies_") or inner is None:
         return None
     return np.asarray(inner.get_support() & ~selector.get_support())
-
-
-def _where(mask: BoolArray | None) -> list[int]:
-    return [] if mask is None else np.flatnonzero(mask).tolist()

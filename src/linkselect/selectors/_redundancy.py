@@ -85,7 +85,9 @@ class Redundancy(Wrapper):
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         wanted = self.n_features_to_select
-        return n_features if wanted == "auto" else count_features(wanted, n_features)
+        if wanted == "auto":
+            return n_features
+        return self._steps_for(count_features(wanted, n_features), n_features)
 
     def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         inner = clone(self.estimator).fit(X.values, **arguments_of(known, self.estimator))
@@ -97,6 +99,7 @@ class Redundancy(Wrapper):
         if self.n_features_to_select == "auto":
             wanted = max(1, int(inner.get_support().sum()))
         merit = rank_merit(order)
-        found = least_redundant(X, merit, self.weight, wanted, track)
+        n_steps = self._steps_for(wanted, X.shape[1])
+        found = least_redundant(X, merit, self.weight, n_steps, track, self._first)
         scores = np.asarray(getattr(inner, "scores_", merit), dtype=np.float64)
         return Ranking(scores, found.order, wanted, {"estimator_": inner, "path_": found.path})

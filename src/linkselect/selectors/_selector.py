@@ -125,6 +125,9 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     )
     # Whether differences of a feature are squared, which tiny ones do not survive.
     _squares_differences: ClassVar[bool] = True
+    # Which features a search has to choose before all others: `FeatureRules` sets it on a copy. No
+    # parameter, so that `clone` and `get_params` do not know of it.
+    _first: ClassVar[IntArray] = np.empty(0, dtype=np.intp)
     # Seconds of one fit on a million numbers (200 x 5,000), rounded up, as measured once. A
     # constant: with the time of this run instead, the same command could print something else.
     _seconds: ClassVar[float] = 0.1
@@ -215,6 +218,13 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         """Return how many steps `_rank` tracks at most; 0 for a method without a long loop."""
         return 0
+
+    def _steps_for(self, n_selected: int, n_features: int) -> int:
+        """Return how many steps a search takes: one more than there are features that come first.
+
+        So the rest is ordered by what it adds to all of these.
+        """
+        return min(max(n_selected, len(self._first) + 1), n_features)
 
     @with_callbacks
     def fit(

@@ -157,7 +157,8 @@ class SimilarityConstraintScore(PairSelector):
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         if self.n_features_to_select == "auto":
             return n_features
-        return count_features(self.n_features_to_select, n_features)
+        wanted = count_features(self.n_features_to_select, n_features)
+        return self._steps_for(wanted, n_features)
 
     def _rank(
         self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
@@ -171,11 +172,15 @@ class SimilarityConstraintScore(PairSelector):
             target,
             sigma,
             n_features,
+            first=self._first,
             until_minimum=until_minimum,
             track=track,
             n_jobs=self.n_jobs,
         )
-        n_selected = int(found.path.argmin()) + 1 if until_minimum else n_features
+        n_selected = count_features(self.n_features_to_select, X.shape[1])
+        if until_minimum:
+            least = max(1, len(self._first))
+            n_selected = int(found.path[least - 1 :].argmin()) + least
         fitted = {"path_": found.path, "standard_error_": found.standard_error, "sigma_": sigma}
         return Ranking(found.scores, found.order, n_selected, fitted)
 

@@ -70,7 +70,8 @@ class TraceRatio(LabelSelector):
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         if self.n_features_to_select == "auto":
             return n_features
-        return count_features(self.n_features_to_select, n_features)
+        wanted = count_features(self.n_features_to_select, n_features)
+        return self._steps_for(wanted, n_features)
 
     def _rank(
         self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
@@ -85,8 +86,13 @@ class TraceRatio(LabelSelector):
         if not len(varying):
             fitted = {"ratio_": np.nan, "path_": np.full(n_sizes, np.nan)}
             return Ranking(scores, rest, n_selected, fitted)
-        best = best_trace_ratio(between, within, min(n_selected, len(varying)))
-        path = trace_ratio_path(between, within, track, min(n_sizes, len(varying)))
+        # What comes first and has no scatter takes a place, and counts nothing.
+        place = np.full(X.shape[1], -1)
+        place[varying] = np.arange(len(varying))
+        first = place[self._first][place[self._first] >= 0]
+        size = max(1, n_selected - (len(self._first) - len(first)))
+        best = best_trace_ratio(between, within, min(size, len(varying)), first)
+        path = trace_ratio_path(between, within, track, min(n_sizes, len(varying)), first)
         if len(path) == len(varying):
             path = np.pad(path, (0, n_sizes - len(path)), mode="edge")
         order = np.concatenate([varying[best.order], rest])

@@ -1,0 +1,38 @@
+"""Correlations of some features with all, in blocks."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._blocks import one_blas_thread
+from linkselect._samples import Samples
+
+
+def correlated(
+    X: Samples, features: IntArray, least: float
+) -> Iterator[list[tuple[int, int, float]]]:
+    """Yield, block by block, which features correlate with some of them, by `|r| >= least`.
+
+    Each is the place in `features`, the other feature and the correlation.
+    """
+    wanted = standardized(X.own_values(features).astype(np.float64))
+    # One BLAS thread, since the order of its sums depends on how many it has.
+    with one_blas_thread():
+        for block, values in X.dense_blocks():
+            found = wanted.T @ standardized(values)
+            places = zip(*np.nonzero(np.abs(found) >= least), strict=True)
+            near = [(int(i), block.start + int(j), float(found[i, j])) for i, j in places]
+            yield [(i, j, min(1.0, max(-1.0, r))) for i, j, r in near if j != features[i]]
+
+
+def standardized(columns: FloatArray) -> FloatArray:
+    """Centre columns and scale them to length 1; constant ones, or such with gaps, become 0."""
+    with np.errstate(all="ignore"):
+        # By the largest value first: the square of a large one is infinite.
+        columns = columns / np.abs(columns).max(axis=0, initial=0)
+        centred = columns - columns.mean(axis=0)
+        scaled = centred / np.linalg.norm(centred, axis=0)
+        # What rounding leaves of a constant is no feature.
+        scaled[:, np.abs(centred).max(axis=0, initial=0) < 1e-12] = 0
+    return np.nan_to_num(scaled, nan=0.0, posinf=0.0, neginf=0.0)

@@ -1,0 +1,100 @@
+"""Features that a user names: by name, index, mask, pattern or group."""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from linkselect._arrays import IntArray
+from linkselect._messages import GuidedValueError
+
+
+def find_features(wanted: Any, names: Sequence[str] | None, n: int, parameter: str) -> IntArray:
+    """Return the indices of features that are given by name, index or mask, each once."""
+    if wanted is None:
+        return np.empty(0, dtype=np.intp)
+    given = list(wanted)
+    if given and all(isinstance(one, bool | np.bool_) for one in given):
+        if len(given) != n:
+            raise GuidedValueError(
+                f"{parameter} is a mask of {len(given)} values, but X has {n} features.",
+                "Pass one value for each feature, or names or indices.",
+                parameter,
+            )
+        return np.flatnonzero(given)
+    found = [_find_feature(one, names, n, parameter) for one in given]
+    return np.array(list(dict.fromkeys(found)), dtype=np.intp)
+
+
+def _find_feature(one: Any, names: Sequence[str] | None, n: int, parameter: str) -> int:
+    if isinstance(one, str):
+        if names is None:
+            raise GuidedValueError(
+                f"{parameter} names the feature {one!r}, but X has no feature names.",
+                "Pass X as a data frame with text for column names, or pass indices.",
+                parameter,
+            )
+        places = [place for place, name in enumerate(names) if name == one]
+        if places:
+            return places[0]
+        raise GuidedValueError(
+            f"{parameter} names {one!r}, which is no feature of X.", _nearest(one, names), parameter
+        )
+    if isinstance(one, int | np.integer) and not isinstance(one, bool) and 0 <= one < n:
+        return int(one)
+    raise GuidedValueError(
+        f"{parameter} has {one!r}, which is no feature of X.",
+        f"Pass names of features, indices from 0 to {n - 1}, or a mask.",
+        parameter,
+    )
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    near = get_close_matches(name, [str(one) for one in names], 1, 0.0)
+    return f"The nearest name is {near[0]!r}." if near else ""
+
+
+def find_groups(groups: Any, names: Sequence[str] | None, n: int) -> list[IntArray]:
+    """Return the members of each group; a text is a pattern that names match."""
+    if groups is None:
+        return []
+    listed = list(groups.items() if isinstance(groups, Mapping) else enumerate(groups))
+    found: list[IntArray] = []
+    owner: dict[int, Any] = {}
+    for name, members in listed:
+        if isinstance(members, str):
+            places = _matching(members, names)
+        else:
+            places = find_features(members, names, n, "groups")
+        if not len(places):
+            raise GuidedValueError(
+                f"Group {name!r} has no members.", "Name at least one feature.", "groups"
+            )
+        for place in places.tolist():
+            if place in owner:
+                feature = place if names is None else names[place]
+                raise GuidedValueError(
+                    f"Feature {feature!r} is in two groups, {owner[place]!r} and {name!r}.",
+                    "Put every feature into one group only.",
+                    "groups",
+                )
+            owner[place] = name
+        found.append(places)
+    return found
+
+
+def _matching(pattern: str, names: Sequence[str] | None) -> IntArray:
+    if names is None:
+        raise GuidedValueError(
+            f"groups has the pattern {pattern!r}, but X has no feature names.",
+            "Pass X as a data frame with text for column names, or lists of indices.",
+            "groups",
+        )
+    # A name may have brackets, which mean something else in a pattern.
+    found = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
+    if not found:
+        problem = f"No feature matches the pattern {pattern!r} of groups."
+        raise GuidedValueError(problem, _nearest(pattern, names), "groups")
+    return np.array(found, dtype=np.intp)
