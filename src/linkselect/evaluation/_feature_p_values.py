@@ -328,6 +328,8 @@ def _permute(
     if n_done == 0:
         scores[0] = fit(known.given)
         n_done = 1
+        if kept is not None:
+            kept.save(scores[:1], at_once=True)  # what is wrong with the path is said at once
     rng = np.random.RandomState(seed)
     draws = [known.ways.draw(rng) for _ in range(len(scores) - 1)]
     against = np.inf if describe(method).greater_is_better else -np.inf
@@ -365,7 +367,7 @@ class _Store:
         if not self._path.exists():
             return 0
         try:
-            with np.load(self._path, allow_pickle=False) as file:
+            with self._path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 call, self._n_kept = str(file["call"]), len(file.files) - 1
                 n_found = min(self._n_kept, len(scores)) if call == self._call else 0
                 for place in range(n_found):
