@@ -7,8 +7,9 @@ from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regressi
 
 import linkselect as ls
 from linkselect.evaluation import feature_p_values
-from linkselect.evaluation._feature_p_values import _for_scores, _p_values
+from linkselect.evaluation._feature_p_values import _p_values
 from linkselect.evaluation._permutation import Arrangements
+from linkselect.evaluation._permuted_scores import for_scores
 from linkselect.selectors._method import describe
 from tests.helpers.estimators import INFORMATION, SEARCHES
 
@@ -184,7 +185,7 @@ def test_a_permutation_that_cannot_be_fitted_is_one_without_scores():
 @pytest.mark.parametrize("selector", [*SEARCHES, *INFORMATION], ids=repr)
 def test_scores_of_searches_do_not_depend_on_the_number_of_features(selector):
     X, y, _ = problem()
-    one = _for_scores(selector).fit(X, y)
+    one = for_scores(selector).fit(X, y)
     assert one.n_features_to_select == 1
     np.testing.assert_allclose(one.scores_, selector.fit(X, y).scores_, rtol=1e-12)
 
@@ -337,7 +338,7 @@ def test_what_cannot_be_tested_is_refused():
     X, y, pairs = problem()
     with pytest.raises(ValueError, match="VarianceScore uses neither pairs nor labels"):
         feature_p_values(ls.VarianceScore(), X, y)
-    with pytest.raises(ValueError, match="nothing that LinkSelector could be tested with"):
+    with pytest.raises(ValueError, match="nothing to test LinkSelector with"):
         feature_p_values(ls.LinkSelector(), X)
     with pytest.raises(ValueError, match="Pass y"):
         feature_p_values(ls.FisherScore(), X, pairs=pairs)
