@@ -68,6 +68,7 @@ JUDGED = (
     "_measuring",
     "_significance",
     "_feature_p_values",
+    "_permuted_scores",
 )
 N_TABLES, N_SLOW_TABLES = 200, 60
 # Methods that take longer see some of the designs.

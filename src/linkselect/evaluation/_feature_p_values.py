@@ -3,54 +3,24 @@
 from __future__ import annotations
 
 import os
-import time
-import warnings
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
-import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state, check_scalar
 
-from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._arrays import FloatArray
 from linkselect._bibliography import cites
-from linkselect._blocks import map_threads, slices
-from linkselect._files import written_whole
-from linkselect._messages import GuidedValueError, many
-from linkselect._samples.checks import Given
-from linkselect.evaluation._held_out_labels import label_ways
-from linkselect.evaluation._inputs import (
-    Track,
-    check_matrix,
-    check_selector,
-    read_given,
-    reproducible,
-)
-from linkselect.evaluation._permutation import (
-    INSIDE_GROUPS,
-    LEVEL,
-    ROUNDING,
-    TOO_FEW_WAYS,
-    Arrangements,
-    row_codes,
-)
+from linkselect._blocks import slices
+from linkselect.evaluation._inputs import Track, check_selector, reproducible
+from linkselect.evaluation._permutation import ROUNDING
+from linkselect.evaluation._permuted_scores import Known, ScoreStore, for_scores, permute
 from linkselect.pairs import Pairs
-from linkselect.pairs._labels import label_array
-from linkselect.selectors import Redundancy
-from linkselect.selectors._foreign import Ranked
-from linkselect.selectors._method import classes_seen, describe
-from linkselect.selectors._wrapper import arguments_of
-
-# Progress is reported after this many permutations; the number must not depend on the threads.
-PERMUTATIONS_PER_STEP = 8
-# How long a store may lag behind, in seconds: writing it costs time, too.
-SECONDS_PER_WRITE = 30
+from linkselect.selectors._method import describe
 
 
 @dataclass(frozen=True)
@@ -145,7 +115,9 @@ def feature_p_values(
     -----
     The test is exact if pairs or labels were chosen without looking at X, and if rows of a batch,
     or groups of one size, are exchangeable. Pairs share samples, so samples are permuted, never
-    links.
+    links. In a permutation no feature is related to the pairs or labels; so if the score of a
+    feature depends on other features, as in `LinkSelector`, the error rates are exact where no
+    feature is relevant, and approximate beside relevant ones.
 
     `p_values` are `(1 + b) / (1 + B)`, where b of B permutations give a feature a score at least as
     good; scores that differ by rounding count as equal. For the other two, each feature's scores
@@ -178,225 +150,18 @@ def feature_p_values(
     array([3])
     """
     check_selector(selector)
-    known = _Known.read(selector, X, y, pairs, sample_ids, groups, batches)
+    known = Known.read(selector, X, y, pairs, sample_ids, groups, batches)
     check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
     given_seed = 0 if random_state is None else random_state
     seed = int(check_random_state(given_seed).randint(np.iinfo(np.int32).max))
-    method = _for_scores(reproducible(selector, seed))
+    method = for_scores(reproducible(selector, seed))
     scores = np.empty((1 + n_permutations, known.X.shape[1]))
-    kept = None if store is None else _Store(Path(store), known.fingerprint(method, seed))
+    kept = None if store is None else ScoreStore(Path(store), known.fingerprint(method, seed))
     n_done = 0 if kept is None else kept.load(scores)
-    _permute(known, method, seed, scores, n_done, n_jobs, track, kept)
+    permute(known, method, seed, scores, n_done, n_jobs, track, kept)
     if not describe(method).greater_is_better:
         np.negative(scores, out=scores)
     return FeaturePValues(*_p_values(scores), int(n_permutations))
-
-
-# -- the permutations ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Known:
-    """The samples, what is known about them, and how they may be exchanged."""
-
-    X: Matrix
-    given: Given
-    ways: Arrangements
-
-    @classmethod
-    def read(
-        cls, selector: Any, X: Any, y: Any, pairs: Any, sample_ids: Any, groups: Any, batches: Any
-    ) -> _Known:
-        """Check the arguments of `feature_p_values`, and refuse what cannot be tested."""
-        sees, name = describe(selector).sees, type(selector).__name__
-        if sees == "nothing":
-            raise GuidedValueError(
-                f"{name} uses neither pairs nor labels, so there is nothing to test: its scores "
-                "stay the same whichever row is which sample.",
-                "Use a method that does, such as LinkSelector().",
-                "selector",
-            )
-        samples = check_matrix(X, "feature_p_values")
-        given = read_given(selector, X, y, pairs, sample_ids, listed=False)
-        if given.is_empty:
-            needed = "y" if sees != "pairs" else "pairs= or y"
-            raise GuidedValueError(
-                f"There is nothing that {name} could be tested with.", f"Pass {needed}."
-            )
-        n_samples = samples.shape[0]
-        if given.pairs is not None:
-            return cls(samples, given, _ways_of_pairs(given, n_samples, groups, batches))
-        # A selector of another library may take numbers; then every row is labelled.
-        ours = hasattr(selector, "sees")
-        codes = classes_seen(selector, y)[0] if ours else row_codes(y, n_samples, "y")
-        ways = Arrangements.of(n_samples, groups, batches, np.flatnonzero(codes >= 0))
-        _check_enough(label_ways(codes, ways))
-        values = label_array(y, sees != "labels").ravel() if ours else np.asarray(y)
-        return cls(samples, replace(given, y=values), ways)
-
-    def moved(self, to: IntArray) -> Given:
-        """Give the label and the id of each row to another one."""
-        y, ids = self.given.y, self.given.sample_ids
-        return replace(
-            self.given,
-            y=None if y is None else _at(to, np.asarray(y)),
-            sample_ids=None if ids is None else tuple(_at(to, _objects(ids))),
-        )
-
-    def fingerprint(self, method: Any, seed: int) -> str:
-        """Name everything that the scores depend on."""
-        pairs = None if self.given.pairs is None else self.given.pairs.__getstate__()
-        known = np.asarray(self.given.y), pairs, self.given.sample_ids, self.ways.blocks
-        what = type(method).__qualname__, method.get_params(), self.X, *known, seed
-        return str(joblib.hash(what))
-
-
-def _at(to: IntArray, values: NDArray[Any]) -> NDArray[Any]:
-    moved = np.empty_like(values)
-    moved[to] = values
-    return moved
-
-
-def _objects(ids: Iterable[Hashable]) -> NDArray[Any]:
-    """Put ids into an array one by one: NumPy would make a table of tuples."""
-    listed = list(ids)
-    found = np.empty(len(listed), dtype=object)
-    found[:] = listed
-    return found
-
-
-def _ways_of_pairs(given: Given, n_samples: int, groups: Any, batches: Any) -> Arrangements:
-    """Let all rows change places, unless pairs cannot be tested in this way."""
-    pairs = given.pairs
-    assert pairs is not None
-    if pairs.n_adaptive:
-        raise GuidedValueError(
-            f"Cannot test features: {many(pairs.n_adaptive, 'pair')} of "
-            f"{pairs.n_must + pairs.n_cannot:,} were chosen by looking at the samples "
-            "(Pairs.adaptive), so permuted samples are no fair comparison.",
-            "Pass pairs that were drawn at random only.",
-            "pairs",
-        )
-    ways = Arrangements.of(n_samples, groups, batches)
-    row_of = {sample: row for row, sample in enumerate(given.sample_ids or ())}
-    group, links = ways.group, np.concatenate(pairs.rows(row_of))
-    inside = group[links[:, 0]] == group[links[:, 1]]
-    if groups is not None and not pairs._groupings and inside.all():
-        raise GuidedValueError(INSIDE_GROUPS)
-    named = [row_of[sample] for sample in pairs.ids]
-    _check_enough(ways.count(np.array(named, dtype=np.intp)))
-    return ways
-
-
-def _check_enough(n_ways: float) -> None:
-    if n_ways < 1 / LEVEL:
-        raise GuidedValueError(TOO_FEW_WAYS)
-
-
-def _for_scores(selector: Any) -> Any:
-    """Copy a selector so that it computes `scores_` and as little else as possible."""
-    if not hasattr(selector, "sees"):
-        return Ranked(clone(selector))
-    copy = clone(selector)
-    if hasattr(copy, "set_callbacks"):
-        copy.set_callbacks()
-    if isinstance(copy, Redundancy):  # its scores are those of what it wraps
-        inner = copy.estimator
-        inner = _for_scores(inner) if hasattr(inner, "sees") else inner
-        return copy.set_params(estimator=inner, n_features_to_select=1)
-    if describe(copy).searches and not describe(copy).wraps:
-        copy.set_params(n_features_to_select=1)
-    return copy
-
-
-def _permute(
-    known: _Known,
-    method: Any,
-    seed: int,
-    scores: FloatArray,
-    n_done: int,
-    n_jobs: int | None,
-    track: Track,
-    kept: _Store | None,
-) -> None:
-    """Fill in the scores: first of the samples as they are, then of permuted ones."""
-
-    def fit(given: Given) -> FloatArray:
-        fitted = clone(method).fit(known.X, **arguments_of(given, method))
-        return np.asarray(fitted.scores_, dtype=np.float64)
-
-    if n_done == 0:
-        scores[0] = fit(known.given)
-        n_done = 1
-    rng = np.random.RandomState(seed)
-    draws = [known.ways.draw(rng) for _ in range(len(scores) - 1)]
-    against = np.inf if describe(method).greater_is_better else -np.inf
-
-    def work(place: int) -> None:
-        try:
-            scores[place] = fit(known.moved(draws[place - 1]))
-        except ValueError:  # what cannot be ranked counts against every feature
-            scores[place] = against
-
-    try:
-        left = range(n_done, len(scores))
-        steps: Iterable[slice] = track(slices(len(left), PERMUTATIONS_PER_STEP))
-        for part in steps:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit to the samples as they are has warned
-                map_threads(work, left[part], n_jobs)
-            n_done = left[part][-1] + 1
-            if kept is not None:
-                kept.save(scores[:n_done])
-    finally:
-        if kept is not None:
-            kept.save(scores[:n_done], at_once=True)
-
-
-class _Store:
-    """Scores on disk: one array for each arrangement, so that each is read by itself."""
-
-    def __init__(self, path: Path, call: str) -> None:
-        self._path, self._call = path, call
-        self._n_kept, self._written = 0, time.monotonic()
-
-    def load(self, scores: FloatArray) -> int:
-        """Fill in what is there, and return how many arrangements that are."""
-        if not self._path.exists():
-            return 0
-        try:
-            with np.load(self._path, allow_pickle=False) as file:
-                call, self._n_kept = str(file["call"]), len(file.files) - 1
-                n_found = min(self._n_kept, len(scores)) if call == self._call else 0
-                for place in range(n_found):
-                    scores[place] = file[str(place)]
-        except (ValueError, KeyError, EOFError, BadZipFile, AttributeError, TypeError) as error:
-            raise GuidedValueError(
-                f"{str(self._path)!r} was not written by feature_p_values, or is damaged.",
-                "Remove it, or name another file.",
-                "store",
-            ) from error
-        if call != self._call:
-            raise GuidedValueError(
-                f"{str(self._path)!r} holds permutations of other data, another method or another "
-                "seed.",
-                "Remove it, or name another file.",
-                "store",
-            )
-        return n_found
-
-    def save(self, scores: FloatArray, *, at_once: bool = False) -> None:
-        """Write the scores if there are new ones, and enough time has passed."""
-        late = at_once or time.monotonic() - self._written > SECONDS_PER_WRITE
-        if len(scores) <= self._n_kept or not late:
-            return
-        arrays = {str(place): row for place, row in enumerate(scores)}
-        with written_whole(self._path) as part, part.open("wb") as file:
-            np.savez(file, allow_pickle=False, call=np.array(self._call), **arrays)
-        self._n_kept, self._written = len(scores), time.monotonic()
-
-
-# -- the p-values ----------------------------------------------------------------------------------
 
 
 def _p_values(scores: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
