@@ -204,6 +204,12 @@ def _job(
     method = choices.described(selector)
     notes = [*whole.notes, *about_pairs, *choices.about_width(choice, settings, prepare.scale)]
     notes += supervision.check_supervision(choice.name, method, whole, links)
+    nothing_known = whole.labels is None and links is None
+    if wanted.n_permutations and (method.sees == "nothing" or nothing_known):
+        raise UsageError(
+            f"--p-values: {choice.name} is given neither pairs nor labels that it uses, so its "
+            "scores stay the same whichever row is which sample, and there is nothing to test."
+        )
     data, about = whole, supervision.about_rows(choice.name, method, whole)
     if about:
         if isinstance(whole, StoredTable):
@@ -299,9 +305,11 @@ def _selected(
         number = keep_number(selector, count, X, y, by_parts, **known, track=track)
     one_of_each = wanted.features.copies == "one" and not by_parts
     if one_of_each and not hasattr(selector, "copy_of_") and has_copies(selector, X):
+        from sklearn.base import clone
+
         from linkselect import FeatureRules
 
-        bare = choices.unfitted(selector)
+        bare = clone(selector).set_params(n_features_to_select="auto")
         again = replace(job, selector=FeatureRules(bare, copies="one"))
         return _selected(again, y, wanted, known, shows_progress)
     return job, X, number, seconds, warned
@@ -312,7 +320,8 @@ def _p_values(
 ) -> FeaturePValues:
     from linkselect.evaluation import feature_p_values
 
-    with supervision.explained(job.choice.options):
+    with supervision.explained(job.choice.options), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit has warned already
         return feature_p_values(job.selector, X, y, n_permutations=n_permutations, **known)
 
 

@@ -29,7 +29,7 @@ from linkselect.evaluation._permutation import (
     row_codes,
 )
 from linkselect.pairs._labels import label_array
-from linkselect.selectors import Redundancy
+from linkselect.selectors import FeatureRules, Redundancy
 from linkselect.selectors._foreign import Ranked
 from linkselect.selectors._method import classes_seen, describe
 from linkselect.selectors._wrapper import arguments_of
@@ -129,7 +129,11 @@ def for_scores(selector: Any) -> Any:
     copy = clone(selector)
     if hasattr(copy, "set_callbacks"):
         copy.set_callbacks()
-    if isinstance(copy, Redundancy):  # its scores are those of what it wraps
+    if isinstance(copy, FeatureRules):
+        if copy.groups:
+            return copy
+        copy.set_params(keep=None, copies="all")  # they change the order alone
+    if isinstance(copy, Redundancy | FeatureRules):  # their scores are those of what they wrap
         inner = copy.estimator
         inner = for_scores(inner) if hasattr(inner, "sees") else inner
         return copy.set_params(estimator=inner, n_features_to_select=1)

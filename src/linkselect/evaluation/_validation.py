@@ -266,7 +266,13 @@ def validate(
     n_resamples = effort.n_resamples if n_resamples is None else n_resamples
     stability = _measure_stability(ranker, again, selected, n_resamples, track)
     twins, left_out = correlated_twins(ranker.X, selected[:MOST_WITH_TWINS], selected)
-    return Validation(*measured, tuple(selected.tolist()), *stability, twins, left_out)
+    return Validation(
+        *measured,
+        selected=tuple(selected.tolist()),
+        **stability._asdict(),
+        twins=twins,
+        left_out=left_out,
+    )
 
 
 def best_of(fitted: Any) -> IntArray:
@@ -352,8 +358,14 @@ def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
     return order[np.asarray(fitted.get_support())[order]]
 
 
-# Attributes of `Validation` from `frequencies` to `pairs_left`.
-Stability = tuple[tuple[float, ...], tuple[float, ...], int, int, tuple[float, float] | None]
+class Stability(NamedTuple):
+    """Attributes of `Validation` of the same names."""
+
+    frequencies: tuple[float, ...] = ()
+    together: tuple[float, ...] = ()
+    n_resamples: int = 0
+    n_unranked: int = 0
+    pairs_left: tuple[float, float] | None = None
 
 
 def _measure_stability(
@@ -361,7 +373,7 @@ def _measure_stability(
 ) -> Stability:
     """Measure how often features are selected on complementary halves of the samples."""
     if not n_resamples or not _can_resample(ranker):
-        return (), (), 0, 0, None
+        return Stability()
     rng = np.random.RandomState(ranker.seed)
     given, n_samples = ranker.given, ranker.X.shape[0]
     draws = draw_resamples(selector, given, n_samples, n_resamples, rng, groups=ranker.groups)
@@ -371,10 +383,10 @@ def _measure_stability(
     left = np.mean([draw.n_pairs for draw in draws], axis=0).tolist() if by_pairs else None
     pairs_left = None if left is None else (left[0], left[1])
     if not n_ranked:
-        return (), (), 0, n_resamples, pairs_left
-    frequencies = found.selected.mean(axis=0).tolist()
+        return Stability(n_unranked=n_resamples, pairs_left=pairs_left)
+    frequencies = tuple(found.selected.mean(axis=0).tolist())
     together = selected_together(ranker.X, selected, found.selected)
-    return tuple(frequencies), together, n_ranked, n_resamples - n_ranked, pairs_left
+    return Stability(frequencies, together, n_ranked, n_resamples - n_ranked, pairs_left)
 
 
 def selected_together(X: Matrix, features: IntArray, chosen: BoolArray) -> tuple[float, ...]:

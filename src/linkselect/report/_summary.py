@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import scipy
 import sklearn
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 import linkselect
@@ -23,6 +23,7 @@ from linkselect.report import _schema as schema
 from linkselect.report._schema import MOST_LISTED, SCHEMA_VERSION, plain_number, plain_text
 from linkselect.report._used_summary import describe_profiles, describe_supervision, describe_view
 from linkselect.report._validation_summary import alarms, describe_validation
+from linkselect.selectors._feature_rules import FeatureRules
 from linkselect.selectors._foreign import Ranked
 from linkselect.selectors._method import classes_seen, describe
 from linkselect.selectors._reasons import COPY, feature_reasons, unstable_features
@@ -207,17 +208,22 @@ def _plain_value(value: Any) -> float | bool | str | None:
 
 def _describe_method(selector: Any) -> schema.MethodSummary:
     method, n_selected = describe(selector), int(selector.get_support().sum())
+    rules = {}
+    if isinstance(selector, FeatureRules):  # the method is the one that it is around
+        rules = {name: getattr(selector, name) for name in ("keep", "exclude", "groups", "copies")}
+        selector, method = selector.estimator, describe(selector.estimator)
     if isinstance(selector, Ranked):  # it only adds a ranking to a selector of another library
-        selector = selector.estimator_
+        selector = selector.estimator
     kind = type(selector)
     usual = {} if method.wraps else kind().get_params(deep=False)
+    given = {name: value for name, value in rules.items() if value is not None}
     parameters: list[schema.Parameter] = [
         {
             "name": name,
             "value": _plain_value(value),
             "usual": name in usual and repr(usual[name]) == repr(value),
         }
-        for name, value in selector.get_params(deep=False).items()
+        for name, value in (selector.get_params(deep=False) | given).items()
     ]
     return {
         "name": kind.__name__,
@@ -258,12 +264,11 @@ def _describe_ranking(
     order = np.asarray(selector.order_).tolist()
     selected = selector.get_support()
     reasons = _reasons(selector, names, X, validation)
-    found: schema.RankingSummary = {
+    found: dict[str, list[Any]] = {
         "feature": [names[feature] for feature in order],
         "score": [plain_number(selector.scores_[feature]) for feature in order],
         "rank": list(range(1, len(order) + 1)),
         "selected": [bool(selected[feature]) for feature in order],
-        "reason": [reasons[feature] for feature in order],
     }
     if validation is not None and validation.frequencies:
         found["frequency"] = [validation.frequencies[feature] for feature in order]
@@ -273,12 +278,13 @@ def _describe_ranking(
         found["p_value"] = significance.p_values[order].tolist()
         found["adjusted"] = significance.adjusted[order].tolist()
         found["q_value"] = significance.q_values[order].tolist()
-    return found
+    found["reason"] = [reasons[feature] for feature in order]
+    return found  # type: ignore[return-value]
 
 
 def _reasons(
     selector: Any, names: list[str], X: Any, validation: Validation | None
-) -> Sequence[str]:
+) -> NDArray[np.object_]:
     """Say of each feature why it is selected or not, in the order of the columns."""
     own = getattr(selector, "reasons_", None)
     left_out = {} if validation is None else dict(validation.left_out)
@@ -360,7 +366,7 @@ def _notes(
     if n_unscored:
         notes.append(f"There is no score for {many(n_unscored, 'feature')}, ranked last.")
     # Equal scores are no tie after a search or many draws, which know more than scores.
-    knows_more = hasattr(selector, "path_") or hasattr(selector, "selection_frequencies_")
+    knows_more = describe(selector).searches or hasattr(selector, "selection_frequencies_")
     if not knows_more and _tied_at_the_cut(ranking):
         notes.append(TIED)
     return notes

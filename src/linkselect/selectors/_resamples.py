@@ -1,6 +1,7 @@
 """A selector fitted on resamples that keep what is known about the samples."""
 
 import warnings
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ from linkselect._samples.checks import Given
 from linkselect._supervision import Supervision, by_rows, nothing
 from linkselect.pairs._labels import encode_labels, label_array
 from linkselect.selectors._method import describe
-from linkselect.selectors._selector import Track
 
 HALF = 0.5
 
@@ -97,7 +97,10 @@ def draw_resamples(
 
 
 def fit_resamples(
-    draws: list[Draw], X: Samples, track: Track[Any] = iter, n_jobs: int | None = None
+    draws: list[Draw],
+    X: Samples,
+    track: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    n_jobs: int | None = None,
 ) -> Selections:
     """Fit on every resample; one that holds too little to be ranked is left out.
 
