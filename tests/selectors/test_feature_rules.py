@@ -115,7 +115,7 @@ def greedy(value, n_features, first, n_steps):
 
 
 def test_link_selector_adds_to_what_is_kept():
-    X, y = some_data()
+    X, _ = some_data()
     keep = [7, 3]
     # With nothing known T = FF', so the literal criterion is short.
     F = X / np.ptp(X, axis=0)

@@ -60,10 +60,14 @@ class FeatureOptions:
         groups = [*self._groups(names), *_encoded(data)]
         if not (self.keep or self.exclude or groups):
             return selector
+        keep = _places(self.keep, names, "--keep")
+        exclude = _places(self.exclude, names, "--exclude")
+        if both := set(keep) & set(exclude):
+            raise UsageError(f"{shown(names[min(both)])} is both kept and excluded.")
         return FeatureRules(
             selector,
-            keep=_places(self.keep, names, "--keep"),
-            exclude=_places(self.exclude, names, "--exclude"),
+            keep=keep or None,
+            exclude=exclude or None,
             groups=groups or None,
             copies=self.copies,
         )

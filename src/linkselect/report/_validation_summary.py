@@ -128,8 +128,8 @@ def significance_lines(summary: Summary) -> list[str]:
     n_found = sum(q <= FALSE_SHARE for q in ranking["q_value"])
     n_all = len(ranking["feature"])
     return [
-        f"Significant: {n_sure:,} of {n_all:,} features at a family-wise error of {100 * LEVEL:g} %, "
-        f"{n_found:,} at a false discovery rate of {100 * FALSE_SHARE:g} %."
+        f"Significant: {n_sure:,} of {n_all:,} features at a family-wise error of "
+        f"{100 * LEVEL:g} %, {n_found:,} at a false discovery rate of {100 * FALSE_SHARE:g} %."
     ]
 
 

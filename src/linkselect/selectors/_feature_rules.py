@@ -1,6 +1,5 @@
 """What a user demands of features: keep some, exclude some, take groups whole, no copies."""
 
-import warnings
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -21,9 +20,6 @@ from linkselect.selectors._ranking import Ranking, count_features, ranking_frame
 from linkselect.selectors._reasons import COPY, feature_reasons
 from linkselect.selectors._selector import Track
 from linkselect.selectors._wrapper import Wrapper, arguments_of
-
-# How often a search is repeated with more steps because copies took places.
-MOST_REFITS = 3
 
 
 class _Walk(NamedTuple):
@@ -62,7 +58,9 @@ class FeatureRules(Wrapper):
         Lists of names or indices, or patterns such as `"temp_*"`, as a list or by name.
     copies : {"all", "one"}, default="all"
         "one": of features that correlate by 0.999 or more, with either sign, only the first in the
-        order is selected. Kept features and members of groups are not dropped one by one.
+        order is selected, and the next ones take the places of the others; after a search these
+        are in the order of their value at the last step. Kept features and members of groups are
+        not dropped one by one.
 
     Attributes
     ----------
@@ -159,22 +157,10 @@ class FeatureRules(Wrapper):
         inner, scores, order = self._fitted(X, known, kept, excluded, wanted)
         if wanted is None:
             wanted = max(len(kept), int(inner.n_features_))
-        asked = max(int(inner.n_features_), wanted)
-        for _ in range(MOST_REFITS):
-            for group in {id(unit): unit for unit in unit_of.values() if len(unit) > 1}.values():
-                scores[group] = _mean(scores[group])
-            units = self._units_in_order(unit_of, scores, order)
-            walk = self._walk(X, kept_units, units, wanted, n_features)
-            place = np.empty(n_features, dtype=np.intp)
-            place[order] = np.arange(len(order))
-            reached = max((place[unit].min() for unit in walk.taken), default=0)
-            n_copies = np.count_nonzero(place[walk.copy_of >= 0] < reached)
-            if not (self.searches and n_copies and reached >= asked):
-                break
-            asked = min(wanted + n_copies, len(unit_of))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the first fit has warned already
-                inner, scores, order = self._fitted(X, known, kept, excluded, asked)
+        for group in {id(unit): unit for unit in unit_of.values() if len(unit) > 1}.values():
+            scores[group] = _mean(scores[group])
+        units = self._units_in_order(unit_of, scores, order)
+        walk = self._walk(X, kept_units, units, wanted, n_features)
         if not walk.taken:
             least = min(len(unit) for unit in units)
             raise GuidedValueError(
@@ -232,7 +218,7 @@ class FeatureRules(Wrapper):
         else:
             inner = Ranked(clone(self.estimator))
         if len(kept):
-            inner._first = np.searchsorted(left, kept)
+            inner._first = tuple(np.searchsorted(left, kept).tolist())
         inner.fit(samples.values, **arguments_of(known, inner))
         vars(inner).pop("_first", None)  # fitted again, it is the estimator as it was
         scores = np.full(X.shape[1], np.nan)

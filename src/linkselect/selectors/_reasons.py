@@ -57,7 +57,7 @@ def feature_reasons(
     if unstable is not None:
         found[unstable] = "unstable"
     if copy_of is not None:
-        for feature in np.flatnonzero(copy_of >= 0):
+        for feature in np.flatnonzero(copy_of >= 0).tolist():
             found[feature] = f"copy of {names[copy_of[feature]]}"
     found[constant] = "constant"
     if excluded is not None:

@@ -127,7 +127,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _squares_differences: ClassVar[bool] = True
     # Which features a search has to choose before all others: `FeatureRules` sets it on a copy. No
     # parameter, so that `clone` and `get_params` do not know of it.
-    _first: ClassVar[IntArray] = np.empty(0, dtype=np.intp)
+    _first: ClassVar[tuple[int, ...]] = ()
     # Seconds of one fit on a million numbers (200 x 5,000), rounded up, as measured once. A
     # constant: with the time of this run instead, the same command could print something else.
     _seconds: ClassVar[float] = 0.1
