@@ -28,9 +28,10 @@ LINES_IN_FUNCTION = 50
 
 # How much one person can hold. A change that needs more raises a limit on purpose, and says why.
 # `LinkSelector`, the library's own method, took 900 lines for every size and storage of X; weights
-# of pairs, labels kept as groups, and labels and pairs together took 400.
-LINES_OF_CODE = 24_800  # without the papers
-LINES_WITH_PAPERS = 28_000
+# of pairs, labels kept as groups, and labels and pairs together took 400. Evidence per feature and
+# rules for features take 1,100.
+LINES_OF_CODE = 25_900  # without the papers
+LINES_WITH_PAPERS = 29_100
 PUBLIC_NAMES = 350  # in every `__all__` that a user may import from, each re-export counted
 REPEATED_MODULE_NAMES = 12
 QUESTIONS_ABOUT_KINDS = 15  # outside of _samples, which alone knows how X is stored
