@@ -165,7 +165,7 @@ class FeatureRules(Wrapper):
             walk = self._walk(X, kept_units, units, wanted, n_features)
             place = np.empty(n_features, dtype=np.intp)
             place[order] = np.arange(len(order))
-            reached = max((place[unit].min() for unit in walk.taken), default=0)
+            reached = max((int(place[unit].min()) for unit in walk.taken), default=0)
             n_copies = np.count_nonzero(place[walk.copy_of >= 0] < reached)
             if not (self.searches and n_copies and reached >= asked):
                 break
@@ -230,7 +230,7 @@ class FeatureRules(Wrapper):
         else:
             inner = Ranked(clone(self.estimator))
         if len(kept):
-            inner._first = np.searchsorted(left, kept)
+            inner._first = np.searchsorted(left, kept).tolist()
         inner.fit(samples.values, **arguments_of(known, inner))
         vars(inner).pop("_first", None)  # fitted again, it is the estimator as it was
         scores = np.full(X.shape[1], np.nan)

@@ -162,7 +162,7 @@ class LinkSelector(PairSelector):
         with one_blas_thread():
             problem = pose(X, scaling, observe(known), self.noise, n_threads)
             share = SHARE if automatic else np.inf
-            n_most = min(n_steps, varies + int(np.count_nonzero(constant[self._first])))
+            n_most = min(n_steps, varies + int(np.count_nonzero(constant[list(self._first)])))
             found = choose(problem, n_most, constant, first=self._first, share=share, track=track)
         scores = np.where(constant, np.nan, found.scores)
         scores = with_equal_twins(X, with_equal_ties(scores))

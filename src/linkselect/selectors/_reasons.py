@@ -54,8 +54,8 @@ def feature_reasons(
     if unstable is not None:
         found[unstable] = "unstable"
     if copy_of is not None:
-        for feature in np.flatnonzero(copy_of >= 0):
-            found[feature] = f"copy of {names[copy_of[feature]]}"
+        for copy in np.flatnonzero(copy_of >= 0):
+            found[copy] = f"copy of {names[copy_of[copy]]}"
     found[constant] = "constant"
     if excluded is not None:
         found[excluded] = "excluded"

@@ -1,6 +1,6 @@
 """The parent of all selectors: check the input, call a score, keep the ranking."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeVar, overload
@@ -125,9 +125,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     )
     # Whether differences of a feature are squared, which tiny ones do not survive.
     _squares_differences: ClassVar[bool] = True
-    # Which features a search has to choose before all others: `FeatureRules` sets it on a copy. No
-    # parameter, so that `clone` and `get_params` do not know of it.
-    _first: ClassVar[IntArray] = np.empty(0, dtype=np.intp)
+    # What a search chooses before all others: no parameter, `FeatureRules` sets it on a clone.
+    _first: ClassVar[Sequence[int]] = ()
     # Seconds of one fit on a million numbers (200 x 5,000), rounded up, as measured once. A
     # constant: with the time of this run instead, the same command could print something else.
     _seconds: ClassVar[float] = 0.1
@@ -220,10 +219,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return 0
 
     def _steps_for(self, n_selected: int, n_features: int) -> int:
-        """Return how many steps a search takes: one more than there are features that come first.
-
-        So the rest is ordered by what it adds to all of these.
-        """
+        """Return how many steps a search takes: the last one orders the rest, given `_first`."""
         return min(max(n_selected, len(self._first) + 1), n_features)
 
     @with_callbacks

@@ -89,7 +89,7 @@ class TraceRatio(LabelSelector):
         # What comes first and has no scatter takes a place, and counts nothing.
         place = np.full(X.shape[1], -1)
         place[varying] = np.arange(len(varying))
-        first = place[self._first][place[self._first] >= 0]
+        first = [int(place[one]) for one in self._first if place[one] >= 0]
         size = max(1, n_selected - (len(self._first) - len(first)))
         best = best_trace_ratio(between, within, min(size, len(varying)), first)
         path = trace_ratio_path(between, within, track, min(n_sizes, len(varying)), first)
