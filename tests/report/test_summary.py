@@ -29,7 +29,8 @@ pytest.importorskip("jinja2")
 
 
 # All but those that are made around another selector.
-SELECTORS = sorted(set(selectors.__all__) - {"Redundancy", "AsScoreFunction", "StableSelector"})
+WRAPPERS = {"FeatureRules", "Redundancy", "AsScoreFunction", "StableSelector"}
+SELECTORS = sorted(set(selectors.__all__) - WRAPPERS)
 
 
 UNSUPERVISED = {"LaplacianScore", "SparsityScore", "SpectralScore", "VarianceScore"}

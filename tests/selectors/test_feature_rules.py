@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -129,11 +130,11 @@ def test_link_selector_adds_to_what_is_kept():
 
     rules = ls.FeatureRules(ls.LinkSelector(scale="range"), 6, keep=keep).fit(X)
     assert_array_equal(rules.order_[:6], greedy(explained, 8, keep, 6))
-    assert (
-        rules.order_[2:6].tolist()
-        != [one for one in ls.LinkSelector(6, scale="range").fit(X).order_ if one not in keep][:4]
-        or True
-    )
+    # A copy of the best feature leaves it nothing to add.
+    best = ls.LinkSelector(scale="range").fit(X).order_[0]
+    twice = np.column_stack([X, X[:, best]])
+    again = ls.FeatureRules(ls.LinkSelector(scale="range"), 4, keep=[8]).fit(twice)
+    assert best not in again.order_[:4]
 
 
 def test_mrmr_counts_redundancy_with_what_is_kept():
@@ -184,8 +185,6 @@ def test_other_searches_add_to_what_is_kept(inner):
 
 
 def test_trace_ratio_with_kept_features_is_the_best_subset_that_has_them():
-    from itertools import combinations
-
     rng = np.random.default_rng(0)
     between, within = rng.uniform(size=(2, 7))
     for size in (2, 3, 5, 7):
@@ -223,9 +222,7 @@ def test_copies_in_odd_data(kind):
     with pytest.warns(UserWarning, match="constant"):
         found = ls.FeatureRules(ls.VarianceScore(), 4, copies="one").fit(X)
     assert_array_equal(found.copy_of_, [-1, -1, -1, -1, 0, 1, -1])
-    assert_array_equal(
-        found.order_[-3:-1], found.order_[-3:-1][np.isin(found.order_[-3:-1], [4, 5])]
-    )
+    assert set(found.order_[-3:-1]) == {4, 5}
     assert found.reasons_[6] == "constant"
 
 
@@ -289,7 +286,8 @@ def test_selectors_of_scikit_learn():
     found = ls.FeatureRules(SelectKBest(f_classif, k=3), keep=[7], exclude=[0]).fit(X, y)
     assert found.n_features_ == 3
     assert isinstance(found.estimator_, SelectKBest)
-    assert_array_equal(found.order_[1:3], [1, 2])
+    best = ls.FisherScore().fit(X, y).order_
+    assert_array_equal(found.order_[:3], [7, *best[~np.isin(best, [0, 7])][:2]])
 
 
 def test_grid_search_with_pairs_in_a_pipeline():
@@ -300,7 +298,7 @@ def test_grid_search_with_pairs_in_a_pipeline():
     with config_context(enable_metadata_routing=True):
         pipeline = Pipeline([("rules", rules), ("knn", KNeighborsClassifier(1))])
         grid = {"rules__estimator__criterion": ["ratio", "difference"], "rules__keep": [[6], None]}
-        search = GridSearchCV(pipeline, grid, cv=2, error_score="raise")
+        search = GridSearchCV(pipeline, grid, cv=5, error_score="raise")
         search.fit(X, y, pairs=pairs, sample_ids=ids)
     assert search.best_estimator_[0].n_features_ == 3
 

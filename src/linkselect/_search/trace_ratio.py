@@ -211,12 +211,11 @@ def _best_with(
     others = np.setdiff1d(np.arange(len(between)), first)
     sums = float(between[first].sum()), float(within[first].sum())
     n_more = n_features - len(first)
-    n_free = np.count_nonzero(within[others] == 0)
+    free = within[others] == 0
+    infinite = not sums[1] and (sums[0] > 0 or bool(between[others][free].any()))
     if n_more <= 0 or not len(others):
         ratio = sums[0] / sums[1] if sums[1] else (np.inf if sums[0] else np.nan)
-    elif (
-        not sums[1] and n_more <= n_free and (sums[0] or between[others][within[others] == 0].any())
-    ):
+    elif infinite and n_more <= np.count_nonzero(free):
         ratio = np.inf
     else:
         pool = _Pool(between[others], within[others], len(first), *sums)

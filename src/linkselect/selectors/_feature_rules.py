@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._messages import GuidedValueError, many
@@ -16,7 +16,7 @@ from linkselect._search.correlations import correlated
 from linkselect.selectors._feature_names import find_features, find_groups
 from linkselect.selectors._foreign import Ranked, ranked_with
 from linkselect.selectors._method import describe
-from linkselect.selectors._ranking import Ranking, count_features, ranking_frame
+from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._reasons import COPY, feature_reasons
 from linkselect.selectors._selector import Track
 from linkselect.selectors._wrapper import Wrapper, arguments_of
@@ -303,18 +303,8 @@ class FeatureRules(Wrapper):
         }
         return Ranking(scores, order, len(selected), fitted)
 
-    def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """Return feature, score, rank, selected and reason as a data frame, best first.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, default="pandas"
-            Which library makes the frame; it must be installed.
-        """
-        check_is_fitted(self)
-        found = Ranking(self.scores_, self.order_, self.n_features_)
-        reasons = {"reason": self.reasons_[self.order_]}
-        return ranking_frame(found, _check_feature_names_in(self), library, reasons)
+    def _reasons(self, names: NDArray[Any]) -> NDArray[np.object_]:
+        return self.reasons_
 
 
 def _distinct(unit_of: dict[int, IntArray], features: IntArray) -> list[IntArray]:

@@ -44,6 +44,7 @@ from linkselect.pairs import Pairs
 from linkselect.selectors import _ranking as rankings
 from linkselect.selectors._method import Need, Sees
 from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES, with_parameters
+from linkselect.selectors._reasons import feature_reasons, unstable_features
 
 # With more classes than this, their moments would take as much memory as the samples.
 MANY_CLASSES = 1000
@@ -142,6 +143,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     n_features_: int = field(init=False)
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray[np.object_] = field(init=False)
+    _constant: BoolArray = field(init=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Complete the docstring: inherited attributes and the papers are written down once."""
@@ -274,6 +276,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             self._warn(found.scores, constant)
             self._restore(_fitted_attributes(self, "_in_"))  # nothing of an earlier fit stays
             self.__dict__.update(found.attributes(X))
+            self._constant = to_numpy(constant)
             task.call_on_fit_task_end(estimator=self, X=X.values, y=y)
         except FloatingPointError as error:
             self._restore(before)
@@ -412,7 +415,10 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return super().inverse_transform(X) if filled is None else filled
 
     def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """Return feature, score, rank and selected as a data frame, best first.
+        """Return feature, score, rank, selected and reason as a data frame, best first.
+
+        The reason is "selected", "below the cut" or "constant", and of some selectors "unstable",
+        "excluded" or "copy of" another feature.
 
         Parameters
         ----------
@@ -421,7 +427,14 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         found = rankings.Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
-        return rankings.ranking_frame(found, _check_feature_names_in(self), library)
+        names = _check_feature_names_in(self)
+        more = {"reason": self._reasons(names)[found.order]}
+        return rankings.ranking_frame(found, names, library, more)
+
+    def _reasons(self, names: NDArray[Any]) -> NDArray[np.object_]:
+        """Say why each feature is selected or not, in the order of the columns."""
+        order, unstable = to_numpy(self.order_), unstable_features(self)
+        return feature_reasons(order, self.n_features_, self._constant, names, unstable=unstable)
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, and below it the ranking once there is one."""
