@@ -29,10 +29,10 @@ LINES_IN_FUNCTION = 50
 # How much one person can hold. A change that needs more raises a limit on purpose, and says why.
 # `LinkSelector`, the library's own method, took 900 lines for every size and storage of X; weights
 # of pairs, labels kept as groups, and labels and pairs together took 400. Evidence per feature took
-# 1,100: p-values that can be continued, selection frequencies, reasons, and rules for features with
+# 1,200: p-values that can be continued, selection frequencies, reasons, and rules for features with
 # their options on the command line.
-LINES_OF_CODE = 25_900  # without the papers
-LINES_WITH_PAPERS = 29_100
+LINES_OF_CODE = 26_000  # without the papers
+LINES_WITH_PAPERS = 29_200
 PUBLIC_NAMES = 350  # in every `__all__` that a user may import from, each re-export counted
 REPEATED_MODULE_NAMES = 12
 QUESTIONS_ABOUT_KINDS = 15  # outside of _samples, which alone knows how X is stored

@@ -12,6 +12,9 @@ from linkselect.pairs._links import must_components
 
 # Progress is reported after this many draws; the number must not depend on the threads.
 DRAWS_PER_STEP = 8
+# Of fewer linked units, each side gets a random number: two that a cannot-link tells apart would
+# otherwise never be on the same side.
+FEW_UNITS = 8
 
 
 def seeded(selector: Any, rng: np.random.RandomState, *, only_unset: bool = False) -> Any:
@@ -104,7 +107,10 @@ def deal_units(
     for code in np.unique(kind_of_unit):
         members = rng.permutation(np.flatnonzero(kind_of_unit == code))
         # Chance decides who gets what is left over: halves of many small classes are halves.
-        is_drawn[members[: int(share * len(members) + rng.random_sample())]] = True
+        n_drawn = int(share * len(members) + rng.random_sample())
+        if code % 4 and len(members) < FEW_UNITS:
+            n_drawn = rng.binomial(len(members), share)
+        is_drawn[members[:n_drawn]] = True
     sides = is_drawn[unit], ~is_drawn[unit]
     for side in sides:
         for code in np.unique(labels[labels >= 0]):

@@ -53,7 +53,7 @@ def test_ranking_as_text(rank):
         # Two of four features: there are six choices.
         "Better than chance (p = 0.025); not shown to be better than as many random features "
         "(p = 0.17).",
-        "Selection frequency over 30 resamples: mean 1.00.",
+        "Selection frequency over 50 resamples: mean 1.00, with highly correlated features 1.00.",
         "Highly correlated: petal length and petal width (r = 0.96).",
     ]
     assert text.split("\n\n")[3].startswith("2 of 4 features are selected (")
@@ -99,7 +99,7 @@ def noise(tmp_path):
 def test_what_speaks_against_a_ranking_is_the_first_line(noise, capsys, tmp_path):
     assert run([*noise, "--n-features", "3", "--report", str(tmp_path / "r.html")]) == 0
     text, errors = capsys.readouterr()
-    assert errors == ""
+    assert errors.startswith("Note: 1 copy of a selected feature is left out: 'x")
     warning = "The selected features are not shown to agree with the pairs better than chance: AUC "
     assert text.startswith(f"Warning: {warning}")
     assert "Not shown to be better than chance (p = " in text
@@ -112,7 +112,7 @@ def test_validation_in_json(noise, capsys):
     assert run([*noise, "--n-features", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     validation = found["validation"]
-    assert (validation["better_than_chance"], validation["n_resamples"]) == (False, 30)
+    assert (validation["better_than_chance"], validation["n_resamples"]) == (False, 50)
     assert validation["selected"] == found["ranking"]["feature"][:3]
     assert len(validation["selected_again"]) == len(validation["twins"]) == 3
     assert abs(validation["estimate"]["chance"] - 0.5) < 0.1
@@ -124,7 +124,7 @@ def test_validation_in_json(noise, capsys):
 
 
 def test_no_validation(noise, capsys):
-    assert run([*noise, "--no-validate"]) == 0
+    assert run([*noise, "--no-validate", "--copies", "all"]) == 0
     text, errors = capsys.readouterr()
     assert errors == ""
     assert "chance" not in text
@@ -151,9 +151,9 @@ def test_validation_shows_progress_on_a_terminal(noise, capsys, monkeypatch):
 
     monkeypatch.setattr("linkselect.cli._rank.tracked", track)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert run(noise) == 0
+    assert run([*noise, "--copies", "all"]) == 0
     # Folds, permutations, resamples.
-    assert shown == [(True, "validating", count) for count in (2, 10, 8)]
+    assert shown == [(True, "validating", count) for count in (2, 10, 7)]
 
 
 def test_results_in_every_format(rank, tmp_path):
@@ -163,7 +163,7 @@ def test_results_in_every_format(rank, tmp_path):
         return tmp_path / name
 
     lines = written("r.csv").read_text().splitlines()
-    assert lines[0] == "feature,score,rank,selected"
+    assert lines[0] == "feature,score,rank,selected,frequency,frequency_error,reason"
     assert lines[1].startswith("petal width,")
     assert len(lines) == 5
     assert json.loads(written("r.json").read_text())["ranking"]["feature"][0] == "petal width"

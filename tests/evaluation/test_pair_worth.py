@@ -102,7 +102,7 @@ def test_labels_have_no_pairs_to_leave_out():
     [
         LSDF(4),
         ConstrainedLaplacianScore(4),
-        StableSelector(ConstraintScore(4), n_resamples=3, random_state=0),
+        StableSelector(ConstraintScore(4), n_resamples=20, random_state=0),
     ],
     ids=lambda selector: type(selector).__name__,
 )

@@ -32,12 +32,12 @@ from linkselect import (
 )
 from linkselect.evaluation import PairKFold, choose_number, pair_auc, pair_auc_curve, validate
 from linkselect.evaluation._effort import plan_fits
+from linkselect.evaluation._frequencies import correlated_twins
 from linkselect.evaluation._held_out_labels import LabelFolds
 from linkselect.evaluation._held_out_pairs import PairFolds
 from linkselect.evaluation._inputs import check_matrix, in_order_of_rows
 from linkselect.evaluation._pair_folds import read_units
 from linkselect.evaluation._permutation import Arrangements
-from linkselect.evaluation._validation import correlated_twins
 from linkselect.selectors._foreign import ranked_with
 from tests.helpers.spectra import draw_spectra, n_inside
 

@@ -211,7 +211,7 @@ def test_filtering(open_report):
     assert all("x119" in name for name in names)
     assert page.locator("#shown").inner_text() == "1 to 50 of 111 features"
     page.locator("#only-selected").check()
-    assert set(column(page, 4)) <= {"yes"}
+    assert set(column(page, 4)) <= {"selected"}
     page.locator("#filter").fill("")
     assert page.locator("#shown").inner_text() == "1 to 50 of 120 features"
     page.locator("#filter").fill("no such name")
@@ -290,7 +290,9 @@ def test_names_run_no_script(open_report, name):
 
 def test_names_are_shown_as_they_are(open_report):
     page = open_report("strange")
-    shown = page.locator("#features tbody .name").evaluate_all("es => es.map(e => e.textContent)")
+    shown = page.locator("#features td.name:nth-child(2)").evaluate_all(
+        "es => es.map(e => e.textContent)"
+    )
     assert sorted(shown) == sorted(STRANGE_NAMES)
     assert page.locator("#call").text_content() == STRANGE_NAMES[1]
 
@@ -374,7 +376,7 @@ def test_each_selected_feature_has_a_card(open_report):
     labels = cards.first.locator("svg text").all_text_contents()
     assert "$healthy$" in labels
     text = page.locator(".cards").inner_text()
-    assert "Selected in 100% of 30 resamples." in text
+    assert "Selected in 100% of 50 resamples, give or take 5%." in text
     assert "Highly correlated with x9 (1.00)" in text
 
 
@@ -403,7 +405,7 @@ def test_saving_tables(open_report):
     name, text = saved(page, page.locator("[data-save-ranking]"))
     assert name == "ranking.csv"
     rows = list(csv.reader(text.splitlines(keepends=True)))
-    assert rows[0] == ["rank", "feature", "score", "selected"]
+    assert rows[0] == ["rank", "feature", "score", "selected", "reason"]
     assert sorted(row[1] for row in rows[1:]) == sorted(STRANGE_NAMES)
     page = open_report("comparison")
     name, text = saved(page, page.locator("[data-save-table]"))

@@ -110,7 +110,7 @@ def test_frames_in_frames_out(selector, iris):
         assert type(small) is type(frame)
         assert list(small.columns) == kept
         table = fitted.to_frame(library)
-        assert list(table.columns) == ["feature", "score", "rank", "selected"]
+        assert list(table.columns) == ["feature", "score", "rank", "selected", "reason"]
         assert list(table["feature"]) == [names[i] for i in fitted.order_]
         assert list(table["rank"]) == [1, 2, 3, 4]
 

@@ -8,6 +8,11 @@ from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import one_blas_thread
 from linkselect._samples import Samples
 
+# Features that correlate by so much, with either sign, are copies.
+COPY = 0.999
+# With fewer samples, features correlate so highly by chance.
+FEWEST_FOR_COPIES = 10
+
 
 def correlated(
     X: Samples, features: IntArray, least: float
@@ -36,3 +41,10 @@ def standardized(columns: FloatArray) -> FloatArray:
         # What rounding leaves of a constant is no feature.
         scaled[:, np.abs(centred).max(axis=0, initial=0) < 1e-12] = 0
     return np.nan_to_num(scaled, nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def copies_of(X: Samples, features: IntArray) -> Iterator[tuple[int, int]]:
+    """Yield the exact and near copies of some features: the feature, and its copy."""
+    if X.shape[0] >= FEWEST_FOR_COPIES and len(features):
+        for near in correlated(X, features, COPY):
+            yield from ((int(features[place]), other) for place, other, _ in near)

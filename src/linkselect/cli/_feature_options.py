@@ -135,15 +135,12 @@ def _read_groups(path: Path) -> list[list[str]]:
 
 def has_copies(selector: Any, X: Any) -> bool:
     """Tell whether a fitted selector has selected two copies of one feature."""
-    from linkselect.evaluation._validation import correlated_twins
-    from linkselect.selectors._reasons import COPY
+    from linkselect._samples import as_samples
+    from linkselect._search.correlations import copies_of
 
-    selected = np.asarray(selector.order_)[np.asarray(selector.get_support())[selector.order_]]
+    selected = np.flatnonzero(np.asarray(selector.get_support()))
     chosen = set(selected.tolist())
-    twins, _ = correlated_twins(X, selected)
-    return any(
-        abs(twin.correlation) >= COPY and twin.feature in chosen for some in twins for twin in some
-    )
+    return any(copy in chosen for _, copy in copies_of(as_samples(X), selected))
 
 
 def about_copies(reasons: list[str], features: list[str]) -> list[str]:

@@ -221,8 +221,7 @@ def _job(
     keep_signs([selector], prepare, seen)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
-    if not isinstance(data, StoredTable):
-        selector = wanted.features.around(selector, data)
+    selector = wanted.features.around(selector, data)  # by parts there are no rules
     used, about_both = supervision.together(selector, data, links)
     notes += [*about_both, *about, *about_values]
     return RankingJob(choice, selector, data, links, used, prepare, notes, seen)

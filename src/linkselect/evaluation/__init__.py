@@ -4,6 +4,7 @@ from linkselect.evaluation._comparison import compare
 from linkselect.evaluation._curves import Curve, nearest_neighbor_curve, numbers_of_features
 from linkselect.evaluation._feature_p_values import FeaturePValues, feature_p_values
 from linkselect.evaluation._fold_rankings import FoldRankings
+from linkselect.evaluation._frequencies import Twin
 from linkselect.evaluation._held_out import Estimate
 from linkselect.evaluation._number_of_features import NumberOfFeatures, choose_number
 from linkselect.evaluation._pair_auc import (
@@ -23,7 +24,7 @@ from linkselect.evaluation._significance import (
     rank_correlation,
     top_overlap,
 )
-from linkselect.evaluation._validation import Twin, Validation, validate
+from linkselect.evaluation._validation import Validation, validate
 from linkselect.selectors._stability import kuncheva_index, nogueira_index
 
 __all__ = [

@@ -18,6 +18,7 @@ from linkselect._display import check_shape, checked_names
 from linkselect._messages import GuidedTypeError, many
 from linkselect._samples import Samples, as_samples
 from linkselect._samples.checks import index_of, refuse_stored
+from linkselect._search.correlations import COPY, FEWEST_FOR_COPIES
 from linkselect.pairs import Pairs
 from linkselect.report import _schema as schema
 from linkselect.report._schema import MOST_LISTED, SCHEMA_VERSION, plain_number, plain_text
@@ -26,7 +27,7 @@ from linkselect.report._validation_summary import alarms, describe_validation
 from linkselect.selectors._feature_rules import FeatureRules
 from linkselect.selectors._foreign import Ranked
 from linkselect.selectors._method import classes_seen, describe
-from linkselect.selectors._reasons import COPY, feature_reasons, unstable_features
+from linkselect.selectors._reasons import feature_reasons, unstable_features
 
 if TYPE_CHECKING:
     from linkselect.evaluation import FeaturePValues, NumberOfFeatures, Validation
@@ -122,14 +123,13 @@ def summarize(
     >>> summary["supervision"]["kind"]
     'labels'
     """
-    ids = _checked_ids(selector, X, sample_ids)
-    values = X if values is None else values
+    ids, values = _checked_ids(selector, X, sample_ids), X if values is None else values
     names = [plain_text(name) for name in checked_names(selector, feature_names)]
     classes, used_pairs, ignored = _used(selector, y, pairs)
     data = _describe_data(selector, X, values, names, preparation)
     supervision = describe_supervision(classes, used_pairs, ids)
     ranking = _describe_ranking(selector, names, X, validation, significance)
-    found = None if validation is None else describe_validation(validation, names)
+    found = describe_validation(validation, names)
     shown = (_selected(selector), names, values, classes, used_pairs, ids)
     return {
         "schema_version": SCHEMA_VERSION,
@@ -146,7 +146,7 @@ def summarize(
         "validation": found,
         "number_of_features": describe_number(selector, number),
         "profiles": describe_profiles(*shown) if view else None,
-        "alarms": [] if found is None else alarms(found, data["n_features"]),
+        "alarms": alarms(found, data["n_features"]),
         "notes": _notes(ignored if notes is None else notes, selector, data, supervision, ranking),
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
@@ -289,14 +289,16 @@ def _reasons(
     own = getattr(selector, "reasons_", None)
     left_out = {} if validation is None else dict(validation.left_out)
     copy_of = getattr(selector, "copy_of_", np.full(len(names), -1)).copy()
+    samples = as_samples(X)
+    enough = samples.shape[0] >= FEWEST_FOR_COPIES
     for feature, twin in left_out.items():
-        if abs(twin.correlation) >= COPY and copy_of[feature] < 0:
+        if enough and abs(twin.correlation) >= COPY and copy_of[feature] < 0:
             copy_of[feature] = twin.feature
     excluded = None if own is None else np.array([one == "excluded" for one in own])
     return feature_reasons(
         np.asarray(selector.order_),
         int(selector.n_features_),
-        as_samples(X).constant_columns(),
+        samples.constant_columns(),
         names,
         copy_of=copy_of,
         excluded=excluded,

@@ -19,8 +19,10 @@ LEVEL, FALSE_SHARE = 0.05, 0.1
 POOR_AGREEMENT = 0.4
 
 
-def describe_validation(found: Validation, names: Sequence[str]) -> ValidationSummary:
-    """Turn a validation into plain data that names features."""
+def describe_validation(found: Validation | None, names: Sequence[str]) -> ValidationSummary | None:
+    """Turn a validation, if there is one, into plain data that names features."""
+    if found is None:
+        return None
     plain = found.to_dict()
     del plain["frequencies"]  # the ranking has them
     plain["selected"] = [names[feature] for feature in found.selected]
@@ -35,8 +37,10 @@ def describe_validation(found: Validation, names: Sequence[str]) -> ValidationSu
     return summary
 
 
-def alarms(found: ValidationSummary, n_features: int) -> list[str]:
+def alarms(found: ValidationSummary | None, n_features: int) -> list[str]:
     """Say what speaks against the selected features, in plain words; empty if nothing does."""
+    if found is None:
+        return []
     lines = _instability(found, n_features)
     estimate = found["estimate"]
     if estimate is not None:

@@ -12,12 +12,12 @@ from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._messages import GuidedValueError, many
 from linkselect._samples import Samples
 from linkselect._samples.checks import Given
-from linkselect._search.correlations import correlated
+from linkselect._search.correlations import copies_of
 from linkselect.selectors._feature_names import find_features, find_groups
 from linkselect.selectors._foreign import Ranked, ranked_with
 from linkselect.selectors._method import describe
 from linkselect.selectors._ranking import Ranking, count_features
-from linkselect.selectors._reasons import COPY, feature_reasons
+from linkselect.selectors._reasons import feature_reasons
 from linkselect.selectors._selector import Track
 from linkselect.selectors._wrapper import Wrapper, arguments_of
 
@@ -57,10 +57,10 @@ class FeatureRules(Wrapper):
     groups : list or dict, optional
         Lists of names or indices, or patterns such as `"temp_*"`, as a list or by name.
     copies : {"all", "one"}, default="all"
-        "one": of features that correlate by 0.999 or more, with either sign, only the first in the
-        order is selected, and the next ones take the places of the others; after a search these
-        are in the order of their value at the last step. Kept features and members of groups are
-        not dropped one by one.
+        "one": of features that correlate by 0.999 or more, with either sign, over ten or more
+        samples, only the first in the order is selected, and the next ones take the places of the
+        others; after a search these are in the order of their value at the last step. Kept features
+        and members of groups are not dropped one by one.
 
     Attributes
     ----------
@@ -271,10 +271,8 @@ class FeatureRules(Wrapper):
         """Find the copies of every feature of some units."""
         found: dict[int, list[int]] = {}
         if self.copies == "one" and units:
-            features = np.concatenate(units)
-            for near in correlated(X, features, COPY):
-                for place, other, _ in near:
-                    found.setdefault(int(features[place]), []).append(other)
+            for feature, copy in copies_of(X, np.concatenate(units)):
+                found.setdefault(feature, []).append(copy)
         return found
 
     def _ranking(
@@ -302,9 +300,6 @@ class FeatureRules(Wrapper):
             "reasons_": reasons,
         }
         return Ranking(scores, order, len(selected), fitted)
-
-    def _reasons(self, names: NDArray[Any]) -> NDArray[np.object_]:
-        return self.reasons_
 
 
 def _distinct(unit_of: dict[int, IntArray], features: IntArray) -> list[IntArray]:

@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
 
 from linkselect._arrays import IntArray
+from linkselect._samples.checks import Given
 from linkselect._samples.samples import Kind
 from linkselect._supervision import Supervision
 from linkselect.pairs._labels import encode_labels, label_array
@@ -16,6 +18,8 @@ from linkselect.pairs._labels import encode_labels, label_array
 Sees = Literal["nothing", "labels", "some labels", "pairs"]
 Need = Literal["labels", "a must-link", "a cannot-link", "two groups", "a pair or a label"]
 
+# With more classes than this, their moments would take as much memory as the samples.
+MANY_CLASSES = 1000
 HOW_TO_SUPERVISE = (
     "Write {name}().fit(X, pairs=Pairs(must=[(0, 3)], cannot=[(0, 60)])), or {name}().fit(X, y) "
     "with at least two classes, two samples in one of them, and -1 for unlabelled samples. "
@@ -108,3 +112,13 @@ def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:
         "a pair or a label": not known.unlabelled.all(),
     }
     return [need for need in needs if not present[need]]
+
+
+def classes_for_moments(known: Any, n_samples: int) -> IntArray:
+    """Return the classes whose moments a score may ask for; of bare pairs it asks for the rows."""
+    if isinstance(known, Given):
+        known = known.supervision(n_samples, "drop")
+    from_labels = isinstance(known, Supervision) and known.listed_must is None
+    if from_labels and known.classes.max(initial=-1) < MANY_CLASSES:
+        return known.classes
+    return np.full(n_samples, -1, dtype=np.intp)

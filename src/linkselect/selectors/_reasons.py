@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import BoolArray, IntArray
-
-# Features that correlate by so much, with either sign, are copies.
-COPY = 0.999
+from linkselect._samples.devices import to_numpy
 
 
 def feature_reasons(
@@ -64,6 +62,16 @@ def feature_reasons(
         found[excluded] = "excluded"
     found[order[:n_selected]] = "selected"
     return found
+
+
+def reasons_of(selector: Any, names: NDArray[Any]) -> NDArray[np.object_]:
+    """Say why a fitted selector selects each feature or not, in the order of the columns."""
+    own = getattr(selector, "reasons_", None)
+    if own is not None:
+        return np.asarray(own)
+    order, constant = to_numpy(selector.order_), to_numpy(selector._constant)
+    unstable = unstable_features(selector)
+    return feature_reasons(order, selector.n_features_, constant, names, unstable=unstable)
 
 
 def unstable_features(selector: Any) -> BoolArray | None:

@@ -42,12 +42,9 @@ from linkselect._samples.sources.opening import select_columns
 from linkselect._supervision import Supervision
 from linkselect.pairs import Pairs
 from linkselect.selectors import _ranking as rankings
-from linkselect.selectors._method import Need, Sees
+from linkselect.selectors._method import Need, Sees, classes_for_moments
 from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES, with_parameters
-from linkselect.selectors._reasons import feature_reasons, unstable_features
-
-# With more classes than this, their moments would take as much memory as the samples.
-MANY_CLASSES = 1000
+from linkselect.selectors._reasons import reasons_of
 
 # Takes samples and `n_jobs`. Worker processes load it, so it is a function and no selector.
 ColumnScore = Callable[..., FloatArray]
@@ -126,8 +123,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     )
     # Whether differences of a feature are squared, which tiny ones do not survive.
     _squares_differences: ClassVar[bool] = True
-    # Which features a search has to choose before all others: `FeatureRules` sets it on a copy. No
-    # parameter, so that `clone` and `get_params` do not know of it.
+    # What a search chooses before all others: no parameter, `FeatureRules` sets it on a clone.
     _first: ClassVar[tuple[int, ...]] = ()
     # Seconds of one fit on a million numbers (200 x 5,000), rounded up, as measured once. A
     # constant: with the time of this run instead, the same command could print something else.
@@ -222,10 +218,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return 0
 
     def _steps_for(self, n_selected: int, n_features: int) -> int:
-        """Return how many steps a search takes: one more than there are features that come first.
-
-        So the rest is ordered by what it adds to all of these.
-        """
+        """Return how many steps a search takes; the rest is ordered by what it adds to `_first`."""
         return min(max(n_selected, len(self._first) + 1), n_features)
 
     @with_callbacks
@@ -276,7 +269,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             self._warn(found.scores, constant)
             self._restore(_fitted_attributes(self, "_in_"))  # nothing of an earlier fit stays
             self.__dict__.update(found.attributes(X))
-            self._constant = to_numpy(constant)
+            self._constant = X.placed(constant)
             task.call_on_fit_task_end(estimator=self, X=X.values, y=y)
         except FloatingPointError as error:
             self._restore(before)
@@ -304,7 +297,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             # What is needed of a part is taken at once: it is not read a second time.
             score = self._column_score(known) if X.by_columns else None
             hold = None if X.by_columns else self._rows_that_count(known)
-            classes = _classes_for_moments(known, X.shape[0])
+            classes = classes_for_moments(known, X.shape[0])
             surveyed = X.surveyed(classes, getattr(self, "n_jobs", None), score, hold)
             if not self.wraps:
                 names: Any = X.stored.names or range(X.shape[1])
@@ -415,10 +408,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return super().inverse_transform(X) if filled is None else filled
 
     def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """Return feature, score, rank, selected and reason as a data frame, best first.
-
-        The reason is "selected", "below the cut" or "constant", and of some selectors "unstable",
-        "excluded" or "copy of" another feature.
+        """Return feature, score, rank, selected and its reason as a data frame, best first.
 
         Parameters
         ----------
@@ -428,13 +418,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         found = rankings.Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
         names = _check_feature_names_in(self)
-        more = {"reason": self._reasons(names)[found.order]}
+        more = {"reason": reasons_of(self, names)[found.order]}
         return rankings.ranking_frame(found, names, library, more)
-
-    def _reasons(self, names: NDArray[Any]) -> NDArray[np.object_]:
-        """Say why each feature is selected or not, in the order of the columns."""
-        order, unstable = to_numpy(self.order_), unstable_features(self)
-        return feature_reasons(order, self.n_features_, self._constant, names, unstable=unstable)
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, and below it the ranking once there is one."""
@@ -457,13 +442,3 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 def _fitted_attributes(estimator: BaseEstimator, end: str = "_") -> dict[str, Any]:
     found = vars(estimator).items()
     return {name: value for name, value in found if name.endswith(end) and name[0] != "_"}
-
-
-def _classes_for_moments(known: Any, n_samples: int) -> IntArray:
-    """Return the classes whose moments a score may ask for; of bare pairs it asks for the rows."""
-    if isinstance(known, Given):
-        known = known.supervision(n_samples, "drop")
-    from_labels = isinstance(known, Supervision) and known.listed_must is None
-    if from_labels and known.classes.max(initial=-1) < MANY_CLASSES:
-        return known.classes
-    return np.full(n_samples, -1, dtype=np.intp)

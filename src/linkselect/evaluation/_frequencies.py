@@ -1,0 +1,166 @@
+"""How often features are selected on resamples, and which are highly correlated."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkselect._arrays import BoolArray, FloatArray, IntArray, Matrix
+from linkselect._blocks import one_blas_thread, slices
+from linkselect._samples import Samples, as_samples
+from linkselect._search.correlations import correlated, standardized
+from linkselect.evaluation._fold_rankings import FoldRanker
+from linkselect.evaluation._inputs import Track
+from linkselect.selectors._method import describe
+from linkselect.selectors._resamples import draw_resamples, fit_resamples
+
+LEAST_CORRELATION = 0.9
+MOST_TWINS = 3
+# More rows would not change what is called a twin.
+ROWS_FOR_TWINS = 2000
+FEATURES_PER_BLOCK = 1000
+
+
+class Twin(NamedTuple):
+    """Another feature with nearly the same values, up to shift, scale and sign."""
+
+    feature: int
+    correlation: float
+
+
+class Stability(NamedTuple):
+    """Attributes of `Validation` of the same names."""
+
+    frequencies: tuple[float, ...] = ()
+    together: tuple[float, ...] = ()
+    n_resamples: int = 0
+    n_unranked: int = 0
+    pairs_left: tuple[float, float] | None = None
+
+
+def measure_stability(
+    ranker: FoldRanker, selector: Any, selected: IntArray, n_resamples: int, track: Track
+) -> Stability:
+    """Measure how often features are selected on complementary halves of the samples."""
+    if not n_resamples or not _can_resample(ranker):
+        return Stability()
+    rng = np.random.RandomState(ranker.seed)
+    given, n_samples = ranker.given, ranker.X.shape[0]
+    draws = draw_resamples(selector, given, n_samples, n_resamples, rng, groups=ranker.groups)
+    found = fit_resamples(draws, as_samples(ranker.X), track)
+    n_ranked = len(found.selected)
+    by_pairs = describe(selector).sees == "pairs" and given.pairs is not None
+    left = np.mean([draw.n_pairs for draw in draws], axis=0).tolist() if by_pairs else None
+    pairs_left = None if left is None else (left[0], left[1])
+    if not n_ranked:
+        return Stability(n_unranked=n_resamples, pairs_left=pairs_left)
+    frequencies = tuple(found.selected.mean(axis=0).tolist())
+    together = selected_together(ranker.X, selected, found.selected)
+    return Stability(frequencies, together, n_ranked, n_resamples - n_ranked, pairs_left)
+
+
+def _can_resample(ranker: FoldRanker) -> bool:
+    """Tell whether half of what is known can differ from another half."""
+    if describe(ranker.selector).sees == "nothing":
+        return True
+    if ranker.kind == "pairs":
+        pairs = ranker.given.pairs
+        return pairs is not None and max(pairs.n_must, pairs.n_cannot) > 1
+    codes = ranker.codes()
+    # Two labels of a class are always drawn.
+    return bool((np.bincount(codes[codes >= 0]) > 2).any())
+
+
+def selected_together(X: Matrix, features: IntArray, chosen: BoolArray) -> tuple[float, ...]:
+    """Return how often each feature, or one that is highly correlated with it, is selected.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    features : array of int
+        The features that are asked about.
+    chosen : ndarray of bool of shape (n_resamples, n_features)
+        What each resample selected.
+    """
+    candidates = np.flatnonzero(chosen.any(axis=0))
+    counts = chosen[:, features]
+    for part in slices(len(candidates), FEATURES_PER_BLOCK):
+        some = candidates[part]
+        alike = np.abs(_correlations(as_samples(X), features, some)) >= LEAST_CORRELATION
+        counts |= (chosen[:, some].astype(np.float32) @ alike.T.astype(np.float32)) > 0
+    return tuple(counts.mean(axis=0).tolist())
+
+
+def _correlations(samples: Samples, features: IntArray, others: IntArray) -> FloatArray:
+    """Correlate some features with others, by at most 2,000 rows."""
+    some = _some_rows(samples)
+    columns = (some.own_values(one).astype(np.float64) for one in (features, others))
+    wanted, found = map(standardized, columns)
+    with one_blas_thread():  # the order of its sums depends on how many it has
+        correlations: FloatArray = wanted.T @ found
+    return correlations
+
+
+def _some_rows(samples: Samples) -> Samples:
+    n_samples = samples.shape[0]
+    if n_samples <= ROWS_FOR_TWINS:
+        return samples
+    return samples.take(np.linspace(0, n_samples - 1, ROWS_FOR_TWINS).astype(np.intp))
+
+
+Twins = tuple[tuple[Twin, ...], ...]
+LeftOut = tuple[tuple[int, Twin], ...]
+
+
+def correlated_twins(
+    X: Matrix, features: IntArray, selected: IntArray | None = None
+) -> tuple[Twins, LeftOut]:
+    """Find the features most correlated with each of some: at least 0.9 or at most -0.9.
+
+    Of more than 2,000 rows, 2,000 in even steps are looked at.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        The samples.
+    features : array of int
+        The features whose twins are wanted.
+    selected : array of int, optional
+        The features that are selected. Default: these.
+
+    Returns
+    -------
+    twins : tuple of tuple of Twin
+        Up to three for each feature, the most correlated first.
+    left_out : tuple of (int, Twin)
+        The features that are not selected and highly correlated with one of these, and that one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(5.0)
+    >>> X = np.column_stack([x, x**2, -2 * x, [3, 1, 4, 1, 5]])
+    >>> twins, left_out = correlated_twins(X, np.array([0]))
+    >>> [twin.feature for twin in twins[0]], [feature for feature, _ in left_out]
+    ([2, 1], [1, 2])
+    """
+    samples = _some_rows(as_samples(X))
+    kept = set((features if selected is None else selected).tolist())
+    found: list[list[Twin]] = [[] for _ in features]
+    closest: dict[int, Twin] = {}
+    for near in correlated(samples, features, LEAST_CORRELATION):
+        for place, other, exact in near:
+            # Rounded, so that equally good ones come in the order of the columns.
+            correlation = round(exact, 9)
+            found[place].append(Twin(other, correlation))
+            best = closest.get(other)
+            if other not in kept and (best is None or abs(correlation) > abs(best.correlation)):
+                closest[other] = Twin(int(features[place]), correlation)
+        found = [_best(twins) for twins in found]
+    return tuple(map(tuple, found)), tuple(sorted(closest.items()))
+
+
+def _best(twins: list[Twin]) -> list[Twin]:
+    return sorted(twins, key=lambda twin: (-abs(twin.correlation), twin.feature))[:MOST_TWINS]
