@@ -168,6 +168,20 @@ def plates(rng, n=120):
     return X, ls.Pairs(must, cannot), {"batches": batch}
 
 
+def centred(rng, n_batches=20, size=6):
+    """Draw small batches, centred; must-links join two of them, cannot-links lie inside one."""
+    batch = np.repeat(np.arange(n_batches), size)
+    X = normal(rng, len(batch)) + 2 * rng.normal(size=(n_batches, 100))[batch]
+    left, found = list(rng.permutation(len(batch))), {True: [], False: []}
+    while left and min(map(len, found.values())) < 20:
+        one, inside = left.pop(), len(found[True]) > len(found[False])
+        other = next((row for row in left if (batch[row] == batch[one]) == inside), None)
+        if other is not None:
+            left.remove(other)
+            found[not inside].append((int(one), int(other)))
+    return ls.center_batches(X, batch), ls.Pairs(found[True], found[False]), {"batches": batch}
+
+
 def must_only(rng, n=100):
     return normal(rng, n), drawn(rng.integers(0, 2, n), rng, 20, 0), {}
 
@@ -189,6 +203,7 @@ NOISE = {
     "few_labels_12": few(12),
     "replicates": replicates,
     "batches": plates,
+    "batches_centred": centred,
     "asked_100": asked(100),
     "given_and_asked": given_and_asked,
     "asked_100_low_rank": asked(100, low_rank),
@@ -241,17 +256,20 @@ def labels_on_noise(design, method, seed):
 
 
 COMPARED = {"two_classes": classes(2), "low_rank": classes(2, 60, low_rank), "rare_10": rare(10)}
-COMPARED |= {"disjoint": disjoint, "labels": None}
+COMPARED |= {"disjoint": disjoint, "labels": None, "labels_replicates": None}
 
 
 def compared(design, _, seed):
     """Compare three methods on noise: does any come out as better than another, or than chance?"""
     rng = np.random.default_rng([seed, 30])
     names = ("variance", "constraint", "lsdf")
-    if design == "labels":
-        X, y = normal(rng, 60), rng.permutation(np.arange(60) % 2)
+    if design.startswith("labels"):
+        X, y, groups = normal(rng, 60), rng.permutation(np.arange(60) % 2), None
+        if design != "labels":  # three rows of each of 30 patients
+            groups = np.repeat(np.arange(30), 3)
+            X, y = X[groups] + 0.3 * normal(rng, 90), rng.permutation(np.arange(30) % 2)[groups]
         methods = {"variance": FAST["variance"], **BY_LABELS}
-        found = compare(methods, X, y, n_features=[5, 10, 20])
+        found = compare(methods, X, y, groups=groups, n_features=[5, 10, 20])
     else:
         X, pairs, _ = COMPARED[design](rng)
         try:

@@ -2,6 +2,7 @@
 
     python benchmarks/link_speed.py --write       # about 5 minutes and 10 GB of memory
     python benchmarks/link_speed.py --only genes digits
+    python benchmarks/link_speed.py --pairs --write       # docs/guide/supervision.md
 
 Each case runs in a process of its own with one thread: the fastest of three fits (one fit where it
 takes long), and the largest memory that the process ever had beyond what it had before the fit.
@@ -115,6 +116,106 @@ CASES = {
 }
 
 
+# -- weighted pairs and labels ---------------------------------------------------------------------
+
+PAIRS_PAGE = PAGE.parent / "supervision.md"
+N_LABELS, N_COLUMNS = 50_000, 50
+WAYS = {
+    "arrays": "arrays of row numbers",
+    "lists": "lists of tuples",
+    "frame": "`Pairs.from_frame`, pandas",
+    "csv": "`Pairs.from_csv`",
+    "command": "`linkselect rank --pairs`, `--label`",
+}
+
+
+def weighted_pairs(n_pairs):
+    """Return labels, must-links, cannot-links and weights that do not contradict these."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 5, N_LABELS)
+    a = rng.integers(0, N_LABELS, n_pairs)
+    links = np.column_stack([a, (a + rng.integers(1, N_LABELS, n_pairs)) % N_LABELS])
+    same = y[links[:, 0]] == y[links[:, 1]]
+    weights = rng.random(n_pairs) + 0.1
+    return y, links[same], links[~same], weights[same], weights[~same]
+
+
+def write_pairs(folder, n_pairs):
+    """Write the pairs as CSV and the table as Parquet, for reading."""
+    import pyarrow
+    import pyarrow.parquet
+
+    y, must, cannot, *weights = weighted_pairs(n_pairs)
+    with (folder / f"{n_pairs}.csv").open("w") as file:
+        file.write("a,b,link,weight\n")
+        for links, own, kind in zip((must, cannot), weights, ("must", "cannot"), strict=True):
+            for (a, b), weight in zip(links.tolist(), own.tolist(), strict=True):
+                file.write(f"{a},{b},{kind},{weight:.3f}\n")
+    columns = {f"f{i}": column for i, column in enumerate(noise(N_LABELS, N_COLUMNS).T)}
+    pyarrow.parquet.write_table(pyarrow.table({"y": y} | columns), folder / "table.parquet")
+
+
+def run_pairs(way, n_pairs, folder):
+    """Make the pairs in one way, join labels, and fit; print the largest memory."""
+    if way == "write":
+        write_pairs(folder, n_pairs)
+        return
+    if way == "command":
+        call = [sys.executable, "-m", "linkselect", "rank", "table.parquet", "--label", "y"]
+        call += ["--pairs", f"{n_pairs}.csv", "--n-features", "20", "--no-validate"]
+        subprocess.run(call, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=2)
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"{usage.ru_maxrss / 1024:,.0f} MB")
+        return
+    y, must, cannot, of_must, of_cannot = weighted_pairs(n_pairs)
+    given = {"must": must, "cannot": cannot, "must_weights": of_must, "cannot_weights": of_cannot}
+    if way == "frame":
+        import pandas
+
+        kinds = np.repeat(["must", "cannot"], [len(must), len(cannot)])
+        columns = np.concatenate([must, cannot]).T
+        weights = np.concatenate([of_must, of_cannot])
+        given = pandas.DataFrame({"a": columns[0], "b": columns[1], "link": kinds})
+        given["weight"] = weights
+    elif way == "lists":
+        given = {name: list(map(tuple, given[name].tolist())) for name in ("must", "cannot")}
+        given |= {"must_weights": of_must.tolist(), "cannot_weights": of_cannot.tolist()}
+    if way == "frame":
+        pairs = Pairs.from_frame(given)
+    elif way == "csv":
+        pairs = Pairs.from_csv(folder / f"{n_pairs}.csv")
+    else:
+        pairs = Pairs(**given)
+    X = noise(N_LABELS, N_COLUMNS)
+    LinkSelector(20, n_jobs=1).fit(X, pairs=pairs | Pairs.from_labels(y))
+    print(f"{peak():,.0f} MB")
+
+
+def measure_pairs(write):
+    """Measure every way at three sizes, each in a process of its own."""
+    sizes = [500_000, 1_000_000, 2_000_000]
+    lines = [
+        f"| weighted pairs | {' | '.join(f'{size:,}' for size in sizes)} |",
+        "|---|---|---|---|",
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        # A process starts with the largest memory of its parent, so this one stays small.
+        for size in sizes:
+            call = [sys.executable, __file__, "--pairs", "write", str(size), name]
+            subprocess.run(call, check=True)
+        for way, shown in WAYS.items():
+            cells = []
+            for size in sizes:
+                call = [sys.executable, __file__, "--pairs", way, str(size), name]
+                done = subprocess.run(
+                    call, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | ONE_THREAD
+                )
+                cells.append(done.stdout.strip())
+            lines.append(f"| {shown} | {' | '.join(cells)} |")
+            print(lines[-1], file=sys.stderr)
+    show({"pairs": lines}, PAIRS_PAGE, write)
+
+
 def peak():
     """Return the largest memory that the process has had, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -134,8 +235,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--case", choices=list(CASES))
+    parser.add_argument("--pairs", nargs="*", metavar="WAY")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if options.pairs:
+        way, size, folder = options.pairs
+        run_pairs(way, int(size), Path(folder))
+        return
+    if options.pairs is not None:
+        measure_pairs(options.write)
+        return
     if options.case:
         run_here(options.case)
         return

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from made_data import make_recipe_data
 from sklearn.datasets import load_breast_cancer
 
 DOCS = Path(__file__).parent
@@ -30,8 +31,10 @@ def pages():
     return [page for page in sorted(DOCS.rglob("*.md")) if not BUILT & set(page.parts)]
 
 
-def make_tables(folder):
-    """Write what the pages call the reader's own files: tables, and pairs by an id column."""
+def make_tables(folder, page):
+    """Write what a page calls the reader's own files: tables, and pairs by an id column."""
+    if page.parent.name == "recipes":
+        make_recipe_data(folder)
     frame = load_breast_cancer(as_frame=True).frame.iloc[:120, -8:]
     frame = frame.rename(columns={"target": "class"})
     frame.to_csv(folder / "my.csv", index=False)
@@ -117,7 +120,7 @@ def main():
         if PROMPT not in text:
             continue
         with tempfile.TemporaryDirectory() as folder:
-            make_tables(Path(folder))
+            make_tables(Path(folder), page)
             fresh = with_outputs(text, Path(folder))
         if skeleton(fresh.splitlines()) != skeleton(text.splitlines()):
             stale.append(page)

@@ -43,6 +43,7 @@ PUBLIC = (
     "plot",
     "report",
     "labelling",
+    "anndata",
     "scores",
     "graphs",
     "reproduction",

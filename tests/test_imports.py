@@ -21,6 +21,7 @@ FLOW = [
     "_files",
     "_bibliography",
     "pairs",
+    "_batches",
     "_supervision",
     "_resampling",
     "_blocks",
@@ -40,6 +41,7 @@ FLOW = [
     "plot",
     "report",
     "labelling",
+    "anndata",
     "reproduction",
     "cli",
 ]
@@ -130,5 +132,5 @@ def test_importing_the_library_loads_no_more_than_scikit_learn_does():
     own = {name.split(".")[0] for name in output.split()}
     assert "linkselect" in own
     optional = {"pandas", "polars", "numba", "matplotlib", "rich", "cyclopts", "pyarrow"}
-    optional |= {"dask", "distributed", "zarr", "h5py"}
+    optional |= {"dask", "distributed", "zarr", "h5py", "anndata", "scanpy"}
     assert own & optional == set()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 # For type checkers only: a star passes on what is in the `__all__` of the module.
 if TYPE_CHECKING:
+    from linkselect._samples.batch_means import center_batches as center_batches
     from linkselect._samples.sources.opening import open_stored as open_stored
     from linkselect.cluster import *  # noqa: F403
     from linkselect.evaluation import compare as compare
@@ -47,6 +48,7 @@ _HOMES = {
     "StableSelector": "selectors",
     "TraceRatio": "selectors",
     "VarianceScore": "selectors",
+    "center_batches": "_samples.batch_means",
     "compare": "evaluation",
     "open_stored": "_samples.sources.opening",
 }

@@ -1,8 +1,9 @@
 """What we say: errors in two parts, warnings at the user's line, and counted things."""
 
+import difflib
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 # Whose lines a warning does not point to: joblib calls the steps of a Pipeline.
 OUR_PACKAGES = {"linkselect", "sklearn", "joblib"}
@@ -101,7 +102,7 @@ def many(number: int, noun: str) -> str:
     >>> many(2, "class")
     '2 classes'
     """
-    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    ending = "" if number == 1 else "es" if noun.endswith(("s", "ch")) else "s"
     return f"{number:,} {noun}{ending}"
 
 
@@ -127,3 +128,31 @@ def pairs_text(n_must: int, n_cannot: int) -> str:
     """
     kinds = ((n_must, "must-link"), (n_cannot, "cannot-link"))
     return " and ".join(many(number, kind) for number, kind in kinds if number) or "no pairs"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Say which known name was probably meant, or which ones there are.
+
+    Examples
+    --------
+    >>> nearest("speces", ["species", "width"])
+    "Did you mean 'species'?"
+    >>> nearest("zzz", ["species", "width"])
+    'There are: species, width.'
+    """
+    names = list(dict.fromkeys(known))
+    folded = {other.casefold(): other for other in reversed(names)}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1)
+    if close:
+        return f"Did you mean {shown(folded[close[0]])}?"
+    listed = [other if other.isprintable() else repr(other) for other in names]
+    return f"There are: {first_few(listed, 12)}." if listed else "There are none."
+
+
+def shown(value: object, width: int = 40) -> str:
+    """Quote a value from a file, cut to a width, with control characters made visible."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # such as a number of 5,000 digits
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= width else f"{text[: width - 4]}...{text[0]}"

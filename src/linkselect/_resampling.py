@@ -76,7 +76,7 @@ def deal_units(
     Samples that a chain of must-links or a common group joins stay together. Each class, and the
     samples in must-links, in cannot-links, in both and in neither, are dealt by the share. A class
     of two or more has at least two samples on each side, and each side at least `n_least` samples:
-    where that takes it, the sides overlap.
+    where that takes it, the sides overlap, with groups by whole groups.
 
     Parameters
     ----------
@@ -116,6 +116,8 @@ def deal_units(
         for code in np.unique(labels[labels >= 0]):
             _add(side, np.flatnonzero(labels == code), 2, rng)
         _add(side, np.arange(len(side)), n_least, rng)
+        if groups is not None:
+            side |= np.isin(unit, unit[side])
     return np.flatnonzero(sides[0]), np.flatnonzero(sides[1])
 
 

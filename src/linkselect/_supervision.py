@@ -28,6 +28,12 @@ from linkselect.pairs._links import first_of_each, inside, must_components
 
 OnConflict = Literal["raise", "warn", "drop"]
 
+# The methods that use weights of pairs: those whose formula sums over pairs.
+BY_WEIGHT = (
+    "LinkSelector, ConstraintScore, LSDF, LaplacianConstraintScore, SCGS or "
+    "SimilarityConstraintScore (supervised)"
+)
+
 
 @dataclass(frozen=True)
 class Supervision:
@@ -70,6 +76,11 @@ class Supervision:
     def cannot(self) -> IntArray | None:
         """All cannot-links, listed ones first; None if they follow from the classes."""
         return self._all_links(self.listed_cannot, alike=False)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether some weight is not 1."""
+        return self.must_weights is not None or self.cannot_weights is not None
 
     @property
     def all_weights(self) -> tuple[FloatArray, FloatArray]:
@@ -243,7 +254,7 @@ def refuse_weights(pairs: object, name: str) -> None:
     if isinstance(pairs, Pairs) and any((own != 1.0).any() for own in pairs._weights):
         raise GuidedValueError(
             f"{name} does not use weights of pairs.",
-            "Leave must_weights and cannot_weights out, or use LinkSelector.",
+            f"Leave must_weights and cannot_weights out, or use a method that does: {BY_WEIGHT}.",
             "weights",
         )
 

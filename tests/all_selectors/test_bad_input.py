@@ -180,10 +180,10 @@ def test_pairs_out_of_range_are_refused(selector, X):
 def test_mismatched_sample_ids_are_refused(selector, X, pairs):
     with pytest.raises(ValueError, match="sample_ids has 3 entries, but there are 12 samples"):
         selector.fit(X, pairs=pairs, sample_ids=[0, 1, 2])
-    with pytest.raises(ValueError, match="names 4 more than once"):
+    with pytest.raises(ValueError, match="id 4 names more than one row"):
         selector.fit(X, pairs=pairs, sample_ids=[*range(11), 4])
     twice = pd.DataFrame(X, index=[0] * 12)
-    with pytest.raises(ValueError, match="names 0 more than once.*reset_index"):
+    with pytest.raises(ValueError, match="id 0 names more than one row.*reset_index"):
         selector.fit(twice, pairs=pairs)
     as_text = [str(i) for i in range(12)]
     with pytest.raises(ValueError, match=r"None of the 4 pairs.*names 0 \(int\).*'0' \(str\)"):

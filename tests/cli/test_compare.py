@@ -126,11 +126,14 @@ def test_conflicts(compare, tmp_path):
     assert "1 contradicted cannot-link left out" in errors
 
 
-def test_too_few_pairs_for_a_split(compare, tmp_path):
-    path = tmp_path / "p.csv"
-    path.write_text("a,b,link\n0,1,must\n0,99,cannot\n")
-    code, _, errors = compare("--label", "species", "--methods", "constraint", "--pairs", path)
-    assert code == 1
+def test_too_few_pairs_for_a_split(tmp_path, capsys):
+    """With so many labels the pairs count alone, and each split holds some of them only."""
+    rows = [f"{i % 7},{i % 11},{'ab'[i % 2]}" for i in range(2001)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y,k", *rows, ""]))
+    (tmp_path / "p.csv").write_text("a,b,link\n0,2,must\n0,1,cannot\n")
+    call = ["compare", str(tmp_path / "t.csv"), "--label", "k", "--methods", "constraint"]
+    assert run([*call, "--pairs", str(tmp_path / "p.csv"), "--splits", "4"]) == 1
+    errors = capsys.readouterr().err
     for words in ("constraint, split", "of 4", "--test-size", "Give more pairs"):
         assert words in errors
     assert ".fit(" not in errors
@@ -317,7 +320,7 @@ def test_the_width_adapts_in_a_comparison(tmp_path, capsys):
     assert "Set it by METHOD(sigma=auto)." in capsys.readouterr().err
 
 
-def test_labels_beside_pairs_measure_only(tmp_path, capsys):
+def test_labels_and_pairs_are_used_together(tmp_path, capsys):
     table = write_iris(tmp_path)
     links = [f"p{a},p{a + 1},must\np{a},p{149 - a},cannot" for a in range(0, 40, 4)]
     (tmp_path / "p.csv").write_text("\n".join(["a,b,link", *links, ""]))
@@ -325,6 +328,10 @@ def test_labels_beside_pairs_measure_only(tmp_path, capsys):
     methods = ["--methods", "link_selector,fisher", "--splits", "2", "--json"]
     assert run(["compare", str(table), *known, *methods]) == 0
     found = json.loads(capsys.readouterr().out)
-    note = "link_selector: ranked by the pairs alone; labels measure accuracy."
-    assert note in found["notes"]
-    assert found["saw"]["link_selector"] == "20 pairs"
+    assert "link_selector: 20 pairs and 150 labels are used together." in found["notes"]
+    assert found["saw"]["link_selector"] == "20 pairs and the labels of 150 samples"
+    (tmp_path / "p.csv").write_text("a,b,link\np0,p1,must\np1,p60,must\n")
+    assert run(["compare", str(table), *known, *methods]) == 1
+    errors = capsys.readouterr().err
+    assert "Labels and pairs contradict each other: p1 has the label 'setosa' and p60 " in errors
+    assert "must-links join them: p1 = p60." in errors

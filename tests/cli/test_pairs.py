@@ -264,3 +264,109 @@ def test_how_pairs_were_drawn_is_kept_and_said(table, tmp_path, capsys):
     odd = write(tmp_path / "odd.csv", "a,b,link,drawn\np0,p2,must,often\n")
     assert run(["pairs", "check", odd]) == 1
     assert "odd.csv, line 2 says that 'p0' and 'p2' were drawn 'often'" in capsys.readouterr().err
+
+
+# -- pairs from a design -----------------------------------------------------------------------
+
+STUDY = """sample,patient,batch,disease
+s1,ann,1,ill
+s2,ann,2,ill
+s3,bob,1,well
+s4,bob,2,well
+s5,cem,1,NA
+s6,,2,ill
+"""
+
+
+@pytest.fixture
+def make(tmp_path, capsys):
+    """Run `pairs make` on a file of metadata; return its pairs and what was said."""
+    study, out = write(tmp_path / "m.csv", STUDY), tmp_path / "p.csv"
+
+    def call(*options, by_id=True, code=0):
+        file = ["--metadata", study, "--id-column", "sample"] if by_id else [study]
+        out.unlink(missing_ok=True)
+        assert run(["pairs", "make", *file, *options, "--out", str(out)]) == code
+        said = capsys.readouterr()
+        if code:
+            assert not out.exists()
+            return said.err
+        return Pairs.from_csv(out), said.out + said.err
+
+    return call
+
+
+def test_replicates_of_a_patient_across_batches(make):
+    pairs, said = make("--same", "patient", "--across", "batch")
+    assert pairs == Pairs([("s1", "s2"), ("s3", "s4")])
+    assert "2 must-links, 0 cannot-links, by the ids of 'sample'." in said
+    pairs, said = make("--same", "patient", "--across", "batch", by_id=False)
+    assert pairs == Pairs([(0, 1), (2, 3)])
+    assert "by row numbers from 0" in said
+
+
+def test_both_kinds_of_links_by_design(make):
+    cannot = [("s1", "s3"), ("s2", "s4"), ("s4", "s6")]
+    design = ["--same", "patient", "--different", "disease", "--across", "batch"]
+    assert make(*design)[0] == Pairs([("s1", "s2"), ("s3", "s4")], cannot)
+    drawn, _ = make(*design, "--max-pairs", "1", "--seed", "3")
+    assert (drawn.n_must, drawn.n_cannot) == (1, 1)
+    assert drawn == make(*design, "--max-pairs", "1", "--seed", "3")[0]
+    said = make("--different", "disease", "--missing", "well", code=1)
+    assert "Missing values: 3 in disease" in said
+
+
+def test_labels_with_batches(make):
+    by_batch = ["--label", "disease", "--batch", "batch"]
+    pairs, _ = make(*by_batch)
+    assert pairs.must == (("s1", "s2"), ("s1", "s6"), ("s3", "s4"))
+    assert pairs.cannot == (("s1", "s3"), ("s2", "s4"), ("s4", "s6"))
+    drawn, _ = make(*by_batch, "--must", "2", "--cannot", "0")
+    assert set(drawn.must) < set(pairs.must)
+    assert (drawn.n_must, drawn.n_cannot) == (2, 0)
+    assert "--must 10, but there are 3 such pairs across" in make(*by_batch, "--must", "10", code=1)
+
+
+def test_a_kind_that_a_design_does_not_give_is_noted(make):
+    pairs, said = make("--same", "patient", "--different", "batch", "--across", "disease")
+    assert pairs.n_must == 0
+    assert "Note: No two rows of one patient differ in disease" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ([], 2, "labels by --label; or"),
+        (["--same", "patient", "--label", "disease"], 2, "or both, without --label"),
+        (["--same", "patient", "--must", "3"], 2, "--must goes with --label"),
+        (["--same", "patient", "--batch", "batch"], 2, "--batch goes with --label"),
+        (["--label", "disease", "--across", "batch"], 2, "--across goes with --same"),
+        (["--label", "disease", "--max-pairs", "3"], 2, "--max-pairs goes with --same"),
+        (["--same", "patient", "--max-pairs", "0"], 2, "Must be >= 1"),
+        (["--same", "pateint"], 1, r"no column 'pateint' (--same). Did you mean 'patient'"),
+        (["--same", "patient", "--across", "disease"], 1, "No two rows of one patient differ in"),
+    ],
+)
+def test_calls_that_make_no_pairs(make, options, code, message):
+    assert message in make(*options, code=code)
+
+
+def test_a_file_and_its_ids_are_needed(tmp_path, capsys):
+    study, out = write(tmp_path / "m.csv", STUDY), ["--out", str(tmp_path / "p.csv")]
+    assert run(["pairs", "make", "--same", "patient", *out]) == 2
+    assert "Name a table, or the file" in capsys.readouterr().err
+    assert run(["pairs", "make", "--metadata", study, "--same", "patient", *out]) == 2
+    assert "holds them by --id-column" in capsys.readouterr().err
+    by_batch = ["--metadata", study, "--id-column", "batch"]
+    assert run(["pairs", "make", *by_batch, "--same", "patient", *out]) == 1
+    assert "the id '1' names 3 rows" in capsys.readouterr().err
+    same_file = ["--metadata", study, "--id-column", "sample", "--same", "patient", "--out", study]
+    assert run(["pairs", "make", *same_file]) == 2
+    assert "same file as the metadata" in capsys.readouterr().err
+
+
+def test_ids_that_become_one_link_a_sample_to_itself(tmp_path, capsys):
+    table = write(tmp_path / "t.csv", "i,x\n1,1\n2,2\n")
+    pairs = write(tmp_path / "p.json", '{"must": [[1, "1"]]}')
+    assert run(["pairs", "check", pairs, table, "--id-column", "i"]) == 1
+    assert "links a sample to itself" in capsys.readouterr().err

@@ -1,8 +1,11 @@
 """Every Python block of README and docs runs, page by page in one namespace; so do our commands."""
 
 import inspect
+import os
 import re
+import subprocess
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import sklearn
 import linkselect
 from linkselect._callbacks import HAS_CALLBACKS
 from linkselect.cli import run
+from tests.helpers.annotated import as_scanpy_needs
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -52,6 +56,9 @@ with_python = pytest.mark.parametrize(
     [page for page in PAGES if blocks(page, "python") and page != RUN_ELSEWHERE],
     ids=name_of,
 )
+with_scripts = pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "bash")], ids=name_of
+)
 with_commands = pytest.mark.parametrize(
     "page", [page for page in PAGES if commands(page)], ids=name_of
 )
@@ -60,17 +67,35 @@ with_commands = pytest.mark.parametrize(
 @with_python
 def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    outputs.make_tables(tmp_path)
+    outputs.make_tables(tmp_path, page)
     namespace = {}
     before = sklearn.get_config()
+    # scanpy and anndata warn of what they use themselves.
+    setting = as_scanpy_needs() if page.name == "anndata.md" else nullcontext()
     try:
-        for block in blocks(page, "python"):
-            if "sklearn.callback" in block and not HAS_CALLBACKS:
-                continue
-            exec(compile(block, name_of(page), "exec"), namespace)
+        with setting:
+            for block in blocks(page, "python"):
+                if "sklearn.callback" in block and not HAS_CALLBACKS:
+                    continue
+                exec(compile(block, name_of(page), "exec"), namespace)
     finally:
         sklearn.set_config(**before)
         plt.close("all")
+
+
+@with_scripts
+def test_scripts_run(page, tmp_path):
+    outputs.make_tables(tmp_path, page)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for script in blocks(page, "bash"):
+        command = ["bash", "-c", script]
+        environment = os.environ | {"PATH": path}
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=600)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "recipes").glob("*.md")), ids=name_of)
+def test_recipes_are_short(page):
+    assert len(page.read_text(encoding="utf-8").split()) <= 600
 
 
 # Pages share commands. None reads what another one has written, so that each runs once.
@@ -81,7 +106,7 @@ PRINTED = {}
 def test_commands_print_what_the_page_shows(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    outputs.make_tables(tmp_path)
+    outputs.make_tables(tmp_path, page)
     for line, below in commands(page):
         if line not in PRINTED:
             monkeypatch.setattr(sys, "argv", ["linkselect", *outputs.arguments(line)])

@@ -146,6 +146,17 @@ def links_of_pairs(n, must, cannot):
     return M, C
 
 
+def weighted_links(n, pairs):
+    """Return matrices of must-links and cannot-links that hold the weight of each."""
+    found = []
+    for links, weights in ((pairs.must, pairs.must_weights), (pairs.cannot, pairs.cannot_weights)):
+        W = np.zeros((n, n))
+        for (a, b), weight in zip(links, weights, strict=True):
+            W[a, b] = W[b, a] = weight
+        found.append(W)
+    return found
+
+
 def groups_of_pairs(n, must, cannot):
     """Return must-link components as labels, -1 for samples in no pair."""
     group = list(range(n))
@@ -174,7 +185,7 @@ def lsdf(f, X, M, C, U, gamma, k):
     for i in range(n):
         for j in range(n):
             if M[i, j]:
-                W[i, j] = gamma
+                W[i, j] = gamma * M[i, j]
             elif N[i, j] and (U[i] or U[j]):
                 W[i, j] = 1
     return divide(form(f, W), form(f, C))

@@ -14,12 +14,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import zarr
+from scipy.sparse import csr_array
 from tests.helpers.sizes import shrink_parts
 
 from linkselect._samples.sources.opening import find_stored
 from linkselect._samples.sources.running import map_parts
 
-FILES = ("npy", "fortran", "zarr", "zarr_2", "sharded", "hdf5", "hdf5_plain", "parquet", "folder")
+FILES = (
+    "npy",
+    "fortran",
+    "zarr",
+    "zarr_2",
+    "sharded",
+    "hdf5",
+    "hdf5_plain",
+    "h5ad",
+    "h5ad_rows",
+    "parquet",
+    "folder",
+)
 KINDS = (*FILES, "dask", "dask_line")
 
 
@@ -90,6 +103,31 @@ def _hdf5(folder, values):
 
 def _hdf5_plain(folder, values):
     return f"{store_hdf5(folder, values)}::group/X"
+
+
+def store_h5ad(folder, values, matrix=csr_array, name="X", **options):
+    """Write values as anndata does, by rows (CSR), by columns (CSC) or dense (None)."""
+    with h5py.File(folder / "X.h5ad", "a") as file:
+        if matrix is None:
+            file.create_dataset(name, data=values, **options)
+        else:
+            packed, group = matrix(values), file.create_group(name)
+            group.attrs.update({"encoding-type": f"{packed.format}_matrix", "shape": values.shape})
+            for part in ("data", "indices", "indptr"):
+                group.create_dataset(part, data=getattr(packed, part), **options)
+        for axis, letter, length in zip(("obs", "var"), "cg", values.shape, strict=True):
+            if axis not in file:
+                file[f"{axis}/names"] = [f"{letter}{place}" for place in range(length)]
+                file[axis].attrs["_index"] = "names"
+    return folder / "X.h5ad"
+
+
+def _h5ad(folder, values):
+    return store_h5ad(folder, values, None)
+
+
+def _h5ad_rows(folder, values):
+    return store_h5ad(folder, values, chunks=True, compression="gzip")
 
 
 def _parquet(folder, values):

@@ -74,7 +74,7 @@ def test_labels_with_ids():
     assert by_id.must == (("a", "b"),)
     assert by_id.n_samples is None
     assert Pairs.from_labels(pd.Series([1, 1], index=["p", "q"])).must == (("p", "q"),)
-    with pytest.raises(ValueError, match="names 'a' more than once"):
+    with pytest.raises(ValueError, match="The id 'a' names more than one row"):
         Pairs.from_labels([0, 0], sample_ids=["a", "a"])
     with pytest.raises(ValueError, match="3 entries, but there are 2 samples"):
         Pairs.from_labels([0, 0], sample_ids=["a", "b", "c"])

@@ -23,11 +23,12 @@ def literal_objective(W, X, M, C, groups, near, penalty, pairs, graph, theta, sm
     means = []
     for links in (M, C):
         i, j = np.nonzero(np.triu(links))
-        means.append((((X[i] - X[j]) @ W) ** 2).sum() / max(len(i), 1))
+        apart = (((X[i] - X[j]) @ W) ** 2).sum(axis=1)
+        means.append(np.average(apart, weights=links[i, j]) if len(i) else 0.0)
     return value + pairs / 2 * (means[0] - theta * means[1])
 
 
-@pytest.mark.parametrize("bare_pairs", [False, True])
+@pytest.mark.parametrize("bare_pairs", [False, True, "weighted"])
 @pytest.mark.parametrize(
     ("sparsity", "pairs", "graph"),
     [(0.2, 1, 1), (0.2, 0, 1), (0.2, 1, 0), (0.05, 0, 0), (0, 1, 1), (0.1, 300, 1)],
@@ -38,11 +39,13 @@ def test_scgs_equals_a_generic_solver(sparsity, pairs, graph, bare_pairs):
     groups, supervision = y, {"y": y}
     if bare_pairs:
         must, cannot = [(1, 3), (3, 5), (7, 9)], [(1, 7), (5, 11), (9, 13)]
-        M, C = literal.links_of_pairs(16, must, cannot)
+        weights = {"must_weights": [2, 1, 0.1], "cannot_weights": [1, 5, 0.5]}
+        given = ls.Pairs(must, cannot, **weights if bare_pairs == "weighted" else {})
+        M, C = literal.weighted_links(16, given)
         codes = literal.groups_of_pairs(16, must, cannot)
         groups = np.searchsorted(np.unique(codes[codes >= 0]), codes)
         groups[codes < 0] = -1
-        supervision = {"pairs": ls.Pairs(must, cannot)}
+        supervision = {"pairs": given}
     selector = ls.SCGS(sparsity=sparsity, pair_weight=pairs, graph_weight=graph, tol=1e-9)
     found = selector.fit(X, **supervision)
     assert found.violation_ <= 1e-9

@@ -255,7 +255,7 @@ def test_names_patterns_and_frames():
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"keep": ["tmp_a"]}, "'tmp_a', which is no feature.* nearest name is 'temp_a'"),
+        ({"keep": ["tmp_a"]}, "'tmp_a', which is no feature.* Did you mean 'temp_a'"),
         ({"keep": [6]}, "keep has 6, which is no feature.*0 to 5"),
         ({"exclude": [True]}, "mask of 1 values, but X has 6 features"),
         ({"keep": ["age"], "exclude": ["age"]}, "'age' is both kept and excluded"),

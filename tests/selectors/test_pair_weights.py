@@ -1,19 +1,32 @@
 """Every method that takes pairs uses their weights or refuses them by name."""
 
+import re
+from itertools import combinations, product
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 
 import linkselect as ls
 from linkselect import Pairs
+from linkselect._search.targets import match_sigma, pair_target
+from linkselect._supervision import BY_WEIGHT
 from linkselect.asking import PairQueries
 from linkselect.evaluation import PairKFold, pair_worth, validate
+from tests.helpers import literal
 from tests.helpers.estimators import CLUSTERERS, PAIRWISE
 
 MUST, CANNOT = [(0, 1), (2, 3), (10, 11)], [(0, 10), (1, 11), (4, 12)]
-USE_WEIGHTS = {"ConstraintScore", "LSDF", "LaplacianConstraintScore", "LinkSelector"}
+USE_WEIGHTS = {
+    "ConstraintScore",
+    "LSDF",
+    "LaplacianConstraintScore",
+    "LinkSelector",
+    "SCGS",
+    "SimilarityConstraintScore",
+}
 
 
 def some_data():
@@ -29,8 +42,13 @@ def name_of(estimator):
 def test_weights_are_used_or_refused_by_name(estimator):
     X = some_data()
     weighted = Pairs(MUST, CANNOT, must_weights=[30, 1, 0.1], cannot_weights=[1, 9, 1])
-    if name_of(estimator) not in USE_WEIGHTS:
-        message = f"{name_of(estimator)} does not use weights of pairs. Leave must_weights and"
+    uses = name_of(estimator) in USE_WEIGHTS
+    if getattr(estimator, "mode", "supervised") != "supervised":
+        uses = False
+    if not uses:
+        message = (
+            rf"^{name_of(estimator)}\S* does not use weights of pairs\. Leave must_weights and"
+        )
         with pytest.raises(ValueError, match=message):
             clone(estimator).fit(X, pairs=weighted)
         clone(estimator).fit(X, pairs=Pairs(MUST, CANNOT, must_weights=[1, 1, 1]))
@@ -41,12 +59,33 @@ def test_weights_are_used_or_refused_by_name(estimator):
     assert np.abs(found - plain).max() > 1e-3
 
 
-@pytest.mark.parametrize("wrap", [ls.StableSelector, ls.Redundancy])
+def test_the_refusal_names_every_method_that_uses_weights():
+    found = {name_of(one) for one in PAIRWISE if one.uses_weights}
+    assert found == USE_WEIGHTS
+    named = re.sub(r" \(supervised\)|,| or", "", BY_WEIGHT).split()
+    assert set(named) == USE_WEIGHTS
+
+
+@pytest.mark.parametrize("wrap", [ls.StableSelector, ls.Redundancy, ls.FeatureRules])
 def test_wrappers_hand_weights_on(wrap):
     X, weighted = some_data(), Pairs(MUST, CANNOT, must_weights=[30, 1, 0.1])
-    with pytest.raises(ValueError, match="SCGS does not use weights of pairs"):
-        wrap(ls.SCGS()).fit(X, pairs=weighted)
+    with pytest.raises(ValueError, match="CompensatedLaplacianScore does not use weights of pairs"):
+        wrap(ls.CompensatedLaplacianScore()).fit(X, pairs=weighted)
     wrap(ls.ConstraintScore()).fit(X, pairs=weighted)
+
+
+def test_a_consensus_hands_weights_to_its_members():
+    X, weighted = some_data(), Pairs(MUST, CANNOT, must_weights=[30, 1, 0.1])
+    members = [("constraint", ls.ConstraintScore()), ("scgs", ls.SCGS())]
+    found = ls.ConsensusSelector(estimators=members).fit(X, pairs=weighted)
+    for name, member in members:
+        alone = clone(member).fit(X, pairs=weighted)
+        np.testing.assert_array_equal(found.named_estimators_[name].scores_, alone.scores_)
+    refusing = [*members, ("cls", ls.ConstrainedLaplacianScore())]
+    with pytest.raises(ValueError, match="'cls': ConstrainedLaplacianScore does not use weights"):
+        ls.ConsensusSelector(estimators=refusing).fit(X, pairs=weighted)
+    with pytest.raises(ValueError, match="ConsensusSelector with its default members does not use"):
+        ls.ConsensusSelector().fit(X, pairs=weighted)
 
 
 class Spy(ls.ConstraintScore):
@@ -108,6 +147,77 @@ def test_constraint_score_is_the_weighted_sum(criterion):
     selector = ls.ConstraintScore(criterion=criterion)
     expected = together / apart if criterion == "ratio" else together - selector.weight * apart
     np.testing.assert_allclose(selector.fit(X, pairs=pairs).scores_, expected)
+
+
+# -- a weight of 2 is the pair counted twice in the literal formula --------------------------------
+
+WEIGHTED = Pairs(MUST, CANNOT, must_weights=[2, 1, 0.5], cannot_weights=[1, 3, 0.25])
+
+
+def test_lsdf_is_the_weighted_sum():
+    X = some_data()
+    M, C = literal.weighted_links(20, WEIGHTED)
+    free = ~(M + C).any(axis=1)
+    found = ls.LSDF(gamma=7.0).fit(X, pairs=WEIGHTED).scores_
+    np.testing.assert_allclose(found, literal.lsdf(X, M, C, free, 7.0, 5), rtol=1e-9)
+
+
+def test_laplacian_constraint_score_is_the_weighted_sum():
+    X = some_data()
+    found = ls.LaplacianConstraintScore(sigma=2.0).fit(X, pairs=WEIGHTED).scores_
+    expected = literal.laplacian_constraint(X, *literal.weighted_links(20, WEIGHTED), 2.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("put", [np.asarray, "array_api_strict"], ids=["memory", "device"])
+def test_the_similarity_search_is_that_of_the_weighted_sum(put):
+    X = some_data()
+    M, C = literal.weighted_links(20, WEIGHTED)
+    order, path, scores = literal.similarity_search(X, 1.5, (M > 0) * 1.0, M + C, 6)
+    if isinstance(put, str):
+        put = pytest.importorskip(put).asarray
+    with config_context(array_api_dispatch=True):
+        found = ls.SimilarityConstraintScore(6, sigma=1.5).fit(put(X), pairs=WEIGHTED)
+    np.testing.assert_array_equal(found.order_, order)
+    np.testing.assert_allclose(found.path_, path, rtol=1e-9)
+    np.testing.assert_allclose(found.scores_, scores, rtol=1e-9)
+    # More pairs than there are: all of them, in another order of summation.
+    drawn = ls.SimilarityConstraintScore(6, sigma=1.5, max_pairs=100).fit(X, pairs=WEIGHTED)
+    np.testing.assert_allclose(drawn.path_, path, rtol=1e-9)
+
+
+def test_drawn_pairs_estimate_the_weighted_sum():
+    rng = np.random.default_rng(3)
+    X = rng.random((30, 3))
+    must = rng.permutation(list(combinations(range(15), 2)))[:60]
+    cannot = rng.permutation(list(product(range(15), range(15, 30))))[:90]
+    own = rng.random(60) * 5 + 0.1, rng.random(90) * 5 + 0.1
+    pairs = Pairs(must, cannot, must_weights=own[0], cannot_weights=own[1])
+    exact = ls.SimilarityConstraintScore(3).fit(X, pairs=pairs)
+    drawn = [
+        ls.SimilarityConstraintScore(3, max_pairs=40, random_state=seed).fit(X, pairs=pairs)
+        for seed in range(300)
+    ]
+    scores = np.array([one.scores_ for one in drawn])
+    error = scores.std(axis=0) / np.sqrt(len(drawn))
+    assert (np.abs(scores.mean(axis=0) - exact.scores_) < 4 * error).all()
+    same = [one for one in drawn if one.order_[0] == exact.order_[0]]
+    deviation = np.std([one.path_[0] for one in drawn])
+    assert np.mean([one.standard_error_[0] for one in same]) == pytest.approx(deviation, rel=0.2)
+
+
+def test_the_matched_width_counts_a_weight_of_2_as_two_pairs():
+    X = some_data()
+    must, cannot = np.array(MUST), np.array(CANNOT)
+    twice = match_sigma(
+        X, pair_target(np.vstack([must, must[:1]]), np.vstack([cannot[[2]], cannot]))
+    )
+    own = np.array([2.0, 1, 1]), np.array([1.0, 1, 2])
+    assert match_sigma(X, pair_target(must, cannot, own=own)) == pytest.approx(twice, rel=1e-9)
+    assert match_sigma(X, pair_target(must, cannot)) != pytest.approx(twice, rel=1e-3)
+    pairs = Pairs(MUST, CANNOT, must_weights=own[0], cannot_weights=own[1])
+    found = ls.SimilarityConstraintScore(sigma="target").fit(X, pairs=pairs)
+    assert found.sigma_ == pytest.approx(twice, rel=1e-9)
 
 
 def test_the_worth_of_weighted_pairs_is_that_of_fits_without_each():

@@ -21,10 +21,9 @@ from linkselect._messages import (
     warn_user,
 )
 from linkselect._samples.devices import device_of
-from linkselect._samples.door import as_parts, as_samples
+from linkselect._samples.door import as_parts, as_samples, matrix_and_names
 from linkselect._samples.parts import TAKE_ROWS, Parts
 from linkselect._samples.samples import FAINT, Kind, Samples, is_rounded
-from linkselect._samples.sources.stored import Stored
 from linkselect._supervision import (
     OnConflict,
     Supervision,
@@ -52,6 +51,7 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Samples:
         return check_parts(estimator, parts)
     if get_config()["array_api_dispatch"]:
         check_library(estimator, X)
+    X, names = matrix_and_names(X)
     _check_names(X)
     given = X = without_mask(X)
     try:
@@ -74,6 +74,9 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Samples:
         raise
     # Categories are compared as they are, and a selector inside another says it itself.
     as_it_is = getattr(estimator, "wraps", False) or getattr(estimator, "_takes_categories", False)
+    if names is not None:
+        found: Any = estimator
+        found.feature_names_in_ = names
     samples = as_samples(X)
     if not (as_it_is and X.dtype.kind in "iu"):
         warn_of_rounding(_rounded(given, samples))
@@ -143,27 +146,6 @@ def refuse_stored(who: str, X: Any, way_out: str = TAKE_ROWS) -> None:
     """Refuse stored samples: turned into an array, they would be read whole without a word."""
     if (parts := as_parts(X)) is not None:
         raise parts.refusal(who, way_out)
-
-
-def check_columns(estimator: Any, stored: Stored) -> None:
-    """Refuse other columns than those of the fit, in the words of scikit-learn."""
-    if stored.shape[1] != estimator.n_features_in_:
-        raise GuidedValueError(
-            f"X has {stored.shape[1]} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input.",
-            "Pass the columns that it was fitted to.",
-            "X",
-        )
-    expected = getattr(estimator, "feature_names_in_", None)
-    if expected is None or stored.names is None or stored.names == list(expected):
-        return
-    place = next(j for j, name in enumerate(stored.names) if name != expected[j])
-    raise GuidedValueError(
-        "The feature names should match those that were passed during fit: column "
-        f"{place} of {stored.label} is {stored.names[place]!r}, and was {expected[place]!r}.",
-        "Pass the columns that it was fitted to, in the same order: open_stored(X, columns=...).",
-        "X",
-    )
 
 
 def check_library(estimator: BaseEstimator, X: Any) -> None:
@@ -323,7 +305,12 @@ def explained_overflow() -> Iterator[None]:
 
 
 def index_of(X: Any) -> Iterable[Hashable] | None:
-    """Return the index of a pandas frame, whose labels stay with their rows in a fold."""
+    """Return the index of a pandas frame or the names of the samples of AnnData.
+
+    They stay with their rows in a fold.
+    """
+    if hasattr(X, "obs_names"):
+        return X.obs_names
     return X.index if hasattr(X, "iloc") and hasattr(X, "index") else None
 
 
@@ -342,6 +329,8 @@ class Given:
         exhausted by reading it once.
     ids_are_index : bool
         Whether the ids were not passed, but are the index of a pandas X.
+    groups : ndarray of int or None
+        The group of each row, which resamples do not split.
 
     Examples
     --------
@@ -357,6 +346,7 @@ class Given:
     pairs: Pairs | None = None
     sample_ids: Iterable[Hashable] | None = None
     ids_are_index: bool = False
+    groups: Any = None
 
     @classmethod
     def read(

@@ -9,6 +9,7 @@ from linkselect._samples.device import OnDevice
 from linkselect._samples.devices import device_of
 from linkselect._samples.parts import Parts
 from linkselect._samples.samples import Samples
+from linkselect._samples.sources.annotated import is_annotated, names_of, unwrapped
 from linkselect._samples.sources.opening import find_stored
 from linkselect._samples.sparse import Sparse
 
@@ -21,6 +22,7 @@ def as_samples(X: Any) -> Samples:
         return Samples(X)
     if (parts := as_parts(X)) is not None:
         return parts
+    X = unwrapped(X)
     if issparse(X):
         return Sparse(X)
     if (here := device_of(X)) is not None:
@@ -36,3 +38,10 @@ def as_parts(X: Any) -> Parts | None:
         return None
     stored = find_stored(X)
     return None if stored is None else Parts(stored)
+
+
+def matrix_and_names(X: Any) -> tuple[Any, Any]:
+    """Return the matrix of an AnnData object and the names of its features; else X and None."""
+    if type(X) is np.ndarray or not is_annotated(X):
+        return X, None
+    return unwrapped(X), names_of(X)

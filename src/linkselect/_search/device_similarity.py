@@ -139,11 +139,9 @@ class ListedPairsOnDevice(PairCriterion):
         counts = (kind.stop - kind.start for kind in self.kinds)
         of_kind = [np.full(count, value) for count, value in zip(counts, (1.0, 0.0), strict=True)]
         self.wanted = here.put(2.0 * np.concatenate(of_kind))
-        self.weight = here.put(
-            np.concatenate(
-                [np.full(len(kind), w) for kind, w in zip(of_kind, target.weights, strict=True)]
-            )
-        )
+        of_kind = [np.full(len(kind), w) for kind, w in zip(of_kind, target.weights, strict=True)]
+        own = 1.0 if target.own is None else target.own
+        self.weight = here.put(np.concatenate(of_kind) * own)
 
     def add(self, feature: int) -> None:
         """Choose a feature: one multiplication updates the kernel."""

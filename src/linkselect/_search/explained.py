@@ -29,7 +29,7 @@ from linkselect._samples.scaled_columns import HeldColumns, as_columns
 from linkselect._samples.scaling import Scaling
 from linkselect._supervision import Supervision
 from linkselect.pairs._groupings import are_implied
-from linkselect.pairs._links import must_components
+from linkselect.pairs._links import first_of_each, must_components
 
 # The ridge, in mean squared lengths of a feature. From 0.1 to 0.5 accuracy changes by less than a
 # point.
@@ -148,8 +148,11 @@ def _large_groups(must: IntArray, known: Supervision) -> IntArray:
         last = _put_last(group[rows], classes[rows], len(sizes))
         sizes[group[rows[classes[rows] != last[group[rows]]]]] = 0
         labels_of.append(_put_last(group[rows], parts[rows], len(sizes)))
-    cannot = known.listed_cannot
-    apart = set() if cannot is None else set(map(frozenset, group[cannot].tolist()))
+    cannot = np.empty((0, 2), dtype=np.intp)
+    if known.listed_cannot is not None:
+        cannot = group[known.listed_cannot]
+        cannot = first_of_each(cannot[(sizes[cannot] >= FEWEST_IN_CLASS).all(axis=1)], len(sizes))
+    apart = set(map(frozenset, cannot.tolist()))
 
     def differ(one: int, other: int) -> bool:
         ends = [(labels[one], labels[other]) for labels in labels_of]

@@ -41,10 +41,17 @@ class PairCriterion(SimilarityCriterion):
         self.similarity = np.ones(len(target.first))
         self.kinds = slice(0, target.n_must), slice(target.n_must, len(target.first))
 
+    def _weighted(self, must: FloatArray, cannot: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Multiply values of the pairs by the weights that these were given."""
+        if self.target.own is None:
+            return must, cannot
+        of_must, of_cannot = (self.target.own[kind] for kind in self.kinds)
+        return of_must * must, of_cannot * cannot
+
     def _squared_errors(self) -> tuple[FloatArray, FloatArray]:
-        """Return the squared error of every must-link and of every cannot-link."""
+        """Return the weighted squared error of every must-link and of every cannot-link."""
         must, cannot = (self.similarity[kind] for kind in self.kinds)
-        return (must - 1.0) ** 2, cannot**2
+        return self._weighted((must - 1.0) ** 2, cannot**2)
 
     def must_part(self) -> float:
         """Return the part of the criterion that can only grow."""
@@ -69,8 +76,9 @@ class PairCriterion(SimilarityCriterion):
     def magnitude(self) -> float:
         """Bound the change that any candidate can make."""
         must, cannot = (self.similarity[kind] for kind in self.kinds)
+        must, cannot = self._weighted(must * (must + 2), cannot * cannot)
         of_must, of_cannot = self.target.weights
-        return float(of_must * (must * (must + 2)).sum() + of_cannot * (cannot * cannot).sum())
+        return float(of_must * must.sum() + of_cannot * cannot.sum())
 
     def rounding(self) -> float:
         """Return how far apart two values must be to count as different."""
@@ -166,6 +174,8 @@ class ListedPairs(PairCriterion):
             decrease = before - after
             after += before
             np.subtract(2 * wanted, after, out=after)
+            if self.target.own is not None:
+                after *= self.target.own[block]
             weight = self.target.weights[0 if wanted else 1]
             changes += weight * np.einsum("ij,ij->i", decrease, after)
         return changes

@@ -1,5 +1,6 @@
 """Which samples should be alike, as groups or as a list of pairs, and the width that fits them."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from linkselect._arrays import FloatArray, IntArray
 from linkselect._samples import as_samples
 from linkselect._samples.devices import namespace_of
 from linkselect._samples.neighbors import Search
+from linkselect.pairs._draws import draw_numbers, numbered_pairs
 
 # Widths tried from a quarter of the smallest distance to four times the largest.
 N_WIDTHS = 64
@@ -24,6 +26,8 @@ class PairTarget(NamedTuple):
     """What a must-link and what a cannot-link counts in the criterion."""
     n_available: tuple[int, int]
     """How many must-links and how many cannot-links there were to draw from."""
+    own: FloatArray | None = None
+    """The weight that each pair was given; None if all are 1."""
 
 
 def nearest_prototypes(X: Any, groups: IntArray, n_jobs: int | None = None) -> IntArray:
@@ -52,34 +56,61 @@ def nearest_prototypes(X: Any, groups: IntArray, n_jobs: int | None = None) -> I
 
 
 def pair_target(
-    must: IntArray, cannot: IntArray, n_available: tuple[int, int] | None = None
+    must: IntArray,
+    cannot: IntArray,
+    n_available: tuple[int, int] | None = None,
+    own: Sequence[FloatArray] | None = None,
 ) -> PairTarget:
     """Take the given pairs, each of which counts in both directions.
 
-    `n_available` is how many there were of each kind if these were drawn from more.
+    Parameters
+    ----------
+    must, cannot : ndarray of shape (n_pairs, 2)
+        Pairs of rows.
+    n_available : tuple of int, optional
+        How many there were of each kind if these were drawn from more.
+    own : sequence of ndarray, optional
+        The weights of the must-links and of the cannot-links. Default: 1 for each.
     """
     n_must, n_cannot = n_available or (len(must), len(cannot))
     pairs = np.concatenate([np.reshape(must, (-1, 2)), np.reshape(cannot, (-1, 2))])
     first, second = np.ascontiguousarray(pairs.T, dtype=np.intp)
     # The published sums run over ordered pairs.
     weights = 2.0 * n_must / max(1, len(must)), 2.0 * n_cannot / max(1, len(cannot))
-    return PairTarget(first, second, len(must), weights, (n_must, n_cannot))
+    joined = None if own is None else np.concatenate(own)
+    return PairTarget(first, second, len(must), weights, (n_must, n_cannot), joined)
 
 
 def draw_from_pairs(
-    must: IntArray, cannot: IntArray, max_pairs: int, generator: np.random.Generator
+    must: IntArray,
+    cannot: IntArray,
+    max_pairs: int,
+    generator: np.random.Generator,
+    own: Sequence[FloatArray] | None = None,
 ) -> PairTarget:
     """Draw at most `max_pairs` of the given pairs, must-links and cannot-links apart.
 
-    Each kind is drawn without replacement and weighted by `available / drawn`, so that for every
-    fixed subset of features the criterion is an unbiased estimate of the one over all pairs.
+    Each kind is drawn without replacement, whatever the weights of its pairs, and these are
+    multiplied by `available / drawn`, so that for every fixed subset of features the criterion is
+    an unbiased estimate of the one over all pairs.
+
+    Parameters
+    ----------
+    must, cannot : ndarray of shape (n_pairs, 2)
+        Pairs of rows.
+    max_pairs : int
+        Half of them must-links, half not, or all of a kind that has fewer.
+    generator : numpy.random.Generator
+        Determines the draw.
+    own : sequence of ndarray, optional
+        The weights of the must-links and of the cannot-links. Default: 1 for each.
     """
     sizes = _stratum_sizes(len(must), len(cannot), max_pairs)
-    drawn = [
-        pairs[_draw(len(pairs), size, generator)]
-        for pairs, size in zip((must, cannot), sizes, strict=True)
-    ]
-    return pair_target(drawn[0], drawn[1], (len(must), len(cannot)))
+    n_available = len(must), len(cannot)
+    drawn = [draw_numbers(*one, generator) for one in zip(n_available, sizes, strict=True)]
+    if own is not None:
+        own = [weights[some] for weights, some in zip(own, drawn, strict=True)]
+    return pair_target(must[drawn[0]], cannot[drawn[1]], n_available, own)
 
 
 def draw_from_groups(
@@ -109,8 +140,9 @@ def draw_from_groups(
     n_must, n_cannot = group_end - position - 1, len(samples) - group_end
     n_available = int(n_must.sum()), int(n_cannot.sum())
     sizes = _stratum_sizes(*n_available, max_pairs)
-    must = samples[_draw_from_ranges(position + 1, n_must, sizes[0], generator)]
-    cannot = samples[_draw_from_ranges(group_end, n_cannot, sizes[1], generator)]
+    drawn = [draw_numbers(*one, generator) for one in zip(n_available, sizes, strict=True)]
+    must = samples[numbered_pairs(drawn[0], position + 1, n_must)]
+    cannot = samples[numbered_pairs(drawn[1], group_end, n_cannot)]
     return pair_target(must, cannot, n_available)
 
 
@@ -118,7 +150,8 @@ def match_sigma(X: Any, target: PairTarget, n_jobs: int | None = None) -> float:
     """Choose sigma so that the kernel on all features comes closest to the target similarity.
 
     Minimises over sigma the mean of `(1 - w)^2` over must-links plus the mean of `w^2` over
-    cannot-links, `w = exp(-d^2 / (2 sigma^2))` with the distance d in all features. The two kinds
+    cannot-links, `w = exp(-d^2 / (2 sigma^2))` with the distance d in all features; pairs count in
+    these means by their weights. The two kinds
     count alike: with many more cannot-links than must-links the plain sum is least where every
     `w` vanishes. A grid of 64 widths, equal steps in log(sigma), runs from a quarter of the
     smallest positive distance to four times the largest; the best interval is then refined by a
@@ -127,6 +160,8 @@ def match_sigma(X: Any, target: PairTarget, n_jobs: int | None = None) -> float:
     """
     squared = as_samples(X).pair_distances(target.first, target.second, n_jobs)
     must, cannot = squared[: target.n_must], squared[target.n_must :]
+    own = np.ones(len(squared)) if target.own is None else target.own
+    of_must, of_cannot = own[: target.n_must], own[target.n_must :]
     positive = squared[squared > 0]
     if not positive.size:
         return 1.0
@@ -134,8 +169,8 @@ def match_sigma(X: Any, target: PairTarget, n_jobs: int | None = None) -> float:
 
     def mismatch(log_sigma: float) -> float:
         scale = -0.5 * np.exp(-2 * log_sigma)
-        apart = np.mean(np.expm1(scale * must) ** 2) if len(must) else 0.0
-        together = np.mean(np.exp(2 * scale * cannot)) if len(cannot) else 0.0
+        apart = np.average(np.expm1(scale * must) ** 2, weights=of_must) if len(must) else 0.0
+        together = np.average(np.exp(2 * scale * cannot), weights=of_cannot) if len(cannot) else 0.0
         return float(apart + together)
 
     grid = np.linspace(low, high, N_WIDTHS)
@@ -171,19 +206,3 @@ def _stratum_sizes(n_must: int, n_cannot: int, max_pairs: int) -> tuple[int, int
     """Split `max_pairs` in halves; what one kind cannot use goes to the other."""
     size_must = min(n_must, max(max_pairs // 2, max_pairs - n_cannot))
     return size_must, min(n_cannot, max_pairs - size_must)
-
-
-def _draw(n_available: int, size: int, generator: np.random.Generator) -> IntArray:
-    # Sorted: neighbouring pairs then share memory pages.
-    return np.sort(generator.choice(n_available, size, replace=False, shuffle=False))
-
-
-def _draw_from_ranges(
-    start: IntArray, count: IntArray, size: int, generator: np.random.Generator
-) -> IntArray:
-    """Draw distinct pairs (i, j) with `start[i] <= j < start[i] + count[i]`."""
-    last = np.cumsum(count)
-    number = _draw(int(last[-1]), size, generator)
-    first = np.searchsorted(last, number, side="right")
-    second = start[first] + number - (last[first] - count[first])
-    return np.column_stack([first, second])

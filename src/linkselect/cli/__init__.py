@@ -49,8 +49,9 @@ COMMANDS = {
         "linkselect demo --n-features 16 --report digits.html",
     ),
     "pairs make": (
-        "Draw pairs from the labels of a table.",
+        "Make pairs of labels, or of the design of a study.",
         "linkselect pairs make iris.csv --label species --must 9 --out pairs.csv",
+        "linkselect pairs make study.csv --same patient --across batch --out p.csv",
     ),
     "pairs check": (
         "Check pairs against a table: coverage, conflicts, rows that are not there.",

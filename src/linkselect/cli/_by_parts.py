@@ -13,9 +13,9 @@ from typing import Any
 from linkselect.cli._choices import Choice, described, methods
 from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._output import progress
-from linkselect.cli._tables import Reading, Table, read_table
+from linkselect.cli._tables import Reading, Table, open_parts, read_table
 from linkselect.cli._tables.limits import bytes_needed, memory_limit, readable_size
-from linkselect.cli._tables.parts import INTO_MEMORY, open_table, size_of
+from linkselect.cli._tables.parts import INTO_MEMORY, size_of
 from linkselect.cli._tables.reading import TableFile, has_parts
 from linkselect.cli._tables.table import StoredTable
 
@@ -49,7 +49,7 @@ def why_by_parts(path: Path, read: Reading, asked_for: bool, scheduler: str | No
         if asked:
             raise UsageError(
                 f"{asked}: {path.name} cannot be read by parts. Parquet files and folders of them, "
-                "NPY files and Zarr arrays can."
+                "NPY files, Zarr arrays and .h5ad files can."
             )
         return None
     if asked:
@@ -91,7 +91,7 @@ def opened(
         nullcontext() if scheduler is None else _connected(scheduler),
         parts_shown() if bar else nullcontext(),
     ):
-        table = open_table(TableFile(path, read))
+        table = open_parts(path, read)
         # The workers of a cluster have limits of their own.
         if scheduler is not None or not isinstance(table, StoredTable):
             yield table

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -40,6 +41,7 @@ from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
 
 if TYPE_CHECKING:
     from linkselect.evaluation import Comparison
+    from linkselect.pairs import Pairs
 
 # More would hardly end on any table, and would tell no more.
 _MOST_FITS = 10_000
@@ -158,17 +160,15 @@ def compare(
         raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
     choices = _chosen(methods, "pairs" if pairs is not None else supervision.labelled_rows(data))
     links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, data)
-    selectors = {
-        choice.name: _selector(choice, on_conflict, seed, prepare.scale) for choice in choices
-    }
+    selectors = {one.name: _selector(one, on_conflict, seed, prepare.scale) for one in choices}
     notes = [*data.notes, *about_pairs, *_check(selectors, data, links)]
-    notes += [note for choice in choices for note in about_width(choice, (), prepare.scale)]
-    data, prepare, more, seen = settle_values(data, prepare)
+    notes += chain.from_iterable(about_width(one, (), prepare.scale) for one in choices)
+    data, prepare, more, seen = settle_values(data, prepare, max_memory=read.max_memory)
     keep_signs(selectors.values(), prepare, seen)
-    notes += more
-    if links is not None and on_conflict == "drop" and links.n_conflicts:
-        notes.append(f"{many(links.n_conflicts, 'contradicted cannot-link')} left out.")
-        links = links.without_conflicts()
+    links, about_conflicts = _without_conflicts(links, on_conflict)
+    together, about_both = _together(selectors, data, links)
+    more += supervision.about_design(data, links, read, prepare, tests=False)
+    notes += [*more, *about_conflicts, *about_both]
     with supervision.blamed(choices):
         found, caught = _measure(
             selectors,
@@ -177,6 +177,7 @@ def compare(
             how,
             seed,
             pairs=links,
+            together=together,
             n_features=_numbers(n_features, data),
             top=top,
             prepare=prepare.transformer(data.is_sparse),
@@ -209,16 +210,32 @@ def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
         for name, method in methods.items()
         for note in supervision.check_supervision(name, method, data, links)
     ]
-    by_pairs = [name for name, method in methods.items() if method.sees == "pairs"]
-    if by_pairs and links is not None and data.labels is not None:
-        names = ", ".join(by_pairs)
-        notes.append(f"{names}: ranked by the pairs alone; labels measure accuracy.")
     on_labelled = [
         name for name, method in methods.items() if supervision.about_rows(name, method, data)
     ]
     if on_labelled:
         notes += supervision.about_rows(" and ".join(on_labelled), methods[on_labelled[0]], data)
     return list(dict.fromkeys(notes))
+
+
+def _without_conflicts(links: Pairs | None, on_conflict: OnConflict) -> tuple[Any, list[str]]:
+    """Leave out contradicted cannot-links if that was asked for, and say so."""
+    if links is None or on_conflict == "raise" or not links.n_conflicts:
+        return links, []
+    about = f"{many(links.n_conflicts, 'contradicted cannot-link')} left out."
+    return links.without_conflicts(), [about]
+
+
+def _together(selectors: dict[str, Any], data: Table, links: Any) -> tuple[bool, list[str]]:
+    """Tell whether methods use labels and pairs together, and say so; refuse a contradiction."""
+    by_pairs = {name: one for name, one in selectors.items() if described(one).sees == "pairs"}
+    if not by_pairs or links is None or data.labels is None:
+        return False, []
+    names = ", ".join(by_pairs)
+    found = [supervision.together(one, data, links) for one in by_pairs.values()]
+    if any(joined is None for joined, _ in found):  # labels imply too many pairs
+        return False, [f"{names}: ranked by the pairs alone; labels measure accuracy."]
+    return True, [f"{names}: {found[0][1][0]}"]
 
 
 def _check_split_size(data: Table, test_size: float) -> None:
@@ -261,6 +278,7 @@ def _measure(
             data.X,
             codes,
             sample_ids=data.ids,
+            groups=data.group_codes(),
             n_splits=how.splits,
             test_size=how.test_size,
             classifier=_classifier(how.classifier, seed),

@@ -1,18 +1,20 @@
 """What the command line says when something is wrong, and how it ends."""
 
-import difflib
 import re
 from collections.abc import Container, Iterable
 from warnings import WarningMessage
 
-from linkselect._messages import GuidedError, first_few
+from linkselect._messages import GuidedError
+from linkselect._messages import nearest as nearest
+from linkselect._messages import shown as shown
 
 # A sentence at the end that names something of scikit-learn.
 _PYTHON = re.compile(r"(?<=\.) [A-Z][^.]*sklearn\.[\w.]*\(\)\.$")
 # What to type instead of what to write in Python, by what is at fault.
 _TYPED = {
     "client": "Start the cluster or its workers again, or leave --scheduler out.",
-    "weights": "Leave out the column weight, or use --method link_selector.",
+    "weights": "Leave out the column weight, or use --method link_selector, constraint, lsdf, "
+    "laplacian_constraint, scgs or similarity_constraint.",
 }
 # What scikit-learn says about constant features, by their number; we say it, too.
 _BY_NUMBER = re.compile(r"Features \[.*\] are constant\.", re.DOTALL)
@@ -28,31 +30,6 @@ class UsageError(InputError):
     """Something is wrong with the command as it was typed."""
 
     exit_code = 2
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Say which known name was probably meant, or which ones there are.
-
-    Examples
-    --------
-    >>> nearest("speces", ["species", "width"])
-    "Did you mean 'species'?"
-    >>> nearest("zzz", ["species", "width"])
-    'There are: species, width.'
-    """
-    names = list(known)
-    folded = {other.casefold(): other for other in reversed(names)}
-    close = difflib.get_close_matches(name.casefold(), folded, n=1)
-    if close:
-        return f"Did you mean {shown(folded[close[0]])}?"
-    listed = [other if other.isprintable() else repr(other) for other in names]
-    return f"There are: {first_few(listed, 12)}."
-
-
-def shown(value: object, width: int = 40) -> str:
-    """Quote a value from a file, cut to a width, with control characters made visible."""
-    text = repr(value)
-    return text if len(text) <= width else f"{text[: width - 4]}...{text[0]}"
 
 
 def notes_of(caught: Iterable[WarningMessage], settable: Container[str] = ()) -> list[str]:

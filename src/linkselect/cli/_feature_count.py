@@ -76,6 +76,7 @@ def keep_number(
     """
     from linkselect.evaluation import NumberOfFeatures, choose_number
     from linkselect.evaluation._number_of_features import number_without_labels, stated_number
+    from linkselect.selectors._method import uses_groups
     from linkselect.selectors._ranking import keep, name_features
     from linkselect.selectors._selector import RankingSelector
 
@@ -101,6 +102,7 @@ def keep_number(
         selector.set_params(n_features_to_select=found.n_features)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the first fit has warned already
-            selector.fit(X, y, pairs=known["pairs"], sample_ids=known["sample_ids"])
+            groups = {"groups": known["groups"]} if uses_groups(selector) else {}
+            selector.fit(X, y, pairs=known["pairs"], sample_ids=known["sample_ids"], **groups)
         name_features(selector, names)
     return found

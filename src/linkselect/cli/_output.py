@@ -38,7 +38,7 @@ class Output:
     ----------
     out
         Write the result here: .json for everything; .csv, .tsv, .parquet or .feather for its
-        table of ranks or accuracies.
+        table of ranks or accuracies; of an .h5ad table, .h5ad for a copy with the ranking in it.
     report
         Write a page with tables, pictures and the call here: .html.
     figure
@@ -59,7 +59,10 @@ class Output:
     quiet: bool = False
 
     def check(
-        self, inputs: Mapping[str, Path | None], more: Mapping[str, Path | None] | None = None
+        self,
+        inputs: Mapping[str, Path | None],
+        more: Mapping[str, Path | None] | None = None,
+        copied: Path | None = None,
     ) -> None:
         """Refuse targets that cannot be written, before any work is done.
 
@@ -69,10 +72,18 @@ class Output:
             The files that are read, by what a message calls them.
         more : dict of str to path, optional
             Other tables that are written, by their options.
+        copied : path, optional
+            The table that --out may be a copy of, with the results in it.
         """
         tables = {"--out": self.out, **(more or {})}
         for option, path in tables.items():
-            check_target(path, option, COLUMN_FILES)
+            is_copy = option == "--out" and copied is not None and _is_h5ad(path)
+            if is_copy and not _is_h5ad(copied):
+                raise UsageError(
+                    f"--out {path}: an .h5ad file is written as a copy of an .h5ad table, with the "
+                    f"ranking in it, and {copied} is none. Choose {', '.join(COLUMN_FILES)}."
+                )
+            check_target(path, option, (".h5ad",) if is_copy else COLUMN_FILES)
         check_target(self.report, "--report", PAGE_FILES)
         check_target(self.figure, "--figure", FIGURE_FILES)
         check_apart(inputs, {**tables, "--report": self.report, "--figure": self.figure})
@@ -97,6 +108,7 @@ class Output:
         columns: Callable[[str], Mapping[str, Any]],
         page: Callable[[], str],
         figure: Callable[[], tuple[Any, str]],
+        copied: Callable[[Path], None] | None = None,
     ) -> None:
         """Write the files that were asked for.
 
@@ -110,10 +122,14 @@ class Output:
             Returns the report.
         figure : callable
             Returns a figure and its caption.
+        copied : callable, optional
+            Writes a copy of the table with the results in it.
         """
         if self.out is not None:
             kind = self.out.suffix.lower()
-            if kind == ".json":
+            if copied is not None and _is_h5ad(self.out):
+                copied(self.out)
+            elif kind == ".json":
                 write_json(self.out, record)
             else:
                 write_columns(self.out, columns(kind))
@@ -139,6 +155,10 @@ class Output:
 
 
 DEFAULT_OUTPUT = Output()
+
+
+def _is_h5ad(path: Path | None) -> bool:
+    return path is not None and path.suffix.lower() == ".h5ad"
 
 
 def say(text: str = "", *, error: bool = False) -> None:

@@ -14,6 +14,14 @@ from linkselect.cli import _output as output
 from linkselect.cli._choices import Seed, described, make_selector, method_named
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli._feature_count import number_typed
+from linkselect.cli._made_pairs import (
+    NO_DESIGN,
+    Design,
+    by_design,
+    by_labels,
+    check_options,
+    source_of,
+)
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Impute, Preparation, settle_values
 from linkselect.cli._supervision_input import (
     absent_ids,
@@ -35,26 +43,33 @@ _SHOWN = 20
 
 
 def make(
-    table: Path,
+    table: Path | None = None,
     /,
     *,
     read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
+    design: Annotated[Design, Parameter(name="*")] = NO_DESIGN,
     must: int | None = None,
     cannot: int | None = None,
     seed: Seed = 0,
     out: Path,
     quiet: bool = False,
 ) -> None:
-    """Draw pairs from the labels of a table.
+    """Make pairs of columns: of labels, or of the design of a study.
+
+    With --label, must-links join rows of one class and cannot-links rows of two; with --batch as
+    well, must-links join rows of different batches, and cannot-links rows of one. With --same and
+    --different, each kind of links has a column of its own. Rows with a missing value are in no
+    pair that asks for it.
 
     Parameters
     ----------
     table
-        The table, with --label; rows without a label are in no pair.
+        The table that holds the columns. Not needed with --metadata; with both, --label and --batch
+        may be in either file.
     must
-        How many must-links to draw. Without it: all.
+        With --label: how many must-links to draw. Without it: all.
     cannot
-        How many cannot-links to draw. Without it: all.
+        With --label: how many cannot-links to draw. Without it: all.
     seed
         Where random draws start from.
     out
@@ -63,19 +78,18 @@ def make(
         Print nothing but errors.
     """
     output.check_target(out, "--out", _FILES)
-    output.check_apart({"the table": table}, {"--out": out})
-    if read.label is None:
-        raise UsageError("Pairs are drawn from labels. Name their column by --label.")
-    data = read_rows(table, read)
-    from linkselect.pairs import Pairs
-
-    with explained({"n_must": "--must", "n_cannot": "--cannot"}):
-        drawn = Pairs.from_labels(
-            data.codes(), sample_ids=data.ids, n_must=must, n_cannot=cannot, random_state=seed
-        )
+    output.check_apart({"the table": table, "the metadata": read.metadata}, {"--out": out})
+    check_options(read, design, must, cannot)
+    source, read = source_of(table, read)
+    if read.label is not None:
+        drawn, notes = by_labels(source, read, must, cannot, seed)
+    else:
+        drawn, notes = by_design(source, read, design, seed)
     _write(drawn, out)
     if not quiet:
-        named = "row numbers from 0" if data.ids is None else f"the ids of {shown(read.id_column)}"
+        output.say_notes(notes)
+        id_column = read.id_column
+        named = "row numbers from 0" if id_column is None else f"the ids of {shown(id_column)}"
         output.say(f"{out}: {_counted(drawn)}, by {named}.")
 
 

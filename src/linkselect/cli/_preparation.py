@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,9 +12,10 @@ import numpy as np
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._messages import many
 from linkselect.cli._column_values import ColumnValues, first_place, look_at_values
-from linkselect.cli._errors import InputError, shown
+from linkselect.cli._errors import InputError, UsageError, notes_of, shown
 from linkselect.cli._tables import Table
-from linkselect.cli._tables.parts import library_errors
+from linkselect.cli._tables.limits import bytes_needed, memory_limit, readable_size
+from linkselect.cli._tables.parts import INTO_MEMORY, library_errors
 from linkselect.cli._tables.table import StoredTable
 
 if TYPE_CHECKING:
@@ -38,10 +40,14 @@ class Preparation:
         What to do to each feature first.
     impute
         What to put where a value is missing, by column; `none` refuses missing values.
+    center_batches
+        Subtract from each feature its mean within the batch of the row first, with --batch. Where
+        batches and classes coincide, that removes what distinguishes the classes, too.
     """
 
     scale: Scale = "minmax"
     impute: Impute = "median"
+    center_batches: bool = False
 
     def transformer(self, sparse: bool) -> Any:
         """Return what fills and scales, as one scikit-learn transformer; None if it is nothing."""
@@ -81,6 +87,9 @@ class Preparation:
             "standard": "scaled to variance 1" + ("" if sparse else " and mean 0"),
             "none": "taken as it is",
         }[self.scale]
+        if self.center_batches:
+            as_is = self.scale == "none"
+            scaled = f"centred within each batch{'' if as_is else f' and {scaled}'}"
         filled = f"; missing values were filled with its {self.impute}"
         return f"Each feature was {scaled}{'' if self.impute == 'none' else filled}."
 
@@ -89,16 +98,18 @@ DEFAULT_PREPARATION = Preparation()
 
 
 def settle_values(
-    table: Table, prepare: Preparation, seed: int = 0
+    table: Table, prepare: Preparation, seed: int = 0, max_memory: str | None = None
 ) -> tuple[Table, Preparation, list[str], ColumnValues]:
     """Refuse infinite values, and missing ones unless they are to be filled.
 
-    A table that is read by parts is also filled and scaled.
+    A table that is read by parts is also filled and scaled, another one centred if that is asked
+    for.
 
     Returns the table without columns that have no value, what is or was done to the others, what
     should be said, and what the values were before.
     """
     is_stored = isinstance(table, StoredTable)
+    _check_centring(table, prepare, max_memory)
     with library_errors():
         moments = prepare.scale == "standard" or prepare.impute == "mean"
         seen = look_at_values(table.X, moments and is_stored)
@@ -112,6 +123,10 @@ def settle_values(
     empty = seen.n_missing == seen.n_rows
     rounded = _rounded_columns(table, seen)
     notes = [_about_rounding(table, rounded)] if len(rounded) else []
+    if prepare.center_batches:
+        table, about_batches = _centred(table)
+        notes += about_batches
+        seen = look_at_values(table.X, moments=False)
     if empty.any():
         notes.append(_about_empty(table, np.flatnonzero(empty)))
         kept = np.flatnonzero(~empty)
@@ -130,6 +145,42 @@ def settle_values(
         X, notes = X.filled(values), [*notes, *about]
         seen = _with_filled(seen, values)
     return replace(table, X=_scaled(X, seen, prepare)), prepare, notes, seen
+
+
+def _check_centring(table: Table, prepare: Preparation, max_memory: str | None) -> None:
+    """Refuse to centre inside batches where there are none, or where it does not fit."""
+    if not prepare.center_batches:
+        return
+    if table.batches is None:
+        raise UsageError(
+            "--center-batches subtracts the mean of each batch. Name the column of batches by "
+            "--batch COLUMN."
+        )
+    if isinstance(table, StoredTable):
+        raise UsageError(
+            f"--center-batches needs the table in memory, but {table.source} is read by parts: "
+            f"{INTO_MEMORY}."
+        )
+    needed, limit = bytes_needed(*table.X.shape), memory_limit(max_memory)
+    if table.is_sparse and needed > limit:
+        raise InputError(
+            f"{table.source} is sparse, and --center-batches makes it dense: that takes "
+            f"{readable_size(needed)}, more than the limit of {readable_size(limit)}. Allow more "
+            "with --max-memory, or leave --center-batches out."
+        )
+
+
+def _centred(table: Table) -> tuple[Table, list[str]]:
+    """Subtract the mean of each batch; return what should be said about it."""
+    from linkselect import center_batches
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        X = center_batches(table.X, table.batch_codes())
+    notes = notes_of(caught)
+    if table.is_sparse:
+        notes.append("the table is sparse; centred within batches it is dense.")
+    return replace(table, X=X), notes
 
 
 def keep_signs(selectors: Iterable[Any], prepare: Preparation, seen: ColumnValues) -> None:

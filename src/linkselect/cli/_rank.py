@@ -69,9 +69,9 @@ def rank(
     Parameters
     ----------
     table
-        CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight; a folder of
-        Parquet files, or a Zarr array. Parquet, NPY and Zarr are read by parts if they do not fit
-        in memory.
+        CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad
+        (AnnData); a folder of Parquet files, or a Zarr array. Parquet, NPY, Zarr and .h5ad are
+        read by parts if they do not fit in memory.
     method
         How to rank; `linkselect methods` lists them. Without it link_selector, whatever is known:
         pairs, all labels, some labels, labels and pairs together, or nothing.
@@ -106,13 +106,13 @@ def rank(
         Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
         formula. Never in --select.
     by_parts
-        Read a Parquet file or folder, NPY file or Zarr array by parts also if it would fit in
-        memory.
+        Read a Parquet file or folder, NPY file, Zarr array or .h5ad file by parts also if it would
+        fit in memory.
     scheduler
         The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786.
         Its workers must see the same files.
     """
-    output.check({"the table": table, "--pairs": pairs}, {"--select": select})
+    output.check({"the table": table, "--pairs": pairs}, {"--select": select}, table)
     choice = None if method is None else choices.method_named(method)
     wanted = Wanted(n_features, features, seed, validate, resamples, permutations * p_values)
     why = by_parts_of.why_by_parts(table, read, by_parts, scheduler)
@@ -123,8 +123,7 @@ def rank(
         table, read, why is not None, scheduler, output.shows_progress
     ) as whole:
         job = _job(whole, read, choice, settings, pairs, prepare, wanted)
-        if validate and job.by_parts:
-            job.notes.append(by_parts_of.NOT_VALIDATED)
+        job.notes.extend(_about_design(job, read, validate, p_values))
         said = [] if why is None else [why]
         warned, summary = _rank(job, wanted, output, said)
         if select is not None:
@@ -138,7 +137,7 @@ def rank(
     output.say_notes([*job.notes, *(note for note in summary["notes"] if note == TIED), *warned])
     if not escape_formulas:
         output.say_notes(note_on_formulas(job.data.names, output.out, select))
-    write_ranking(summary, output, escape_formulas)
+    write_ranking(summary, output, escape_formulas, table, read.array)
     output.say_written(select)
 
 
@@ -217,7 +216,7 @@ def _job(
         data = whole.labelled()
     if isinstance(data, StoredTable):
         by_parts_of.check_reads_parts(choice, selector, data)
-    data, prepare, about_values, seen = settle_values(data, prepare, wanted.seed)
+    data, prepare, about_values, seen = settle_values(data, prepare, wanted.seed, read.max_memory)
     keep_signs([selector], prepare, seen)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
         links = None  # it names rows by numbers that are others now, and is not looked at
@@ -225,6 +224,15 @@ def _job(
     used, about_both = supervision.together(selector, data, links)
     notes += [*about_both, *about, *about_values]
     return RankingJob(choice, selector, data, links, used, prepare, notes, seen)
+
+
+def _about_design(job: RankingJob, read: Reading, validate: bool, p_values: bool) -> list[str]:
+    """Say what groups and batches are used for; of a table read by parts, that nothing is."""
+    if not job.by_parts:
+        tests = validate or p_values
+        return supervision.about_design(job.data, job.links, read, job.prepare, tests)
+    unused = " --group and --batch are not used." if read.group or read.batch else ""
+    return [f"{by_parts_of.NOT_VALIDATED}{unused}"] if validate else []
 
 
 def _rank(
@@ -243,15 +251,18 @@ def _rank(
     y = None if data.labels is None else data.codes()
     track = partial(tracked, show=output.shows_progress)
     known = {"pairs": links, "sample_ids": data.ids, "random_state": wanted.seed}
+    batches = None
+    if not by_parts:
+        known["groups"], batches = data.group_codes(), data.batch_codes()
     job, X, number, seconds, warned = _selected(job, y, wanted, known, output.shows_progress)
     selector = job.selector
     found = significance = None
     if wanted.validate and not by_parts:
         known["track"] = partial(track, doing=lambda _: "validating")
-        found = _validate(selector, X, y, number, known, wanted.resamples)
+        found = _validate(selector, X, y, number, known, batches, wanted.resamples)
     if wanted.n_permutations:
         known["track"] = partial(track, doing=lambda _: "permuting")
-        significance = _p_values(job, X, y, wanted.n_permutations, known)
+        significance = _p_values(job, X, y, wanted.n_permutations, {**known, "batches": batches})
     if by_parts:
         # Their extremes tell what is constant, scaled or not.
         X = Parts(X, Survey(job.seen.low, job.seen.high))
@@ -335,6 +346,7 @@ def _show_progress(selector: Any) -> None:
 
 def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
     """Fit the method; return the values it was fitted on, the seconds, and what it warned of."""
+    from linkselect.selectors._method import uses_groups
     from linkselect.selectors._ranking import name_features
 
     data, selector = job.data, job.selector
@@ -345,7 +357,8 @@ def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
         by_number = data.ids is None and job.by_parts
         ids = range(data.X.shape[0]) if by_number else data.ids
         start = time.perf_counter()
-        selector.fit(X, y, pairs=job.used, sample_ids=ids)
+        groups = {"groups": data.group_codes()} if uses_groups(selector) else {}
+        selector.fit(X, y, pairs=job.used, sample_ids=ids, **groups)
         seconds = time.perf_counter() - start
     name_features(selector, data.names)  # the report shows them
     return X, seconds, notes_of(caught, selector.get_params(deep=False))
@@ -357,6 +370,7 @@ def _validate(
     y: Any,
     number: NumberOfFeatures,
     known: dict[str, Any],
+    batches: Any,
     n_resamples: int | None,
 ) -> Validation:
     from linkselect import evaluation
@@ -370,4 +384,6 @@ def _validate(
         from linkselect.evaluation._number_of_features import rank_by_own_path
 
         rankings = rank_by_own_path(selector, X, y, **known)
-    return evaluation.validate(selector, X, y, **known, rankings=rankings, n_resamples=n_resamples)
+    return evaluation.validate(
+        selector, X, y, **known, batches=batches, rankings=rankings, n_resamples=n_resamples
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkselect._messages import many, pairs_text
@@ -71,15 +72,31 @@ def _known_text(data: Table, links: Any) -> str:
         text += f", {many(len(classes), 'class')} ({', '.join(classes[:4])}"
         text += ", ...)" if len(classes) > 4 else ")"
         n_unlabelled = sum(label is None for label in data.labels)
-        text += f", {n_unlabelled:,} rows unlabelled" if n_unlabelled else ""
+        text += f", {many(n_unlabelled, 'row')} unlabelled" if n_unlabelled else ""
     if links is not None:
         links = links if data.ids is None else links.restrict(data.ids)
         text += f", {pairs_text(links.n_must, links.n_cannot)}"
     return text
 
 
-def write_ranking(summary: Summary, output: Output, escape_formulas: bool) -> None:
-    """Write the ranking, the page and the figure that were asked for."""
+def write_ranking(
+    summary: Summary, output: Output, escape_formulas: bool, table: Path, array: str | None
+) -> None:
+    """Write the ranking, the page and the figure that were asked for.
+
+    Parameters
+    ----------
+    summary : dict
+        What `summarize` gives.
+    output : Output
+        What is written.
+    escape_formulas : bool
+        Whether to put a quote before names that a spreadsheet would run.
+    table : Path
+        What was ranked, which an .h5ad file is a copy of.
+    array : str or None
+        The array or layer of the table.
+    """
     from linkselect.report import ranking_figure, render
     from linkselect.report._figures import figure_caption
 
@@ -92,11 +109,17 @@ def write_ranking(summary: Summary, output: Output, escape_formulas: bool) -> No
             names = [escape_formula(name) for name in names]
         return {**ranking, "feature": names, "score": scores}
 
+    def copy(path: Path) -> None:
+        from linkselect.cli._annotated_copy import write_annotated
+
+        write_annotated(path, table, array, summary)
+
     output.write(
         summary,
         columns,
         lambda: render(summary),
         lambda: (ranking_figure(summary, output.figure_width), figure_caption(summary)),
+        copy,
     )
 
 

@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from numpy.typing import NDArray
 
 from linkselect._messages import GuidedError, many
 from linkselect.cli._choices import Choice, described
 from linkselect.cli._errors import InputError, UsageError, problem_of, shown
-from linkselect.cli._tables import Table
+from linkselect.cli._tables import Reading, Table
 from linkselect.cli._tables.reading import TableFile
 from linkselect.cli._tables.table import value_text
 
 if TYPE_CHECKING:
+    from linkselect.cli._preparation import Preparation
     from linkselect.pairs import Pairs
     from linkselect.selectors._method import Method
 
@@ -26,6 +27,9 @@ _LIKE_IDS = {"id", "index", "sample_id", "patient_id", "sample", "patient", "unn
 
 # Labels imply pairs that grow with their square, which all methods but LinkSelector list.
 MOST_WITH_PAIRS = 2000
+
+# With fewer must-links or cannot-links than this, batches tell them apart by chance.
+FEWEST_OF_EACH = 5
 
 # What a JSON file of pairs looks like.
 _FORM = '{"must": [[a, b]], "cannot": [[a, c]]}'
@@ -96,22 +100,84 @@ def together(selector: Any, table: Table, pairs: Pairs | None) -> tuple[Pairs | 
 
     if pairs is None or described(selector).sees != "pairs" or table.labels is None:
         return pairs, []
-    # Downwards, so that their numbers are not taken for all rows of a table.
     codes = table.codes()
-    rows = np.flatnonzero(codes >= 0)[::-1]
-    ids = rows.tolist() if table.ids is None else [table.ids[row] for row in rows]
+    ids = range(len(codes)) if table.ids is None else table.ids
+    code_of = {sample: code for sample, code in zip(ids, codes.tolist(), strict=True) if code >= 0}
     present = pairs if table.ids is None else pairs.restrict(table.ids)
     n_pairs = many(present.n_must + present.n_cannot, "pair")
-    n_labels = many(len(rows), "label")
-    if len(rows) > MOST_WITH_PAIRS and not isinstance(selector, LinkSelector):
+    n_labels = many(len(code_of), "label")
+    if len(code_of) > MOST_WITH_PAIRS and not isinstance(selector, LinkSelector):
         return None, [
             f"{n_labels} are used and {n_pairs} are not: {type(selector).__name__} takes at most "
             f"{MOST_WITH_PAIRS:,} labels together with pairs, link_selector any number."
         ]
     if getattr(selector, "on_conflict", "raise") == "raise":
-        _refuse_contradiction(present, dict(zip(ids, codes[rows].tolist(), strict=True)), table)
-    joined = pairs | Pairs.from_labels(codes[rows], sample_ids=ids)
+        _refuse_contradiction(present, code_of, table)
+    joined = pairs | Pairs.from_labels(codes, sample_ids=ids)
     return joined, [f"{n_pairs} and {n_labels} are used together."]
+
+
+def about_design(
+    table: Table, pairs: Pairs | None, read: Reading, prepare: Preparation, tests: bool
+) -> list[str]:
+    """Say how groups and batches are used, and whether batches coincide with labels or pairs.
+
+    Parameters
+    ----------
+    table, pairs
+        What is known about the rows.
+    read : Reading
+        The names of the columns of groups and batches.
+    prepare : Preparation
+        Whether batches are centred.
+    tests : bool
+        Whether anything is tested against chance.
+    """
+    from linkselect._batches import about_batches
+
+    notes = []
+    for option, name, rows in (
+        ("--group", read.group, "to hold a group out would hold a whole class out"),
+        ("--batch", read.batch, "rows of a batch would all have one label"),
+    ):
+        if name is not None and name == read.label:
+            raise UsageError(f"{option} {name} is the column of labels: {rows}. Name another one.")
+    n_rows = table.X.shape[0]
+    groups, batches = table.group_codes(), table.batch_codes()
+    # That no two rows share a group or a batch is among the notes of the table.
+    if groups is not None and len(set(groups)) < n_rows:
+        notes.append(
+            f"rows of the same {shown(read.group)} stay together wherever rows are held out or "
+            f"drawn ({many(len(set(groups)), 'group')})."
+        )
+    if table.batches is None or batches is None or len(set(batches)) == n_rows:
+        return notes
+    uses = ["their means are subtracted"] * prepare.center_batches
+    uses += ["a test against chance exchanges rows only within a batch"] * tests
+    unused = "nothing is tested against chance here, and --center-batches was not asked for"
+    used = ", and ".join(uses) or unused
+    notes.append(f"{shown(read.batch)} has {many(len(set(batches)), 'batch')}: {used}.")
+    if table.labels is not None:
+        coincide = about_batches(table.batches, table.labels)
+    else:
+        coincide = None if pairs is None else _about_batches_of_pairs(table.batches, table, pairs)
+    return notes if coincide is None else [*notes, coincide]
+
+
+def _about_batches_of_pairs(batches: NDArray[Any], table: Table, pairs: Pairs) -> str | None:
+    """Say so if batches tell must-links from cannot-links."""
+    ids = range(table.X.shape[0]) if table.ids is None else table.ids
+    batch_of = {sample: batch for sample, batch in zip(ids, batches, strict=True) if batch}
+    inside = [
+        [batch_of[a] == batch_of[b] for a, b in some if {a, b} <= batch_of.keys()]
+        for some in (pairs.must, pairs.cannot)
+    ]
+    if min(map(len, inside)) < FEWEST_OF_EACH or not all(inside[0]) or any(inside[1]):
+        return None
+    return (
+        "Every must-link lies within a batch and every cannot-link between two, so a feature that "
+        "differs between batches cannot be told from one that the pairs are about."
+    )
 
 
 def _refuse_contradiction(pairs: Pairs, code_of: Mapping[Hashable, int], table: Table) -> None:
@@ -171,6 +237,7 @@ def _check_classes(name: str, table: Table) -> None:
 def read_pairs(path: Path, by_id: bool | None) -> Pairs:
     """Read pairs from CSV or JSON: ids as text if `by_id`, row numbers if not, as is if None."""
     from linkselect.pairs import Pairs
+    from linkselect.pairs._pair_sets import renamed_pairs
 
     if not path.is_file():
         raise InputError(f"There is no pairs file {path}.")
@@ -179,8 +246,9 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
             f"{path.name}: pairs are read from .csv (a line a,b,link, then one line for each pair) "
             f"or .json ({_FORM})."
         )
-    # Pairs take about twenty times their text in memory.
-    TableFile(path).check_bytes(20 * path.stat().st_size, "the file")
+    # Lists of JSON take about twenty times their text in memory, numbers from CSV less than ten.
+    times = 20 if path.suffix.lower() == ".json" else 10
+    TableFile(path).check_bytes(times * path.stat().st_size, "the file")
     try:
         if path.suffix.lower() == ".csv":
             pairs = Pairs.from_csv(path, id_type=None if by_id is None else str)
@@ -197,22 +265,14 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
         return pairs
     name = value_text if by_id else _row_number
     try:
-        must, cannot, adaptive = (
-            [(name(a), name(b)) for a, b in some]
-            for some in (pairs.must, pairs.cannot, pairs.adaptive)
-        )
+        return renamed_pairs(pairs, name)
+    except GuidedError:
+        raise
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{path.name} names rows like {shown(pairs.ids[0])}, but without --id-column pairs "
             "name row numbers from 0. Name the column that holds these ids by --id-column."
         ) from error
-    return Pairs(
-        must,
-        cannot,
-        adaptive=adaptive,
-        must_weights=pairs.must_weights,
-        cannot_weights=pairs.cannot_weights,
-    )
 
 
 def _row_number(sample: Hashable) -> int:

@@ -1,25 +1,26 @@
 """Compare selectors on one data set: how good they are, how alike, how stable, how fast."""
 
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils.validation import check_consistent_length
 
-from linkselect._arrays import IntArray
+from linkselect._arrays import IntArray, Matrix
+from linkselect._batches import row_codes
 from linkselect._messages import GuidedValueError, warn_user
 from linkselect._samples.checks import Given
 from linkselect.evaluation import _inputs as inputs
 from linkselect.evaluation import _significance as significance
 from linkselect.evaluation._curves import check_counts, numbers_of_features
+from linkselect.evaluation._label_splits import Split, split_rows
 from linkselect.evaluation._measuring import LabelRuns, Measurements, measure_runs
 from linkselect.evaluation._pair_auc import PairRuns
-from linkselect.evaluation._pair_folds import PairKFold, check_enough, check_whole, read_units
+from linkselect.evaluation._pair_folds import PairKFold, check_whole
 from linkselect.evaluation._result import Comparison, HeldOutPairs
 from linkselect.pairs import Pairs
 from linkselect.pairs._labels import encode_labels, warn_of_text
@@ -37,6 +38,7 @@ def compare(
     *,
     pairs: Pairs | None = None,
     sample_ids: Sequence[Hashable] | None = None,
+    groups: ArrayLike | None = None,
     n_features: Sequence[int] | None = None,
     top: int | None = None,
     n_splits: int = 20,
@@ -44,6 +46,7 @@ def compare(
     cv: PairKFold | None = None,
     prepare: Any = None,
     classifier: Any = None,
+    together: bool = False,
     random_state: int = 0,
     track: inputs.Track = iter,
 ) -> Comparison:
@@ -53,6 +56,13 @@ def compare(
     split every selector is fitted on the training rows, a classifier learns from its first k
     features for each k in `n_features`, and its accuracy on the test rows is measured. Unlabelled
     rows are training rows in every split, for selectors that can use them.
+
+    With groups: each split draws test groups at random from the groups of each class
+    (`GroupShuffleSplit`; a group counts to its most frequent class), so that every class is on both
+    sides. The folds of `StratifiedGroupKFold` would be nearly the same however often they are dealt
+    if groups differ in size, and the test below assumes random splits. No row of a test group
+    trains, labelled or not, nor does a pair with an end in one. Pairs are held out with all pairs
+    that name their groups.
 
     With pairs: the pairs are dealt out into folds so that no sample is on both sides. For each fold
     every selector is fitted on all rows and pairs of other samples, and for each k in `n_features`
@@ -86,13 +96,15 @@ def compare(
     sample_ids : sequence of hashable, optional
         The id of each row, by which pairs name samples. Default: the index of a pandas X, else row
         numbers.
+    groups : array-like of shape (n_samples,), optional
+        The group of each row, such as a patient with several samples, which is never split.
     n_features : ascending ints, optional
         The numbers of features. Default: `numbers_of_features`.
     top : int, optional
         How many of the best features agreement and stability look at; all if there are fewer.
         Default: 10, or half of all if there are fewer than 20.
     n_splits, test_size : int, float
-        How many splits of labelled rows, and the share of test rows.
+        How many splits of labelled rows, and the share of test rows, or of test groups.
     cv : PairKFold, optional
         How pairs are held out. Default: 5 folds, or as many as can be filled, dealt 4 times with
         `random_state`.
@@ -101,6 +113,9 @@ def compare(
         held-out pairs.
     classifier : classifier, optional
         Default: the nearest neighbour.
+    together : bool, default=False
+        In splits of rows, give methods that use pairs the labels of the training rows as well, as
+        `pairs | Pairs.from_labels(y)` does. Held-out pairs are measured without labels.
     random_state : int, default=0
         Determines the splits, the folds, the random choice, and what selectors draw whose own
         `random_state` is None.
@@ -142,27 +157,22 @@ def compare(
     given = Given.read(X, y, pairs, sample_ids)
     ids = None if given.sample_ids is None else tuple(given.sample_ids)
     given = Given(y, pairs, ids, given.ids_are_index)
-    warn_of_text(y)
-    codes = np.full(n_samples, -1) if y is None else encode_labels(y)[0]
-    check_consistent_length(samples, codes)
+    codes, names = _classes(y, samples)
+    group = None if groups is None else row_codes(groups, n_samples, "groups")
     sized = {
         name: ranked_with(inputs.reproducible(one, random_state), int(counts[-1]))
         for name, one in selectors.items()
     }
-    splits: list[tuple[IntArray, IntArray]] = []
-    if y is not None:
-        inputs.check_classes(codes, y)
-        splits = list(_splits(codes, n_splits, test_size, random_state))
+    splits: list[Split] = []
+    if names is not None:
+        splits = list(split_rows(codes, n_splits, test_size, random_state, group, names))
     named = ids or tuple(range(n_samples))
-    task = LabelRuns(samples, counts, splits, codes, pairs, named, prepare, classifier)
+    task = LabelRuns(
+        samples, counts, splits, codes, pairs, named, prepare, classifier, group, together
+    )
     folds = _pair_runs(task, given, sized, cv, random_state)
-    by_labels = by_pairs = None
-    if y is not None:
-        by_labels = measure_runs(task, sized, np.random.default_rng(random_state), track)
-    if folds is not None:
-        seen = {name: one for name, one in sized.items() if y is None or not _uses_labels(one)}
-        known = None if by_labels is None else by_labels.orders
-        by_pairs = measure_runs(folds, seen, np.random.default_rng(random_state), track, known)
+    by_labels = None if y is None else _measure(task, sized, None, random_state, track)
+    by_pairs = None if folds is None else _measure(folds, sized, by_labels, random_state, track)
     held_out = None if folds is None or by_pairs is None else _held_out(folds, by_pairs, top)
     return _put_together(task, sized, by_labels, by_pairs, held_out, min(top, n_all), test_size)
 
@@ -172,6 +182,30 @@ def _check_numbers(top: int, n_splits: int, test_size: float) -> None:
     check_whole("n_splits", n_splits, 2)
     if not 0 < test_size < 1:
         raise GuidedValueError(f"test_size={test_size}, but it is a share between 0 and 1.")
+
+
+def _measure(
+    task: LabelRuns | PairRuns,
+    selectors: Mapping[str, Any],
+    by_labels: Measurements | None,
+    seed: int,
+    track: inputs.Track,
+) -> Measurements:
+    """Measure on splits or folds; after splits of labelled rows without methods that use labels."""
+    known = None if by_labels is None else by_labels.orders
+    seen = {name: one for name, one in selectors.items() if known is None or not _uses_labels(one)}
+    return measure_runs(task, seen, np.random.default_rng(seed), track, known)
+
+
+def _classes(y: Any, samples: Matrix) -> tuple[IntArray, NDArray[Any] | None]:
+    """Number the classes of labelled rows, and return the label of each; None without labels."""
+    if y is None:
+        return np.full(samples.shape[0], -1), None
+    warn_of_text(y)
+    codes, names = encode_labels(y)
+    check_consistent_length(samples, codes)
+    inputs.check_classes(codes, y)
+    return codes, names
 
 
 def _uses_labels(selector: Any) -> bool:
@@ -198,27 +232,16 @@ def _pair_runs(
         X = task.X
         if task.prepare is not None:
             X = inputs.as_matrix(clone(task.prepare).fit_transform(X))
-        check_enough(*read_units(by_row).independent, must_only=False)
         with warnings.catch_warnings():
             if cv is None:  # the result says how many folds there were
                 warnings.simplefilter("ignore")
                 cv = PairKFold(FOLDS, n_repeats=REPEATS, random_state=random_state)
-            return PairRuns.deal(X, task.counts, by_row, cv)
+            return PairRuns.deal(X, task.counts, by_row, cv, task.groups)
     except GuidedValueError as error:
         if not has_labels:
             raise
         warn_user(f"Held-out pairs are not measured. {error.problem}")
         return None
-
-
-def _splits(
-    codes: IntArray, n_splits: int, test_size: float, random_state: int
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Split the labelled rows into training and test rows, classes in proportion."""
-    labelled = np.flatnonzero(codes >= 0)
-    draw = StratifiedShuffleSplit(n_splits, test_size=test_size, random_state=random_state)
-    for train, test in draw.split(labelled, codes[labelled]):
-        yield labelled[train], labelled[test]
 
 
 def _stability(measured: Measurements, top: int) -> dict[str, float]:
@@ -279,5 +302,5 @@ def _put_together(
         classifier="1-NN" if task.classifier is None else type(task.classifier).__name__,
         accuracy=by_labels.curves,
         all_features=by_labels.all_features,
-        differences=significance.paired_differences(by_labels.curves, *map(len, task.runs[0])),
+        differences=significance.paired_differences(by_labels.curves, *task.sizes),
     )

@@ -9,6 +9,9 @@ MANY_SAMPLES = 1000
 # A fit on next to nothing still takes a moment.
 LEAST_NUMBERS = 100_000
 SECONDS = 10.0
+# Groups that a fold holds out are too few to change places among themselves, so that ranking again
+# is the only test: it may take this many times as long.
+FOR_GROUPS = 3
 # Folds are dealt more than once, to average out their luck, if that is a matter of a moment.
 SECONDS_FOR_REPEATS = 2.0
 
@@ -50,13 +53,14 @@ def plan_fits(
     *,
     by_pairs: bool = False,
     fits_per_fold: int = 1,
+    grouped: bool = False,
 ) -> Effort:
     """Return how many fits are affordable.
 
     With labels 5 folds, with pairs 2, and 50 resamples; or as many fits as a rough sum of constants
     puts at ten seconds, but at least 3 folds and 10 resamples. The resamples, which hold half the
     samples, give way first. The folds are ranked again on 39 permutations if that takes no more
-    than ten seconds, and dealt twice if it takes two.
+    than ten seconds, with groups thirty, and dealt twice if it takes two.
 
     Parameters
     ----------
@@ -68,6 +72,8 @@ def plan_fits(
         Whether pairs are held out, and not labels.
     fits_per_fold : int, default=1
         How many fits each fold takes.
+    grouped : bool, default=False
+        Whether rows of a group stay together.
 
     Examples
     --------
@@ -84,7 +90,8 @@ def plan_fits(
     n_folds = 2 if by_pairs else min(max(n_fits - n_resamples // 2, FEWEST_FOLDS), MOST_FOLDS)
     once = (PERMUTATIONS + 1) * n_folds * fits_per_fold * seconds
     n_repeats = min(max(1, int(SECONDS_FOR_REPEATS / once)), MOST_REPEATS)
-    return Effort(n_folds, n_repeats, n_resamples, PERMUTATIONS if once <= SECONDS else 0)
+    affordable = SECONDS * (FOR_GROUPS if grouped else 1)
+    return Effort(n_folds, n_repeats, n_resamples, PERMUTATIONS if once <= affordable else 0)
 
 
 def _seconds(selector: Any, n_pairs: int) -> float:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from linkselect._arrays import FloatArray, IntArray
+from linkselect._batches import row_codes
 from linkselect._blocks import map_threads, slices
 from linkselect._messages import GuidedError
 from linkselect.evaluation._curves import Curve
@@ -20,7 +21,6 @@ from linkselect.evaluation._held_out import Fold
 from linkselect.evaluation._held_out_labels import FEWEST_LABELLED, LabelFolds
 from linkselect.evaluation._held_out_pairs import PairFolds
 from linkselect.evaluation._inputs import Track, check_matrix, order_of, read_given, reproducible
-from linkselect.evaluation._permutation import row_codes
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import classes_seen, describe
 
@@ -185,6 +185,7 @@ class FoldRanker:
             self.given = read_given(selector, X, y, pairs, sample_ids, listed=listed)
         n_samples = self.X.shape[0]
         self.groups = None if groups is None else row_codes(groups, n_samples, "groups")
+        self.given = replace(self.given, groups=self.groups)
         self.selector, self.seed = reproducible(selector, seed), seed
 
     @property
@@ -207,7 +208,13 @@ class FoldRanker:
         pairs, by_pairs = self.given.pairs, self.kind == "pairs"
         n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
         size = (*self.X.shape, n_pairs)
-        return plan_fits(self.selector, *size, by_pairs=by_pairs, fits_per_fold=fits_per_fold)
+        return plan_fits(
+            self.selector,
+            *size,
+            by_pairs=by_pairs,
+            fits_per_fold=fits_per_fold,
+            grouped=self.groups is not None,
+        )
 
     def with_number(self, n_selected: int) -> Any:
         """Copy the selector, to select that many features without showing progress of its own."""

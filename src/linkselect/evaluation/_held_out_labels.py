@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +12,14 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._messages import GuidedValueError, many
+from linkselect._samples.checks import Given
 from linkselect.evaluation._curves import nearest_classes, nearest_neighbor_curve
 from linkselect.evaluation._held_out import Fold, HeldOut
 from linkselect.evaluation._inputs import values_of
 from linkselect.evaluation._permutation import Arrangements, log_ways
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
+from linkselect.selectors._wrapper import arguments_of
 
 # Other rows would be labelled, other features selected, and other neighbours found. On real data
 # that doubles the variance of the held-out rows; docs/calibration.md has the coverage.
@@ -116,10 +119,13 @@ class LabelFolds(HeldOut):
         rows = self._left(fold)
         if describe(selector).sees == "labels":
             rows = rows[self._codes[rows] >= 0]
-        if self._pairs is None:
-            return selector.fit(self._X[rows], self._codes[rows])
-        ids = self._ids_of(rows)
-        return selector.fit(self._X[rows], pairs=self._pairs.restrict(ids), sample_ids=ids)
+        given = Given(self._codes[rows])
+        if self._pairs is not None:
+            ids = self._ids_of(rows)
+            given = Given(pairs=self._pairs.restrict(ids), sample_ids=ids)
+        if self.groups is not None:
+            given = replace(given, groups=self.groups[rows])
+        return selector.fit(self._X[rows], **arguments_of(given, selector))
 
     def _ids_of(self, rows: IntArray) -> list[Hashable]:
         return [self._ids[sample] for sample in self._sample[rows]]

@@ -13,7 +13,13 @@ from linkselect._samples.checks import Given
 from linkselect.evaluation import _pair_auc as auc
 from linkselect.evaluation._held_out import Fold, HeldOut
 from linkselect.evaluation._inputs import values_of
-from linkselect.evaluation._pair_folds import Groups, PairKFold, check_enough, read_units
+from linkselect.evaluation._pair_folds import (
+    Groups,
+    PairKFold,
+    check_between,
+    check_enough,
+    read_units,
+)
 from linkselect.evaluation._permutation import Arrangements, log_ways
 from linkselect.pairs import Pairs
 from linkselect.pairs._consequences import some_listed, with_all_listed
@@ -71,8 +77,7 @@ class PairFolds(HeldOut):
         what = "randomly drawn " if self.is_adaptive else ""
         group_of: Groups | None = None if groups is None else dict(enumerate(groups.tolist()))
         must_only = by_row.n_cannot == 0
-        if groups is not None:
-            _check_between(by_row, groups)
+        check_between(by_row, groups)
         check_enough(*read_units(random, group_of).independent, must_only, what)
         n_all = held.n_must + held.n_cannot
         at_once = self.is_adaptive and 2 * held.n_adaptive >= n_all
@@ -126,7 +131,7 @@ class PairFolds(HeldOut):
 
     def fit(self, selector: Any, fold: Fold) -> Any:
         """Fit to all samples and the pairs that are left."""
-        given = Given(pairs=self._pairs(fold.train))
+        given = Given(pairs=self._pairs(fold.train), groups=self.groups)
         return selector.fit(self._X, **arguments_of(given, selector))
 
     def value(self, features: IntArray, fold: Fold) -> float:
@@ -197,16 +202,6 @@ class PairFolds(HeldOut):
     def standard_error(self, value: float) -> float:
         """Return that of as many links as share no sample, whatever the value."""
         return self._error
-
-
-def _check_between(pairs: Pairs, groups: IntArray) -> None:
-    """Refuse pairs that all lie inside groups."""
-    links = np.concatenate(pairs.rows({row: row for row in range(len(groups))}))
-    if (groups[links[:, 0]] == groups[links[:, 1]]).all():
-        raise GuidedValueError(
-            "Cannot validate: all pairs lie inside groups, which are held out and exchanged as a "
-            "whole."
-        )
 
 
 def _without_random(pairs: Pairs, groups: Groups | None) -> Pairs:

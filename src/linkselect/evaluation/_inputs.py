@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.validation import _get_feature_names, _num_samples, check_consistent_length
+from sklearn.utils.validation import _num_samples, check_consistent_length
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._messages import GuidedTypeError, GuidedValueError, many
 from linkselect._resampling import seeded
 from linkselect._samples import as_samples
 from linkselect._samples.checks import Given, check_spread, refuse_stored, without_mask
+from linkselect._samples.sources.annotated import names_of, unwrapped
 from linkselect._supervision import by_rows, present_pairs
 from linkselect.evaluation._curves import RANDOM
 from linkselect.evaluation._pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
@@ -42,7 +43,7 @@ def check_matrix(
     """
     refuse_stored(who, X)
     found = check_array(
-        without_mask(X),
+        without_mask(unwrapped(X)),
         accept_sparse=("csr", "csc"),
         dtype="numeric",  # integers stay integers until distances are computed
         ensure_all_finite=finite,
@@ -51,7 +52,7 @@ def check_matrix(
     )
     found = as_matrix(found)
     if spread:
-        check_spread(found, _get_feature_names(X))
+        check_spread(found, names_of(X))
     return found
 
 

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,12 @@ from sklearn.utils import get_tags
 from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._messages import many
 from linkselect._samples import as_samples
+from linkselect._samples.checks import Given
 from linkselect.evaluation._curves import RANDOM, Curve, nearest_classes, nearest_neighbor_curve
 from linkselect.evaluation._inputs import Track, as_matrix, order_of
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
+from linkselect.selectors._wrapper import arguments_of
 
 # How many random orders of the features are averaged in each run.
 RANDOM_ORDERS = 5
@@ -161,31 +163,54 @@ class LabelRuns(Runs):
     sample_ids: Sequence[Hashable]
     prepare: Any
     classifier: Any
+    groups: IntArray | None = None
+    together: bool = False
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows, or groups, train and how many are test rows, on average over splits."""
+        unit = np.arange(len(self.codes)) if self.groups is None else self.groups
+        counts = [[len(np.unique(unit[side])) for side in sides] for sides in self.runs]
+        n_train, n_test = np.mean(counts, axis=0).tolist()
+        return round(n_train), round(n_test)
 
     def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
-        """Take training rows and unlabelled ones, and the pairs among them."""
+        """Take training rows, unlabelled ones of no test group, and the pairs among them."""
         rows = np.arange(len(self.codes))
         if run >= 0:
-            rows = np.union1d(self.runs[run][0], np.flatnonzero(self.codes < 0))
+            train, test = self.runs[run]
+            rows = np.union1d(train, np.flatnonzero(self.codes < 0))
+            if self.groups is not None:  # unlabelled rows of a test group are left out, too
+                rows = rows[~np.isin(self.groups[rows], self.groups[test])]
         # Selectors of other libraries would take -1 for a class, whatever their tags say.
         if get_tags(selector).target_tags.required or describe(selector).sees == "labels":
             rows = rows[self.codes[rows] >= 0]
         samples = self.X[rows]
         if self.prepare is not None:
             samples = as_matrix(clone(self.prepare).fit_transform(samples))
-        given: dict[str, Any] = {"y": self.codes[rows]}
+        groups = None if self.groups is None else self.groups[rows]
+        given = Given(self.codes[rows], groups=groups)
         if self.pairs is not None and describe(selector).sees == "pairs":
             ids = [self.sample_ids[row] for row in rows.tolist()]
-            given |= {"pairs": self.pairs.restrict(ids), "sample_ids": ids}
-        return samples, given
+            given = replace(given, pairs=self._pairs_among(rows, ids), sample_ids=ids)
+        return samples, arguments_of(given, selector)
+
+    def _pairs_among(self, rows: IntArray, ids: Sequence[Hashable]) -> Pairs:
+        """Return the pairs among some rows, with what their labels imply if both count."""
+        assert self.pairs is not None
+        present = self.pairs.restrict(ids)
+        codes = self.codes[rows]
+        return present | Pairs.from_labels(codes, sample_ids=ids) if self.together else present
 
     def supervision_text(self, selector: Any) -> str:
         """Say how many labels or pairs a selector uses if it is fitted on all rows."""
         sees = describe(selector).sees
+        n_labelled = int((self.codes >= 0).sum())
         if sees == "pairs" and self.pairs is not None:
             present = self.pairs.restrict(self.sample_ids)
-            return many(present.n_must + present.n_cannot, "pair")
-        n_labelled = int((self.codes >= 0).sum())
+            n_pairs = many(present.n_must + present.n_cannot, "pair")
+            labels = f"the labels of {many(n_labelled, 'sample')}"
+            return f"{n_pairs} and {labels}" if self.together and n_labelled else n_pairs
         if sees == "nothing" or n_labelled == 0:
             return "neither labels nor pairs"
         return f"the labels of {many(n_labelled, 'sample')}"

@@ -275,6 +275,7 @@ def rank_by_own_path(
     *,
     pairs: Pairs | None = None,
     sample_ids: Iterable[Hashable] | None = None,
+    groups: ArrayLike | None = None,
     random_state: int = 0,
     track: Track = iter,
 ) -> FoldRankings | None:
@@ -283,7 +284,7 @@ def rank_by_own_path(
     For `validate`, after `choose_number` has chosen the best point of the path on all of X, with
     the same arguments. None if nothing can be held out.
     """
-    ranker = FoldRanker(selector, X, y, pairs, sample_ids, None, random_state)
+    ranker = FoldRanker(selector, X, y, pairs, sample_ids, groups, random_state)
 
     def read(fitted: Any) -> IntArray:
         return order_of(fitted)[: _best_point(fitted, ranker.X.shape[0])]

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._batches import row_codes
 from linkselect._bibliography import cites
 from linkselect._blocks import BLOCK_SIZE, slices
 from linkselect._messages import GuidedValueError
@@ -18,7 +20,13 @@ from linkselect._supervision import check_index, check_is_pairs
 from linkselect.evaluation import _inputs as inputs
 from linkselect.evaluation._curves import Curve, check_counts, numbers_of_features
 from linkselect.evaluation._measuring import Runs
-from linkselect.evaluation._pair_folds import PairKFold, check_enough, read_units
+from linkselect.evaluation._pair_folds import (
+    Groups,
+    PairKFold,
+    check_between,
+    check_enough,
+    read_units,
+)
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
 from linkselect.selectors._ranking import with_equal_ties
@@ -121,6 +129,7 @@ def pair_auc_curve(
     *,
     cv: PairKFold | None = None,
     sample_ids: Iterable[Hashable] | None = None,
+    groups: ArrayLike | None = None,
 ) -> PairCurve:
     """Judge a selector by pairs that it has not seen, for several numbers of features.
 
@@ -147,6 +156,8 @@ def pair_auc_curve(
         How pairs are held out. Default: halves, dealt four times with `random_state=0`.
     sample_ids : iterable of hashable, optional
         The id of each row. Default: the index of a pandas X, else row numbers.
+    groups : array-like of shape (n_samples,), optional
+        The group of each row, such as a patient, which is never on both sides of a fold.
 
     Returns
     -------
@@ -159,7 +170,9 @@ def pair_auc_curve(
     counts = check_counts(numbers_of_features(n_all) if n_features is None else n_features, n_all)
     given = Given.read(X, sample_ids=sample_ids)
     by_row = inputs.in_order_of_rows(pairs, n_samples, given, [selector])
-    task = PairRuns.deal(samples, counts, by_row, cv or PairKFold(2, n_repeats=4, random_state=0))
+    cv = PairKFold(2, n_repeats=4, random_state=0) if cv is None else cv
+    codes = None if groups is None else row_codes(groups, n_samples, "groups")
+    task = PairRuns.deal(samples, counts, by_row, cv, codes)
     fitted = inputs.reproducible(selector)
     if "n_features_to_select" in fitted.get_params(deep=False):
         fitted.set_params(n_features_to_select=int(counts[-1]))
@@ -209,6 +222,9 @@ def pair_scorer(pairs: Pairs) -> PairScorer:
 
     Use few, large folds: of pairs drawn at random, one in k^2 has both ends in a given one of k
     folds. A fold without a must-link or without a cannot-link cannot be scored.
+
+    The search splits the rows: to keep those of a patient together, give it `cv=GroupKFold(3)` and
+    call `search.fit(X, groups=patient)`.
 
     Parameters
     ----------
@@ -325,6 +341,8 @@ class PairRuns(Runs):
         How often all pairs were dealt out.
     standard_error : float
         Of the mean AUC over folds.
+    groups : array of int or None
+        The group of each row.
     """
 
     X: Matrix
@@ -333,16 +351,27 @@ class PairRuns(Runs):
     pairs: Pairs
     n_repeats: int
     standard_error: float
+    groups: IntArray | None = None
 
     @classmethod
-    def deal(cls, X: Matrix, counts: IntArray, pairs: Pairs, cv: PairKFold) -> PairRuns:
-        """Deal pairs by row number out into folds."""
-        folds = list(cv.split(pairs))
-        independent = [read_units(test).independent for _, test in folds]
+    def deal(
+        cls,
+        X: Matrix,
+        counts: IntArray,
+        pairs: Pairs,
+        cv: PairKFold,
+        groups: IntArray | None = None,
+    ) -> PairRuns:
+        """Deal pairs by row number out into folds that split no group."""
+        check_between(pairs, groups)
+        group_of: Groups | None = None if groups is None else dict(enumerate(groups.tolist()))
+        check_enough(*read_units(pairs, group_of).independent, must_only=False)
+        folds = list(cv.split(pairs, group_of))
+        independent = [read_units(test, group_of).independent for _, test in folds]
         n_must, n_cannot = (np.sum(independent, axis=0) // cv.n_repeats).tolist()
         check_enough(n_must, n_cannot, must_only=False)
         error = held_out_error(n_must, n_cannot)
-        return cls(X, counts, folds, pairs, cv.n_repeats, error)
+        return cls(X, counts, folds, pairs, cv.n_repeats, error, groups)
 
     @property
     def n_folds(self) -> int:
@@ -363,7 +392,7 @@ class PairRuns(Runs):
     def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
         """Take all samples, and the training pairs if the selector looks at pairs."""
         pairs = self.pairs if run < 0 else self.runs[run][0]
-        return self.X, arguments_of(Given(pairs=pairs), selector)
+        return self.X, arguments_of(Given(pairs=pairs, groups=self.groups), selector)
 
     def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
         """Measure the AUC of held-out pairs with the first features, for each count."""

@@ -114,10 +114,22 @@ def check_enough(n_must: int, n_cannot: int, must_only: bool, what: str = "") ->
         if found < LEAST_INDEPENDENT:
             raise GuidedValueError(
                 f"Cannot validate: it takes {LEAST_INDEPENDENT} {what}{kind}s that share no "
-                f"sample, not even through must-links, and there {'is' if found == 1 else 'are'} "
-                f"{found}.",
+                "sample, not even through must-links or groups, and there "
+                f"{'is' if found == 1 else 'are'} {found}.",
                 f"Add {kind}s between samples that no other pair names.",
             )
+
+
+def check_between(pairs: Pairs, groups: IntArray | None) -> None:
+    """Refuse pairs by row number that all lie inside groups, given the group of each row."""
+    if groups is None:
+        return
+    links = np.concatenate(pairs.rows({row: row for row in range(len(groups))}))
+    if (groups[links[:, 0]] == groups[links[:, 1]]).all():
+        raise GuidedValueError(
+            "Cannot validate: all pairs lie inside groups, which are held out and exchanged as a "
+            "whole."
+        )
 
 
 class PairKFold:

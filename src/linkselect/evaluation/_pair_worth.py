@@ -64,7 +64,8 @@ def pair_worth(
 
     The changes are exact. `ConstraintScore` has them in closed form, in time proportional to pairs
     times features; any other selector is fitted anew without each pair. A `random_state` that is
-    None gets a fixed seed, or the draws would move features, too.
+    None gets a fixed seed, or the draws would move features, too. Nothing is held out, so groups of
+    samples play no part; `StableSelector` resamples single rows here.
 
     A large change says that the ranking rests on this pair: worth a second look, not wrong. If a
     selector cannot be fitted without a pair, such as the only must-link for `ConstraintScore`, the

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 from scipy.stats import t
-from sklearn.utils.validation import check_consistent_length
 
 from linkselect._arrays import FloatArray, IntArray
+from linkselect._batches import about_batches, row_codes
 from linkselect._blocks import map_threads, slices
-from linkselect._messages import GuidedValueError
 from linkselect.evaluation._pair_auc import REFITTING
 
 if TYPE_CHECKING:
@@ -38,6 +37,23 @@ TOO_FEW_WAYS = (
     "Cannot test against chance: there are fewer than 40 ways to exchange samples (within batches, "
     "among groups of equal size)."
 )
+
+
+def too_few_ways(batches: Any, codes: IntArray | None) -> str:
+    """Say why nothing can be tested: there is no exchange inside batches of one class.
+
+    Parameters
+    ----------
+    batches : array-like of shape (n_samples,) or None
+        The batch of each row.
+    codes : array of int of shape (n_samples,) or None
+        The class of each row; -1 for unlabelled rows.
+    """
+    if batches is None or codes is None:
+        return TOO_FEW_WAYS
+    classes = [None if code < 0 else code for code in codes.tolist()]
+    about = about_batches(np.asarray(batches, dtype=object).ravel(), classes)
+    return TOO_FEW_WAYS if about is None else f"Cannot test against chance. {about}"
 
 
 def p_value(observed: float, null: FloatArray) -> float:
@@ -142,21 +158,6 @@ class Arrangements:
         for block in self.blocks:
             to[block] = block[rng.permutation(len(block))]
         return to
-
-
-def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
-    """Number the groups or batches of the rows, from 0."""
-    found = np.asarray(values, dtype=object).ravel()
-    check_consistent_length(found, np.empty(n_samples))
-    missing = [value is None or value != value for value in found]
-    if any(missing):
-        raise GuidedValueError(
-            f"{name} has {sum(missing)} missing values, but every row needs one.",
-            "Give rows without one a value of their own.",
-            name,
-        )
-    place: dict[Hashable, int] = {}
-    return np.array([place.setdefault(value, len(place)) for value in found], dtype=np.intp)
 
 
 class ChanceTest(NamedTuple):

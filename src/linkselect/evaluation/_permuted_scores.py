@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from linkselect._arrays import FloatArray, IntArray, Matrix
+from linkselect._batches import row_codes
 from linkselect._blocks import map_threads, slices
 from linkselect._files import written_whole
 from linkselect._messages import GuidedValueError, many
@@ -26,7 +27,7 @@ from linkselect.evaluation._permutation import (
     LEVEL,
     TOO_FEW_WAYS,
     Arrangements,
-    row_codes,
+    too_few_ways,
 )
 from linkselect.pairs._labels import label_array
 from linkselect.selectors import FeatureRules, Redundancy
@@ -67,13 +68,15 @@ class Known:
             needed = "y" if sees != "pairs" else "pairs= or y"
             raise GuidedValueError(f"There is nothing to test {name} with.", f"Pass {needed}.")
         n_samples = samples.shape[0]
+        if groups is not None:
+            given = replace(given, groups=row_codes(groups, n_samples, "groups"))
         if given.pairs is not None:
             return cls(samples, given, _ways_of_pairs(given, n_samples, groups, batches))
         # A selector of another library may take numbers; then every row is labelled.
         ours = hasattr(selector, "sees")
         codes = classes_seen(selector, y)[0] if ours else row_codes(y, n_samples, "y")
         ways = Arrangements.of(n_samples, groups, batches, np.flatnonzero(codes >= 0))
-        _check_enough(label_ways(codes, ways))
+        _check_enough(label_ways(codes, ways), too_few_ways(batches, codes))
         values = label_array(y, sees != "labels").ravel() if ours else np.asarray(y)
         return cls(samples, replace(given, y=values), ways)
 
@@ -117,9 +120,9 @@ def _ways_of_pairs(given: Given, n_samples: int, groups: Any, batches: Any) -> A
     return ways
 
 
-def _check_enough(n_ways: float) -> None:
+def _check_enough(n_ways: float, problem: str = TOO_FEW_WAYS) -> None:
     if n_ways < 1 / LEVEL:
-        raise GuidedValueError(TOO_FEW_WAYS)
+        raise GuidedValueError(problem)
 
 
 def for_scores(selector: Any) -> Any:

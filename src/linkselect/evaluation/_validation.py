@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _get_feature_names
 
 from linkselect._arrays import IntArray
 from linkselect._messages import GuidedValueError
+from linkselect._samples.sources.annotated import names_of
 from linkselect.evaluation._effort import FOLDS_INSIDE, Effort
 from linkselect.evaluation._fold_rankings import FoldRanker, FoldRankings, Folds, rank_each
 from linkselect.evaluation._frequencies import Twin, correlated_twins, measure_stability
@@ -19,7 +19,14 @@ from linkselect.evaluation._held_out import Estimate
 from linkselect.evaluation._held_out_labels import LabelFolds
 from linkselect.evaluation._inputs import Track, check_selector, order_of
 from linkselect.evaluation._pair_folds import check_whole
-from linkselect.evaluation._permutation import LEVEL, Arrangements, against_chance, against_random
+from linkselect.evaluation._permutation import (
+    LEVEL,
+    TOO_FEW_WAYS,
+    Arrangements,
+    against_chance,
+    against_random,
+    too_few_ways,
+)
 from linkselect.pairs import Pairs
 from linkselect.selectors._stability import frequency_errors
 from linkselect.selectors._wrapper import arguments_of
@@ -224,7 +231,7 @@ def validate(
     if n_resamples is not None:
         check_whole("n_resamples", n_resamples, 0)
     ranker = FoldRanker(selector, X, y, pairs, sample_ids, groups, random_state)
-    own, (n_samples, n_features) = ranker.selector, ranker.X.shape
+    own, n_features = ranker.selector, ranker.X.shape[1]
     is_fitted = hasattr(selector, "order_")
     whole = selector if is_fitted else own.fit(ranker.X, **arguments_of(ranker.given, own))
     selected = _selected(whole, X, n_features)
@@ -233,19 +240,11 @@ def validate(
     reason = None
     if rankings is None:
         rankings, reason = _rank_folds(ranker, again, effort, track)
-    elif ranker.groups is not None:
-        dealt = rankings.held_out.groups
-        if dealt is None or not np.array_equal(ranker.groups, dealt):
-            raise GuidedValueError(  # a group may have rows on both sides
-                "The rankings come from folds that were dealt by other groups, or by none.",
-                "Pass the same groups= to choose_number.",
-                "rankings",
-            )
+    else:
+        _check_same_groups(rankings, ranker.groups)
     measured: Measured = (None, None, None, reason)
     if rankings is not None:
-        rows = rankings.held_out.named() if isinstance(rankings.held_out, LabelFolds) else None
-        ways = Arrangements.of(n_samples, groups, batches, rows)
-        measured = _measure(rankings, len(selected), ways, effort, random_state, track)
+        measured = _measure(rankings, len(selected), ranker, batches, effort, track)
     n_resamples = effort.n_resamples if n_resamples is None else n_resamples
     stability = measure_stability(ranker, again, selected, n_resamples, track)
     twins, left_out = correlated_twins(ranker.X, selected[:MOST_WITH_TWINS], selected)
@@ -256,6 +255,17 @@ def validate(
         twins=twins,
         left_out=left_out,
     )
+
+
+def _check_same_groups(rankings: FoldRankings, groups: IntArray | None) -> None:
+    """Refuse folds that were dealt by other groups: one may have rows on both sides."""
+    dealt = rankings.held_out.groups
+    if groups is not None and (dealt is None or not np.array_equal(groups, dealt)):
+        raise GuidedValueError(
+            "The rankings come from folds that were dealt by other groups, or by none.",
+            "Pass the same groups= to choose_number.",
+            "rankings",
+        )
 
 
 def _fits_per_fold(rankings: FoldRankings | None) -> int:
@@ -290,14 +300,19 @@ Measured = tuple[Estimate | None, float | None, float | None, str | None]
 def _measure(
     rankings: FoldRankings,
     n_selected: int,
-    ways: Arrangements,
+    ranker: FoldRanker,
+    batches: ArrayLike | None,
     effort: Effort,
-    seed: int,
     track: Track,
 ) -> Measured:
     """Measure what the folds hold out: beside permuted samples, random and all features."""
-    held_out, tested = rankings.held_out, rankings.first(effort.n_repeats)
+    held_out, tested, seed = rankings.held_out, rankings.first(effort.n_repeats), ranker.seed
+    by_labels = isinstance(held_out, LabelFolds)
+    rows = held_out.named() if by_labels else None
+    ways = Arrangements.of(ranker.X.shape[0], ranker.groups, batches, rows)
     found = against_chance(tested, n_selected, ways, effort.n_permutations, seed, track)
+    if found.reason == TOO_FEW_WAYS and by_labels:
+        found = found._replace(reason=too_few_ways(batches, ranker.codes()))
     random, p_random = against_random(rankings, n_selected, seed)
     everything = np.arange(rankings.n_features)
     mean = rankings.mean(n_selected)
@@ -322,7 +337,7 @@ def _measure(
 def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
     """Return the selected features of a fitted selector, best first, if it was fitted on such X."""
     order = order_of(fitted)
-    ours, theirs = getattr(fitted, "feature_names_in_", None), _get_feature_names(X)
+    ours, theirs = getattr(fitted, "feature_names_in_", None), names_of(X)
     renamed = ours is not None and theirs is not None and list(ours) != list(theirs)
     if len(order) != n_features or renamed:
         name = type(fitted).__name__

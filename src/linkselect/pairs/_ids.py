@@ -1,17 +1,34 @@
 """The ids by which pairs name samples."""
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from linkselect._arrays import IntArray
 from linkselect._messages import GuidedValueError
 
 
 def plain_id(sample: Any) -> Any:
     """Turn a NumPy scalar into the Python value that it equals, so that ids can be written."""
     return sample.item() if isinstance(sample, np.generic) else sample
+
+
+def numbering() -> defaultdict[Any, int]:
+    """Return a dictionary that gives each new key the next number, from 0."""
+    codes: defaultdict[Any, int] = defaultdict()
+    codes.default_factory = codes.__len__
+    return codes
+
+
+def renamed(
+    ids: Iterable[Any], name: Callable[[Any], Hashable]
+) -> tuple[tuple[Hashable, ...], IntArray]:
+    """Name samples otherwise; return each new id once, and which of them each old one became."""
+    codes = numbering()
+    became = np.fromiter(map(codes.__getitem__, map(name, ids)), dtype=np.intp)
+    return tuple(codes), became
 
 
 def check_ids(sample_ids: Iterable[Hashable], n_samples: int) -> tuple[Hashable, ...]:
@@ -32,9 +49,10 @@ def check_ids(sample_ids: Iterable[Hashable], n_samples: int) -> tuple[Hashable,
     if distinct < n_samples:
         repeated = Counter(ids).most_common(1)[0][0]
         raise GuidedValueError(
-            f"sample_ids names {repeated!r} more than once, so a pair cannot tell which row it "
+            f"The id {repeated!r} names more than one row, so a pair cannot tell which one it "
             "means.",
-            "Make ids unique (a pandas frame: reset_index(drop=True)).",
+            "Make ids unique (a pandas frame: reset_index(drop=True); AnnData: "
+            "adata.obs_names_make_unique()).",
         )
     return ids
 

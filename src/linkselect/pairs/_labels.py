@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_random_state
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import GuidedValueError, many, warn_user
+from linkselect.pairs._draws import by_row, numbered_pairs
 from linkselect.pairs._groupings import Grouping
 from linkselect.pairs._ids import check_ids
 
@@ -66,16 +67,17 @@ def _is_empty_text(labels: NDArray[Any]) -> BoolArray:
     return np.zeros(labels.shape, dtype=bool)
 
 
-def warn_of_text(y: Any) -> None:
+def warn_of_text(y: Any, noun: str = "label", of: str = "") -> None:
     """Warn if text such as "nan" is taken for a missing label: it may be meant as a class."""
     labels = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
     empty = _is_empty_text(labels)
     if empty.any():
         found = sorted({repr(str(label)) for label in labels[empty]})
+        meant = "class" if noun == "label" else noun
         warn_user(
-            f"{empty.sum():,} of {many(labels.size, 'label')} are the text {' or '.join(found)} "
+            f"{empty.sum():,} of {many(labels.size, noun)}{of} are the text {' or '.join(found)} "
             "and count as missing.",
-            way_out='If it is a class, rename it, for example to "none".',
+            way_out=f'If it is a {meant}, rename it, for example to "none".',
         )
 
 
@@ -108,12 +110,7 @@ def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArr
             f"y must have one dimension, got shape {labels.shape}.",
             "Pass one label per sample; for one-hot columns, y.argmax(axis=1).",
         )
-    if labels.dtype.kind == "O":
-        known = np.array([not is_missing(label, minus_one) for label in labels], dtype=bool)
-    else:
-        known = labels == labels
-        if minus_one and labels.dtype.kind in "fiu":
-            known &= labels != -1
+    known = known_labels(labels, minus_one)
     codes = np.full(labels.shape, -1, dtype=np.intp)
     try:
         classes, codes[known] = np.unique(labels[known], return_inverse=True)
@@ -124,6 +121,14 @@ def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArr
             "Make them one type, such as y.astype(str).",
         ) from None
     return codes, classes
+
+
+def known_labels(labels: NDArray[Any], minus_one: bool = True) -> BoolArray:
+    """Tell which labels of `label_array` are not missing."""
+    if labels.dtype.kind == "O":
+        return np.array([not is_missing(label, minus_one) for label in labels], dtype=bool)
+    known: BoolArray = labels == labels
+    return known & (labels != -1) if minus_one and labels.dtype.kind in "fiu" else known
 
 
 @dataclass(frozen=True)
@@ -239,12 +244,7 @@ def draw_links(
     sizes = np.bincount(codes[by_class]) if by_class.size else np.zeros(0, dtype=np.intp)
     must = by_class[_draw_within(sizes, n_must, rng)]
     cannot = by_class[_draw_between(sizes, n_cannot, rng)]
-    return _by_row(must), _by_row(cannot)
-
-
-def _by_row(links: IntArray) -> IntArray:
-    ends = np.sort(links, axis=1)
-    return ends[np.lexsort(ends.T[::-1])]
+    return by_row(must), by_row(cannot)
 
 
 def _draw(total: int, wanted: Any, kind: str, rng: np.random.RandomState) -> IntArray:
@@ -279,12 +279,8 @@ def _draw_within(sizes: IntArray, wanted: int | None, rng: np.random.RandomState
 
 def _draw_between(sizes: IntArray, wanted: int | None, rng: np.random.RandomState) -> IntArray:
     """Draw pairs of positions across consecutive classes of the given sizes."""
-    later = sizes.sum() - np.cumsum(sizes)
-    ends = np.cumsum(sizes * later)
-    number = _draw(int(ends[-1]) if len(ends) else 0, wanted, "cannot", rng)
-    group = np.searchsorted(ends, number, side="right")
-    # The pairs of a class are numbered along its samples: each with all samples of later classes.
-    t = number - (ends - sizes * later)[group]
-    n_later = later[group]
-    stop = np.cumsum(sizes)[group]
-    return np.column_stack([stop - sizes[group] + t // n_later, stop + t % n_later])
+    # Each sample with all samples of later classes.
+    start = np.repeat(np.cumsum(sizes), sizes)
+    count = sizes.sum() - start
+    number = _draw(int(count.sum()), wanted, "cannot", rng)
+    return numbered_pairs(number, start, count)

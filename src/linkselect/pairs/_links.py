@@ -1,29 +1,34 @@
 """Links between samples that are numbered from 0: arrays of two columns, one row for each link."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._messages import GuidedTypeError, GuidedValueError, many
 from linkselect.pairs._groupings import Groupings, are_implied
-from linkselect.pairs._ids import plain_id
+from linkselect.pairs._ids import check_row_numbers, plain_id
 from linkselect.pairs._labels import is_missing
 
+# Rows of an array of pairs that become Python objects at a time.
+ROWS_AT_ONCE = 1 << 14
 
-def encode_links(pairs: Any, kind: str, codes: dict[Hashable, int]) -> IntArray:
+
+def encode_links(pairs: Any, kind: str, codes: defaultdict[Any, int]) -> IntArray:
     """Check pairs of ids and number their ends; an id that is new joins `codes`.
 
     Parameters
     ----------
-    pairs : iterable of 2-tuples
+    pairs : array of shape (n_pairs, 2) or iterable of 2-tuples
         What a user passed.
     kind : {"must", "cannot"}
         What to call it in an error.
-    codes : dict
+    codes : dict from `numbering`
         The number of each id so far; the ids of these pairs are added.
     """
     if hasattr(pairs, "columns"):
@@ -35,7 +40,19 @@ def encode_links(pairs: Any, kind: str, codes: dict[Hashable, int]) -> IntArray:
         )
     if not isinstance(pairs, Iterable) or isinstance(pairs, str):
         raise TypeError(f"{kind} is a list of pairs such as [(0, 3), (1, 4)], not {pairs!r}.")
-    encoded = []
+    ends = _ends_one_by_one(pairs, kind)
+    if type(pairs) is np.ndarray and pairs.shape[1:] == (2,) and pairs.dtype.kind != "O":
+        ends = _ends_of_array(pairs)
+    return np.fromiter(map(codes.__getitem__, ends), dtype=np.intp).reshape(-1, 2)
+
+
+def _ends_of_array(pairs: NDArray[Any]) -> Iterator[Hashable]:
+    """Yield the ends of pairs; few of them are Python objects at any time."""
+    for start in range(0, len(pairs), ROWS_AT_ONCE):
+        yield from pairs[start : start + ROWS_AT_ONCE].ravel().tolist()
+
+
+def _ends_one_by_one(pairs: Iterable[Any], kind: str) -> Iterator[Hashable]:
     for pair in pairs:
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
             raise GuidedValueError(
@@ -43,35 +60,61 @@ def encode_links(pairs: Any, kind: str, codes: dict[Hashable, int]) -> IntArray:
                 f"Write {kind}=[(0, 3), (1, 4)], also for a single pair.",
                 kind,
             )
-        a, b = plain_id(pair[0]), plain_id(pair[1])
-        _check_ends(a, b, kind)
-        encoded.append((codes.setdefault(a, len(codes)), codes.setdefault(b, len(codes))))
-    return np.array(encoded, dtype=np.intp).reshape(-1, 2)
-
-
-def _check_ends(a: Hashable, b: Hashable, kind: str) -> None:
-    for sample in (a, b):
-        if not isinstance(sample, Hashable):
+        ends = plain_id(pair[0]), plain_id(pair[1])
+        try:
+            hash(ends)
+        except TypeError:
             raise TypeError(
-                f"{kind} has the pair ({a!r}, {b!r}); sample ids must be hashable, such as "
-                "numbers, text or tuples."
-            )
-        if is_missing(sample, minus_one=False):
+                f"{kind} has the pair {ends!r}; sample ids must be hashable, such as numbers, text "
+                "or tuples."
+            ) from None
+        yield from ends
+
+
+def checked(
+    ids: tuple[Hashable, ...],
+    links: Sequence[IntArray],
+    weights: Sequence[Any],
+    n_samples: int | None = None,
+) -> tuple[Any, ...]:
+    """Return what `Pairs` are made of, if nothing is wrong.
+
+    Parameters
+    ----------
+    ids : tuple of hashable
+        The sample of each code.
+    links : sequence of ndarray of shape (n_links, 2)
+        The must-links, the cannot-links and the adaptive ones among them, as codes.
+    weights : sequence of array-like or None
+        The weights of must-links and of cannot-links.
+    n_samples : int, optional
+        The number of rows, if ids are row numbers.
+    """
+    must, cannot, chosen = links
+    missing = np.fromiter((is_missing(sample, minus_one=False) for sample in ids), dtype=bool)
+    for kind, some in (("must", must), ("cannot", cannot), ("adaptive", chosen)):
+        wrong = missing[some].any(axis=1) | (some[:, 0] == some[:, 1])
+        for a, b in some[wrong][:1].tolist():
+            what = ", which links a sample to itself"
+            if missing[a] or missing[b]:
+                what = " with a missing sample id"
             raise GuidedValueError(
-                f"{kind} has the pair ({a!r}, {b!r}) with a missing sample id.", "Remove it."
+                f"{kind} has the pair ({ids[a]!r}, {ids[b]!r}){what}.", "Remove it."
             )
-    if a == b:
-        raise GuidedValueError(
-            f"{kind} has the pair ({a!r}, {b!r}), which links a sample to itself.", "Remove it."
-        )
+    marks = mark_adaptive(chosen, must, cannot, ids)
+    own = _check_weights(weights[0], "must", must, ids)
+    others = _check_weights(weights[1], "cannot", cannot, ids)
+    check_row_numbers(ids, n_samples)
+    return ids, must, cannot, n_samples, marks, (), (own, others)
 
 
-def check_weights(weights: Any, kind: str, links: IntArray, ids: Sequence[Hashable]) -> FloatArray:
+def _check_weights(weights: Any, kind: str, links: IntArray, ids: Sequence[Hashable]) -> FloatArray:
     """Return one positive weight for each link; 1 if none were given."""
     if weights is None:
         return np.ones(len(links))
     try:
-        found = np.array(list(weights), dtype=np.float64).ravel()
+        found = np.array(weights if hasattr(weights, "__array__") else list(weights), np.float64)
+        found = found.ravel()
     except (TypeError, ValueError):
         raise TypeError(
             f"{kind}_weights is a list of numbers, one for each pair, not {str(weights)[:60]}."
@@ -260,6 +303,8 @@ def mark_adaptive(
     chosen: IntArray, must: IntArray, cannot: IntArray, ids: tuple[Hashable, ...]
 ) -> Adaptive:
     """Mark the links that were chosen by looking at the samples; all of these must be there."""
+    if not len(chosen):
+        return np.zeros(len(must), dtype=bool), np.zeros(len(cannot), dtype=bool)
     unknown = chosen[~is_among(chosen, np.concatenate([must, cannot]), len(ids))]
     if len(unknown):
         a, b = unknown[0].tolist()

@@ -6,24 +6,29 @@ import csv
 import io
 import json
 import re
+from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain, repeat
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from linkselect._files import written_whole
-from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._messages import GuidedTypeError, GuidedValueError, shown
 from linkselect.pairs._conflicts import Pair
+from linkselect.pairs._ids import numbering, plain_id, renamed
+from linkselect.pairs._links import checked
 
 if TYPE_CHECKING:
     from linkselect.pairs._pairs import Pairs
 
 IdType = Callable[[str], Hashable]
 Links = Sequence[Pair]
-# What `Pairs` takes: lists of pairs by the names must, cannot and adaptive, and of weights.
-Found = dict[str, Any]
+# Lists of pairs by the names must, cannot and adaptive, and of weights.
+Listed = dict[str, Any]
 LINKS, WEIGHTS = ("must", "cannot", "adaptive"), ("must_weights", "cannot_weights")
 
 # must, must-link, must_link and must link, and the like.
@@ -36,7 +41,7 @@ NAME_OTHERWISE_IN_CSV = (
 NAME_OTHERWISE_IN_JSON = "Name samples by text instead."
 
 
-def read_frame(frame: Any) -> Found:
+def read_frame(frame: Any) -> tuple[Any, ...]:
     """Return the pairs of a frame; see `Pairs.from_frame`."""
     columns = list(getattr(frame, "columns", ()))
     missing = [name for name in ("a", "b", "link") if name not in columns]
@@ -52,43 +57,67 @@ def read_frame(frame: Any) -> Found:
             "Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
             "frame",
         )
-    links: Found = {name: [] for name in LINKS + WEIGHTS}
+    found = Gathered()
     drawn = frame["drawn"] if "drawn" in columns else repeat("random", len(frame))
     weights = frame["weight"] if "weight" in columns else repeat(1.0, len(frame))
     lines = zip(frame["a"], frame["b"], frame["link"], drawn, weights, strict=True)
     for place, (a, b, link, how, weight) in enumerate(lines):
-        kind = _kind_of(link)
+        kind = found.kind_of(str(link))
         if kind not in ("must", "cannot"):
             raise GuidedValueError(
                 f"Row {place} of the frame says that {a!r} and {b!r} are linked by {link!r}.",
                 f"The column link holds must or cannot.{_as_words(link)}",
                 "frame",
             )
-        _add(links, f"Row {place} of the frame", kind, (a, b), how, weight)
-    return links
+        found.add(f"Row {place} of the frame", kind, (plain_id(a), plain_id(b)), how, weight)
+    return checked(*found.parts())
 
 
-def _add(links: Found, where: str, kind: str, pair: Pair, how: Any, weight: Any) -> None:
-    """Add a pair to the lists that it belongs to; `how` is what the column drawn says."""
-    try:
-        links[f"{kind}_weights"].append(float(weight))
-    except (TypeError, ValueError):
-        a, b = pair
-        raise GuidedValueError(
-            f"{where} gives {a!r} and {b!r} the weight {weight!r}.",
-            "The column weight holds positive numbers.",
-        ) from None
-    word = _word(how)
-    if word not in ("random", "adaptive"):
-        a, b = pair
-        raise GuidedValueError(
-            f"{where} says that {a!r} and {b!r} were drawn {how!r}.",
-            "The column drawn holds random, or adaptive for a pair chosen by looking at the "
-            "samples.",
-        )
-    links[kind].append(pair)
-    if word == "adaptive":
-        links["adaptive"].append(pair)
+class Gathered:
+    """Pairs that are read one by one, as numbers: none of them stays a Python object."""
+
+    def __init__(self) -> None:
+        self.codes = numbering()
+        self.links = {name: array("q") for name in LINKS}
+        self.weights = {kind: array("d") for kind in LINKS[:2]}
+        # Few words are repeated many times.
+        self.kind_of = cache(_kind_of)
+        self.word = cache(_word)
+
+    def add(self, where: str, kind: str, pair: Pair, how: Any, weight: Any) -> None:
+        """Add a pair; `how` is what the column drawn says."""
+        try:
+            self.weights[kind].append(float(weight))
+        except (TypeError, ValueError):
+            raise GuidedValueError(
+                f"{where} gives {pair[0]!r} and {pair[1]!r} the weight {weight!r}.",
+                "The column weight holds positive numbers.",
+            ) from None
+        word = self.word(str(how))
+        if word not in ("random", "adaptive"):
+            raise GuidedValueError(
+                f"{where} says that {pair[0]!r} and {pair[1]!r} were drawn {how!r}.",
+                "The column drawn holds random, or adaptive for a pair chosen by looking at the "
+                "samples.",
+            )
+        try:
+            ends = [self.codes[sample] for sample in pair]
+        except TypeError:
+            raise TypeError(
+                f"{where} links {pair!r}; sample ids must be hashable, such as numbers or text."
+            ) from None
+        self.links[kind].extend(ends)
+        if word == "adaptive":
+            self.links["adaptive"].extend(ends)
+
+    def parts(self, id_type: IdType | None = None) -> tuple[Any, ...]:
+        """Return ids, links and weights; ids that `id_type` makes."""
+        links = [np.array(ends, dtype=np.intp).reshape(-1, 2) for ends in self.links.values()]
+        weights = [np.array(own) for own in self.weights.values()]
+        if id_type is None:
+            return tuple(self.codes), links, weights
+        ids, became = renamed(self.codes, id_type)
+        return ids, [became[some] for some in links], weights
 
 
 def _word(value: Any) -> str:
@@ -111,12 +140,11 @@ def _as_words(link: Any) -> str:
     return f' If that is so, write them as words: frame["link"] = frame["link"].map({words}).'
 
 
-def read_csv(path: str | PathLike[str], id_type: IdType | None) -> Found:
+def read_csv(path: str | PathLike[str], id_type: IdType | None) -> tuple[Any, ...]:
     """Return the pairs of a CSV file; see `Pairs.from_csv`."""
     with Path(path).open(newline="", encoding="utf-8-sig") as file:
-        links = _read_lines(file, str(path))
-    make = id_type or _guess_id_type(text for kind in LINKS for text in links[kind])
-    return links | {kind: [(make(a), make(b)) for a, b in links[kind]] for kind in LINKS}
+        found = _read_lines(file, str(path))
+    return checked(*found.parts(id_type or _guess_id_type(found.codes)))
 
 
 def write_csv(path: str | PathLike[str], pairs: Pairs, id_type: IdType | None) -> None:
@@ -128,13 +156,13 @@ def write_csv(path: str | PathLike[str], pairs: Pairs, id_type: IdType | None) -
         part.write_bytes(content)
 
 
-def _weights_of(pairs: Pairs) -> Found:
+def _weights_of(pairs: Pairs) -> Listed:
     """Return the weights if some are not 1."""
-    found: Found = {name: getattr(pairs, name) for name in WEIGHTS}
+    found: Listed = {name: getattr(pairs, name) for name in WEIGHTS}
     return found if set(chain(*found.values())) - {1.0} else {}
 
 
-def read_json(path: str | PathLike[str]) -> Found:
+def read_json(path: str | PathLike[str]) -> Listed:
     """Return the pairs of a JSON file; see `Pairs.from_json`."""
     with Path(path).open(encoding="utf-8") as file:
         content = json.load(file)
@@ -161,33 +189,37 @@ def write_json(path: str | PathLike[str], pairs: Pairs) -> None:
 # -- CSV ---------------------------------------------------------------------------------------
 
 
-def _read_lines(lines: Iterable[str], name: str) -> Found:
+def _read_lines(lines: Iterable[str], name: str) -> Gathered:
     """Read the pairs of a CSV file as text, without spaces around it."""
     lines = iter(lines)
     header = next(lines, "")
-    reader = csv.DictReader(
-        chain([header], lines), delimiter=_separator(header), skipinitialspace=True
-    )
-    links: Found = {name: [] for name in LINKS + WEIGHTS}
+    reader = csv.reader(chain([header], lines), delimiter=_separator(header), skipinitialspace=True)
+    found = Gathered()
     try:
-        if reader.fieldnames is None or not {"a", "b", "link"} <= set(reader.fieldnames):
+        names = next(reader, [])
+        place = {column: at for at, column in enumerate(names)}
+        if not {"a", "b", "link"} <= place.keys():
             raise ValueError(
-                f"{name} begins with the line {_shown(header.strip())}, but a file of pairs begins "
+                f"{name} begins with the line {shown(header.strip())}, but a file of pairs begins "
                 "with a,b,link."
             )
-        for row in reader:
-            a, b, link = ((row[column] or "").strip() for column in ("a", "b", "link"))
-            kind = _kind_of(link)
-            if kind not in ("must", "cannot") or not a or not b or None in row:
-                raise ValueError(
-                    f"{name}, line {reader.line_num}: {row['a']},{row['b']},{row['link']} "
-                    "is not a pair. A line has two ids and then must or cannot, no more."
-                )
+        needed = place["a"], place["b"], place["link"]
+        for cells in filter(None, reader):
+            row = cells + [""] * (len(names) - len(cells))
+            a, b, link = (row[at].strip() for at in needed)
+            kind = found.kind_of(link)
             line = f"{name}, line {reader.line_num}"
-            _add(links, line, kind, (a, b), row.get("drawn", "random"), row.get("weight", 1.0))
+            if kind not in ("must", "cannot") or not a or not b or len(row) > len(names):
+                raise ValueError(
+                    f"{line}: {','.join(row[at] for at in needed)} is not a pair. "
+                    "A line has two ids and then must or cannot, no more."
+                )
+            how = row[place["drawn"]] if "drawn" in place else "random"
+            weight = row[place["weight"]] if "weight" in place else 1.0
+            found.add(line, kind, (a, b), how, weight)
     except csv.Error as error:
-        raise ValueError(f"{name}, line {reader.reader.line_num}: {error}.") from error
-    return links
+        raise ValueError(f"{name}, line {reader.line_num}: {error}.") from error
+    return found
 
 
 def _separator(header: str) -> str:
@@ -195,7 +227,7 @@ def _separator(header: str) -> str:
     return next((sign for sign in ";\t" if sign in header and "," not in header), ",")
 
 
-def _csv_text(must: Links, cannot: Links, adaptive: Links, weights: Found) -> str:
+def _csv_text(must: Links, cannot: Links, adaptive: Links, weights: Listed) -> str:
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerow(["a", "b", "link", *["drawn"] * bool(adaptive), *["weight"] * bool(weights)])
@@ -211,13 +243,13 @@ def _csv_text(must: Links, cannot: Links, adaptive: Links, weights: Found) -> st
 def _through_csv(id_type: IdType | None, ids: Sequence[Hashable]) -> list[Hashable]:
     """Return what `read_csv` makes of ids that `write_csv` wrote."""
     content = _csv_text([(sample, sample) for sample in ids], (), (), {}).encode("utf-8")
-    links = _read_lines(io.StringIO(content.decode("utf-8-sig"), newline=""), "the file")["must"]
-    make = id_type or _guess_id_type(links)
-    return [make(text) for text, _ in links]
+    found = _read_lines(io.StringIO(content.decode("utf-8-sig"), newline=""), "the file")
+    back, (must, *_), _ = found.parts(id_type or _guess_id_type(found.codes))
+    return [back[code] for code in must[:, 0].tolist()]
 
 
-def _guess_id_type(pairs: Iterable[tuple[str, str]]) -> IdType:
-    return int if all(_is_number(text) for pair in pairs for text in pair) else str
+def _guess_id_type(texts: Iterable[Any]) -> IdType:
+    return int if all(map(_is_number, texts)) else str
 
 
 def _is_number(text: str) -> bool:
@@ -261,7 +293,7 @@ def _check_given_back(
                 through([sample])
             except Exception as error:
                 raise GuidedTypeError(
-                    f"The id {_shown(sample)} cannot be written as {format_name}: "
+                    f"The id {shown(sample)} cannot be written as {format_name}: "
                     f"{str(error)[:100].rstrip('.')}.",
                     way_out,
                 ) from error
@@ -269,7 +301,7 @@ def _check_given_back(
     for sample, found in zip(ids, back, strict=True):
         if not _same(sample, found):
             raise GuidedTypeError(
-                f"The id {_shown(sample)} would come back from {format_name} as {_shown(found)}.",
+                f"The id {shown(sample)} would come back from {format_name} as {shown(found)}.",
                 way_out,
             )
 
@@ -281,12 +313,3 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(_same, a, b))
     return bool(a == b)
-
-
-def _shown(sample: object) -> str:
-    """Quote an id for a message, cut to a width."""
-    try:
-        text = repr(sample)
-    except (ValueError, RecursionError):  # such as a number of 5,000 digits
-        return f"<{type(sample).__name__}>"
-    return text if len(text) <= 60 else f"{text[:57]}..."

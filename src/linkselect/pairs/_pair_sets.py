@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from linkselect._messages import GuidedValueError
 from linkselect.pairs._consequences import some_listed, with_all_listed
+from linkselect.pairs._ids import renamed
+from linkselect.pairs._links import checked
 
 if TYPE_CHECKING:
     from linkselect.pairs._pairs import Pairs
@@ -48,6 +50,14 @@ def among(pairs: Pairs, sample_ids: Iterable[Hashable]) -> Pairs:
     groupings = tuple(one.at(rows, len(rows)) for one in pairs._groupings)
     links = kept[pairs._must].all(axis=1), kept[pairs._cannot].all(axis=1)
     return some_listed(pairs, *links, None, groupings)
+
+
+def renamed_pairs(pairs: Pairs, name: Callable[[Any], Hashable]) -> Pairs:
+    """Name the samples of listed pairs otherwise; two that get one name become one sample."""
+    ids, became = renamed(pairs._ids, name)
+    must, cannot = became[pairs._must], became[pairs._cannot]
+    both = np.concatenate([must[pairs._adaptive[0]], cannot[pairs._adaptive[1]]])
+    return pairs._from_codes(*checked(ids, (must, cannot, both), pairs._weights))
 
 
 def are_equal(ours: Pairs, theirs: Pairs) -> bool:

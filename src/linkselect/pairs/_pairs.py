@@ -14,8 +14,9 @@ from linkselect.pairs import _consequences as following
 from linkselect.pairs import _links
 from linkselect.pairs import _pair_files as storage
 from linkselect.pairs._conflicts import Conflict, Pair, PairConflictError, describe_conflicts
+from linkselect.pairs._design import from_columns
 from linkselect.pairs._groupings import Grouping, needed
-from linkselect.pairs._ids import check_row_numbers
+from linkselect.pairs._ids import numbering
 from linkselect.pairs._labels import links_of_labels
 from linkselect.pairs._overview import count_pairs, pairs_view
 from linkselect.pairs._pair_sets import among, are_equal, union
@@ -33,9 +34,10 @@ class Pairs:
 
     Parameters
     ----------
-    must : iterable of 2-tuples
-        Samples that belong together (must-links).
-    cannot : iterable of 2-tuples
+    must : array of shape (n_pairs, 2) or iterable of 2-tuples
+        Samples that belong together (must-links). An array of numbers or text takes the least
+        memory.
+    cannot : array of shape (n_pairs, 2) or iterable of 2-tuples
         Samples that do not (cannot-links).
     n_samples : int, optional
         The number of rows that row numbers refer to. If given, fitting on another number of
@@ -43,7 +45,7 @@ class Pairs:
     adaptive : iterable of 2-tuples, default=()
         Those of the pairs that were chosen by looking at the samples, as strategies of asking do.
         They serve a ranking as any pair does, but cannot validate it. Default: none.
-    must_weights, cannot_weights : iterable of float, optional
+    must_weights, cannot_weights : array-like of float, optional
         How much each pair counts: a pair of weight 2 counts as much as two pairs. Positive numbers,
         in the order of `must` and `cannot`. Default: 1 for each.
 
@@ -109,16 +111,11 @@ class Pairs:
         must_weights: Iterable[float] | None = None,
         cannot_weights: Iterable[float] | None = None,
     ) -> None:
-        codes: dict[Hashable, int] = {}
-        must_codes = _links.encode_links(must, "must", codes)
-        cannot_codes = _links.encode_links(cannot, "cannot", codes)
-        chosen = _links.encode_links(adaptive, "adaptive", codes)
-        ids = tuple(codes)
-        marks = _links.mark_adaptive(chosen, must_codes, cannot_codes, ids)
-        own = _links.check_weights(must_weights, "must", must_codes, ids)
-        others = _links.check_weights(cannot_weights, "cannot", cannot_codes, ids)
-        check_row_numbers(codes, n_samples)
-        self._set(ids, must_codes, cannot_codes, n_samples, marks, (), (own, others))
+        codes = numbering()
+        named = (("must", must), ("cannot", cannot), ("adaptive", adaptive))
+        links = [_links.encode_links(some, kind, codes) for kind, some in named]
+        weights = must_weights, cannot_weights
+        self._set(*_links.checked(tuple(codes), links, weights, n_samples))
 
     @classmethod
     def _from_codes(cls, *parts: Any) -> Pairs:
@@ -366,6 +363,8 @@ class Pairs:
         """
         return cls._from_codes(*links_of_labels(y, sample_ids, n_must, n_cannot, random_state))
 
+    from_columns = classmethod(from_columns)
+
     @classmethod
     def from_frame(cls, frame: Any) -> Pairs:
         """Take the columns `a`, `b` and `link`, must or cannot, of a pandas or polars frame.
@@ -380,7 +379,7 @@ class Pairs:
         >>> Pairs.from_frame(pd.DataFrame(rows, columns=["a", "b", "link"]))
         Pairs(must=1, cannot=1)
         """
-        return cls(**storage.read_frame(frame))
+        return cls._from_codes(*storage.read_frame(frame))
 
     @classmethod
     def from_csv(cls, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> Pairs:
@@ -398,7 +397,7 @@ class Pairs:
             numbers if every id in the file is written as one, else text. Pass `str` for ids
             that are text but look like numbers. Spaces around an id do not count.
         """
-        return cls(**storage.read_csv(path, id_type))
+        return cls._from_codes(*storage.read_csv(path, id_type))
 
     def to_csv(self, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> None:
         """Write a CSV file with the header `a,b,link`; `from_csv` gives the same ids back.

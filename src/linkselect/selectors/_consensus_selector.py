@@ -28,12 +28,12 @@ from linkselect._samples.parts import TAKE_ROWS
 from linkselect._samples.samples import Kind
 from linkselect._samples.scaling import Scale
 from linkselect._samples.unit_scaling import scaled_to_one
-from linkselect._supervision import OnConflict
+from linkselect._supervision import OnConflict, refuse_weights
 from linkselect.selectors._compensated_laplacian_score import CompensatedLaplacianScore
 from linkselect.selectors._constraint_score import ConstraintScore
 from linkselect.selectors._laplacian_score import LaplacianScore
 from linkselect.selectors._link_selector import LinkSelector
-from linkselect.selectors._method import Need, Sees, describe, missing_needs
+from linkselect.selectors._method import Need, Sees, describe, missing_needs, uses_groups
 from linkselect.selectors._mrmr import MRMR
 from linkselect.selectors._parameters import ON_CONFLICT
 from linkselect.selectors._ranking import Ranking, with_equal_ties
@@ -43,7 +43,7 @@ from linkselect.selectors._selector import RankingSelector, Track
 from linkselect.selectors._similarity_constraint_score import SimilarityConstraintScore
 from linkselect.selectors._sparsity_score import SparsityScore
 from linkselect.selectors._variance_score import VarianceScore
-from linkselect.selectors._wrapper import arguments_of, read_once
+from linkselect.selectors._wrapper import TakesGroups, arguments_of, read_once
 
 Members = list[tuple[str, Any]]
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -79,7 +79,7 @@ def _members_may_come_first(init: Init) -> Init:
     return cast(Init, in_either_order)
 
 
-class ConsensusSelector(_BaseComposition, RankingSelector):
+class ConsensusSelector(_BaseComposition, TakesGroups):
     """Rank features by the mean of the ranks that several selectors give them.
 
     Every member is fitted on the same samples with the same supervision. The score of a feature is
@@ -235,8 +235,13 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         return 4 if isinstance(self.estimators, str) else len(self.estimators)
 
+    @property
+    def _uses_groups(self) -> bool:
+        members = () if isinstance(self.estimators, str) else self.estimators
+        return any(uses_groups(member) for _, member in members)
+
     def _know(self, given: Given, n_samples: int) -> Given:
-        return read_once(given, n_samples)
+        return read_once(self._with_groups(given, n_samples), n_samples)
 
     def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         automatic = isinstance(self.estimators, str)
@@ -306,6 +311,7 @@ class ConsensusSelector(_BaseComposition, RankingSelector):
 
     def _default_places(self, X: Samples, given: Given) -> list[Members]:
         """Return the candidates for each place; the first that can rank the data takes it."""
+        refuse_weights(given.pairs, "ConsensusSelector with its default members")
         known = given.supervision(X.shape[0], self.on_conflict)
         steps = X.shape[1] if X.shape[1] <= MANY_FEATURES else SEARCH_STEPS
         near = min(5, X.shape[0] - 1)

@@ -1,14 +1,13 @@
 """Features that a user names: by name, index, mask, pattern or group."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
 from linkselect._arrays import IntArray
-from linkselect._messages import GuidedValueError
+from linkselect._messages import GuidedValueError, nearest
 
 
 def find_features(wanted: Any, names: Sequence[str] | None, n: int, parameter: str) -> IntArray:
@@ -40,7 +39,9 @@ def _find_feature(one: Any, names: Sequence[str] | None, n: int, parameter: str)
         if places:
             return places[0]
         raise GuidedValueError(
-            f"{parameter} names {one!r}, which is no feature of X.", _nearest(one, names), parameter
+            f"{parameter} names {one!r}, which is no feature of X.",
+            nearest(one, map(str, names)),
+            parameter,
         )
     if isinstance(one, int | np.integer) and not isinstance(one, bool) and 0 <= one < n:
         return int(one)
@@ -49,11 +50,6 @@ def _find_feature(one: Any, names: Sequence[str] | None, n: int, parameter: str)
         f"Pass names of features, indices from 0 to {n - 1}, or a mask.",
         parameter,
     )
-
-
-def _nearest(name: str, names: Sequence[str]) -> str:
-    near = get_close_matches(name, [str(one) for one in names], 1, 0.0)
-    return f"The nearest name is {near[0]!r}." if near else ""
 
 
 def find_groups(groups: Any, names: Sequence[str] | None, n: int) -> list[IntArray]:
@@ -96,5 +92,5 @@ def _matching(pattern: str, names: Sequence[str] | None) -> IntArray:
     found = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
     if not found:
         problem = f"No feature matches the pattern {pattern!r} of groups."
-        raise GuidedValueError(problem, _nearest(pattern, names), "groups")
+        raise GuidedValueError(problem, nearest(pattern, map(str, names)), "groups")
     return np.array(found, dtype=np.intp)

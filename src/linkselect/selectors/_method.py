@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from linkselect._arrays import IntArray
 from linkselect._samples.checks import Given
@@ -85,6 +86,21 @@ def describe(selector: Any) -> Method:
         # Tags say whether labels are required, not whether they are used if they are there.
         return Method("labels", ("labels",) if get_tags(selector).target_tags.required else ())
     return Method(**{field.name: getattr(selector, field.name) for field in fields(Method)})
+
+
+def uses_groups(selector: Any) -> bool:
+    """Tell whether a selector, or one inside it, resamples or splits rows without splitting groups.
+
+    Examples
+    --------
+    >>> from linkselect import FisherScore, Redundancy, StableSelector
+    >>> uses_groups(Redundancy(StableSelector(FisherScore()))), uses_groups(FisherScore())
+    (True, False)
+    """
+    if hasattr(selector, "sees"):
+        return bool(getattr(selector, "_uses_groups", False))
+    # Such as RFECV(cv=GroupKFold()).
+    return bool(get_routing_for_object(selector).consumes("fit", ["groups"]))
 
 
 def _required(selector: type) -> dict[str, None]:

@@ -45,7 +45,8 @@ class NearestNeighborSFS(LabelSelector):
         samples of each split look among its training samples, and the accuracy is the mean over
         splits. A number or a splitter of scikit-learn divides the labelled samples; an iterable
         names rows of X, of which the unlabelled are left out, so that
-        `[(reference_rows, other_rows)]` scores a reference set on other rows.
+        `[(reference_rows, other_rows)]` scores a reference set on other rows, and
+        `list(GroupKFold(5).split(X, y, groups))` splits no group.
     n_jobs : int, optional
         The number of threads. Default: as many as BLAS may use.
 

@@ -14,7 +14,7 @@ from linkselect._samples import Samples
 from linkselect._samples.checks import Given
 from linkselect._supervision import Supervision, by_rows, nothing
 from linkselect.pairs._labels import encode_labels, label_array
-from linkselect.selectors._method import describe
+from linkselect.selectors._method import describe, uses_groups
 
 HALF = 0.5
 
@@ -92,6 +92,8 @@ def draw_resamples(
         if pairs is not None:
             here = [ids[row] for row in rows]
             arguments = {"y": None, "pairs": pairs.restrict(here), "sample_ids": here}
+        if groups is not None and uses_groups(selector):
+            arguments["groups"] = groups[rows]
         draws.append(Draw(copy, rows, arguments))
     return draws
 

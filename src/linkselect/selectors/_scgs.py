@@ -29,9 +29,10 @@ class SCGS(PairSelector):
     `1/2 |Y - X_l W|^2 + l1 sum_r |W_r| + (graph_weight / 2) tr(W'X'LXW) / n + (pair_weight / 2)
     [sum_M |W'(x_i - x_j)|^2 / |M| - theta sum_C |W'(x_i - x_j)|^2 / |C|]`, where X_l are the
     labelled samples, Y their one-hot classes, L the Laplacian of the neighbours (weights 1), M and
-    C the must-links and cannot-links. The score of a feature is the norm `|W_r|` of its row; larger
-    is better. theta keeps the problem convex. From bare pairs, samples that must-links join take
-    the place of a class.
+    C the must-links and cannot-links. If these have weights, each term is multiplied by its own,
+    and the sums of the weights take the place of the numbers of links. The score of a feature is
+    the norm `|W_r|` of its row; larger is better. theta keeps the problem convex. From bare pairs,
+    samples that must-links join take the place of a class.
 
     Weights depend on units: standardise the features first (`StandardScaler`). As published there
     is no intercept, and features far from 0 take its place, also features that tell no class;
@@ -103,6 +104,7 @@ class SCGS(PairSelector):
 
     greater_is_better = True
     needs = ("a pair or a label",)
+    uses_weights = True
     _seconds = 3.0
     references = ("liu2016", "salmi2020")
 

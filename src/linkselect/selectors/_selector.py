@@ -21,7 +21,6 @@ from linkselect._messages import ConstantFeaturesWarning, GuidedValueError, warn
 from linkselect._samples import Parts, Samples, as_parts
 from linkselect._samples.checks import (
     Given,
-    check_columns,
     check_samples,
     check_spread,
     refuse_stored,
@@ -36,6 +35,7 @@ from linkselect._samples.devices import (
     to_numpy,
     with_zeros,
 )
+from linkselect._samples.fitted_columns import check_columns, checked_matrix
 from linkselect._samples.parts import TAKE_ROWS
 from linkselect._samples.samples import Kind
 from linkselect._samples.sources.opening import select_columns
@@ -235,16 +235,16 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars; many selectors
-            also take torch and cupy arrays under scikit-learn's `array_api_dispatch`, and some
-            read large memory maps, Zarr arrays, Parquet files and dask arrays part by part.
+            The samples: NumPy, memory-mapped, SciPy sparse, pandas, polars or AnnData; many also
+            take torch and cupy arrays under scikit-learn's `array_api_dispatch`, and some read
+            large memory maps, Zarr, Parquet, dask arrays and backed AnnData part by part.
         y : array-like of shape (n_samples,), optional
             Labels, for methods that use them.
         pairs : Pairs, optional
             Must-links and cannot-links, for methods that use them.
         sample_ids : iterable of hashable, optional
             The id of each row, by which `pairs` name samples. Default: the index of a pandas
-            X, or the one that pandas wrote into a Parquet file, else row numbers.
+            X, the one that pandas wrote into a Parquet file, or `obs_names`; else row numbers.
 
         Returns
         -------
@@ -384,7 +384,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if (parts := as_parts(X)) is None:
-            return super().transform(without_mask(X))
+            with checked_matrix(self, X) as matrix:
+                return super().transform(without_mask(matrix))
         container = _get_output_config("transform", self)["dense"]
         if container != "default":
             raise GuidedValueError(
@@ -393,7 +394,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 "Write set_output(transform='default'), or convert what transform returns.",
                 "X",
             )
-        check_columns(self, parts.stored)
+        check_columns(self, parts.shape[1], parts.stored.names, parts.stored.label)
         return select_columns(X, np.flatnonzero(self.get_support()))
 
     def _transform(self, X: Any) -> Any:

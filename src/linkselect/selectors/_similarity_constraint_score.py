@@ -4,17 +4,18 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkselect._arrays import BoolArray, IntArray
 from linkselect._messages import warn_user
 from linkselect._samples import Samples
+from linkselect._samples.checks import Given
 from linkselect._search import targets
 from linkselect._search.all_pairs import memory_needed
 from linkselect._search.similarity import select_by_similarity
-from linkselect._supervision import Supervision
+from linkselect._supervision import Supervision, refuse_weights
 from linkselect.graphs import resolve_sigma
+from linkselect.pairs._draws import generator_of
 from linkselect.selectors._method import Need
 from linkselect.selectors._parameters import SIGMA, with_parameters
 from linkselect.selectors._ranking import Ranking, count_features
@@ -52,8 +53,9 @@ class SimilarityConstraintScore(PairSelector):
     method's own number of features.
 
     `mode="supervised"` (eps^S) sums over must-links and cannot-links. From labels these are all
-    pairs of labelled samples, from bare pairs exactly the given ones. `mode="semi-supervised"`
-    (eps^SS) sums over all pairs of samples: every sample takes the group of its nearest
+    pairs of labelled samples, from bare pairs exactly the given ones, each times its weight.
+    `mode="semi-supervised"` (eps^SS) sums over all pairs of samples, and pairs must have no
+    weights: every sample takes the group of its nearest
     prototype, by the distance in all features, ties to the lower row number. From labels the
     labelled samples are the prototypes and the classes their groups. From bare pairs the
     samples in pairs are the prototypes; the groups are what chains of must-links join, and a
@@ -148,6 +150,16 @@ class SimilarityConstraintScore(PairSelector):
         # In the semi-supervised mode every sample takes a group, so two groups are enough.
         return ("a must-link", "a cannot-link") if self.mode == "supervised" else ("two groups",)
 
+    @property
+    def uses_weights(self) -> bool:  # type: ignore[override]
+        """Whether it uses weights of pairs: if it sums over these."""
+        return self.mode == "supervised"
+
+    def _know(self, given: Given, n_samples: int) -> Supervision:
+        if not self.uses_weights:
+            refuse_weights(given.pairs, 'SimilarityConstraintScore(mode="semi-supervised")')
+        return super()._know(given, n_samples)
+
     def _seconds_per_million(self, n_pairs: int) -> float:
         if n_pairs and self.mode == "supervised":
             # It searches over the pairs, not over all pairs of samples.
@@ -186,13 +198,13 @@ class SimilarityConstraintScore(PairSelector):
 
     def _target(self, X: Samples, known: Supervision) -> IntArray | targets.PairTarget:
         """Return the groups if all their pairs count, else the pairs that do."""
-        # A seed, since NumPy's generators draw from billions of pairs without listing them.
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        generator = np.random.default_rng(seed)
+        generator = generator_of(self.random_state)
         if self.mode == "supervised" and known.must is not None and known.cannot is not None:
+            own = known.all_weights if known.has_weights else None
             if self.max_pairs is None:
-                return targets.pair_target(known.must, known.cannot)
-            return targets.draw_from_pairs(known.must, known.cannot, self.max_pairs, generator)
+                return targets.pair_target(known.must, known.cannot, own=own)
+            links = known.must, known.cannot
+            return targets.draw_from_pairs(*links, self.max_pairs, generator, own)
         groups = known.classes
         if self.mode == "semi-supervised":
             groups = targets.nearest_prototypes(X, groups, self.n_jobs)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from linkselect._arrays import BoolArray
+from linkselect._messages import GuidedValueError
 from linkselect._resampling import DRAWS_PER_STEP, seeded
 from linkselect._samples import Samples
 from linkselect._samples.checks import Given
@@ -31,9 +32,14 @@ class StableSelector(Wrapper):
     the same, about 0 for chance.
 
     Halves come in complementary pairs: the second draw holds what the first one left, and so on.
-    Samples that must-links join stay together, and each class is divided evenly, with at least two
-    samples in a draw. A pair counts in a draw that holds both of its ends: half of the must-links,
-    and about a quarter of the cannot-links. Draws that hold too little to be ranked are left out.
+    Samples that must-links or a group join stay together, and each class is divided evenly, with at
+    least two samples in a draw. A pair counts in a draw that holds both of its ends: half of the
+    must-links, and about a quarter of the cannot-links. Draws that hold too little to be ranked are
+    left out.
+
+    Samples that are alike for another reason than their features, such as those of one patient,
+    need `fit(..., groups=patient)`: otherwise most patients are in both halves, and features that
+    know patients look stable.
 
     `error_bound_` is the published bound on the number of wrongly selected features, q^2 / ((2 t -
     1) d), for q features selected in a draw on average, d in all, and the least frequency t of a
@@ -97,6 +103,7 @@ class StableSelector(Wrapper):
     """
 
     greater_is_better = True
+    _uses_groups = True
     own_number = "the features that are selected in enough resamples"
     references = ("meinshausen2010", "shah2013", "kuncheva2007", "nogueira2018")
 
@@ -133,10 +140,17 @@ class StableSelector(Wrapper):
 
     def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         rng = check_random_state(self.random_state)
+        groups = known.groups
+        if groups is not None and not groups.any():
+            raise GuidedValueError(
+                "All rows are in one group, but a resample leaves whole groups out.",
+                "Pass groups= with two groups or more, or none.",
+                "groups",
+            )
         # All samples first: what is wrong with the input is said once, and in the usual words.
         whole = seeded(self.estimator, rng).fit(X.values, **arguments_of(known, self.estimator))
         draws = draw_resamples(
-            self.estimator, known, X.shape[0], self.n_resamples, rng, self.max_samples
+            self.estimator, known, X.shape[0], self.n_resamples, rng, self.max_samples, groups
         )
         selected, mean_rank, errors = fit_resamples(draws, X, track, self.n_jobs)
         if not len(selected):

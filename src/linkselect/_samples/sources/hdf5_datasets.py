@@ -13,7 +13,7 @@ from linkselect._samples.sources.arrays import ArraySource, StoredArray, refuse_
 from linkselect._samples.sources.choosing import Columns, as_numbers, equal_stretches
 from linkselect._samples.sources.states import package_for
 
-HDF5_ENDINGS = (".h5", ".hdf5", ".h5ad")
+HDF5_ENDINGS = (".h5", ".hdf5")
 # What is read at once to take some rows or columns from, of a dataset without chunks.
 STRETCH_BYTES = 8 * 2**20
 
@@ -40,7 +40,7 @@ class Hdf5Dataset(StoredArray):
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     path: str
-    chunks: tuple[int, ...] | None
+    chunks: tuple[int, ...] | None = None
 
     def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
         """Read some rows and columns."""
@@ -66,10 +66,10 @@ class Hdf5Dataset(StoredArray):
         return values[:, order]
 
 
-def source_of_dataset(dataset: Any, label: str = "") -> ArraySource:
-    """Read a dataset from its file."""
-    file = dataset.file
-    if not dataset.name or not isinstance(file.filename, str) or not Path(file.filename).is_file():
+def file_of(node: Any) -> str:
+    """Return the path of the file that holds a dataset or a group; what was written is in it."""
+    file = node.file
+    if not node.name or not isinstance(file.filename, str) or not Path(file.filename).is_file():
         raise GuidedTypeError(
             "This HDF5 dataset is in no file that could be opened again by its name.",
             "Pass X[:] if it fits in memory, or dask.array.from_array(X).",
@@ -77,27 +77,40 @@ def source_of_dataset(dataset: Any, label: str = "") -> ArraySource:
         )
     if file.mode != "r":
         file.flush()
-    path = str(Path(file.filename).absolute())
-    label = label or f"{Path(path).name}::{dataset.name}"
-    found = Hdf5Dataset(dataset.name, dataset.shape, dataset.dtype, path, dataset.chunks)
-    return ArraySource(found, label)
+    return str(Path(file.filename).absolute())
 
 
-def open_hdf5(path: Path, name: str = "") -> ArraySource:
-    """Open a dataset of an HDF5 file by its name; without one, the only matrix that it holds."""
-    h5py = package_for(path, "h5py")
+def array_of(dataset: Any) -> Hdf5Dataset:
+    """Return what reads a dataset from its file."""
+    path = file_of(dataset)
+    return Hdf5Dataset(dataset.name, dataset.shape, dataset.dtype, path, dataset.chunks)
+
+
+def source_of_dataset(dataset: Any, label: str = "") -> ArraySource:
+    """Read a dataset from its file."""
+    array = array_of(dataset)
+    return ArraySource(array, label or f"{Path(array.path).name}::{dataset.name}")
+
+
+def opened(path: Path, extra: str = "dask") -> Any:
+    """Open an HDF5 file."""
+    h5py = package_for(path, "h5py", extra)
     try:
-        file = h5py.File(path, "r")
+        return h5py.File(path, "r")
     except OSError as error:
         raise GuidedValueError(
             f"{path.name} cannot be opened as an HDF5 file: {error}.",
             "If a program writes to it, wait until that has closed it.",
             "X",
         ) from error
-    with file:
+
+
+def open_hdf5(path: Path, name: str = "") -> ArraySource:
+    """Open a dataset of an HDF5 file by its name; without one, the only matrix that it holds."""
+    with opened(path) as file:
         names = _matrices(file)
         one = name.strip("/") or (names[0] if len(names) == 1 else "")
-        if not isinstance(file.get(one or "/"), h5py.Dataset):
+        if not hasattr(file.get(one or "/"), "ndim"):
             raise refuse_group(
                 path.name, "HDF5 datasets", names, f"open_stored('{path.name}::{{}}')"
             )

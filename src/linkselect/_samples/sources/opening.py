@@ -1,7 +1,6 @@
 """Find out whether samples are stored outside memory, and open them."""
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Integral
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._samples.sources.annotated import check_names, is_annotated, open_h5ad, stored_view
 from linkselect._samples.sources.choosing import chosen_columns
 from linkselect._samples.sources.dask_arrays import DaskSource
 from linkselect._samples.sources.hdf5_datasets import (
@@ -22,7 +22,7 @@ from linkselect._samples.sources.hdf5_datasets import (
 )
 from linkselect._samples.sources.memory_maps import open_npy, source_of_map
 from linkselect._samples.sources.parquet_tables import ParquetSource, open_parquet
-from linkselect._samples.sources.states import missing
+from linkselect._samples.sources.states import is_a, missing
 from linkselect._samples.sources.stored import Source, Stored
 from linkselect._samples.sources.zarr_arrays import is_zarr_folder, open_zarr, source_of_zarr
 
@@ -48,13 +48,13 @@ def find_stored(X: Any) -> Stored | None:
     X : object
         Stored are: a memory map or an HDF5 dataset of more than 1 GB, a Zarr array, a dask array
         (also inside an xarray.DataArray), what `open_stored` gave, a pyarrow dataset of Parquet
-        files, and the path of a .npy file, of an HDF5 file, of a Zarr array, or of a Parquet file
-        or a folder of such.
+        files, a backed AnnData object, and the path of a .npy file, of an HDF5 or .h5ad file, of a
+        Zarr array, or of a Parquet file or a folder of such.
     """
     if isinstance(X, Stored):
         return X
-    source = _source(X, MEMORY_MAP_LIMIT)
-    return None if source is None else Stored(source)
+    opened = _source(X, MEMORY_MAP_LIMIT)
+    return Stored(opened) if isinstance(opened, Source) else opened
 
 
 def open_stored(
@@ -69,8 +69,9 @@ def open_stored(
     ----------
     source : path, memory map, Zarr array, HDF5 dataset, dask array or pyarrow dataset
         A path may be that of a .npy file, of a Zarr array, of an HDF5 file with one matrix, of one
-        of its datasets ("X.h5::counts/raw"), of a Parquet file, or of a folder of Parquet files,
-        which are read in the order of their names.
+        of its datasets ("X.h5::counts/raw"), of an .h5ad file or one of its layers
+        ("X.h5ad::layers/counts"), of a Parquet file, or of a folder of Parquet files, which are
+        read in the order of their names. A backed AnnData object is stored data, too.
     columns : iterable of str or int, optional
         The columns to use as features, by name (Parquet) or number. Default: all.
     without : iterable of str or int
@@ -133,7 +134,7 @@ def select_columns(X: Any, columns: ArrayLike) -> Any:
 
     A dask array gives a dask array, everything else what `open_stored` gives.
     """
-    if _is_a(X, "dask.array.Array"):
+    if is_a(X, "dask.array.Array"):
         return X[:, np.asarray(columns, np.intp)]
     return open_stored(X).choose(columns)
 
@@ -143,7 +144,7 @@ def _source(
     more_than: int,
     columns: Sequence[str | int] | None = None,
     without: Sequence[str | int] = (),
-) -> Source | None:
+) -> Source | Stored | None:
     """Open what X is or names; arrays that NumPy could hold, if they have more bytes than this.
 
     Columns are chosen here only if others could not be read.
@@ -153,20 +154,37 @@ def _source(
     if isinstance(X, np.memmap):
         return source_of_map(X) if X.nbytes > more_than else None
     # A value can only be of a type whose library was imported.
-    if _is_a(X, "h5py.Dataset"):
+    if is_annotated(X):
+        return _source_of_annotated(X, more_than)
+    if is_a(X, "h5py.Dataset"):
         return source_of_dataset(X) if X.nbytes > more_than else None
-    if _is_a(X, "h5py.Group"):
+    if is_a(X, "h5py.Group"):
         raise refuse_hdf5_group(X)
-    if _is_a(X, "zarr.Array") or _is_a(X, "zarr.Group"):
+    if is_a(X, "zarr.Array") or is_a(X, "zarr.Group"):
         return source_of_zarr(X)
-    if _is_a(X, "dask.array.Array"):
+    if is_a(X, "dask.array.Array"):
         return DaskSource(X)
-    if _is_a(X, "pyarrow.dataset.Dataset"):
+    if is_a(X, "pyarrow.dataset.Dataset"):
         return _source_of_dataset(X, columns, without)
-    if _is_a(X, "xarray.DataArray") and X.chunks is not None:
+    if is_a(X, "xarray.DataArray") and X.chunks is not None:
         return DaskSource(X.data)
     _refuse_other_kind(X)
     return None
+
+
+def _source_of_annotated(X: Any, more_than: int) -> Source | Stored | None:
+    """Open an AnnData object that is backed by a file, or whose matrix is stored by itself."""
+    if X.isbacked:
+        return stored_view(X)
+    # Asked for its matrix, a view makes a copy.
+    whole = X._adata_ref if X.is_view else X
+    found = _source(whole.X, more_than)
+    if found is not None and X.is_view:
+        found = _source(X.X, more_than)
+    if isinstance(found, Source):
+        check_names(X.var_names)
+        found.names, found.ids = list(X.var_names), X.obs_names
+    return found
 
 
 def _source_of_dataset(
@@ -207,8 +225,10 @@ def _source_of_path(
     path = Path(name).expanduser()
     kind = path.suffix.lower()
     in_file, _, dataset = name.partition("::")
-    if Path(in_file).suffix.lower() in HDF5_ENDINGS:
-        return open_hdf5(Path(in_file).expanduser(), dataset)
+    inside = Path(in_file).suffix.lower()
+    if inside == ".h5ad" or inside in HDF5_ENDINGS:
+        how = open_h5ad if inside == ".h5ad" else open_hdf5
+        return how(Path(in_file).expanduser(), dataset)
     if kind == ".npy":
         return open_npy(path)
     if kind == ".zarr" or is_zarr_folder(path):
@@ -225,17 +245,10 @@ def _source_of_path(
     )
 
 
-def _is_a(X: Any, name: str) -> bool:
-    """Whether X is of a type; it can only be so if the library was imported."""
-    module, _, kind = name.rpartition(".")
-    known = getattr(sys.modules.get(module), kind, None)
-    return isinstance(known, type) and isinstance(X, known)
-
-
 def _refuse_other_kind(X: Any) -> None:
     """Raise an error for what is not read as it is, but is often meant to be."""
     for name, way_out in _REFUSED.items():
-        if _is_a(X, name):
+        if is_a(X, name):
             raise GuidedTypeError(f"X is a {name}, which is not read by parts.", way_out, "X")
     if hasattr(X, "read") and hasattr(X, "seek"):
         raise GuidedTypeError("X is an open file.", "Pass its path.", "X")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +21,14 @@ def missing(label: str, path: str) -> GuidedValueError:
     return GuidedValueError(f"{named} is not there{where}.", parameter="X")
 
 
-def package_for(path: Path, package: str) -> Any:
+def is_a(X: Any, name: str) -> bool:
+    """Whether X is of a type; it can only be so if the library was imported."""
+    module, _, kind = name.rpartition(".")
+    known = getattr(sys.modules.get(module), kind, None)
+    return isinstance(known, type) and isinstance(X, known)
+
+
+def package_for(path: Path, package: str, extra: str = "dask") -> Any:
     """Import the package that reads a file or folder, which must exist."""
     if not path.exists():
         raise missing(path.name, str(path))
@@ -28,7 +36,8 @@ def package_for(path: Path, package: str) -> Any:
         return import_module(package)
     except ImportError:
         raise ImportError(
-            f"{path.name} needs {package}, which is not installed: pip install 'linkselect[dask]'"
+            f"{path.name} needs {package}, which is not installed: "
+            f"pip install 'linkselect[{extra}]'"
         ) from None
 
 

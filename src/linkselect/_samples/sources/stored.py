@@ -58,6 +58,8 @@ class Source(ABC):
         The type of the values that reading gives.
     names : list of str or None
         The names of the columns.
+    ids : sequence of hashable or None
+        The id of each row, if it is known without reading it.
     share : float
         How much of the usual memory reading may take; see `Stored.within`.
     """
@@ -66,6 +68,7 @@ class Source(ABC):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     names: list[str] | None = None
+    ids: Sequence[Hashable] | None = None
     share: float = 1.0
 
     @abstractmethod
@@ -120,7 +123,7 @@ class Source(ABC):
 
     def index(self) -> Sequence[Hashable] | None:
         """Return the id of each row, if there is one stored that pandas would take."""
-        return None
+        return self.ids
 
     def column(self, name: str) -> NDArray[Any]:
         """Read one column by its name, whatever its type."""

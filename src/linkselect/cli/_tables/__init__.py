@@ -10,10 +10,19 @@ from importlib import import_module
 from pathlib import Path
 
 from linkselect.cli._errors import InputError, nearest
+from linkselect.cli._tables.metadata import Metadata, metadata_file
 from linkselect.cli._tables.reading import DEFAULT_READING, Reading, TableFile
 from linkselect.cli._tables.table import Table
 
-__all__ = ["DEFAULT_READING", "Reading", "Table", "read_rows", "read_table", "read_text_column"]
+__all__ = [
+    "DEFAULT_READING",
+    "Reading",
+    "Table",
+    "open_parts",
+    "read_rows",
+    "read_table",
+    "read_text_column",
+]
 
 # The readers by name, so that reading a CSV imports no other format.
 _ENDINGS = {
@@ -26,6 +35,7 @@ _ENDINGS = {
     "arff:read_arff": ".arff",
     "excel:read_excel": ".xlsx .xlsm .xls .ods",
     "array_files:read_svmlight": ".svmlight .svm .libsvm",
+    "h5ad:read_h5ad": ".h5ad",
 }
 _READERS = {end: reader for reader, ends in _ENDINGS.items() for end in ends.split()}
 # How files of each kind begin. Text has no such sign.
@@ -37,18 +47,19 @@ _SIGNS = {
     b"PK\x03\x04": (".npz", ".xlsx", ".xlsm", ".ods"),
     b"\xd0\xcf\x11\xe0": (".xls",),
     b"\x1f\x8b": (".gz",),
-    b"\x89HDF": (".h5",),
+    b"\x89HDF": (".h5ad", ".h5"),
 }
 
 
 def read_rows(path: Path, how: Reading) -> Table:
     """Read labels and ids of a table but no features, so that columns may hold anything."""
-    return _read(TableFile(path, how, "rows"))
+    return _joined(TableFile(path, how, "rows"))
 
 
 def read_text_column(path: Path, how: Reading, column: str, option: str) -> list[str]:
     """Read one column as text, empty where a cell is; `option` has named it."""
-    found = _read(TableFile(path, replace(how, label=column, id_column=None), "text", option))
+    how = replace(how, label=column, id_column=None, metadata=None, group=None, batch=None)
+    found = _read(TableFile(path, how, "text", option))
     assert found.labels is not None
     return [str(text) for text in found.labels]
 
@@ -63,7 +74,24 @@ def read_table(path: Path, how: Reading = DEFAULT_READING) -> Table:
     how : Reading, optional
         Which column is the label, and so on.
     """
-    return _read(TableFile(path, how))
+    return _joined(TableFile(path, how))
+
+
+def open_parts(path: Path, how: Reading) -> Table:
+    """Open a table to be read by parts; labels, ids, groups and batches are read whole."""
+    from linkselect.cli._tables.parts import open_table
+
+    return _joined(TableFile(path, how), open_table)
+
+
+def _joined(file: TableFile, read: Callable[[TableFile], Table] | None = None) -> Table:
+    """Read a table, and join to it what --metadata says about its rows."""
+    read = read or _read
+    if file.how.metadata is None:
+        return read(file)
+    source = metadata_file(file.how)
+    about = Metadata.of(_read(source), source)
+    return about.joined(read(replace(file, metadata=about)), file)
 
 
 def _read(file: TableFile) -> Table:

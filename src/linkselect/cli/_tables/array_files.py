@@ -111,7 +111,8 @@ def read_mat(file: TableFile) -> Table:
             f"{file.name} is a MATLAB 7.3 file (HDF5), which is not read. In MATLAB: "
             "save(file, 'X', 'y', '-v7')."
         )
-    wanted = {"array": file.how.array, "others": [file.how.label, file.how.id_column, *_NAMES]}
+    asked = [name for name, _ in file.named.values()]
+    wanted = {"array": file.how.array, "others": [*asked, *_NAMES]}
     found, archive = read_apart("MATLAB file", file, wanted)
     contents = {name: (tuple(shape), kind) for name, shape, kind in found["contents"]}
     chosen = _choose({name: shape for name, (shape, _) in contents.items()}, file)
@@ -179,7 +180,8 @@ def _choose(shapes: Mapping[str, tuple[int, ...]], file: TableFile) -> list[str]
         raise InputError(
             f"{file.name}: which array holds the features? It has {listed}. Pass --array NAME."
         )
-    others = {how.label, how.id_column, *_NAMES} - {features}
+    asked = {name for name, _ in file.named.values()}
+    others = {*asked, *_NAMES} - {features}
     return [features, *(name for name in shapes if name in others)]
 
 

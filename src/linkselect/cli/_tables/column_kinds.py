@@ -88,9 +88,9 @@ def kind_of(
     if 2 * sum(value in other for value in known) <= len(known):
         row, value = next((i, value) for i, value in enumerate(column.values) if value in odd)
         raise InputError(
-            f"{file.name}, {where(row)}: column {shown(column.name)} has the value "
+            f"{file.name}, {where(row)}: {file.feature} {shown(column.name)} has the value "
             f"{shown(value)}, not a number. "
-            f"{_way_out(column.name, value or '', decimal, separator)}"
+            f"{_way_out(column.name, value or '', file, separator)}"
         )
     if {value.strip().casefold() for value in distinct} <= _YES | _NO:
         return "yes and no"
@@ -121,16 +121,16 @@ def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> Flo
     return np.array(found, dtype=np.float64)
 
 
-def _way_out(name: str, value: str, decimal: str, separator: str) -> str:
+def _way_out(name: str, value: str, file: TableFile, separator: str) -> str:
     """Say what to do about one value among numbers; a comma in it may mean two things."""
-    fraction = COMMA.fullmatch(value) and "," not in (decimal, separator)
+    fraction = COMMA.fullmatch(value) and "," not in (file.how.decimal, separator)
     hints = [
         "Write numbers without a sign between thousands." if GROUPED.fullmatch(value) else "",
         "Is the comma a decimal sign? Pass --decimal , then." if fraction else "",
     ]
     return " ".join(filter(None, hints)) or (
         f"Correct it; or if it means a missing value, pass --missing {shown(value)}; or leave the "
-        f"column out with --drop {shown(name)}."
+        f"{file.feature} out with --drop {shown(name)}."
     )
 
 

@@ -12,9 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect.cli._errors import InputError
-from linkselect.cli._tables.features import Parts, about_named_index, assemble, from_columns
+from linkselect.cli._tables.features import (
+    Parts,
+    about_named_index,
+    assemble,
+    from_columns,
+    from_transposed,
+)
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import Roles, Table, assign_roles, without_marks
+from linkselect.cli._tables.table import Roles, Table, assign_roles, value_text, without_marks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,8 +108,16 @@ def check_declared(metadata: Any, roles: Roles, file: TableFile) -> None:
     """Refuse a file that says of itself that it does not fit."""
     file.check(metadata.num_rows, len(roles.features))
     for group in range(metadata.num_row_groups):
-        size = metadata.row_group(group).total_byte_size
+        size = _bytes_read(metadata.row_group(group), roles, file)
         file.check_bytes(size, f"row group {group + 1} of {metadata.num_row_groups}")
+
+
+def _bytes_read(group: Any, roles: Roles, file: TableFile) -> int:
+    """Return what the columns of a row group that are read unpack to."""
+    if file.wanted == "all":
+        return int(group.total_byte_size)
+    columns = map(group.column, roles.others.values())
+    return sum(column.total_uncompressed_size for column in columns)
 
 
 def read_feather(file: TableFile) -> Table:
@@ -196,16 +210,30 @@ def _numbers(columns: Sequence[pa.Array], n_rows: int) -> NDArray[Any]:
 
 
 def _transposed(table: pa.Table, file: TableFile) -> Table:
-    """Read a table whose rows are features: one column, the first that is text, names them."""
+    """Read a table whose rows are features, named by its index or its first column of text."""
     table.validate(full=True)
-    columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    named = next((name for name, values in columns.items() if isinstance(values[0], str)), None)
+    if not table.num_rows:
+        raise InputError(f"{file.name} has {table.num_columns} columns, but no rows.")
+    index = set(_index_columns(table.schema))
+    texts = [place for place, field in enumerate(table.schema) if _is_text(field.type)]
+    named = next((i for i in texts if table.column_names[i] in index), next(iter(texts), None))
     if named is None:
         raise InputError(
             f"{file.name}: --transpose needs a column of text that names the features, but all "
             "columns are numbers."
         )
-    samples = [name for name in columns if name != named]
-    names = [named, *map(str, columns[named])]
-    cells = zip(*(columns[name] for name in samples), strict=True)
-    return from_columns(names, [samples, *cells], file)
+    places = [place for place in range(table.num_columns) if place != named]
+    ids, columns = [table.column_names[i] for i in places], [table.column(i) for i in places]
+    names = [table.column_names[named], *map(value_text, table.column(named).to_pylist())]
+    if all(_is_numeric(column.type) for column in columns):
+        chunks = [column.combine_chunks() for column in columns]
+        return from_transposed(names, ids, _numbers(chunks, table.num_rows).T, {}, {}, file)
+    cells = zip(*(column.to_pylist() for column in columns), strict=True)
+    return from_columns(names, [ids, *cells], file)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)

@@ -11,18 +11,18 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect.cli._errors import InputError, UsageError, shown
 from linkselect.cli._tables.column_kinds import COMMA, GROUPED
-from linkselect.cli._tables.features import Parts, assemble, from_columns
+from linkselect.cli._tables.features import Parts, assemble, from_transposed
 from linkselect.cli._tables.layout import Layout, decoded, is_packed, look, open_stream
 from linkselect.cli._tables.reading import TableFile
 from linkselect.cli._tables.table import Roles, Table, assign_roles, without_marks
@@ -40,6 +40,7 @@ _PER_BYTE = 16
 # Bytes of blank lines: compressed, a gigabyte of them is small.
 _MOST_BLANK = 64 << 20
 _MOST_COMMAS = 1_000
+_Found = TypeVar("_Found", Parts, "_Rows")
 
 
 def read_delimited(file: TableFile) -> Table:
@@ -53,30 +54,44 @@ def read_delimited(file: TableFile) -> Table:
         file.check(n_rows, len(layout.names) if file.wanted == "all" else 1)
     if file.how.transpose:
         return _read_transposed(file, layout)
-    _check_label(file, layout)
+    if file.wanted != "metadata":
+        _check_label(file, layout)
     return read_values(file, layout)
 
 
 def read_values(file: TableFile, layout: Layout) -> Table:
     """Read the values of a text table; a decimal comma is recognized."""
     roles = assign_roles(layout.names, file, layout.numbered)
-    notes = list(layout.notes)
-    parts, commas = _read_numbers(file, layout, roles)
-    # 1,5 is no group of thousands.
-    if file.how.decimal == "." and not all(map(GROUPED.fullmatch, commas)):
-        with_comma = replace(file, how=replace(file.how, decimal=","))
-        other, _ = _read_numbers(with_comma, layout, roles)
-        if len(other.texts) < len(parts.texts):
-            file, parts = with_comma, other
-            # Between commas only a value in quotes can hold one.
-            which = "commas inside quotes" if layout.separator == "," else "commas"
-            notes.append(f"{which} are read as decimal signs, such as in {shown(min(commas))}.")
+    file, parts, notes = _by_decimal_sign(
+        lambda how: _read_numbers(how, layout, roles), file, layout
+    )
     marks = file.missing
     for cells in _batches(file, layout) if parts.texts else ():
         for place, texts in parts.texts.items():
-            some = map(str.strip, cells.columns([place]).to_pylist())
-            texts += (None if one in marks else one for one in some)
+            texts += _without_missing(cells.columns([place]), marks)
     return assemble(parts, layout.names, file, notes)
+
+
+def _by_decimal_sign(
+    read: Callable[[TableFile], tuple[_Found, set[str]]], file: TableFile, layout: Layout
+) -> tuple[TableFile, _Found, list[str]]:
+    """Read numbers, and again with a decimal comma if more columns hold numbers then."""
+    notes = list(layout.notes)
+    found, commas = read(file)
+    # 1,5 is no group of thousands.
+    if file.how.decimal == "." and not all(map(GROUPED.fullmatch, commas)):
+        with_comma = replace(file, how=replace(file.how, decimal=","))
+        other, _ = read(with_comma)
+        if len(other.texts) < len(found.texts):
+            file, found = with_comma, other
+            # Between commas only a value in quotes can hold one.
+            which = "commas inside quotes" if layout.separator == "," else "commas"
+            notes.append(f"{which} are read as decimal signs, such as in {shown(min(commas))}.")
+    return file, found, notes
+
+
+def _without_missing(values: pa.StringArray, marks: Sequence[str]) -> Iterator[str | None]:
+    return (None if one in marks else one for one in map(str.strip, values.to_pylist()))
 
 
 def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts, set[str]]:
@@ -155,7 +170,8 @@ def _as_numbers(cells: _Cells, places: IntArray, file: TableFile) -> FloatArray:
 def _check_label(file: TableFile, layout: Layout) -> None:
     """Say so if the label names a row, and not a column."""
     label, found = file.how.label, None
-    if label is None or label in layout.names or layout.numbered:
+    elsewhere = () if file.metadata is None else file.metadata.columns
+    if label is None or label in (*layout.names, *elsewhere) or layout.numbered:
         return
     with suppress(InputError):  # that the label is no column is said first
         for cells in _batches(file, layout):
@@ -179,17 +195,53 @@ def _read_transposed(file: TableFile, layout: Layout) -> Table:
             f"{file.name}: {shown(file.how.label)} is the name of a column, so rows are samples "
             "already. Leave --transpose out."
         )
-    n_columns = len(layout.names)
-    rows: list[list[str]] = []
+    if len(layout.names) == 1:
+        raise InputError(f"{file.name} has one column, so there is no sample beside the names.")
+    file, rows, notes = _by_decimal_sign(lambda how: _read_rows(how, layout), file, layout)
+    before, marks = 0, file.missing
+    for cells in _batches(file, layout) if rows.texts else ():
+        here, samples = range(before, before + len(cells.lines)), cells.turned()
+        for row in rows.texts.keys() & set(here):
+            rows.texts[row] += _without_missing(samples.columns([row - before]), marks)
+        before = here.stop
+    names, ids = [layout.names[0], *rows.names], layout.names[1:]
+    return from_transposed(names, ids, rows.numbers, rows.texts, rows.asked, file, notes)
+
+
+class _Rows(NamedTuple):
+    """The lines of a transposed table.
+
+    Their names; one column of numbers for each; the lists, empty yet, for those that are no
+    numbers, by their place; and the texts of those that were named in the command.
+    """
+
+    names: list[str]
+    numbers: FloatArray
+    texts: dict[int, list[str | None]]
+    asked: dict[int, list[str]]
+
+
+def _read_rows(file: TableFile, layout: Layout) -> tuple[_Rows, set[str]]:
+    """Read the lines of a transposed table; also return values with a comma that are no numbers."""
+    n_samples, wanted = len(layout.names) - 1, {name for name, _ in file.named.values()}
+    rows = _Rows([], np.empty((n_samples, 0)), {}, {})
+    blocks: list[FloatArray] = []
+    commas: set[str] = set()
     for cells in _batches(file, layout):
-        values = cells.values.to_pylist()
-        rows += [values[at : at + n_columns] for at in range(0, len(values), n_columns)]
-        file.check(len(rows), n_columns)
-    if not rows:
-        raise InputError(f"{file.name} has {n_columns} columns, but no rows.")
-    names = [layout.names[0], *(row[0] for row in rows)]
-    columns = [list(layout.names[1:]), *(row[1:] for row in rows)]
-    return from_columns(names, columns, file, layout.notes)
+        names, samples, before = cells.columns([0]).to_pylist(), cells.turned(), len(rows.names)
+        block, is_text = np.full((n_samples, len(names)), np.nan), np.zeros(len(names), dtype=bool)
+        if file.wanted == "all":
+            commas |= _fill(block, samples, np.arange(len(names)), is_text, file)
+        blocks.append(block)
+        rows.names.extend(names)
+        rows.texts.update((before + i, []) for i in np.flatnonzero(is_text).tolist())
+        for i, name in enumerate(names):
+            if name in wanted:
+                rows.asked[before + i] = samples.columns([i]).to_pylist()
+        file.check(len(rows.names), n_samples)
+    if not rows.names:
+        raise InputError(f"{file.name} has {len(layout.names)} columns, but no rows.")
+    return rows._replace(numbers=np.hstack(blocks)), commas
 
 
 # -- from lines to cells ---------------------------------------------------------------------
@@ -208,6 +260,11 @@ class _Cells(NamedTuple):
             return self.values
         wanted = np.arange(len(self.lines))[:, None] * n_columns + np.asarray(places, np.intp)
         return self.values.take(wanted.ravel())
+
+    def turned(self) -> _Cells:
+        """Return the columns as rows, without the first."""
+        places = np.arange(len(self.values)).reshape(len(self.lines), -1)[:, 1:].T
+        return _Cells(np.arange(len(places)), self.values.take(places.ravel()))
 
 
 def _batches(file: TableFile, layout: Layout) -> Iterator[_Cells]:

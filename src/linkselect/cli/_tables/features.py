@@ -1,7 +1,7 @@
 """Put a table together from its columns: numbers, text, labels and ids."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import prod
@@ -15,12 +15,10 @@ from linkselect._arrays import FloatArray
 from linkselect._messages import many
 from linkselect.cli._errors import InputError, shown
 from linkselect.cli._tables.column_kinds import TextColumn, as_floats, encode, kind_of, note_on
-from linkselect.cli._tables.label_column import make_labels
+from linkselect.cli._tables.label_column import describe_rows
 from linkselect.cli._tables.reading import Reading, TableFile
-from linkselect.cli._tables.table import Table, assign_roles, make_ids, value_text
+from linkselect.cli._tables.table import INDEX_NAMES, Table, assign_roles, value_text, without_marks
 
-# What pandas calls its index in a Parquet file.
-INDEX_NAMES = ("", "__index_level_0__", "Unnamed: 0")
 # A table with this many more rows than columns may have been meant the other way round.
 _LIKE_TRANSPOSED = 4
 
@@ -38,7 +36,7 @@ class Parts:
     texts : dict of int to list
         The other features, by number: text, None if missing; an empty list if it is none.
     others : dict of str to list
-        The values of the "label" and the "ids", as far as there are any.
+        The values of the "label", the "ids", the "group" and the "batch", as far as there are any.
     where : callable
         What a message calls a row.
     separator : str
@@ -53,31 +51,53 @@ class Parts:
     separator: str = ";"
 
 
-def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+def unique_names(
+    names: Sequence[str], what: str = "feature name"
+) -> tuple[tuple[str, ...], list[str]]:
     """Give every column a name of its own; the first may have none. Return them and notes.
 
     Examples
     --------
-    >>> unique_names(["a", "b", "a", ""])[0]
+    >>> names, notes = unique_names(["a", "b", "a", ""])
+    >>> names
     ('a', 'b', 'a.2', 'column 4')
+    >>> notes
+    ["Duplicate feature name 'a'; the second is renamed 'a.2'."]
     """
-    times, taken, found = Counter(names), set(names), dict[str, None]()
+    taken, found = set(names), dict[str, None]()
+    renamed: list[tuple[str, str]] = []
     # Where to go on looking for a free number, so that none is tried twice.
     numbers = defaultdict[str, Iterator[int]](lambda: count(2))
     for place, name in enumerate(names):
         new = name or (f"column {place + 1}" if place else "")
         if new in found:
-            new = next(one for i in numbers[new] if (one := f"{new}.{i}") not in taken)
+            old, new = new, next(one for i in numbers[new] if (one := f"{new}.{i}") not in taken)
             taken.add(new)
+            renamed.append((old, new))
         found[new] = None
-    repeated = [name for name, n_times in times.items() if name and n_times > 1]
-    if not repeated:
+    if not renamed:
         return tuple(found), []
-    others = f", and so do {many(len(repeated) - 1, 'other name')}" if len(repeated) > 1 else ""
+    old, new = renamed[0]
+    is_one = len(renamed) == 2
+    more = (
+        f" {many(len(renamed) - 1, 'other duplicate')} {'is' if is_one else 'are'} renamed alike."
+    )
     return tuple(found), [
-        f"the name {shown(repeated[0])} stands in the header {times[repeated[0]]} times{others}; "
-        f"later ones are called {shown(repeated[0] + '.2')} and so on."
+        f"Duplicate {what} {shown(old)}; the second is renamed {shown(new)}."
+        f"{more if len(renamed) > 1 else ''}"
     ]
+
+
+def header_names(names: Sequence[str], file: TableFile) -> tuple[tuple[str, ...], list[str]]:
+    """Give every name in the header its own; metadata cannot be joined by a repeated sample id."""
+    if file.how.transpose and file.how.metadata is not None:
+        sample, times = Counter(filter(None, names)).most_common(1)[0]
+        if times > 1:
+            raise InputError(
+                f"{file.name}: the header names the sample {shown(sample)} {times} times, so it is "
+                f"unclear which one {file.how.metadata.name} describes. Rename one of them."
+            )
+    return unique_names(names, file.in_header)
 
 
 def from_columns(
@@ -89,10 +109,15 @@ def from_columns(
 ) -> Table:
     """Put a table together from the cells of each column: text, numbers, None if missing.
 
-    `first_row` is what a message calls the first row: in a spreadsheet not row 1.
+    `first_row` is what a message calls the first row: in a spreadsheet not row 1. Of a transposed
+    table the first column is its header.
     """
+    is_header = file.how.transpose
     names, renamed = unique_names(names)
-    roles = assign_roles(names, file)
+    roles = assign_roles(names, file, ids_first=is_header)
+    if is_header and columns:
+        ids, about_ids = header_names(list(map(value_text, columns[0])), file)
+        columns, renamed = [ids, *columns[1:]], [*about_ids, *renamed]
     n_rows = len(columns[0]) if columns else 0
     file.check(n_rows, max(1, len(roles.features)))
     marks = frozenset(file.missing)
@@ -110,7 +135,54 @@ def from_columns(
         tuple(numbers),
         texts,
         {role: list(columns[place]) for role, place in roles.others.items()},
-        lambda row: f"row {first_row + row}",
+        (lambda row: f"column {shown(ids[row])}")
+        if is_header
+        else (lambda row: f"row {first_row + row}"),
+    )
+    return assemble(parts, names, file, (*notes, *renamed))
+
+
+def from_transposed(
+    names: Sequence[str],
+    ids: Sequence[str],
+    numbers: FloatArray,
+    texts: Mapping[int, list[str | None]],
+    asked: Mapping[int, list[str]],
+    file: TableFile,
+    notes: Sequence[str] = (),
+) -> Table:
+    """Put a table together whose rows are features.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The first name of the header, and the name of each row.
+    ids : sequence of str
+        The other names of the header.
+    numbers : array of shape (n_samples, n_features)
+        The values of each row as a column.
+    texts : mapping of int to list
+        The rows that are no numbers, from 0.
+    asked : mapping of int to list
+        The rows whose text was asked for.
+    file, notes
+        The file, and what should be said about it.
+    """
+    names, renamed = unique_names(names)
+    roles = assign_roles(names, file, ids_first=True)
+    others = {
+        role: list(ids) if place == 0 else asked.get(place - 1) or numbers[:, place - 1].tolist()
+        for role, place in roles.others.items()
+    }
+    places = [place for place in roles.features if place - 1 not in texts]
+    if len(places) < len(names) - 1:
+        numbers = numbers[:, np.array(places, np.intp) - 1]
+    parts = Parts(
+        without_marks(numbers, file.how.missing),
+        places,
+        {place: texts[place - 1] for place in roles.features if place - 1 in texts},
+        others,
+        lambda row: f"column {shown(ids[row])}",
     )
     return assemble(parts, names, file, (*notes, *renamed))
 
@@ -156,13 +228,13 @@ def from_matrix(
             return None
         return np.ravel(array.toarray() if issparse(array) else array)
 
-    labels, notes = make_labels(values("label", file.how.label), file)
-    ids = make_ids(values("ids", file.how.id_column), file.how.id_column, file.name)
+    found = {role: values(role, name) for role, (name, _) in file.named.items()}
+    rows, notes = describe_rows(found, file)
     if file.wanted != "all":
-        whole = Table(np.empty((n_rows, 0)), (), None, None, file.name)
+        whole = Table(np.empty((n_rows, 0)), (), None, None, file.name, left_out=(*known, *called))
     elif len(roles.features) < n_columns:
         whole = whole.with_features(roles.features)
-    return replace(whole, labels=labels, ids=ids, notes=tuple(notes))
+    return replace(whole, **rows, notes=tuple(notes))
 
 
 def assemble(
@@ -170,8 +242,8 @@ def assemble(
 ) -> Table:
     """Put a table together; columns without numbers are left out or encoded, and that is said."""
     how = file.how
-    parts, blank = _without_blank_rows(parts, file.missing)
-    parts, index = _without_index(parts, names, file.name)
+    parts, blank = _without_blank_rows(parts, file)
+    parts, index = _without_index(parts, names, file)
     texts = [TextColumn(names[place], values) for place, values in parts.texts.items()]
     kinds: dict[str, str] = {}
     added: dict[str, FloatArray] = {}
@@ -184,12 +256,15 @@ def assemble(
             kinds[column.name] = kind
             if new:
                 encoded[column.name] = list(new)
-    names_rows = bool(index) or list(kinds.values()) == ["a different text in each row"]
-    hints = _transposed_hint(parts, how) if names_rows and len(kinds) < 2 else []
-    labels, about_labels = make_labels(parts.others.get("label"), file, file.missing)
+    # A few rows may share a name, as two probes of a gene do.
+    named = [2 * len(set(one.known)) > len(one.values) for one in texts if one.name in kinds]
+    hints = _transposed_hint(parts, how) if named == [True] or (index and not named) else []
+    rows, about_rows = describe_rows(parts.others, file)
     features = (*(names[place] for place in parts.places), *added)
     left_out = tuple(name for name in kinds if name not in encoded)
-    if left_out and not features:
+    if file.wanted != "all":
+        left_out = tuple(names)
+    elif left_out and not features:
         raise InputError(
             f"{file.name}: no column of numbers is left to rank; "
             f"{', '.join(map(shown, left_out[:5]))} hold none. Pass --encode to use dates, yes or "
@@ -198,16 +273,15 @@ def assemble(
     return Table(
         np.column_stack([parts.numbers, *added.values()]) if added else parts.numbers,
         features,
-        labels,
-        make_ids(parts.others.get("ids"), how.id_column, file.name),
-        file.name,
-        (*notes, *blank, *index, *note_on(texts, kinds, encoded, how), *hints, *about_labels),
-        left_out,
-        tuple(map(tuple, encoded.values())),
+        source=file.name,
+        notes=(*notes, *blank, *index, *note_on(texts, kinds, encoded, how), *hints, *about_rows),
+        left_out=left_out,
+        encoded=tuple(map(tuple, encoded.values())),
+        **rows,
     )
 
 
-def _without_blank_rows(parts: Parts, marks: Collection[str]) -> tuple[Parts, list[str]]:
+def _without_blank_rows(parts: Parts, file: TableFile) -> tuple[Parts, list[str]]:
     """Leave out rows at the end in which every cell is empty, as a spreadsheet saves them.
 
     Only at the end: pairs may name rows by their number.
@@ -217,7 +291,9 @@ def _without_blank_rows(parts: Parts, marks: Collection[str]) -> tuple[Parts, li
     blank = np.isnan(parts.numbers).all(axis=1) if parts.numbers.dtype.kind == "f" else None
     if blank is None or not blank.any():
         return parts, []
-    for values in (*parts.texts.values(), *parts.others.values()):
+    marks, is_header = frozenset(file.missing), file.how.transpose
+    others = [some for role, some in parts.others.items() if not (is_header and role == "ids")]
+    for values in (*parts.texts.values(), *others):
         # An empty list is a column that is no text.
         blank &= [value_text(value) in marks for value in values] or [False]
     n_kept = 1 + int(np.flatnonzero(~blank).max(initial=-1))
@@ -228,10 +304,13 @@ def _without_blank_rows(parts: Parts, marks: Collection[str]) -> tuple[Parts, li
         numbers=parts.numbers[:n_kept],
         texts={place: values[:n_kept] for place, values in parts.texts.items()},
         others={role: values[:n_kept] for role, values in parts.others.items()},
-    ), [f"left out {many(len(blank) - n_kept, 'row')} without any value at the end."]
+    ), [
+        f"left out {many(len(blank) - n_kept, 'column' if is_header else 'row')} without any value "
+        "at the end."
+    ]
 
 
-def _without_index(parts: Parts, names: Sequence[str], source: str) -> tuple[Parts, list[str]]:
+def _without_index(parts: Parts, names: Sequence[str], file: TableFile) -> tuple[Parts, list[str]]:
     """Leave out a column of row names or numbers that has no name of its own."""
     places = [*parts.places, *parts.texts]
     place = next((place for place in places if names[place] in INDEX_NAMES), None)
@@ -246,10 +325,12 @@ def _without_index(parts: Parts, names: Sequence[str], source: str) -> tuple[Par
     if len(set(known)) < len(values) and known:
         if name:
             return parts, []
-        raise InputError(
-            f"{source}: column {place + 1} has no name, and does not number or name the rows. Give "
-            "it a name, or leave it out with --drop ''."
+        problem = (
+            f"{file.name}: column {place + 1} has no name, and does not number or name the rows. "
+            "Give it a name, or leave it out with --drop ''."
         )
+        hints = _transposed_hint(parts, file.how) if place in parts.texts else []
+        raise InputError(" ".join([problem, *(f"Or: {hint}" for hint in hints)]))
     kept = [i for i, one in enumerate(parts.places) if one != place]
     rest = replace(
         parts,

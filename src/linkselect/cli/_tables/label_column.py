@@ -1,25 +1,84 @@
-"""Turn the values of the label column into classes."""
+"""Turn the values of columns that are no features into labels, ids, groups and batches."""
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkselect._messages import many
 from linkselect.cli._errors import InputError, UsageError, shown
-from linkselect.cli._tables.reading import MISSING, Reading, TableFile
-from linkselect.cli._tables.table import value_text
+from linkselect.cli._tables.reading import Reading, TableFile
+from linkselect.cli._tables.table import make_ids, value_text
 
 # Numbers with more values than this, and few rows for each, are a measurement and no classes.
 MOST_CLASSES = 20
 FEWEST_ROWS = 5
 
 
+def describe_rows(
+    columns: Mapping[str, Iterable[Any] | None], file: TableFile
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the labels, ids, groups and batches of the rows, by these names, and what to say.
+
+    Parameters
+    ----------
+    columns : mapping of str to iterable
+        The values of the "label", the "ids", the "group" and the "batch", as far as there are any.
+    file : TableFile
+        How they are read.
+    """
+    labels, notes = make_labels(columns.get("label"), file)
+    groups, batches = (_marks(columns.get(role), role, file) for role in ("group", "batch"))
+    ids: Any = columns.get("ids")
+    if file.wanted == "metadata" and ids is not None:
+        ids = tuple(map(value_text, ids))
+    else:
+        ids = make_ids(ids, file.how.id_column, file.name)
+    if not file.as_text:
+        notes += _note_on_marks(groups, batches, file.how)
+    return {"labels": labels, "ids": ids, "groups": groups, "batches": batches}, notes
+
+
+def _marks(values: Iterable[Any] | None, role: str, file: TableFile) -> NDArray[Any] | None:
+    """Return the group or batch of each row as text, None if it has none."""
+    if values is None:
+        return None
+    marks = {"", *file.missing}
+    texts = (sys.intern(value_text(value)) for value in values)
+    found = np.array([None if text in marks else text for text in texts], dtype=object)
+    if not file.as_text and all(one is None for one in found):
+        name, option = file.named[role]
+        raise InputError(
+            f"{file.name}: the column {shown(name)} ({option}) has no value in any row."
+        )
+    return found
+
+
+def _note_on_marks(
+    groups: NDArray[Any] | None, batches: NDArray[Any] | None, how: Reading
+) -> list[str]:
+    """Say which rows have no group or no batch, and if no two rows share one."""
+    notes = []
+    for marks, name, what, instead, vain in (
+        (groups, how.group, "group", "each counts as a group of its own", "keeps nothing together"),
+        (batches, how.batch, "batch", "they count as one batch of their own", "changes nothing"),
+    ):
+        if marks is None:
+            continue
+        n_without = sum(one is None for one in marks)
+        if n_without:
+            notes.append(f"{many(n_without, 'row')} without a {what} ({shown(name)}); {instead}.")
+        if len(set(marks) - {None}) == len(marks) - n_without:
+            notes.append(f"no two rows have the same {shown(name)}, so --{what} {vain}.")
+    return notes
+
+
 def make_labels(
-    values: Iterable[Any] | None, file: TableFile, missing: Sequence[str] = MISSING
+    values: Iterable[Any] | None, file: TableFile
 ) -> tuple[NDArray[Any] | None, list[str]]:
     """Return the class of each row as text, None if it is not labelled, and what to say.
 
@@ -29,17 +88,15 @@ def make_labels(
         The label column; without it there are no labels.
     file : TableFile
         What else means not labelled, and whether numbers are cut into classes.
-    missing : sequence of str
-        What stands for a missing label.
     """
     if values is None:
         return None, []
     how, source = file.how, file.name
     # One text for each class, however many rows there are.
     texts = [sys.intern(value_text(value)) for value in values]
-    if file.wanted == "text":
+    if file.as_text:
         return np.array(texts, dtype=object), []
-    marks = {"", *missing, how.unlabelled}
+    marks = {"", *file.missing, how.unlabelled}
     labels = np.array([None if text in marks else text for text in texts], dtype=object)
     known = [label for label in labels if label is not None]
     if not known:

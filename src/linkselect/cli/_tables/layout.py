@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from linkselect.cli._errors import InputError, UsageError, shown
 from linkselect.cli._tables.column_kinds import NUMBER
-from linkselect.cli._tables.features import unique_names
+from linkselect.cli._tables.features import header_names
 from linkselect.cli._tables.reading import Reading, TableFile
 
 _LONGEST_HEADER = 64 << 20
@@ -124,7 +124,7 @@ def look(file: TableFile) -> Layout:
                 "each line is the name of the row."
             )
         _check_header(cells, header, file.name)
-        names, renamed = unique_names(cells)
+        names, renamed = header_names(cells, file)
         notes += renamed
     return Layout(
         names,

@@ -1,4 +1,4 @@
-"""Tables that are read by parts: Parquet files and folders of them, NPY files and Zarr arrays."""
+"""Tables that are read by parts: Parquet files and folders of them, NPY, Zarr and .h5ad files."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from linkselect._messages import GuidedError, first_few
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli._tables.column_kinds import NUMBER
 from linkselect.cli._tables.columnar import arrow_errors, check_columns, check_footer
-from linkselect.cli._tables.features import INDEX_NAMES, about_index, about_named_index, from_matrix
-from linkselect.cli._tables.label_column import make_labels
+from linkselect.cli._tables.features import about_index, about_named_index, from_matrix
+from linkselect.cli._tables.label_column import describe_rows
 from linkselect.cli._tables.limits import bytes_needed, readable_size
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import StoredTable, Table, assign_roles, make_ids
+from linkselect.cli._tables.table import INDEX_NAMES, StoredTable, Table, assign_roles
 
 if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Stored
@@ -36,8 +36,12 @@ def size_of(file: TableFile) -> int:
     """
     with library_errors(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # opening the table says it
+        if _is_h5ad(file.path):
+            from linkselect.cli._tables import h5ad
+
+            return h5ad.size_of(file)
         if _is_parquet(file.path):
-            return _look_into(file)[2]
+            return _look_into(file)[3]
         X, _ = _open_arrays(file)
         return bytes_needed(*X.shape, max(X.dtype.itemsize, 4))
 
@@ -61,7 +65,7 @@ def open_table(file: TableFile) -> Table:
     Parameters
     ----------
     file : TableFile
-        A Parquet file, a folder of Parquet files, an NPY file or a Zarr array.
+        A Parquet file, a folder of Parquet files, an NPY file, a Zarr array or an .h5ad file.
 
     Returns
     -------
@@ -70,7 +74,12 @@ def open_table(file: TableFile) -> Table:
     _refuse_options(file)
     with library_errors(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        table = _open_parquet(file) if _is_parquet(file.path) else _open_numbers(file)
+        if _is_h5ad(file.path):
+            from linkselect.cli._tables import h5ad
+
+            table = h5ad.open_parts(file)
+        else:
+            table = _open_parquet(file) if _is_parquet(file.path) else _open_numbers(file)
     return replace(table, notes=(*table.notes, *notes_of(caught)))
 
 
@@ -98,6 +107,10 @@ def _refuse_options(file: TableFile) -> None:
             raise UsageError(f"{option}: {file.name} is read by parts, {why}, or {INTO_MEMORY}.")
 
 
+def _is_h5ad(path: Path) -> bool:
+    return path.suffix.lower() == ".h5ad"
+
+
 # -- Parquet ---------------------------------------------------------------------------------
 
 
@@ -112,11 +125,11 @@ def _is_zarr(path: Path) -> bool:
     return is_zarr_folder(path)
 
 
-def _look_into(file: TableFile) -> tuple[dict[str, str], int, int]:
+def _look_into(file: TableFile) -> tuple[dict[str, str], dict[str, str], int, int]:
     """Read the ends of Parquet files.
 
-    Return what each column holds that is neither label nor ids, nothing if it holds numbers; the
-    number of rows; and the bytes that the table takes in memory.
+    Return what each column holds that has no other role, nothing if it holds numbers; the columns
+    with another role; the number of rows; and the bytes that the table takes in memory.
     """
     import pyarrow.parquet
 
@@ -143,7 +156,8 @@ def _look_into(file: TableFile) -> tuple[dict[str, str], int, int]:
         raise InputError(f"{path.name} has {len(names)} columns, but no rows.")
     groups = (one.row_group(i).total_byte_size for one in found for i in range(one.num_row_groups))
     n_features = sum(not kind for kind in kinds.values())
-    return kinds, n_rows, max([bytes_needed(n_rows, max(1, n_features)), *groups])
+    others = {role: names[place] for role, place in roles.others.items()}
+    return kinds, others, n_rows, max([bytes_needed(n_rows, max(1, n_features)), *groups])
 
 
 def _kind_of(kind: Any) -> str:
@@ -167,15 +181,17 @@ def _open_parquet(file: TableFile) -> Table:
     from linkselect._samples.sources.parquet_tables import open_parquet
     from linkselect._samples.sources.stored import Stored
 
-    (kinds, n_rows, _), how, source = _look_into(file), file.how, file.name
+    (kinds, others, n_rows, _), source = _look_into(file), file.name
     features = [name for name, kind in kinds.items() if not kind]
     no_numbers = {name: kind for name, kind in kinds.items() if kind}
     # A worker of a cluster may have another current folder.
     stored = open_parquet(file.path.resolve(), features)
-    labels, about_labels = make_labels(_column(stored, how.label), file, file.missing)
-    ids = make_ids(_column(stored, how.id_column), how.id_column, source)
+    columns = {role: _column(stored, name) for role, name in others.items()}
+    rows, about_rows = describe_rows(columns, file)
     if file.wanted != "all":
-        return Table(np.empty((n_rows, 0)), (), labels, ids, source, tuple(about_labels))
+        known = (*kinds, *others.values())
+        nothing = np.empty((n_rows, 0))
+        return Table(nothing, (), source=source, notes=(*about_rows,), left_out=known, **rows)
     unnamed = [name for name in features if name in INDEX_NAMES]
     index = {name for name in unnamed if np.unique(stored.column(name)).size == n_rows}
     names = tuple(name for name in features if name not in index)
@@ -191,16 +207,16 @@ def _open_parquet(file: TableFile) -> Table:
     written = {one for some in stored.indexes for one in some}
     notes += map(about_index, sorted(index))
     notes += about_named_index(name for name in names if name in written)
-    notes += about_labels
-    return StoredTable(X, names, labels, ids, source, tuple(notes), tuple(no_numbers))
+    notes += about_rows
+    return StoredTable(
+        X, names, source=source, notes=tuple(notes), left_out=tuple(no_numbers), **rows
+    )
 
 
-def _column(stored: Any, name: str | None) -> NDArray[Any] | None:
-    """Read one column whole, if it has a name."""
+def _column(stored: Any, name: str) -> NDArray[Any]:
+    """Read one column whole."""
     import pyarrow as pa
 
-    if name is None:
-        return None
     try:
         values: NDArray[Any] = stored.column(name)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -238,7 +254,8 @@ def _open_arrays(file: TableFile) -> tuple[Stored, dict[str, Any]]:
             f"{file.name}: which array holds the features? It is a group of Zarr arrays "
             f"({', '.join(members) or 'none'}). Pass --array NAME."
         )
-    wanted = [one for one in members if one in (file.how.label, file.how.id_column)]
+    asked = {name for name, _ in file.named.values()}
+    wanted = [one for one in members if one in asked]
     beside = {one: zarr.open(str(place / one), mode="r") for one in wanted}
     return open_stored(place / name), beside
 

@@ -6,12 +6,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 from cyclopts import Parameter
 
 from linkselect.cli._errors import InputError
 from linkselect.cli._tables.limits import bytes_needed, limited_memory, memory_limit, readable_size
+
+if TYPE_CHECKING:
+    from linkselect.cli._tables.metadata import Metadata
 
 # To turn a CSV file of so many columns into Parquet takes Arrow 30 KB for each, and fails if
 # their names do not fit in a block.
@@ -31,12 +34,20 @@ class Reading:
     label
         The column of class labels. An empty cell, NA, NaN or ? means: not labelled. If columns
         have no names, their number from 0; in NPZ, MAT and SVMlight files the name of the array,
-        such as y.
+        such as y; in .h5ad files a column of obs.
     bins
         Cut labels that are numbers into this many classes of about equal size; `all` takes every
         value as a class.
     id_column
-        The column by which pairs name rows. Without it they name row numbers from 0.
+        The column by which pairs name rows. Without it they name row numbers from 0, or obs_names
+        of .h5ad files.
+    metadata
+        A second table with one row for each sample, joined by --id-column. The columns of --label,
+        --group and --batch may be in either table.
+    group
+        The column of groups that are never split, such as patients.
+    batch
+        The column of batches, such as plates.
     drop
         Columns to leave out, with commas between them. Give it again for a name with a comma.
     encode
@@ -57,8 +68,8 @@ class Reading:
     no_header
         The first line of a text table holds values, not names.
     array
-        Which array of an NPZ or MAT file holds the features, if it is not X; which sheet of an
-        Excel file, if it is not the first.
+        Which array of an NPZ or MAT file holds the features, if it is not X; which layer of an
+        .h5ad file, or raw; which sheet of an Excel file, if it is not the first.
     max_memory
         How much memory the table may take, such as 500MB or 4GB. Otherwise three quarters of
         what is free.
@@ -67,6 +78,9 @@ class Reading:
     label: str | None = None
     bins: str | None = None
     id_column: str | None = None
+    metadata: Path | None = None
+    group: str | None = None
+    batch: str | None = None
     drop: tuple[str, ...] = ()
     encode: bool = False
     missing: tuple[str, ...] = ()
@@ -94,24 +108,57 @@ class TableFile:
     how : Reading
         What was typed.
     wanted : str
-        "all"; "rows" for labels and ids without features, so that columns may hold anything; or
-        "text" for one column as text, which is named as the label.
+        "all"; "rows" for labels and ids without features, so that columns may hold anything; "text"
+        for one column as text, which is named as the label; or "metadata" for text of those columns
+        that were named and are there.
     label_option : str
         The option that named the label.
     nulls : tuple of str
         What stands for a missing value in files of this kind.
+    metadata : Metadata, optional
+        What --metadata says, once it was read: a column that is there may be absent here.
     """
 
     path: Path
     how: Reading = DEFAULT_READING
-    wanted: Literal["all", "rows", "text"] = "all"
+    wanted: Literal["all", "rows", "text", "metadata"] = "all"
     label_option: str = "--label"
     nulls: tuple[str, ...] = MISSING
+    metadata: "Metadata | None" = None
 
     @property
     def name(self) -> str:
         """What messages call the file."""
         return self.path.name
+
+    @property
+    def named(self) -> dict[str, tuple[str, str]]:
+        """The column that was named for each role, and the option that named it."""
+        how = self.how
+        named = {
+            "label": (how.label, self.label_option),
+            "ids": (how.id_column, "--id-column"),
+            "group": (how.group, "--group"),
+            "batch": (how.batch, "--batch"),
+        }
+        return {role: (name, by) for role, (name, by) in named.items() if name is not None}
+
+    @property
+    def in_header(self) -> str:
+        """What the header of a text table names."""
+        if self.how.transpose:
+            return "sample id"
+        return "feature name" if self.wanted == "all" else "column name"
+
+    @property
+    def feature(self) -> str:
+        """What holds a feature in the file."""
+        return "row" if self.how.transpose else "column"
+
+    @property
+    def as_text(self) -> bool:
+        """Whether labels stay as they are written, to be joined or shown."""
+        return self.wanted in ("text", "metadata") or self.how.metadata is not None
 
     @cached_property
     def limit(self) -> int:
@@ -175,4 +222,4 @@ class TableFile:
 
 def has_parts(path: Path) -> bool:
     """Tell whether a table is of a kind that can be read by parts, by its name."""
-    return path.is_dir() or path.suffix.lower() in (".parquet", ".pq", ".npy", ".zarr")
+    return path.is_dir() or path.suffix.lower() in (".parquet", ".pq", ".npy", ".zarr", ".h5ad")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, repeat
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,9 @@ from scipy.sparse import issparse
 from linkselect._arrays import IntArray
 from linkselect.cli._errors import InputError, nearest, shown
 from linkselect.cli._tables.reading import TableFile
+
+# What pandas calls its index in a file.
+INDEX_NAMES = ("", "__index_level_0__", "Unnamed: 0")
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Table:
         Columns that are no features, since they hold no numbers.
     encoded : tuple of tuple of str
         The features that each encoded column became.
+    groups, batches : array of object, optional
+        The group and the batch of each row as text, None if it has none.
     """
 
     X: Any
@@ -48,6 +54,8 @@ class Table:
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     encoded: tuple[tuple[str, ...], ...] = ()
+    groups: NDArray[Any] | None = None
+    batches: NDArray[Any] | None = None
 
     @property
     def classes(self) -> list[str]:
@@ -66,13 +74,23 @@ class Table:
         number = {label: code for code, label in enumerate(self.classes)}
         return np.array([number.get(label, -1) for label in self.labels], dtype=np.intp)
 
+    def group_codes(self) -> IntArray | None:
+        """Number the group of each row; a row without one is a group of its own."""
+        return _numbered(self.groups, count(), "groups")
+
+    def batch_codes(self) -> IntArray | None:
+        """Number the batch of each row; rows without one share a batch."""
+        return _numbered(self.batches, repeat(""), "batches")
+
     def labelled(self) -> Table:
         """Return the rows that have a label, in memory."""
         assert self.labels is not None
         rows = np.flatnonzero(self.codes() >= 0)
+        of_rows = {role: getattr(self, role) for role in ("labels", "groups", "batches")}
+        kept = {role: None if of is None else of[rows] for role, of in of_rows.items()}
         ids = None if self.ids is None else tuple(self.ids[row] for row in rows)
         X = self.X.take(rows) if isinstance(self, StoredTable) else self.X[rows]
-        return Table(**vars(self) | {"X": X, "labels": self.labels[rows], "ids": ids})
+        return Table(**vars(self) | kept | {"X": X, "ids": ids})
 
     def with_features(self, kept: Sequence[int] | IntArray) -> Self:
         """Return the table with these features only."""
@@ -85,6 +103,16 @@ class Table:
 @dataclass(frozen=True)
 class StoredTable(Table):
     """A table whose features stay in their file and are read part by part; X is a `Stored`."""
+
+
+def _numbered(marks: NDArray[Any] | None, instead: Iterable[Any], name: str) -> IntArray | None:
+    """Number groups or batches, with others in the place of None."""
+    if marks is None:
+        return None
+    from linkselect._batches import row_codes
+
+    known = [other if one is None else one for one, other in zip(marks, instead, strict=False)]
+    return row_codes(known, len(known), name)
 
 
 def _by_size(label: str) -> tuple[float, str]:
@@ -100,7 +128,7 @@ class NoColumnError(InputError):
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns, by their place, are features, and which are "label" and "ids"."""
+    """Which columns, by their place, are features, and which have another role."""
 
     features: tuple[int, ...]
     others: dict[str, int]
@@ -112,12 +140,14 @@ def assign_roles(
     numbered: bool = False,
     arrays: Sequence[str] = (),
     beside: Collection[str] = (),
+    ids_first: bool = False,
 ) -> Roles:
-    """Find the label and id columns; what is left and not dropped is a feature.
+    """Find the columns that have a role; what is left and not dropped is a feature.
 
     `numbered` tells that the columns have no names of their own, so their numbers name them;
-    `arrays` are other names that --label and --id-column could have meant, and a label or ids
-    `beside` the table are arrays of their own.
+    `arrays` are other names that the options could have meant, and what is `beside` the table are
+    arrays of their own. `ids_first` tells that the first column is the header of a transposed
+    table: the ids, unless another one was named.
     """
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
@@ -131,19 +161,23 @@ def assign_roles(
         place |= {str(i): i for i in range(len(names))}
         place |= {str(i - len(names)): i for i in range(len(names))}
 
-    def find(name: str | None, option: str, known: Sequence[str] = (*arrays, *names)) -> int | None:
-        if name is None or (name in beside and option != "--drop"):
-            return None
+    def find(name: str, option: str, known: Sequence[str] = (*arrays, *names)) -> int:
         if name in place:
             return place[name]
+        if file.metadata is not None and option != "--drop":
+            raise NoColumnError(file.metadata.why_no_column(name, option, file, names))
         hint = nearest(name, known)
         if name.removeprefix("-").isdecimal() and not numbered:
             hint += " Numbers name columns only if these have no names (--no-header)."
         raise NoColumnError(f"{file.name} has no column {shown(name)} ({option}). {hint}")
 
-    label, ids = find(file.how.label, file.label_option), find(file.how.id_column, "--id-column")
-    others = {role: at for role, at in (("label", label), ("ids", ids)) if at is not None}
-    dropped = set[int | None]()
+    others = {"ids": 0} if ids_first else dict[str, int]()
+    for role, (name, option) in file.named.items():
+        if name in beside or (name not in place and _may_lack(role, name, file, ids_first)):
+            continue
+        unnamed = _unnamed(names, file) if role == "ids" and name not in place else None
+        others[role] = find(name, option) if unnamed is None else unnamed
+    dropped = {0} if ids_first else set[int]()
     for text in file.how.drop:
         # Names with commas between them, unless the whole is a name.
         some = [text] if text in place else filter(None, map(str.strip, text.split(",")))
@@ -159,6 +193,24 @@ def assign_roles(
             "(--separator)?"
         )
     return Roles(features, others)
+
+
+def _may_lack(role: str, name: str, file: TableFile, ids_first: bool) -> bool:
+    """Tell whether a named column may be absent, since metadata have it or could have it."""
+    if file.wanted == "metadata":
+        return role != "ids"
+    if file.how.metadata is None:
+        return False
+    if file.metadata is None:  # it is not read yet
+        return True
+    return ids_first if role == "ids" else name in file.metadata.columns
+
+
+def _unnamed(names: Sequence[str], file: TableFile) -> int | None:
+    """Find the column without a name that numbers or names the rows, to be joined by it."""
+    if file.metadata is None or file.metadata.row_of.keys() & set(names):
+        return None
+    return next((place for place, name in enumerate(names) if name in INDEX_NAMES), None)
 
 
 def value_text(value: Any) -> str:
@@ -192,8 +244,8 @@ def make_ids(
     repeated, times = Counter(ids).most_common(1)[0] if ids else ("", 1)
     if times > 1:
         raise InputError(
-            f"{source}: the id {shown(repeated)} names {times} rows (column {shown(column)}), so a "
-            "pair cannot tell which it means. Make ids unique."
+            f"{source}: the id {shown(repeated)} names {times} rows (column {shown(column)}), so "
+            "it is unclear which one is meant. Make ids unique."
         )
     return ids
 

@@ -1,0 +1,87 @@
+"""Groups and batches of samples: their numbers, and whether batches coincide with classes."""
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2_contingency
+from scipy.stats.contingency import association, crosstab
+
+from linkselect._arrays import IntArray
+from linkselect._messages import GuidedValueError, many
+from linkselect.pairs._labels import is_missing
+
+# From this association on (Cramér's V, from 0 to 1), batches and classes hardly differ. Rare ones
+# coincide by chance, and so do small tables, unless so strong an association is this unlikely.
+STRONG, UNLIKELY, RARE = 0.7, 0.01, 4
+
+
+def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
+    """Number the groups or batches of the rows, from 0."""
+    found = np.asarray(values, dtype=object).ravel()
+    if len(found) != n_samples:
+        raise GuidedValueError(
+            f"{name} has {many(len(found), 'value')}, but X has {many(n_samples, 'sample')}.",
+            "Pass one value for each row.",
+            name,
+        )
+    n_missing = sum(is_missing(value, minus_one=False) for value in found)
+    if n_missing:
+        raise GuidedValueError(
+            f"{name} has {many(n_missing, 'missing value')}, but every row needs one.",
+            "Give rows without one a value of their own.",
+            name,
+        )
+    place: dict[Hashable, int] = {}
+    return np.array([place.setdefault(value, len(place)) for value in found], dtype=np.intp)
+
+
+def about_batches(batches: Any, classes: Any) -> str | None:
+    """Say so if batches and classes coincide, or nearly do; None if not.
+
+    Of independent batches and classes at most one table in 50 is said to nearly coincide, also of
+    six rows, also if most rows are in one batch and one class.
+
+    Parameters
+    ----------
+    batches, classes : array-like of shape (n_samples,)
+        The batch and the class of each row; None or NaN for a row without.
+
+    Examples
+    --------
+    >>> print(about_batches(list("aabb"), ["ill", "ill", "well", "well"]))
+    Every batch holds one class only, so a feature that differs between batches cannot be told \
+from one that differs between classes.
+    >>> about_batches(list("abab"), ["ill", "ill", "well", "well"])
+    """
+    pairs = zip(batches, classes, strict=True)
+    known = [
+        (one, other)
+        for one, other in pairs
+        if not (is_missing(one, minus_one=False) or is_missing(other, minus_one=False))
+    ]
+    if not known:
+        return None
+    codes = (row_codes(some, len(known), "batches") for some in zip(*known, strict=True))
+    counts = crosstab(*codes).count
+    if min(counts.shape) < 2:
+        return None
+    confused = "a feature that differs between batches"
+    # A batch of one row holds one class whatever it is.
+    if (np.count_nonzero(counts, axis=1) == 1).all() and counts.max() > 1:
+        return (
+            f"Every batch holds one class only, so {confused} cannot be told from one that differs "
+            "between classes."
+        )
+    common = np.ix_(counts.sum(axis=1) >= RARE, counts.sum(axis=0) >= RARE)
+    counts = counts[common]
+    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    if min(counts.shape) < 2 or chi2_contingency(counts, correction=False).pvalue > UNLIKELY:
+        return None
+    strength = association(counts, method="cramer")
+    if strength < STRONG:
+        return None
+    return (
+        f"Batches and classes nearly coincide (Cramér's V {strength:.2f}), so {confused} can "
+        "hardly be told from one that differs between classes."
+    )

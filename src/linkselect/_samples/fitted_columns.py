@@ -1,0 +1,44 @@
+"""The columns of what is transformed must be those of the fit."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from linkselect._messages import GuidedValueError
+from linkselect._samples.sources.annotated import is_annotated, names_of, unwrapped
+
+
+def check_columns(estimator: Any, n_columns: int, names: Sequence[str] | None, label: str) -> None:
+    """Refuse other columns than those of the fit, in the words of scikit-learn."""
+    if n_columns != estimator.n_features_in_:
+        raise GuidedValueError(
+            f"X has {n_columns} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input.",
+            "Pass the columns that it was fitted to.",
+            "X",
+        )
+    expected = getattr(estimator, "feature_names_in_", None)
+    if expected is None or names is None or list(names) == list(expected):
+        return
+    place = next(j for j, name in enumerate(names) if name != expected[j])
+    raise GuidedValueError(
+        "The feature names should match those that were passed during fit: column "
+        f"{place} of {label} is {names[place]!r}, and was {expected[place]!r}.",
+        "Pass the columns that it was fitted to, in the same order: open_stored(X, columns=...).",
+        "X",
+    )
+
+
+@contextmanager
+def checked_matrix(estimator: Any, X: Any) -> Iterator[Any]:
+    """Give the matrix of an AnnData object that has the columns of the fit; else X as it is."""
+    if not is_annotated(X):
+        yield X
+        return
+    names: Any = names_of(X)
+    check_columns(estimator, X.n_vars, names, "the AnnData object")
+    with warnings.catch_warnings():
+        # A sparse matrix has no names, and these are right.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield unwrapped(X)

@@ -1,0 +1,88 @@
+"""Sparse matrices in HDF5 files as anndata writes them: rows are read and made dense."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from linkselect._arrays import IntArray
+from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._samples.sources.choosing import Columns, as_numbers, equal_stretches
+from linkselect._samples.sources.hdf5_datasets import Hdf5Dataset, file_of
+from linkselect._samples.sources.stored import numeric_type
+
+# How many values are read at once: about 12 MB with the numbers of their columns. Between wanted
+# rows, a few are read rather than left out.
+STRETCH = 1 << 20
+GAP = 1 << 12
+TO_ROWS = (
+    "Read it into memory if it fits (adata.to_memory()), or write it again by rows: "
+    "adata.X = adata.X.tocsr(), then adata.write_h5ad(PATH)."
+)
+
+
+class Hdf5Rows(Hdf5Dataset):
+    """A matrix in CSR: a group with `data`, `indices` and `indptr`; it is read as `dtype`."""
+
+    def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
+        """Read some rows, and make some of their columns dense."""
+        import h5py
+
+        numbers = as_numbers(rows)
+        places = numbers - numbers[0]
+        width = len(as_numbers(columns))
+        values = np.empty((len(numbers), width), self.dtype)
+        with h5py.File(self.path, "r") as file:
+            group = file[self.name]
+            starts = group["indptr"][int(numbers[0]) : int(numbers[-1]) + 2].astype(np.intp)
+            if len(starts) < places[-1] + 2 or (np.diff(starts) < 0).any():
+                raise ValueError("its rows do not follow each other")
+            left_out = np.append(0, starts[places[1:]] - starts[places[:-1] + 1])
+            pieces = np.cumsum(left_out > GAP) + starts[places] // STRETCH
+            for piece in equal_stretches(pieces):
+                found = self._rows(group, starts, places[piece])
+                values[piece] = found[:, columns].toarray()
+        return values
+
+    def _rows(self, group: Any, starts: IntArray, places: IntArray) -> csr_array:
+        """Read from the first to the last of some rows, and return these."""
+        first, last = places[0], places[-1]
+        ends = starts[first : last + 2]
+        stretch = slice(int(ends[0]), int(ends[-1]))
+        data, indices = group["data"][stretch], group["indices"][stretch]
+        shape = (last - first + 1, self.shape[1])
+        found = csr_array((data.astype(self.dtype), indices, ends - ends[0]), shape=shape)
+        # SciPy would write outside its memory where a column is that the matrix does not have.
+        found.check_format(full_check=True)
+        return found if len(places) == shape[0] else found[places - first]
+
+
+def sparse_format(group: Any) -> str:
+    """Return "csr" or "csc" for a group that holds a sparse matrix, and nothing otherwise."""
+    attributes = getattr(group, "attrs", {})
+    said = attributes.get("encoding-type", attributes.get("h5sparse_format", ""))
+    kind = str(said).removesuffix("_matrix")
+    return kind if kind in ("csr", "csc") else ""
+
+
+def open_rows(group: Any, label: str) -> Hdf5Rows:
+    """Open a group of an HDF5 file that holds a sparse matrix by rows."""
+    if sparse_format(group) == "csc":
+        raise GuidedTypeError(
+            f"{label} is stored by columns (CSC), and reading a part of its rows would read all of "
+            "it.",
+            TO_ROWS,
+            "X",
+        )
+    try:
+        shape = group.attrs.get("shape", group.attrs.get("h5sparse_shape"))
+        shape = tuple(int(length) for length in shape)
+        stored = group["data"].dtype
+        if len(shape) != 2 or group["indptr"].shape != (shape[0] + 1,):
+            raise ValueError("the number of its rows is not clear")
+    except (KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise GuidedValueError(
+            f"{label} is not a readable sparse matrix: {error}.", "Write the file again.", "X"
+        ) from error
+    return Hdf5Rows(group.name, shape, numeric_type(stored, label), file_of(group))

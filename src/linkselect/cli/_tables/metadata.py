@@ -1,0 +1,197 @@
+"""A second table with one row for each sample, joined to the first by the ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkselect._messages import first_few, many
+from linkselect.cli._errors import InputError, UsageError, nearest, shown
+from linkselect.cli._tables.label_column import describe_rows
+from linkselect.cli._tables.reading import Reading, TableFile
+from linkselect.cli._tables.table import Table, make_ids
+
+# Options that are about the table alone.
+_OF_TABLE: dict[str, Any] = {"metadata": None, "transpose": False, "no_header": False}
+_OF_TABLE |= {"drop": (), "separator": None, "array": None}
+_MOST_NAMED = 3
+_PLACES = {"label": "labels", "group": "groups", "batch": "batches"}
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What a file says about samples, as text.
+
+    Parameters
+    ----------
+    file : TableFile
+        The file.
+    columns : tuple of str
+        All of its columns.
+    ids : tuple of str
+        The sample that each row is about.
+    values : dict of str to array
+        The columns that were named and are there, by their role.
+    notes : tuple of str
+        What should be said about how it was read.
+    """
+
+    file: TableFile
+    columns: tuple[str, ...]
+    ids: tuple[str, ...]
+    values: dict[str, NDArray[Any]]
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: Table, file: TableFile) -> Metadata:
+        """Check what was read of a file of metadata."""
+        if table.ids is None:
+            raise InputError(
+                f"{file.name} has no column of ids, by which it could be joined. Save it as CSV."
+            )
+        some = {role: getattr(table, place) for role, place in _PLACES.items()}
+        rows = [row for row, sample in enumerate(table.ids) if sample]
+        ids = make_ids((table.ids[row] for row in rows), file.how.id_column, file.name) or ()
+        values = {role: of[rows] for role, of in some.items() if of is not None}
+        notes = [f"{file.name}: {note}" for note in table.notes]
+        n_empty = len(table.ids) - len(ids)
+        if n_empty:
+            notes.append(f"{file.name}: left out {many(n_empty, 'row')} without an id.")
+        return cls(file, table.left_out, ids, values, tuple(notes))
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each sample."""
+        return {sample: row for row, sample in enumerate(self.ids)}
+
+    def why_no_column(self, name: str, option: str, file: TableFile, names: Sequence[str]) -> str:
+        """Say that a column is in neither file, or that the table lacks the ids."""
+        if option != "--id-column":
+            hint = nearest(name, [*self.columns, *names])
+            which = f"{file.name} nor {self.file.name}"
+            return f"Neither {which} has a column {shown(name)} ({option}). {hint}"
+        samples = [one for one in names if one in self.row_of]
+        way_out = f"{nearest(name, names)} Give the columns of ids the same name in both files."
+        if samples:
+            listed = _first(samples, 2)
+            way_out = f"Its columns are samples of {self.file.name} ({listed}): pass --transpose."
+        where = f"{file.name} has no column {shown(name)} ({option})"
+        return f"{where} to join {self.file.name} by. {way_out}"
+
+    def joined(self, table: Table, file: TableFile) -> Table:
+        """Return the table with what the metadata say about its rows."""
+        if table.ids is None:
+            raise InputError(
+                f"{file.name} has no ids of samples, so that {self.file.name} cannot be joined."
+            )
+        rows = np.array([self.row_of.get(sample, -1) for sample in table.ids], dtype=np.intp)
+        if (rows < 0).all():
+            raise InputError(self._why_nothing_in_common(table, file))
+        known: dict[str, Any] = {}
+        notes = [*table.notes, *self.notes, *self._about_join(table, rows, file)]
+        for role, place in _PLACES.items():
+            source = self.file if role in self.values else file
+            plain = replace(source, how=replace(file.how, metadata=None), wanted="rows")
+            described, said = describe_rows({role: self._column(role, table, rows, file)}, plain)
+            known[place] = described[place]
+            notes += said
+        return replace(table, **known, notes=tuple(notes))
+
+    def _column(
+        self, role: str, table: Table, rows: NDArray[np.intp], file: TableFile
+    ) -> NDArray[Any] | None:
+        """Return what is known in a role of each row of a table, from either file."""
+        here: NDArray[Any] | None = getattr(table, _PLACES[role])
+        if role not in self.values:
+            return here
+        assert table.ids is not None
+        there = self.values[role][rows]
+        there[rows < 0] = None
+        if here is None:
+            return there
+        marks = {"", None, *file.missing}
+        plain = [[None if one in marks else one for one in some] for some in (here, there)]
+        for row, (one, other) in enumerate(zip(*plain, strict=True)):
+            if one is not None and other is not None and one != other:
+                name, option = file.named[role]
+                where = f"the sample {shown(table.ids[row])}: {shown(one)} and {shown(other)}"
+                raise InputError(
+                    f"{file.name} and {self.file.name} both have a column {shown(name)} "
+                    f"({option}), and they differ for {where}. Rename or delete one of the columns."
+                )
+        # What one file does not know, the other may.
+        return np.where([one is None for one in plain[0]], there, here)
+
+    def _why_nothing_in_common(self, table: Table, file: TableFile) -> str:
+        assert table.ids is not None
+        one, other = shown(table.ids[0]), shown(next(iter(self.ids), ""))
+        turned = self.row_of.keys() & set(table.names)
+        way_out = "Is the column of ids the right one (--id-column)?"
+        if turned and file.how.transpose:
+            way_out = "The rows are the samples: leave --transpose out."
+        elif turned:
+            way_out = "The columns of the table are the samples: pass --transpose."
+        return (
+            f"{file.name} and {self.file.name} have no sample in common: the first is {one} in the "
+            f"table and {other} in the metadata. {self._about_spelling(table.ids) or way_out}"
+        )
+
+    def _about_spelling(self, absent: Sequence[str]) -> str:
+        """Point to the first id that is probably meant, but written in another way."""
+        from linkselect.pairs._ids import spelt_otherwise
+
+        known = set(absent)
+        found = spelt_otherwise(absent, [one for one in self.ids if one not in known])
+        if not found:
+            return ""
+        one, other = next(iter(found.items()))
+        others = f", and {len(found) - 1:,} others alike" if len(found) > 1 else ""
+        return (
+            f"{shown(one)} is probably {shown(other)} in {self.file.name}{others}: write ids in "
+            "the same way in both files."
+        )
+
+    def _about_join(self, table: Table, rows: NDArray[np.intp], file: TableFile) -> list[str]:
+        """Say which samples are in one of the files only."""
+        assert table.ids is not None
+        notes = []
+        lacking = [table.ids[row] for row in np.flatnonzero(rows < 0)]
+        if lacking:
+            notes.append(
+                f"{len(lacking):,} of {many(len(rows), 'sample')} of {file.name} not in "
+                f"{self.file.name} ({_first(lacking)}): kept, with nothing known from there. "
+                f"{self._about_spelling(lacking)}".rstrip()
+            )
+        present = set(table.ids)
+        more = [sample for sample in self.ids if sample not in present]
+        if more:
+            notes.append(
+                f"{many(len(more), 'sample')} of {self.file.name} not in {file.name}: left out "
+                f"({_first(more)})."
+            )
+        if not self.values:
+            notes.append(
+                f"{self.file.name} is not used: --label, --group and --batch name none of its "
+                f"columns ({_first(self.columns, 8)})."
+            )
+        return notes
+
+
+def metadata_file(how: Reading) -> TableFile:
+    """Return the file of metadata, to be read for the ids and the columns that were named."""
+    assert how.metadata is not None
+    if how.id_column is None:
+        raise UsageError(
+            f"--metadata {how.metadata.name} is joined by the ids of samples. Name the column that "
+            "holds them by --id-column."
+        )
+    return TableFile(how.metadata, replace(how, **_OF_TABLE), "metadata")
+
+
+def _first(names: Sequence[str], most: int = _MOST_NAMED) -> str:
+    return first_few([shown(name) for name in names], most)

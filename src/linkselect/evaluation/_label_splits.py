@@ -1,0 +1,101 @@
+"""Splits of the labelled rows into training and test rows."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
+from linkselect._arrays import IntArray
+from linkselect._messages import GuidedValueError, many
+
+Split = tuple[IntArray, IntArray]
+
+# How often a split is drawn again because a class is missing on one side.
+TRIALS = 200
+
+
+def split_rows(
+    codes: IntArray,
+    n_splits: int,
+    test_size: float,
+    random_state: int,
+    groups: IntArray | None,
+    names: NDArray[np.object_],
+) -> Iterator[Split]:
+    """Split the labelled rows into training and test rows, classes in proportion.
+
+    Parameters
+    ----------
+    codes : array of int of shape (n_samples,)
+        The class of each row; -1 for unlabelled rows.
+    n_splits, test_size : int, float
+        How many splits, and the share of test rows, or of test groups.
+    random_state : int
+        Determines the splits.
+    groups : array of int of shape (n_samples,) or None
+        The group of each row, which is never split.
+    names : array of shape (n_classes,)
+        The label of each class, for errors.
+    """
+    labelled = np.flatnonzero(codes >= 0)
+    known = codes[labelled]
+    if groups is None:
+        draw = StratifiedShuffleSplit(n_splits, test_size=test_size, random_state=random_state)
+        places: Iterable[Split] = draw.split(labelled, known)
+    else:
+        group = np.unique(groups[labelled], return_inverse=True)[1]
+        places = _split_groups(known, group, n_splits, test_size, random_state, names)
+    for train, test in places:
+        yield labelled[train], labelled[test]
+
+
+def _split_groups(
+    codes: IntArray,
+    group: IntArray,
+    n_splits: int,
+    test_size: float,
+    random_state: int,
+    names: NDArray[np.object_],
+) -> list[Split]:
+    """Draw test groups at random from those of each class; every class is on both sides.
+
+    A group counts to its most frequent class.
+    """
+    counts = np.zeros((group.max() + 1, codes.max() + 1), dtype=np.intp)
+    np.add.at(counts, (group, codes), 1)
+    n_holding = np.count_nonzero(counts, axis=0)
+    if n_holding.min() < 2:
+        raise GuidedValueError(
+            f"All labelled rows of class {str(names[n_holding.argmin()])!r} are in one group. A "
+            "comparison needs training and test rows of every class, and a group is never split.",
+            "Label rows of a second group, or leave the class out.",
+            "groups",
+        )
+    kind = counts.argmax(axis=1)
+    n_alike = np.bincount(kind)
+    kind[n_alike[kind] < 2] = n_alike.argmax()
+    rng, deals = np.random.RandomState(random_state), []
+    for one in np.unique(kind):
+        alike = np.flatnonzero(kind == one)
+        n_test = min(max(1, round(test_size * len(alike))), len(alike) - 1)
+        draw = ShuffleSplit(n_splits * TRIALS, test_size=n_test, random_state=rng)
+        deals.append(map(alike.take, (test for _, test in draw.split(alike))))
+    held_out = (np.isin(group, np.concatenate(parts)) for parts in zip(*deals, strict=True))
+    splits = ((np.flatnonzero(~held), np.flatnonzero(held)) for held in held_out)
+    whole = (
+        split
+        for split in splits
+        if all(len(np.unique(codes[side])) == len(n_holding) for side in split)
+    )
+    found = list(islice(whole, n_splits))
+    if len(found) == n_splits:
+        return found
+    raise GuidedValueError(
+        f"{many(len(kind), 'group')} of labelled rows could not be divided into training and test "
+        f"rows with all {len(n_holding)} classes on both sides, in {many(TRIALS, 'draw')} for each "
+        "split.",
+        "Choose a test_size closer to 0.5, label rows of more groups, or leave rare classes out.",
+        "groups",
+    )
