@@ -22,7 +22,7 @@ import linkselect as ls
 from linkselect._samples import Samples
 from linkselect._samples.scaled_columns import HeldColumns
 from linkselect._samples.scaling import find_scaling
-from linkselect._search import explained
+from linkselect._search import explained, observations
 from linkselect._supervision import from_labels, from_pairs, nothing
 from linkselect.evaluation import nearest_neighbor_curve
 from measured_pages import show
@@ -70,7 +70,7 @@ def supervision(told, n_samples):
 
 
 def pose(F, told, noise=NOISE):
-    found = explained.observe(supervision(told, len(F)))
+    found = observations.observe(supervision(told, len(F)))
     return explained.by_samples(HeldColumns(np.ascontiguousarray(F.T)), found, noise)
 
 
@@ -125,13 +125,13 @@ def order(problem, ridge=explained.RIDGE):
 
 def in_full(F, _data, told):
     """Give every must-link its own weight, however many there are."""
-    with patch.object(explained, "MOST_LINKS", np.inf):
+    with patch.object(observations, "MOST_LINKS", np.inf):
         return order(pose(F, told))
 
 
 def links_only(F, _data, told):
     """Take no group of linked samples as a class."""
-    with patch.object(explained, "FEWEST_IN_CLASS", np.inf):
+    with patch.object(observations, "FEWEST_IN_CLASS", np.inf):
         return order(pose(F, told))
 
 

@@ -265,6 +265,21 @@ def test_labels_and_pairs_are_used_together():
     assert (cells.uns["linkselect"]["params"]["n_must"], PAIRS.n_must) == (3, 3)
 
 
+def test_a_method_that_needs_every_label_ranks_by_the_labelled_samples(cells):
+    known = np.arange(60) % 3 == 0
+    with pytest.warns(UserWarning, match="it works on the 20 labelled samples of 60"):
+        rank(cells, "some", selector=FisherScore(3), batch_key="batch", group_key="donor")
+    expected = FisherScore(3).fit(counts()[known], TYPES[known])
+    assert_allclose(cells.var["linkselect_score"], expected.scores_, rtol=1e-6)
+    obs = cells.obs[known]
+    found = validate(
+        FisherScore(3), counts()[known], TYPES[known], groups=obs["donor"], batches=obs["batch"]
+    )
+    assert_array_equal(cells.var["linkselect_frequency"], found.frequencies)
+    assert cells.n_obs == 60
+    assert "20 labelled samples" in cells.uns["linkselect"]["notes"][0]
+
+
 def test_layers_and_centred_batches():
     cells = annotated(np.zeros((60, 12), np.float32))
     cells.layers["counts"] = csr_array(counts())
@@ -367,8 +382,6 @@ def test_other_errors_change_nothing():
         rank(counts(), "type")
     with pytest.raises(GuidedValueError, match="is not a column of adata.obs"):
         rank(cells, cells.obs["type"])
-    with pytest.raises(ValueError, match="label"):
-        rank(cells, "some", selector=FisherScore())  # needs the label of every cell
     cells.obs["one"] = "B"
     with pytest.raises(ValueError, match="class"):
         rank(cells, "one", selector=FisherScore())

@@ -14,8 +14,8 @@ from linkselect._search.explained import (
     by_samples,
     choose,
     largest_first,
-    observe,
 )
+from linkselect._search.observations import observe
 from linkselect._supervision import from_labels, from_pairs, nothing
 from tests.helpers import literal
 from tests.helpers.fitting import ended_after

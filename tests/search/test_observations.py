@@ -10,7 +10,8 @@ from linkselect import LinkSelector, Pairs
 from linkselect._samples import as_samples
 from linkselect._samples.scaling import find_scaling
 from linkselect._search import explained
-from linkselect._search.explained import by_features, by_samples, observe
+from linkselect._search.explained import by_features, by_samples
+from linkselect._search.observations import observe
 from linkselect._supervision import from_labels, from_pairs
 
 NOISE = 0.05

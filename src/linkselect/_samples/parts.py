@@ -30,6 +30,7 @@ from linkselect._samples.samples import (
 )
 from linkselect._samples.scaled_columns import StoredColumns, reduce_in_turn
 from linkselect._samples.scaling import Scaling
+from linkselect._samples.sources.merging import FAN_IN_OF_LARGE
 from linkselect._samples.sources.running import map_parts, reduce_parts
 from linkselect._samples.sources.stored import Part, Stored
 from linkselect._samples.survey import Score, Survey, moments_of_part, survey
@@ -246,7 +247,13 @@ class Parts(Samples):
 
         work = partial(_reduce_slabs, function=function, merge=merge)
         return reduce_parts(
-            self.stored, work, merge, per_part=of_part, n_jobs=n_jobs, what="multiply features"
+            self.stored,
+            work,
+            merge,
+            per_part=of_part,
+            n_jobs=n_jobs,
+            what="multiply features",
+            fan_in=FAN_IN_OF_LARGE,
         )
 
     def scaled_columns(self, scaling: Scaling, n_jobs: int) -> StoredColumns:

@@ -54,17 +54,19 @@ def row_sums(
     has_means = not scaling.roots and X.kind != "sparse"
     origin = _means(X, scaling, n_jobs) if has_means else np.zeros(X.shape[1])
     work = partial(_sums_of_rows, scaling=scaling, origin=origin)
-    products, of_some, sums = X.reduce_rows(work, add_up, (weights, counts), n_jobs)
+    all_equal = bool((counts == counts[0]).all())
+    # Rows that all count alike need no products of their own.
+    apart = np.zeros_like(counts) if all_equal else counts
+    products, of_some, sums = X.reduce_rows(work, add_up, (weights, apart), n_jobs)
     mean = sums[0, :] / n_samples
     masses = X.placed(np.asarray(weights.sum(axis=0)).ravel())
     mixed = (sums - masses[:, None] * mean[None, :])[2:, :]
-    outer = mean[:, None] * mean[None, :]
-    centred = products - n_samples * outer
-    if _all_equal(counts):
-        return RowSums(centred, centred * float(counts[0]) if counts[0] else None, mixed)
+    products -= (n_samples * mean)[:, None] * mean[None, :]
+    if all_equal:
+        return RowSums(products, products * float(counts[0]) if counts[0] else None, mixed)
     # The sum of (t - mean)(t - mean)' over rows that count, from that of tt'.
-    cross = sums[1, :][:, None] * mean[None, :]
-    return RowSums(centred, of_some - cross - cross.T + masses[1] * outer, mixed)
+    cross = (sums[1, :] - masses[1] / 2.0 * mean)[:, None] * mean[None, :]
+    return RowSums(products, of_some - cross - cross.T, mixed)
 
 
 def mixed_rows(X: Samples, scaling: Scaling, weights: csr_array, n_jobs: int | None) -> Any:
@@ -102,9 +104,9 @@ def _sums_of_rows(
         rows = rows - (origin if here is None else here.put(origin))
     mixed = _weighted(weights, rows)
     products = _dense(rows.T @ rows)
-    if _all_equal(counts):
-        return products, products * float(counts[0]), mixed
     some = counts > 0
+    if not some.any():
+        return products, 0.0, mixed
     chosen = rows[some] if here is None else rows[here.put(some)]
     return products, _dense(chosen.T @ _counted(chosen, counts[some])), mixed
 
@@ -114,10 +116,6 @@ def _counted(rows: Any, counts: FloatArray) -> Any:
     if issparse(rows):
         return diags_array(counts) @ rows
     return (counts if here is None else here.put(counts))[:, None] * rows
-
-
-def _all_equal(counts: FloatArray) -> bool:
-    return bool((counts == counts[0]).all())
 
 
 def _mixed(values: Any, weights: csr_array, *, scaling: Scaling) -> tuple[Any]:

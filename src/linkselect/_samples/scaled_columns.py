@@ -30,7 +30,8 @@ BLOCK_SIZE = 1 << 20
 # Numbers in the products that threads add up on their own before these are added.
 LANES_SIZE = 1 << 23
 MOST_LANES = 8
-# Products of fewer rows cost less than adding them up.
+# Products of fewer rows cost less than adding them up; so do those of a quarter as many rows as
+# there are features.
 LEAST_ROWS = 512
 # Above so many values float32 stays float32, which takes half of the memory and time; fewer give
 # the bits of their float64.
@@ -272,6 +273,7 @@ def reduce_in_turn(
     per_row: tuple[Any, ...],
 ) -> Any:
     """Apply a function to one block of rows after the other, and merge each result at once."""
-    blocks = slices(values.shape[0], max(BLOCK_SIZE // values.shape[1], LEAST_ROWS))
+    n_rows, n_features = values.shape
+    blocks = slices(n_rows, max(BLOCK_SIZE // n_features, LEAST_ROWS, n_features // 4))
     found = (function(values[some], *(one[some] for one in per_row)) for some in blocks)
     return reduce(lambda total, more: merge([total, more]), found)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.sparse import csr_array, hstack
 
@@ -27,18 +26,11 @@ from linkselect._samples.devices import device_of, namespace_of, to_numpy
 from linkselect._samples.row_sums import mixed_rows, row_sums
 from linkselect._samples.scaled_columns import HeldColumns, as_columns
 from linkselect._samples.scaling import Scaling
-from linkselect._supervision import Supervision
-from linkselect.pairs._groupings import are_implied
-from linkselect.pairs._links import first_of_each, must_components
+from linkselect._search.observations import Observed
 
 # The ridge, in mean squared lengths of a feature. From 0.1 to 0.5 accuracy changes by less than a
 # point.
 RIDGE = 0.5
-# Must-links together weigh at most as much as so many. Errors of people do not average out: if
-# every link counted in full, a few wrong ones among many would cost more than the others gain.
-MOST_LINKS = 10
-# So many samples that must-links join are as good as a class, if cannot-links tell it from others.
-FEWEST_IN_CLASS = 8
 # Matrices of products are at most so wide; if there are more samples and features than this,
 # samples are added up at random.
 WIDEST = 10_000
@@ -51,17 +43,6 @@ LEAST_VARIANCE = 1e-10
 MOST_NOISE = 1e100
 # How many numbers the differences over must-links may have that are computed in one pass.
 LINKS_SIZE = 1 << 22
-
-
-class Observed(NamedTuple):
-    """What is known, as observations of weighted sums of the samples."""
-
-    weights: csr_array
-    """The weight of each sample in each observation, of shape (n_samples, n_observations)."""
-    targets: FloatArray
-    """What was observed, one column for each class; rows have a mean squared length of 1."""
-    labelled: FloatArray
-    """How many labels each sample has; their observations come first."""
 
 
 class Problem(NamedTuple):
@@ -84,102 +65,6 @@ class Explained(NamedTuple):
     """What each feature explains alone, as a share of what all of them explain."""
     path: FloatArray
     """The share that is explained after each chosen feature."""
-
-
-def observe(known: Supervision) -> Observed:
-    """List what labels and must-links say about a feature.
-
-    A label is the value of its class: the indicators of the classes, each divided by the root of
-    the size of the class, centred over the labelled samples. A must-link is a difference of 0,
-    times the root of its weight; if these add up to more than `MOST_LINKS`, they are scaled down
-    to it. A link is left out if labels put both ends into one class. Large groups of linked samples
-    that cannot-links tell apart count as labelled; other cannot-links say nothing here.
-    """
-    n_samples = len(known.classes)
-    from_labels = known.listed_must is None
-    labels = [known.classes] if from_labels else [one.classes for one in known.groupings]
-    must, worth = _links_beside_labels(known)
-    groups = _large_groups(must, known)
-    labels += [groups] if (groups >= 0).any() else []
-    alone = groups[must[:, 0]] < 0
-    must, worth = must[alone], worth[alone]
-    roots = np.sqrt(worth / max(1.0, worth.sum() / MOST_LINKS))
-    labelled = [np.flatnonzero(codes >= 0) for codes in labels]
-    blocks = [_targets(codes[rows]) for codes, rows in zip(labels, labelled, strict=True)]
-    rows = np.concatenate([*labelled, np.empty(0, dtype=np.intp)])
-    numbers = np.arange(len(rows) + len(must))
-    of_links = numbers[len(rows) :]
-    weights = csr_array(
-        (
-            np.concatenate([np.ones(len(rows)), roots, -roots]),
-            (
-                np.concatenate([rows, must[:, 0], must[:, 1]]),
-                np.concatenate([numbers, of_links]),
-            ),
-        ),
-        shape=(n_samples, len(numbers)),
-    )
-    targets = block_diag(*blocks, np.zeros((len(must), 0)))
-    return Observed(weights, targets, np.bincount(rows, minlength=n_samples).astype(np.float64))
-
-
-def _links_beside_labels(known: Supervision) -> tuple[IntArray, FloatArray]:
-    """Return the listed must-links that no labels imply, and their weights."""
-    must = np.empty((0, 2), dtype=np.intp) if known.listed_must is None else known.listed_must
-    worth = np.ones(len(must)) if known.must_weights is None else known.must_weights
-    told = are_implied(must, known.groupings, alike=True)
-    return must[~told], worth[~told]
-
-
-def _large_groups(must: IntArray, known: Supervision) -> IntArray:
-    """Number the large groups that must-links join and cannot-links tell apart; -1 for the rest.
-
-    Groups without a cannot-link between them may be of one class: the larger one stays. Those that
-    a cannot-link contradicts join classes, by some wrong link. Labels imply cannot-links, too.
-    """
-    group = must_components(must, len(known.classes))
-    sizes = np.bincount(group)
-    if known.contradicted is not None:
-        sizes[group[known.contradicted]] = 0
-    labels_of: list[IntArray] = []
-    for classes, parts in known.groupings:
-        rows = np.flatnonzero(classes >= 0)
-        # Of several labels in a group the last one stays; those that differ contradict it.
-        last = _put_last(group[rows], classes[rows], len(sizes))
-        sizes[group[rows[classes[rows] != last[group[rows]]]]] = 0
-        labels_of.append(_put_last(group[rows], parts[rows], len(sizes)))
-    cannot = np.empty((0, 2), dtype=np.intp)
-    if known.listed_cannot is not None:
-        cannot = group[known.listed_cannot]
-        cannot = first_of_each(cannot[(sizes[cannot] >= FEWEST_IN_CLASS).all(axis=1)], len(sizes))
-    apart = set(map(frozenset, cannot.tolist()))
-
-    def differ(one: int, other: int) -> bool:
-        ends = [(labels[one], labels[other]) for labels in labels_of]
-        return frozenset((one, other)) in apart or any(a != b and min(a, b) >= 0 for a, b in ends)
-
-    kept: list[int] = []
-    for one in np.argsort(-sizes, kind="stable")[: (sizes >= FEWEST_IN_CLASS).sum()].tolist():
-        if all(differ(one, other) for other in kept):
-            kept.append(one)
-    return np.where(np.isin(group, kept) & (len(kept) > 1), group, -1)
-
-
-def _put_last(places: IntArray, values: IntArray, n_places: int) -> IntArray:
-    """Put values into places, of several the last one; -1 where there is none."""
-    found = np.full(n_places, -1, dtype=np.intp)
-    found[places] = values
-    return found
-
-
-def _targets(labels: IntArray) -> FloatArray:
-    """Return the value of the class of each label, one column for each class."""
-    codes = np.unique(labels, return_inverse=True)[1]
-    sizes = np.bincount(codes)
-    targets = (codes[:, None] == np.arange(len(sizes))) / np.sqrt(sizes)
-    targets -= targets.mean(axis=0) if len(codes) else 0.0
-    length = np.sqrt((targets**2).sum(axis=1).mean()) if len(codes) else 0.0
-    return targets / (length or 1.0)
 
 
 def pose(X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int) -> Problem:
@@ -264,7 +149,10 @@ def _at_least(variance: float, observed: Any) -> float:
 
 def _moment(covariance: Any, means: Any) -> Any:
     """Add what is expected to what is uncertain; rounding must not make it asymmetric."""
-    return (covariance + covariance.T) / 2.0 + means @ means.T
+    moment = covariance + covariance.T
+    moment /= 2.0
+    moment += means @ means.T
+    return moment
 
 
 def by_features(
@@ -280,25 +168,31 @@ def by_features(
     first, *more = [links[:, some] for some in slices(links.shape[1], width)] or [links]
     weights = hstack([of_classes, first], format="csr")
     sums = row_sums(X, scaling, weights, known.labelled, n_jobs)
-    products = sums.products
+    # Each of these matrices may be most of what memory holds: they are changed in place, and what
+    # is not needed any more is given up.
+    products, observed, mixed = sums
+    del sums
     xp = namespace_of(products)
     size = float(xp.linalg.trace(products)) / n_samples
-    ends = sums.mixed[n_classes:, :]
-    observed = ends.T @ ends + (0.0 if sums.some_products is None else sums.some_products)
+    ends = mixed[n_classes:, :]
+    observed = ends.T @ ends if observed is None else observed + ends.T @ ends
     for some in more:
         ends = mixed_rows(X, scaling, some, n_jobs)
-        observed = observed + ends.T @ ends
+        observed += ends.T @ ends
     # More than what rounding can take away; beside the ridge it is nothing.
     rounding = 4 * n_features * float(np.finfo(np.float64).eps) * size * n_samples
-    root = xp.linalg.cholesky(products + rounding * _eye(products))
+    root = xp.linalg.cholesky(_with_diagonal(products, rounding))
+    del products
     kernel, columns = root.T @ root, as_columns(root, n_jobs)
     if not known.weights.shape[1] or not size:
         return Problem(columns, kernel, kernel)
     variance = _at_least(noise * size, xp.linalg.trace(observed))
-    summed = sums.mixed[:n_classes, :].T * size**0.5
-    system = observed + variance * _eye(observed)
-    solved = xp.linalg.solve(system, xp.concat([variance * root, summed], axis=1))
+    summed = mixed[:n_classes, :].T * (size**0.5 / variance)
+    system = _with_diagonal(observed, variance)
+    solved = xp.linalg.solve(system, xp.concat([root, summed], axis=1))
+    del observed, system
     solved = root.T @ solved
+    solved *= variance
     return Problem(columns, kernel, _moment(solved[:, :n_features], solved[:, n_features:]))
 
 
@@ -334,6 +228,14 @@ def _random_sums(n_rows: int, n_sums: int) -> csr_array:
     rng = np.random.default_rng(0)
     signs, sums = rng.choice([-1.0, 1.0], n_rows), rng.integers(n_sums, size=n_rows)
     return csr_array((signs, (np.arange(n_rows), sums)), shape=(n_rows, n_sums))
+
+
+def _with_diagonal(matrix: Any, value: float) -> Any:
+    """Add a number to the diagonal: of NumPy's arrays, which may be large, in place."""
+    if isinstance(matrix, np.ndarray):
+        np.einsum("ii->i", matrix)[:] += value
+        return matrix
+    return matrix + value * _eye(matrix)
 
 
 def _eye(like: Any) -> Any:
@@ -439,11 +341,12 @@ def explained_by_all(problem: Problem, ridge: float) -> float:
     """Compute what a ridge regression on all features explains: `tr(T K (K + ridge I)^-1)`."""
     T = problem.moment
     xp = namespace_of(T)
-    system = problem.kernel + ridge * _eye(T)
     if xp is np:
         # Half of the time of a general inverse; one triangle of it, and the diagonal.
-        inverse = dpotri(dpotrf(system, lower=True)[0], lower=True)[0]
-        shared = 2.0 * np.sum(T * inverse) - np.sum(np.diag(T) * np.diag(inverse))
+        factor = _with_diagonal(np.array(problem.kernel, order="F"), ridge)
+        factor = dpotrf(factor, lower=True, overwrite_a=True)[0]
+        inverse = dpotri(factor, lower=True, overwrite_c=True)[0]
+        shared = 2.0 * np.einsum("ij,ij", T, inverse) - np.diag(T) @ np.diag(inverse)
     else:
-        shared = xp.sum(T * xp.linalg.inv(system))
+        shared = xp.sum(T * xp.linalg.inv(problem.kernel + ridge * _eye(T)))
     return float(xp.linalg.trace(T)) - ridge * float(shared)

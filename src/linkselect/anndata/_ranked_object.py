@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -28,6 +29,7 @@ from linkselect.selectors._method import describe
 if TYPE_CHECKING:
     from anndata import AnnData
 
+VERSIONS = {"linkselect": linkselect.__version__}
 NOT_VALIDATED = (
     "The ranking was not validated: that fits the method many times, and a backed object is read "
     "by parts."
@@ -59,7 +61,8 @@ def rank(
         Samples in rows. In memory or backed; of a backed object, `.X` is read by parts, and
         `.var` and `.uns` change in memory only.
     label : str, optional
-        The column of `.obs` with the classes. Samples without a value count as unlabelled.
+        The column of `.obs` with the classes. Samples without a value count as unlabelled; a
+        method that needs every label ranks by the labelled samples only.
     pairs : Pairs, optional
         Must-links and cannot-links by `obs_names`. With `label`, a method that looks at pairs uses
         both.
@@ -123,11 +126,12 @@ def rank(
     """
     _check(adata, key_added, copy, batch, batch_key, n_permutations)
     method = reproducible(_selector(selector, n_features_to_select), random_state)
-    y, batches = _column(adata, label, "label"), _column(adata, batch_key, "batch_key")
-    groups = _column(adata, group_key, "group_key")
-    X = _samples(adata, layer, batches if batch == "center" else None)
-    notes = _notes(method, y, pairs, batches)
-    together = _together(method, adata, y, pairs)
+    used, notes = _used(method, adata, label)
+    y, batches = _column(used, label, "label"), _column(used, batch_key, "batch_key")
+    groups = _column(used, group_key, "group_key")
+    X = _samples(used, layer, batches if batch == "center" else None)
+    notes += _notes(method, y, pairs, batches)
+    together = _together(method, used, y, pairs)
     notes += _fit(method, X, y, together)
     known: dict[str, Any] = {"pairs": together, "groups": groups, "batches": batches}
     known["random_state"] = random_state
@@ -149,8 +153,7 @@ def rank(
         "n_permutations": n_permutations,
         "random_state": random_state,
     }
-    versions = {"linkselect": linkselect.__version__}
-    record = about(type(method).__name__, method.n_features_, params, summary, notes, versions)
+    record = about(type(method).__name__, method.n_features_, params, summary, notes, VERSIONS)
     changed = adata.copy() if copy else adata
     _keep(changed, key_added, columns, record)
     return changed if copy else None
@@ -255,6 +258,22 @@ def _samples(adata: Any, layer: str | None, batches: Any) -> Any:
     if batches is not None:
         values = center_batches(values, batches)
     return type(adata)(values, obs=adata.obs[[]], var=adata.var[[]])
+
+
+def _used(method: Any, adata: Any, label: str | None) -> tuple[Any, list[str]]:
+    """Return the samples by which the method ranks: the labelled ones, if it needs every label."""
+    y = _column(adata, label, "label")
+    if y is None or describe(method).sees != "labels":
+        return adata, []
+    labelled = np.array([value is not None for value in y])
+    if labelled.all() or not labelled.any():
+        return adata, []
+    note = (
+        f"{type(method).__name__} needs a label for every sample, so it works on the "
+        f"{np.count_nonzero(labelled):,} labelled samples of {len(y):,}."
+    )
+    warn_user(note)
+    return adata[labelled], [note]
 
 
 def _notes(method: Any, y: Any, pairs: Any, batches: Any) -> list[str]:

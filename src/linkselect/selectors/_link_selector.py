@@ -11,7 +11,8 @@ from linkselect._messages import warn_user
 from linkselect._samples import Samples
 from linkselect._samples.checks import Given
 from linkselect._samples.scaling import Scale, find_scaling
-from linkselect._search.explained import choose, observe, pose
+from linkselect._search.explained import choose, pose
+from linkselect._search.observations import observe
 from linkselect._supervision import Supervision
 from linkselect.selectors._parameters import POSITIVE, with_parameters
 from linkselect.selectors._ranking import Ranking, count_features, with_equal_ties, with_equal_twins

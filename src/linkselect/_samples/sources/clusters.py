@@ -50,6 +50,8 @@ class Job:
         The name of the tasks.
     shared : Job or None
         Its result is what every call of the function gets last.
+    fan_in : int
+        How many results are merged at a time.
     """
 
     samples: Stored
@@ -60,6 +62,7 @@ class Job:
     what: str
     finish: Callable[[Any], Any] = _as_it_is
     shared: Job | None = None
+    fan_in: int = FAN_IN
 
 
 def active_client() -> Any | None:
@@ -177,8 +180,8 @@ def task_tree(job: Job) -> tuple[list[Any], Any]:
         level += 1
         merged = f"{name}-merge-{token}"
         results = [
-            merging(common, results[start : start + FAN_IN], dask_key_name=(merged, level, start))
-            for start in range(0, len(results), FAN_IN)
+            merging(common, results[i : i + job.fan_in], dask_key_name=(merged, level, i))
+            for i in range(0, len(results), job.fan_in)
         ]
     finish = delayed(job.finish, pure=False, name=f"{name}-finish-{token}")
     return leaves, finish(results[0], dask_key_name=f"{name}-result-{token}")

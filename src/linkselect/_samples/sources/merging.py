@@ -4,10 +4,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-FAN_IN = 8
+# How many results one merge takes; of large ones fewer, since so many wait on every level.
+FAN_IN, FAN_IN_OF_LARGE = 8, 2
 
 
-def level_sizes(n_leaves: int) -> list[int]:
+def level_sizes(n_leaves: int, fan_in: int = FAN_IN) -> list[int]:
     """Return the number of results on every level, from the leaves to the one at the top.
 
     Examples
@@ -17,7 +18,7 @@ def level_sizes(n_leaves: int) -> list[int]:
     """
     sizes = [n_leaves]
     while sizes[-1] > 1:
-        sizes.append(-(-sizes[-1] // FAN_IN))
+        sizes.append(-(-sizes[-1] // fan_in))
     return sizes
 
 
@@ -32,11 +33,15 @@ class MergeTree:
         How many results will come.
     merge : callable
         Takes a list of results in order and returns one.
+    fan_in : int
+        How many results are merged at a time.
     """
 
-    def __init__(self, n_leaves: int, merge: Callable[[list[Any]], Any]) -> None:
-        self.merge = merge
-        self.sizes = level_sizes(n_leaves)
+    def __init__(
+        self, n_leaves: int, merge: Callable[[list[Any]], Any], fan_in: int = FAN_IN
+    ) -> None:
+        self.merge, self.fan_in = merge, fan_in
+        self.sizes = level_sizes(n_leaves, fan_in)
         self.waiting: dict[tuple[int, int], dict[int, Any]] = {}
         self.lock = threading.Lock()
         self.top: Any = None
@@ -44,8 +49,8 @@ class MergeTree:
     def add(self, place: int, result: Any) -> None:
         """Put the result of one leaf in its place."""
         for level, size in enumerate(self.sizes[:-1]):
-            group = place // FAN_IN
-            expected = min(FAN_IN, size - group * FAN_IN)
+            group = place // self.fan_in
+            expected = min(self.fan_in, size - group * self.fan_in)
             with self.lock:
                 here = self.waiting.setdefault((level, group), {})
                 here[place] = result

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from linkselect._arrays import IntArray
 from linkselect._blocks import map_threads
 from linkselect._samples.sources.clusters import Job, Report, active_client, run_job
-from linkselect._samples.sources.merging import MergeTree
+from linkselect._samples.sources.merging import FAN_IN, MergeTree
 
 if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Part, Stored
@@ -44,6 +44,7 @@ def reduce_parts(
     shared: IntArray | None = None,
     n_jobs: int | None = None,
     what: str = "part",
+    fan_in: int = FAN_IN,
 ) -> Any:
     """Apply a function to every part and merge the results by a tree.
 
@@ -67,6 +68,8 @@ def reduce_parts(
         The number of threads if no Dask client is active; see `linkselect._blocks.map_threads`.
     what : str, default="part"
         What is being done, for progress.
+    fan_in : int
+        How many results are merged at a time.
 
     Returns
     -------
@@ -76,7 +79,7 @@ def reduce_parts(
     inputs = [() if per_part is None else tuple(per_part(part)) for part in X.parts]
     taken = None if shared is None else _picking(X, shared)
     numbers = list(range(len(X.parts)))
-    job = Job(X, numbers, function, merge, inputs, what, shared=taken)
+    job = Job(X, numbers, function, merge, inputs, what, shared=taken, fan_in=fan_in)
     return _run(job, n_jobs, reporting.get())
 
 
@@ -93,7 +96,7 @@ def _run(job: Job, n_jobs: int | None, report: Report | None) -> Any:
     if client is not None:
         return run_job(client, job, report)
     shared = () if job.shared is None else (_run(job.shared, n_jobs, None),)
-    tree = MergeTree(len(job.numbers), job.merge)
+    tree = MergeTree(len(job.numbers), job.merge, job.fan_in)
 
     def work(place: int) -> None:
         part = job.samples.parts[job.numbers[place]]
