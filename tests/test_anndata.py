@@ -280,6 +280,15 @@ def test_a_method_that_needs_every_label_ranks_by_the_labelled_samples(cells):
     assert "20 labelled samples" in cells.uns["linkselect"]["notes"][0]
 
 
+@pytest.mark.parametrize("kind", [int, float, bool, "category", "Int64"])
+def test_labels_may_be_numbers_or_truth_values(kind):
+    cells = annotated()
+    cells.obs["is B"] = pd.Series((TYPES == "B").astype(int), cells.obs_names).astype(kind)
+    rank(cells, "is B", selector=FisherScore(3), validate=False)
+    expected = FisherScore(3).fit(counts(), TYPES == "B")
+    assert_allclose(cells.var["linkselect_score"], expected.scores_, rtol=1e-6)
+
+
 def test_layers_and_centred_batches():
     cells = annotated(np.zeros((60, 12), np.float32))
     cells.layers["counts"] = csr_array(counts())

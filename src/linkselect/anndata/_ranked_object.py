@@ -244,6 +244,9 @@ def _column(adata: Any, key: str | None, parameter: str) -> NDArray[Any] | None:
         return None
     _check_name(key, adata.obs.columns, parameter, "a column of adata.obs")
     values = adata.obs[key].astype(object)
+    # scikit-learn takes numbers and truth values for classes only if their array is of that type.
+    if values.notna().all():
+        return np.asarray(values.tolist())
     found: NDArray[Any] = values.where(values.notna(), None).to_numpy(dtype=object)
     return found
 
