@@ -10,8 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csc_matrix, csr_matrix
 
-from linkselect import LinkSelector
+from linkselect import LinkSelector, Pairs
 from linkselect.cli import run
+from linkselect.cli._errors import InputError
 from linkselect.cli._tables import Reading, read_table
 from tests.helpers.annotated import OF_ANNDATA, TYPES, annotated, counts, text_as_objects
 from tests.helpers.stored_samples import store_h5ad
@@ -135,6 +136,42 @@ def test_what_is_typed_wrongly(words, folder, monkeypatch, capsys):
     write(folder)
     assert rank(monkeypatch, "cells.h5ad", *words) in (1, 2)
     assert WRONG[words] in capsys.readouterr().err
+
+
+def test_pairs_of_a_design_name_the_rows(folder, monkeypatch, capsys):
+    write(folder)
+    columns = ["--same", "donor", "--across", "batch"]
+    assert run(["pairs", "make", "cells.h5ad", *columns, "--out", "pairs.csv"]) == 0
+    assert "60 must-links, 0 cannot-links, by obs_names." in capsys.readouterr().out
+    assert Pairs.from_csv(folder / "pairs.csv").must[0] == ("c0", "c1")
+    assert rank(monkeypatch, "cells.h5ad", "--pairs", "pairs.csv", "--no-validate") == 0
+
+
+@pytest.mark.parametrize("index", [None, "sample"])
+def test_metadata_are_joined_by_the_names_of_rows(index, folder):
+    adata = annotated()
+    adata.obs_names.name = index
+    adata.write_h5ad(folder / "cells.h5ad")
+    about = pd.DataFrame({"sample": adata.obs_names[::-1], "mark": np.arange(60) // 30})
+    about.to_csv(folder / "about.csv", index=False)
+    how = Reading(label="mark", id_column="sample", metadata=folder / "about.csv")
+    found = read_table(folder / "cells.h5ad", how)
+    assert found.ids == tuple(adata.obs_names)
+    assert found.labels.tolist() == ["1"] * 30 + ["0"] * 30
+    # The other way round, too.
+    about.assign(g=1.5).to_csv(folder / "table.csv", index=False)
+    how = Reading(label="type", id_column="sample", metadata=folder / "cells.h5ad")
+    assert read_table(folder / "table.csv", how).labels.tolist() == TYPES[::-1].tolist()
+
+
+def test_the_index_is_an_id_column_by_its_own_name_only(folder):
+    adata = annotated()
+    adata.obs_names.name = "sample"
+    adata.write_h5ad(folder / "cells.h5ad")
+    found = read_table(folder / "cells.h5ad", Reading(id_column="sample"))
+    assert found.ids == tuple(adata.obs_names)
+    with pytest.raises(InputError, match="has no column 'smple'"):
+        read_table(folder / "cells.h5ad", Reading(id_column="smple"))
 
 
 def test_only_a_copy_of_an_h5ad_file_is_written(folder, monkeypatch, capsys):

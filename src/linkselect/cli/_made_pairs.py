@@ -16,7 +16,6 @@ from linkselect.cli._supervision_input import explained
 from linkselect.cli._tables import Reading, read_rows, read_text_column
 from linkselect.cli._tables.metadata import metadata_file
 from linkselect.cli._tables.reading import TableFile
-from linkselect.cli._tables.table import make_ids
 
 if TYPE_CHECKING:
     from linkselect.pairs import Pairs
@@ -137,10 +136,8 @@ def by_design(source: Path, read: Reading, design: Design, seed: int) -> tuple[P
     columns = _Columns(
         {name: _texts(source, read, name, f"--{role}") for role, name in named.items()}
     )
-    columns.index = range(len(next(iter(columns.values()))))
-    if read.id_column is not None:
-        texts = read_text_column(source, read, read.id_column, "--id-column")
-        columns.index = make_ids(texts, read.id_column, source.name) or ()
+    # Without an id column, too: the rows of an .h5ad file have names.
+    columns.index = read_rows(source, read).ids or range(len(next(iter(columns.values()))))
     with warnings.catch_warnings(record=True) as caught, explained({"max_pairs": "--max-pairs"}):
         warnings.simplefilter("always")
         found = Pairs.from_columns(columns, **named, max_pairs=design.max_pairs, random_state=seed)

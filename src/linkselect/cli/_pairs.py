@@ -88,9 +88,9 @@ def make(
     _write(drawn, out)
     if not quiet:
         output.say_notes(notes)
-        id_column = read.id_column
-        named = "row numbers from 0" if id_column is None else f"the ids of {shown(id_column)}"
-        output.say(f"{out}: {_counted(drawn)}, by {named}.")
+        named = "obs_names" if read.id_column is None else f"the ids of {shown(read.id_column)}"
+        by_number = isinstance(next(iter(drawn.ids), 0), int)
+        output.say(f"{out}: {_counted(drawn)}, by {'row numbers from 0' if by_number else named}.")
 
 
 def check(

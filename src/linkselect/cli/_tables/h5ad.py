@@ -152,6 +152,11 @@ def _table(X: Any, matrix: str, stored: Any, file: TableFile) -> Table:
     known = [str(name) for name in stored["obs"].attrs["column-order"]]
     wanted = {name for name, _ in file.named.values()} & set(known)
     beside = {name: _column(stored["obs"], name) for name in wanted}
+    name = file.how.id_column
+    # What another file calls the ids, and what the index is called, are the names of the rows.
+    joined = file.how.metadata is not None or file.wanted == "metadata"
+    if name is not None and name not in known and (joined or name == stored["obs"].attrs["_index"]):
+        beside[name] = np.array(obs_names, dtype=object)
     if X is None:
         X, names = np.empty((len(obs_names), 0)), ()
     if X.shape != (len(obs_names), len(names)):
