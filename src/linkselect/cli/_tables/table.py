@@ -18,6 +18,7 @@ from linkselect.cli._tables.reading import TableFile
 
 # What pandas calls its index in a file.
 INDEX_NAMES = ("", "__index_level_0__", "Unnamed: 0")
+WITHOUT_NAME = " If the column without a name holds the ids, pass --id-column ''."
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,8 @@ def assign_roles(
             return place[name]
         if file.metadata is not None and option != "--drop":
             raise NoColumnError(file.metadata.why_no_column(name, option, file, names))
-        hint = nearest(name, known)
+        hint = nearest(name, filter(None, known))
+        hint += WITHOUT_NAME * (option == "--id-column" and "" in place)
         if name.removeprefix("-").isdecimal() and not numbered:
             hint += " Numbers name columns only if these have no names (--no-header)."
         raise NoColumnError(f"{file.name} has no column {shown(name)} ({option}). {hint}")
@@ -245,7 +247,8 @@ def make_ids(
     if times > 1:
         raise InputError(
             f"{source}: the id {shown(repeated)} names {times} rows (column {shown(column)}), so "
-            "it is unclear which one is meant. Make ids unique."
+            "it is unclear which one is meant. Make ids unique, or name another column by "
+            "--id-column."
         )
     return ids
 
