@@ -171,6 +171,13 @@ def test_batches_without_a_use_are_said(study):
     assert "'batch' has 2 batches: their means are subtracted." in study(*options)["notes"]
 
 
+def test_one_batch_is_no_batch(study, tmp_path):
+    about = (tmp_path / "about.csv").read_text()
+    (tmp_path / "about.csv").write_text(about.replace("b1", "b0"))
+    found = study(*LABELS, "--batch", "batch", "--no-validate")
+    assert "all rows have the same 'batch', so --batch changes nothing." in found["notes"]
+
+
 def test_classes_as_groups_are_refused(study):
     errors = study(*LABELS, "--group", "disease", code=2)
     assert "--group disease is the column of labels" in errors

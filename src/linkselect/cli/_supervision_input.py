@@ -152,6 +152,8 @@ def about_design(
         )
     if table.batches is None or batches is None or len(set(batches)) == n_rows:
         return notes
+    if len(set(batches)) == 1:
+        return [*notes, f"all rows have the same {shown(read.batch)}, so --batch changes nothing."]
     uses = ["their means are subtracted"] * prepare.center_batches
     uses += ["a test against chance exchanges rows only within a batch"] * tests
     unused = "nothing is tested against chance here, and --center-batches was not asked for"
