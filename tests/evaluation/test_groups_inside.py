@@ -60,6 +60,13 @@ MEASURES = {
 }
 
 
+@pytest.mark.parametrize("groups", [np.zeros(24, dtype=int), np.arange(24) % 2])
+def test_groups_that_cannot_be_halved_give_no_frequencies(groups):
+    X = np.random.default_rng(0).normal(size=(24, 40))
+    found = validate(FisherScore(5), X, np.arange(24) % 2, groups=groups)
+    assert (found.frequencies, found.n_resamples) == ((), 0)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", MEASURES)
 def test_no_fit_splits_a_patient(name):

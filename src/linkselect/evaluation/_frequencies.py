@@ -48,6 +48,8 @@ def measure_stability(
     rng = np.random.RandomState(ranker.seed)
     given, n_samples = ranker.given, ranker.X.shape[0]
     draws = draw_resamples(selector, given, n_samples, n_resamples, rng, groups=ranker.groups)
+    if all(len(draw.rows) == n_samples for draw in draws):  # a class of one group is never halved
+        return Stability()
     found = fit_resamples(draws, as_samples(ranker.X), track)
     n_ranked = len(found.selected)
     by_pairs = describe(selector).sees == "pairs" and given.pairs is not None
