@@ -315,6 +315,27 @@ def test_batches_and_groups_reach_the_measures():
     assert_array_equal(cells.var["f_q_value"], tested.q_values)
 
 
+def test_samples_without_a_batch_share_one_and_without_a_group_have_their_own():
+    cells = annotated()
+    some = np.arange(60) < 10
+    cells.obs["plate"] = cells.obs["batch"].astype(object).mask(some)
+    cells.obs["patient"] = cells.obs["donor"].astype(object).mask(some)
+    with pytest.warns(UserWarning, match="10 samples without a") as caught:
+        rank(
+            cells, "type", selector=FisherScore(3), batch_key="plate", group_key="patient",
+            batch="center", key_added="f",
+        )  # fmt: skip
+    said = " ".join(str(one.message) for one in caught)
+    assert "a batch ('plate'); they count as one batch." in said
+    assert "a group ('patient'); each counts as a group of its own." in said
+    batches = cells.obs["batch"].astype(object).where(~some, "none")
+    groups = np.where(some, np.arange(60).astype(str), cells.obs["donor"].astype(object))
+    X = center_batches(counts(), batches)
+    assert_allclose(cells.var["f_score"], FisherScore().fit(X, TYPES).scores_, rtol=1e-6)
+    found = validate(FisherScore(3), X, TYPES, groups=groups, batches=batches, random_state=0)
+    assert cells.uns["f"]["p_value"] == found.p_value
+
+
 def test_batches_that_coincide_with_classes_are_noted():
     cells = annotated()
     cells.obs["plate"] = cells.obs["type"]

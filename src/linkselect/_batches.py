@@ -1,6 +1,7 @@
 """Groups and batches of samples: their numbers, and whether batches coincide with classes."""
 
 from collections.abc import Hashable
+from itertools import count, repeat
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,15 @@ def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
         )
     place: dict[Hashable, int] = {}
     return np.array([place.setdefault(value, len(place)) for value in found], dtype=np.intp)
+
+
+def complete_codes(values: Any, name: str, *, alone: bool) -> IntArray | None:
+    """Number groups or batches of which None is missing; the others have one each, or share one."""
+    if values is None:
+        return None
+    instead = count() if alone else repeat(-1)
+    known = [("", new) if one is None else one for one, new in zip(values, instead, strict=False)]
+    return row_codes(known, len(known), name)
 
 
 def about_batches(batches: Any, classes: Any) -> str | None:

@@ -217,7 +217,7 @@ def test_steps_of_a_pipeline_without_routing(patients):
 @pytest.mark.parametrize(
     ("groups", "problem"),
     [
-        (np.zeros(90), "All rows are in one group"),
+        (np.zeros(90), "No resample leaves a group out"),
         (np.arange(5), "groups has 5 values, but X has"),
         ([np.nan, *range(89)], "groups has 1 missing value"),
     ],
@@ -228,3 +228,9 @@ def test_groups_that_do_not_fit(groups, problem, patients):
     with pytest.raises(ValueError, match=problem):
         model.fit(X, y, groups=groups)
     assert not [name for name in vars(model) if name.endswith("_") or name == "_groups"]
+
+
+def test_one_group_in_each_class_is_no_frequency_of_one(patients):
+    X, y, _ = patients
+    with pytest.raises(ValueError, match="or too few in a class"):
+        stable().fit(X, y, groups=y)

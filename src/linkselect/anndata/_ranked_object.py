@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 import linkselect
-from linkselect._batches import about_batches
-from linkselect._messages import GuidedTypeError, GuidedValueError, nearest, warn_user
+from linkselect._batches import about_batches, complete_codes
+from linkselect._messages import GuidedTypeError, GuidedValueError, many, nearest, warn_user
 from linkselect._samples.batch_means import center_batches
 from linkselect._samples.devices import to_numpy
 from linkselect._samples.sources.annotated import check_names, is_annotated
@@ -129,8 +129,12 @@ def rank(
     used, notes = _used(method, adata, label)
     y, batches = _column(used, label, "label"), _column(used, batch_key, "batch_key")
     groups = _column(used, group_key, "group_key")
-    X = _samples(used, layer, batches if batch == "center" else None)
     notes += _notes(method, y, pairs, batches)
+    notes += _about_missing(batches, f"a batch ({batch_key!r}); they count as one batch")
+    notes += _about_missing(groups, f"a group ({group_key!r}); each counts as a group of its own")
+    batches = complete_codes(batches, "batches", alone=False)
+    groups = complete_codes(groups, "groups", alone=True)
+    X = _samples(used, layer, batches if batch == "center" else None)
     together = _together(method, used, y, pairs)
     notes += _fit(method, X, y, together)
     known: dict[str, Any] = {"pairs": together, "groups": groups, "batches": batches}
@@ -287,6 +291,15 @@ def _notes(method: Any, y: Any, pairs: Any, batches: Any) -> list[str]:
     notes = [f"{name} does not look at {' or '.join(unused)}."] if unused else []
     confused = None if batches is None or y is None else about_batches(batches, y)
     notes += [] if confused is None else [confused]
+    for note in notes:
+        warn_user(note)
+    return notes
+
+
+def _about_missing(marks: NDArray[Any] | None, rest: str) -> list[str]:
+    """Say how many samples have no batch or group, and what that means."""
+    n_missing = 0 if marks is None else sum(one is None for one in marks)
+    notes = [f"{many(n_missing, 'sample')} without {rest}."] if n_missing else []
     for note in notes:
         warn_user(note)
     return notes

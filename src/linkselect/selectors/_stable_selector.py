@@ -141,17 +141,17 @@ class StableSelector(Wrapper):
     def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         rng = check_random_state(self.random_state)
         groups = known.groups
-        if groups is not None and not groups.any():
-            raise GuidedValueError(
-                "All rows are in one group, but a resample leaves whole groups out.",
-                "Pass groups= with two groups or more, or none.",
-                "groups",
-            )
         # All samples first: what is wrong with the input is said once, and in the usual words.
         whole = seeded(self.estimator, rng).fit(X.values, **arguments_of(known, self.estimator))
         draws = draw_resamples(
             self.estimator, known, X.shape[0], self.n_resamples, rng, self.max_samples, groups
         )
+        if groups is not None and all(len(draw.rows) == X.shape[0] for draw in draws):
+            raise GuidedValueError(
+                "No resample leaves a group out: there are too few groups, or too few in a class.",
+                "Pass groups= with two groups or more in each class, or none.",
+                "groups",
+            )
         selected, mean_rank, errors = fit_resamples(draws, X, track, self.n_jobs)
         if not len(selected):
             raise errors[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, repeat
 from typing import Any, Self
 
 import numpy as np
@@ -77,11 +76,15 @@ class Table:
 
     def group_codes(self) -> IntArray | None:
         """Number the group of each row; a row without one is a group of its own."""
-        return _numbered(self.groups, count(), "groups")
+        from linkselect._batches import complete_codes
+
+        return complete_codes(self.groups, "groups", alone=True)
 
     def batch_codes(self) -> IntArray | None:
         """Number the batch of each row; rows without one share a batch."""
-        return _numbered(self.batches, repeat(""), "batches")
+        from linkselect._batches import complete_codes
+
+        return complete_codes(self.batches, "batches", alone=False)
 
     def labelled(self) -> Table:
         """Return the rows that have a label, in memory."""
@@ -104,16 +107,6 @@ class Table:
 @dataclass(frozen=True)
 class StoredTable(Table):
     """A table whose features stay in their file and are read part by part; X is a `Stored`."""
-
-
-def _numbered(marks: NDArray[Any] | None, instead: Iterable[Any], name: str) -> IntArray | None:
-    """Number groups or batches, with others in the place of None."""
-    if marks is None:
-        return None
-    from linkselect._batches import row_codes
-
-    known = [other if one is None else one for one, other in zip(marks, instead, strict=False)]
-    return row_codes(known, len(known), name)
 
 
 def _by_size(label: str) -> tuple[float, str]:
