@@ -124,3 +124,12 @@ def test_labels_outvote_the_mark_of_an_adaptive_link():
     pairs = Pairs([(0, 1), (4, 5)], adaptive=[(0, 1), (4, 5)]) | Pairs.from_labels([0, 0, 1])
     assert pairs.adaptive == ((4, 5),)
     assert repr(pairs) == "Pairs(must=2, cannot=2, adaptive=1)"
+
+
+def test_equal_pairs_in_another_order_are_not_listed():
+    """50,000 labels imply 1.25 billion links."""
+    y = np.arange(50_000) % 3
+    pairs, names = Pairs(must=[(3, 6), (1, 4)], must_weights=[2, 1]), list("bca")
+    labels, others = Pairs.from_labels(y), Pairs.from_labels([names[code] for code in y])
+    assert pairs | labels == others | pairs
+    assert labels != Pairs.from_labels(y, sample_ids=range(1, 50_001))

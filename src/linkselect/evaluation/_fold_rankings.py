@@ -175,14 +175,13 @@ class FoldRanker:
         seed: int,
     ) -> None:
         self.X = check_matrix(X)
-        both = y is not None and isinstance(pairs, Pairs) and bool(pairs._groupings)
-        self.has_both = both and describe(selector).sees == "pairs"
+        grouped = isinstance(pairs, Pairs) and bool(pairs._groupings)
+        self.has_both = y is not None and grouped and describe(selector).sees == "pairs"
         with warnings.catch_warnings():
             if hasattr(selector, "order_"):
                 warnings.simplefilter("ignore")  # the fit has warned already
             # Labels among the pairs stay labels: what they imply grows with their square.
-            listed = not self.has_both
-            self.given = read_given(selector, X, y, pairs, sample_ids, listed=listed)
+            self.given = read_given(selector, X, y, pairs, sample_ids, listed=not grouped)
         n_samples = self.X.shape[0]
         self.groups = None if groups is None else row_codes(groups, n_samples, "groups")
         self.given = replace(self.given, groups=self.groups)

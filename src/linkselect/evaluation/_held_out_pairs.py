@@ -14,6 +14,7 @@ from linkselect.evaluation import _pair_auc as auc
 from linkselect.evaluation._held_out import Fold, HeldOut
 from linkselect.evaluation._inputs import values_of
 from linkselect.evaluation._pair_folds import (
+    MOST_LABELS,
     Groups,
     PairKFold,
     check_between,
@@ -22,7 +23,7 @@ from linkselect.evaluation._pair_folds import (
 )
 from linkselect.evaluation._permutation import Arrangements, log_ways
 from linkselect.pairs import Pairs
-from linkselect.pairs._consequences import some_listed, with_all_listed
+from linkselect.pairs._consequences import some_listed, with_all_listed, with_fewer_labels
 from linkselect.pairs._links import must_components
 from linkselect.selectors._wrapper import arguments_of
 
@@ -66,7 +67,7 @@ class PairFolds(HeldOut):
         groups: IntArray | None = None,
     ) -> None:
         # Cannot-links that contradict must-links did not count in the fit either.
-        held = with_all_listed(pairs.without_conflicts())
+        held = with_all_listed(with_fewer_labels(pairs.without_conflicts(), MOST_LABELS))
         self._X, self._rows = X, tuple(range(len(ids)))
         self.groups = groups
         self.is_adaptive = held.n_adaptive > 0

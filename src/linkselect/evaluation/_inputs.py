@@ -15,9 +15,10 @@ from linkselect._samples.checks import Given, check_spread, refuse_stored, witho
 from linkselect._samples.sources.annotated import names_of, unwrapped
 from linkselect._supervision import by_rows, present_pairs
 from linkselect.evaluation._curves import RANDOM
-from linkselect.evaluation._pair_folds import LEAVE_CONFLICTS_OUT, PairKFold
+from linkselect.evaluation._pair_folds import LEAVE_CONFLICTS_OUT, MOST_LABELS, PairKFold
 from linkselect.pairs import PairConflictError, Pairs
 from linkselect.pairs._conflicts import describe_conflicts
+from linkselect.pairs._consequences import with_fewer_labels
 from linkselect.pairs._labels import is_missing, label_array
 from linkselect.selectors._method import describe
 
@@ -155,7 +156,7 @@ def _ordered_pairs(
     What is measured does not depend on the order in which pairs are listed, or their ends named.
     """
     held, row_of = _present(pairs, n_samples, given)
-    ids = tuple(row_of)
+    held, ids = with_fewer_labels(held, MOST_LABELS), tuple(row_of)
     return by_rows(held, row_of, ids), ids
 
 

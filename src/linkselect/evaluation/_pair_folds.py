@@ -24,6 +24,10 @@ Groups = Mapping[Hashable, Hashable]
 # from chance to certainty, and say nothing.
 LEAST_INDEPENDENT = 5
 
+# Links that labels imply are listed to be held out, and they grow with the square of these: of more
+# labels, so many at equal distances count.
+MOST_LABELS = 2000
+
 # How often a fold may lack a kind of pairs by the luck of the draw.
 TRIALS = 3
 

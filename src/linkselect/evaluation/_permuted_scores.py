@@ -111,10 +111,11 @@ def _ways_of_pairs(given: Given, n_samples: int, groups: Any, batches: Any) -> A
         )
     ways = Arrangements.of(n_samples, groups, batches)
     row_of = {sample: row for row, sample in enumerate(given.sample_ids or ())}
-    group, links = ways.group, np.concatenate(pairs.rows(row_of))
-    inside = group[links[:, 0]] == group[links[:, 1]]
-    if groups is not None and not pairs._groupings and inside.all():
-        raise GuidedValueError(INSIDE_GROUPS)
+    # Of labels, which imply more links than memory holds, none is listed.
+    if groups is not None and not pairs._groupings:
+        group, links = ways.group, np.concatenate(pairs.rows(row_of))
+        if (group[links[:, 0]] == group[links[:, 1]]).all():
+            raise GuidedValueError(INSIDE_GROUPS)
     named = [row_of[sample] for sample in pairs.ids]
     _check_enough(ways.count(np.array(named, dtype=np.intp)))
     return ways

@@ -145,6 +145,11 @@ def needed(groupings: Groupings) -> tuple[Grouping, ...]:
     return tuple(kept)
 
 
+def are_same(one: Grouping, other: Grouping) -> bool:
+    """Tell whether two groupings link the same samples, however their classes are numbered."""
+    return _holds(one, other) and _holds(other, one)
+
+
 def _holds(larger: Grouping, smaller: Grouping) -> bool:
     """Tell whether a grouping has all samples of another one, in the same classes and parts."""
     known = smaller.classes >= 0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkselect._arrays import IntArray
 from linkselect._messages import GuidedValueError
 from linkselect.pairs._consequences import some_listed, with_all_listed
+from linkselect.pairs._groupings import are_same
 from linkselect.pairs._ids import renamed
 from linkselect.pairs._links import checked
 
@@ -25,21 +26,26 @@ def union(ours: Pairs, theirs: Pairs) -> Pairs:
             "number different rows.",
             "Name samples by id to join them.",
         )
-    codes = {sample: code for code, sample in enumerate(ours._ids)}
-    moved = np.array([codes.setdefault(one, len(codes)) for one in theirs._ids], dtype=np.intp)
-    stay = np.arange(len(ours._ids))
+    ids, stay, moved = _joined_ids(ours, theirs)
     return ours._from_codes(
-        tuple(codes),
+        ids,
         np.concatenate([ours._must, moved[theirs._must]]),
         np.concatenate([ours._cannot, moved[theirs._cannot]]),
         ours.n_samples or theirs.n_samples,
         tuple(map(np.concatenate, zip(ours._adaptive, theirs._adaptive, strict=True))),
         (
-            *(one.at(stay, len(codes)) for one in ours._groupings),
-            *(one.at(moved, len(codes)) for one in theirs._groupings),
+            *(one.at(stay, len(ids)) for one in ours._groupings),
+            *(one.at(moved, len(ids)) for one in theirs._groupings),
         ),
         tuple(map(np.concatenate, zip(ours._weights, theirs._weights, strict=True))),
     )
+
+
+def _joined_ids(ours: Pairs, theirs: Pairs) -> tuple[tuple[Hashable, ...], IntArray, IntArray]:
+    """Return the ids of both, and the place among them of each of ours, and of theirs."""
+    codes = {sample: code for code, sample in enumerate(ours._ids)}
+    moved = np.array([codes.setdefault(one, len(codes)) for one in theirs._ids], dtype=np.intp)
+    return tuple(codes), np.arange(len(ours._ids)), moved
 
 
 def among(pairs: Pairs, sample_ids: Iterable[Hashable]) -> Pairs:
@@ -64,12 +70,10 @@ def are_equal(ours: Pairs, theirs: Pairs) -> bool:
     """Tell whether both hold the same pairs, without a list of those that the same labels imply."""
     if hash(ours) != hash(theirs):
         return False
-    groupings = ours._groupings, theirs._groupings
-    if (
-        ours._ids == theirs._ids
-        and len(groupings[0]) == len(groupings[1])
-        and all(map(np.array_equal, chain(*groupings[0]), chain(*groupings[1])))
-    ):
+    ids, stay, moved = _joined_ids(ours, theirs)
+    some = [one.at(stay, len(ids)) for one in ours._groupings]
+    others = [one.at(moved, len(ids)) for one in theirs._groupings]
+    if len(some) == len(others) and all(any(are_same(a, b) for b in others) for a in some):
         return _contents(ours) == _contents(theirs)
     return _contents(with_all_listed(ours)) == _contents(with_all_listed(theirs))
 
