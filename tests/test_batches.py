@@ -12,6 +12,8 @@ from linkselect.evaluation import feature_p_values, validate
 
 def test_numbers_of_rows():
     assert_array_equal(row_codes(["b", "a", "b", 1, "1", 1.0], 6, "groups"), [0, 1, 0, 2, 3, 2])
+    sites = [("a", 1), ("b", 1), ("a", 2), ("a", 1)]
+    assert_array_equal(row_codes(sites, 4, "groups"), [0, 1, 2, 0])
     frame = pd.DataFrame({"batch": pd.Categorical(["y", "x", "y"])})
     assert_array_equal(row_codes(frame["batch"], 3, "batches"), [0, 1, 0])
     assert_array_equal(row_codes(frame, 3, "batches"), [0, 1, 0])

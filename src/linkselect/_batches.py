@@ -19,7 +19,8 @@ STRONG, UNLIKELY, RARE = 0.7, 0.01, 4
 
 def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
     """Number the groups or batches of the rows, from 0."""
-    found = np.asarray(values, dtype=object).ravel()
+    are_tuples = isinstance(values, list | tuple) and isinstance(next(iter(values), None), tuple)
+    found = values if are_tuples else np.asarray(values, dtype=object).ravel()
     if len(found) != n_samples:
         raise GuidedValueError(
             f"{name} has {many(len(found), 'value')}, but X has {many(n_samples, 'sample')}.",

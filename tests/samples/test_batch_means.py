@@ -24,6 +24,14 @@ def literal(samples, batches):
     return found
 
 
+def test_of_an_annotated_object():
+    anndata = pytest.importorskip("anndata")
+    cells = anndata.AnnData(sparse.csr_array(np.abs(X)))
+    assert_array_equal(
+        center_batches(cells, list("aabbbbab")), center_batches(np.abs(X), list("aabbbbab"))
+    )
+
+
 @pytest.mark.filterwarnings("ignore:1 sample alone")
 @pytest.mark.parametrize(
     "samples",

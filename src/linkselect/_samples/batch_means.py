@@ -10,6 +10,7 @@ from sklearn.utils._set_output import ADAPTERS_MANAGER
 from linkselect._batches import row_codes
 from linkselect._messages import many, warn_user
 from linkselect._samples.checks import explained_overflow, refuse_stored, without_mask
+from linkselect._samples.sources.annotated import unwrapped
 
 
 def center_batches(X: Any, batches: Any) -> Any:
@@ -52,6 +53,7 @@ def center_batches(X: Any, batches: Any) -> Any:
            [ 2.,  1.]])
     """
     refuse_stored("center_batches", X)
+    X = unwrapped(X)
     values = check_array(
         without_mask(X.toarray() if issparse(X) else X),
         dtype=[np.float64, np.float32],

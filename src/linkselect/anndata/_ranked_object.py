@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 import linkselect
+from linkselect._arrays import IntArray
 from linkselect._batches import about_batches, complete_codes
 from linkselect._messages import GuidedTypeError, GuidedValueError, many, nearest, warn_user
 from linkselect._samples.batch_means import center_batches
@@ -128,17 +129,13 @@ def rank(
     method = reproducible(_selector(selector, n_features_to_select), random_state)
     used, notes = _used(method, adata, label)
     y, batches = _column(used, label, "label"), _column(used, batch_key, "batch_key")
-    groups = _column(used, group_key, "group_key")
     notes += _notes(method, y, pairs, batches)
-    notes += _about_missing(batches, f"a batch ({batch_key!r}); they count as one batch")
-    notes += _about_missing(groups, f"a group ({group_key!r}); each counts as a group of its own")
-    batches = complete_codes(batches, "batches", alone=False)
-    groups = complete_codes(groups, "groups", alone=True)
+    known: dict[str, Any] = {"random_state": random_state}
+    known["batches"] = batches = _codes(batches, "batch", batch_key, notes)
+    known["groups"] = _codes(_column(used, group_key, "group_key"), "group", group_key, notes)
     X = _samples(used, layer, batches if batch == "center" else None)
-    together = _together(method, used, y, pairs)
+    known["pairs"] = together = _together(method, used, y, pairs)
     notes += _fit(method, X, y, together)
-    known: dict[str, Any] = {"pairs": together, "groups": groups, "batches": batches}
-    known["random_state"] = random_state
     by_parts = adata.isbacked and layer is None
     columns, found = _measure(method, X, y, validate and not by_parts, n_permutations, known)
     if validate and by_parts:
@@ -296,13 +293,17 @@ def _notes(method: Any, y: Any, pairs: Any, batches: Any) -> list[str]:
     return notes
 
 
-def _about_missing(marks: NDArray[Any] | None, rest: str) -> list[str]:
-    """Say how many samples have no batch or group, and what that means."""
+def _codes(
+    marks: NDArray[Any] | None, what: str, key: str | None, notes: list[str]
+) -> IntArray | None:
+    """Number batches or groups; a note says how many samples have none."""
+    alone = what == "group"
     n_missing = 0 if marks is None else sum(one is None for one in marks)
-    notes = [f"{many(n_missing, 'sample')} without {rest}."] if n_missing else []
-    for note in notes:
-        warn_user(note)
-    return notes
+    if n_missing:
+        instead = "each counts as a group of its own" if alone else "they count as one batch"
+        notes.append(f"{many(n_missing, 'sample')} without a {what} ({key!r}); {instead}.")
+        warn_user(notes[-1])
+    return complete_codes(marks, f"{what}_key", alone=alone)
 
 
 def _together(method: Any, adata: Any, y: NDArray[Any] | None, pairs: Any) -> Pairs | None:
