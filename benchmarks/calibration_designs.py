@@ -155,6 +155,22 @@ def replicates(rng, n=60):
     return X, drawn(y, rng), {"groups": patient}
 
 
+def labels_and_pairs(rng, n=40):
+    """Draw three rows of each patient, one labelled, and pairs between the other two."""
+    patient = np.repeat(np.arange(n), 3)
+    X = normal(rng, n)[patient] + 0.1 * normal(rng, len(patient))
+    y = rng.permutation(np.arange(n) % 2)[patient]
+    labelled = np.arange(len(patient)) % 3 == 0
+    rows = np.flatnonzero(~labelled)
+    links = drawn(y[rows], rng, 40, 40)
+    must, cannot = (
+        [(int(rows[a]), int(rows[b])) for a, b in kind] for kind in (links.must, links.cannot)
+    )
+    known = np.where(labelled, y, -1)
+    both = ls.Pairs(must, cannot) | ls.Pairs.from_labels(known)
+    return X, both, {"y": known, "groups": patient}
+
+
 def plates(rng, n=120):
     """Draw batches that shift all features, and pairs inside batches only."""
     batch = np.arange(n) % 3
@@ -202,6 +218,7 @@ NOISE = {
     "few_labels_2": few(2),
     "few_labels_12": few(12),
     "replicates": replicates,
+    "labels_and_pairs": labels_and_pairs,
     "batches": plates,
     "batches_centred": centred,
     "asked_100": asked(100),

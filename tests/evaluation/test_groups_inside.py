@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from linkselect import ConstraintScore, FeatureRules, FisherScore, Pairs, StableSelector, compare
+from linkselect import (
+    ConstraintScore,
+    FeatureRules,
+    FisherScore,
+    LinkSelector,
+    Pairs,
+    StableSelector,
+    compare,
+)
 from linkselect.evaluation import choose_number, feature_p_values, pair_auc_curve, validate
+from linkselect.evaluation._held_out_labels import LabelFolds
 
 FITS: list = []
 
@@ -79,3 +88,45 @@ def test_no_fit_splits_a_patient(name):
     MEASURES[name](X, y, patient)
     assert len(FITS) > 5
     assert all(set(counts) <= {0, 2} for counts in FITS)
+
+
+class Rows(Seen, LinkSelector):
+    """From labels and pairs."""
+
+
+def partly_labelled(rng, n_patients=40):
+    """Return rows that tell their patient, one of three labelled; pairs between the other two."""
+    patient = np.repeat(np.arange(n_patients), 3)
+    X = rng.normal(size=(len(patient), 8))
+    X[:, -1] = patient
+    y = rng.permutation(np.arange(n_patients) % 2)[patient]
+    known = np.where(np.arange(len(y)) % 3 == 0, y, -1)
+    rest = np.flatnonzero(known < 0)
+    links = Pairs.from_labels(
+        y[rest], n_must=30, n_cannot=30, random_state=0, sample_ids=rest.tolist()
+    )
+    return X, known, patient, links | Pairs.from_labels(known)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_unlabelled_rows_of_a_held_out_patient_do_not_train():
+    """Pairs would tell its class by them."""
+    X, known, patient, both = partly_labelled(np.random.default_rng(0))
+    FITS.clear()
+    found = validate(Rows(3), X, known, pairs=both, groups=patient, n_resamples=0)
+    assert found.estimate.measure == "1-NN accuracy"
+    assert len(FITS) > 100
+    assert all(set(counts) <= {0, 3} for counts in FITS)
+
+
+def test_rows_that_pairs_name_change_places_with_their_patient():
+    X, known, patient, both = partly_labelled(np.random.default_rng(0))
+    folds = LabelFolds(X, known, 3, 0, groups=patient, pairs=both, ids=range(len(X)))
+    ways, moving = folds.arrangements(), np.isin(np.arange(len(X)), both.ids)
+    for seed in range(5):
+        to = ways.draw(np.random.RandomState(seed))
+        assert (to != np.arange(len(X)))[moving].mean() > 0.5
+        np.testing.assert_array_equal(to[~moving], np.flatnonzero(~moving))
+        np.testing.assert_array_equal(known[to] >= 0, known >= 0)
+        for one in np.unique(patient):
+            assert len(np.unique(patient[to[(patient == one) & moving]])) == 1

@@ -56,6 +56,15 @@ def test_only_some_rows_move():
     np.testing.assert_array_equal(inside.rows, [0, 1, 4, 5])
 
 
+def test_labelled_rows_take_each_others_places():
+    labelled = np.array([0, 2, 5, 6])
+    ways = Arrangements.of(8, np.arange(8) // 2, labelled=labelled)
+    for seed in range(10):
+        to = ways.draw(np.random.RandomState(seed))
+        np.testing.assert_array_equal(np.sort(to[labelled]), labelled)
+        np.testing.assert_array_equal(to[::2] // 2, to[1::2] // 2)
+
+
 def test_p_values():
     null = np.linspace(0, 1, 39)
     assert p_value(2.0, null) == 1 / 40

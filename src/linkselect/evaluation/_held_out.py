@@ -93,6 +93,10 @@ class HeldOut:
         """How many features there are."""
         return int(self._X.shape[1])
 
+    def arrangements(self, batches: Any = None) -> Arrangements:
+        """Say which rows may change places, given the batch of each."""
+        return Arrangements.of(self._X.shape[0], self.groups, batches)
+
     def is_inside(self, ways: Arrangements) -> bool:
         """Tell whether everything held out lies inside groups that move as a whole."""
         return False

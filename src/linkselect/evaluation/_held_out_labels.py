@@ -33,7 +33,8 @@ FEWEST_LABELLED = 30
 class LabelFolds(HeldOut):
     """Labelled rows held out, each once; all other rows stay for the fit.
 
-    If there are pairs beside the labels, those that name no held-out row stay with them.
+    If there are pairs beside the labels, those that name no held-out row stay with them. Unlabelled
+    rows of a held-out group leave with it: pairs may tell its class by them.
 
     Parameters
     ----------
@@ -131,7 +132,8 @@ class LabelFolds(HeldOut):
         return [self._ids[sample] for sample in self._sample[rows]]
 
     def _left(self, fold: Fold) -> IntArray:
-        return np.setdiff1d(np.arange(len(self._codes)), fold.test)
+        unit = np.arange(len(self._codes)) if self.groups is None else self.groups
+        return np.flatnonzero(~np.isin(unit, unit[fold.test]))
 
     def inside(self, fold: Fold, n_folds: int) -> LabelFolds:
         """Deal out what a fold leaves."""
@@ -171,6 +173,15 @@ class LabelFolds(HeldOut):
         other._sample = np.empty_like(self._sample)
         other._sample[to] = self._sample
         return other
+
+    def arrangements(self, batches: Any = None) -> Arrangements:
+        """Move labelled rows, and with those of a group the others that pairs name."""
+        rows = self._labelled
+        if self._pairs is not None and self.groups is not None:
+            row_of = {sample: row for row, sample in enumerate(self._ids)}
+            named = [row_of[sample] for sample in self._pairs.ids if sample in row_of]
+            rows = np.union1d(rows, np.array(named, dtype=np.intp))
+        return Arrangements.of(len(self._codes), self.groups, batches, rows, self._labelled)
 
     def named(self, fold: Fold | None = None) -> IntArray:
         """Return the rows that a fold holds out, or all labelled rows."""

@@ -103,7 +103,12 @@ class Arrangements:
 
     @classmethod
     def of(
-        cls, n_samples: int, groups: Any = None, batches: Any = None, rows: IntArray | None = None
+        cls,
+        n_samples: int,
+        groups: Any = None,
+        batches: Any = None,
+        rows: IntArray | None = None,
+        labelled: IntArray | None = None,
     ) -> Arrangements:
         """Say which rows may change places; all that are named in `rows`, or all.
 
@@ -115,10 +120,14 @@ class Arrangements:
             The group and the batch of each row.
         rows : array of int, optional
             The rows that move. Default: all.
+        labelled : array of int, optional
+            Rows that take each other's places only.
         """
         moving = np.arange(n_samples) if rows is None else np.asarray(rows)
         group = moving if groups is None else row_codes(groups, n_samples, "groups")[moving]
         batch = row_codes(np.zeros(n_samples) if batches is None else batches, n_samples, "batches")
+        if labelled is not None:
+            batch = 2 * batch + np.isin(np.arange(n_samples), labelled).astype(np.intp)
         # By group, and inside it by batch, so that rows of one batch take each other's places.
         order = moving[np.lexsort((moving, batch[moving], group))]
         alike: dict[Hashable, list[IntArray]] = {}

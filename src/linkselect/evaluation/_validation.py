@@ -22,7 +22,6 @@ from linkselect.evaluation._pair_folds import check_whole
 from linkselect.evaluation._permutation import (
     LEVEL,
     TOO_FEW_WAYS,
-    Arrangements,
     against_chance,
     against_random,
     too_few_ways,
@@ -191,8 +190,8 @@ def validate(
     sample_ids : iterable of hashable, optional
         The id of each row. Default: the index of a pandas X, else row numbers.
     groups : array-like of shape (n_samples,), optional
-        The group of each row, such as a patient. A group is held out as a whole, and exchanged
-        with others of its size as a whole.
+        The group of each row, such as a patient. A group is held out as a whole, its unlabelled
+        rows, too, and exchanged as a whole with others of its size.
     batches : array-like of shape (n_samples,), optional
         The batch of each row, such as a plate. Rows are exchanged inside their batch only.
     random_state : int, default=0
@@ -307,11 +306,9 @@ def _measure(
 ) -> Measured:
     """Measure what the folds hold out: beside permuted samples, random and all features."""
     held_out, tested, seed = rankings.held_out, rankings.first(effort.n_repeats), ranker.seed
-    by_labels = isinstance(held_out, LabelFolds)
-    rows = held_out.named() if by_labels else None
-    ways = Arrangements.of(ranker.X.shape[0], ranker.groups, batches, rows)
+    ways = held_out.arrangements(batches)
     found = against_chance(tested, n_selected, ways, effort.n_permutations, seed, track)
-    if found.reason == TOO_FEW_WAYS and by_labels:
+    if found.reason == TOO_FEW_WAYS and isinstance(held_out, LabelFolds):
         found = found._replace(reason=too_few_ways(batches, ranker.codes()))
     random, p_random = against_random(rankings, n_selected, seed)
     everything = np.arange(rankings.n_features)
