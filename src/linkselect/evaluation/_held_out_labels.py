@@ -181,7 +181,8 @@ class LabelFolds(HeldOut):
             row_of = {sample: row for row, sample in enumerate(self._ids)}
             named = [row_of[sample] for sample in self._pairs.ids if sample in row_of]
             rows = np.union1d(rows, np.array(named, dtype=np.intp))
-        return Arrangements.of(len(self._codes), self.groups, batches, rows, self._labelled)
+        ways = Arrangements.of(len(self._codes), self.groups, batches, rows, self._labelled)
+        return ways.among(self._labelled)
 
     def named(self, fold: Fold | None = None) -> IntArray:
         """Return the rows that a fold holds out, or all labelled rows."""
