@@ -130,3 +130,11 @@ def test_rows_that_pairs_name_change_places_with_their_patient():
         np.testing.assert_array_equal(known[to] >= 0, known >= 0)
         for one in np.unique(patient):
             assert len(np.unique(patient[to[(patient == one) & moving]])) == 1
+
+
+def test_patients_without_labels_keep_their_place():
+    """The test permutes labels, and these patients have none to exchange."""
+    X, known, patient, both = partly_labelled(np.random.default_rng(0))
+    known[patient >= 30] = -1
+    ways = LabelFolds(X, known, 3, 0, groups=patient, pairs=both, ids=range(len(X))).arrangements()
+    assert set(patient[ways.rows]) == set(range(30))

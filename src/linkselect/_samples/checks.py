@@ -56,7 +56,7 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Samples:
     given = X = without_mask(X)
     try:
         if _holds_times(given):
-            raise TypeError("X holds dates or spans of time, which are no numbers.")
+            raise TypeError("X holds dates or spans of time, which are not numbers.")
         X = validate_data(
             estimator,
             X,

@@ -60,7 +60,7 @@ class Showing:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are shown and are no features."""
+        """The columns that are shown but are not features."""
         named = [self.text, *self.show]
         if self.images is not None and not Path(self.images).is_dir():
             named.append(self.images)

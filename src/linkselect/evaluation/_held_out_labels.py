@@ -175,7 +175,7 @@ class LabelFolds(HeldOut):
         return other
 
     def arrangements(self, batches: Any = None) -> Arrangements:
-        """Move labelled rows, and with those of a group the others that pairs name."""
+        """Move labelled rows, and with them the rows of their group that pairs name."""
         rows = self._labelled
         if self._pairs is not None and self.groups is not None:
             row_of = {sample: row for row, sample in enumerate(self._ids)}

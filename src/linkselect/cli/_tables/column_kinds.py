@@ -222,7 +222,7 @@ def note_on(
     texts : sequence of TextColumn
         The columns of text.
     kinds : dict of str to str
-        Those that are no numbers, and what they are.
+        The kind of each column that is not numeric.
     encoded : dict of str to list of str
         The columns that each of these became; empty without --encode.
     how : Reading

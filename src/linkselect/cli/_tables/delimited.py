@@ -97,7 +97,7 @@ def _without_missing(values: pa.StringArray, marks: Sequence[str]) -> Iterator[s
 def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts, set[str]]:
     """Read the features that are numbers in every row; the lists of the others stay empty.
 
-    Return values with a comma, too, that are no numbers as they are.
+    Also return the values with a comma that cannot be read as numbers.
     """
     features = np.array(roles.features, dtype=np.intp)
     is_text = np.zeros(len(features), dtype=bool)
@@ -211,8 +211,8 @@ def _read_transposed(file: TableFile, layout: Layout) -> Table:
 class _Rows(NamedTuple):
     """The lines of a transposed table.
 
-    Their names; one column of numbers for each; the lists, empty yet, for those that are no
-    numbers, by their place; and the texts of those that were named in the command.
+    Their names; one column of numbers for each; empty lists for the lines that hold text, by their
+    place; and the texts of the lines that were named in the command.
     """
 
     names: list[str]
@@ -222,7 +222,7 @@ class _Rows(NamedTuple):
 
 
 def _read_rows(file: TableFile, layout: Layout) -> tuple[_Rows, set[str]]:
-    """Read the lines of a transposed table; also return values with a comma that are no numbers."""
+    """Read a transposed table; also return the values with a comma that are not numbers."""
     n_samples, wanted = len(layout.names) - 1, {name for name, _ in file.named.values()}
     rows = _Rows([], np.empty((n_samples, 0)), {}, {})
     blocks: list[FloatArray] = []

@@ -162,7 +162,7 @@ def from_transposed(
     numbers : array of shape (n_samples, n_features)
         The values of each row as a column.
     texts : mapping of int to list
-        The rows that are no numbers, from 0.
+        The rows that are not numeric, counted from 0.
     asked : mapping of int to list
         The rows whose text was asked for.
     file, notes

@@ -1,4 +1,4 @@
-"""Turn the values of columns that are no features into labels, ids, groups and batches."""
+"""Turn the values of columns that are not features into labels, ids, groups and batches."""
 
 import sys
 from collections import Counter

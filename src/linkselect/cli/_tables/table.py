@@ -39,7 +39,7 @@ class Table:
     notes : tuple of str
         What should be said about how it was read.
     left_out : tuple of str
-        Columns that are no features, since they hold no numbers.
+        Columns that are not features because they are not numeric.
     encoded : tuple of tuple of str
         The features that each encoded column became.
     groups, batches : array of object, optional
@@ -147,8 +147,8 @@ def assign_roles(
     if repeated:
         places = [i + 1 for i, name in enumerate(names) if name == repeated[0]]
         raise InputError(
-            f"{file.name}: the column name {shown(repeated[0])} stands in the header "
-            f"{len(places)} times (columns {', '.join(map(str, places[:5]))}). Rename one of them."
+            f"{file.name}: the column name {shown(repeated[0])} appears {len(places)} times "
+            f"in the header (columns {', '.join(map(str, places[:5]))}). Rename one of them."
         )
     place = {name: i for i, name in enumerate(names)}
     if numbered:
