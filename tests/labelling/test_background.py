@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from linkselect import LinkSelector, Pairs
 from linkselect.evaluation import validate
 from linkselect.labelling import _worker
-from linkselect.labelling._background import Background, Links
+from linkselect.labelling._background import Background, Links, Task
 from tests.helpers.labellings import begun, grouped, page_of
 
 X, y = grouped()
@@ -287,6 +287,23 @@ if sys.argv[1] == "killed":
     os.kill(worker, signal.SIGCONT)
     os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+def test_a_task_can_be_ended_just_after_it_was_handed_over(labelling, tmp_path):
+    background = labelling.background
+    answer_some(labelling, 6)
+    wait_for(lambda: not background.busy)
+    manager = background._pool._executor_manager_thread
+    before = background._pool.submit(time.sleep, 0.2)
+    before.add_done_callback(lambda _: time.sleep(0.5))  # holds up that thread
+    wait_for(before.done)
+    with background._changed:
+        task = Task(_worker.rank, 6, (Links(MUST, CANNOT), 3))
+        future = background._submitted(task, stored(tmp_path, X))
+        background._end_process()
+    # An error in this thread would be a warning, and so fail the test.
+    manager.join(SECONDS)
+    assert type(future.exception(SECONDS)).__name__ == "ShutdownExecutorError"
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks processes up in /proc")

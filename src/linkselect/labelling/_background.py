@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
@@ -30,6 +31,8 @@ Rows = Sequence[tuple[int, int]]
 EVERY = 10
 # What is wanted comes in this order.
 FIRST = (_worker.report, _worker.rank, _worker.check)
+# Seconds to wait for another thread.
+PATIENCE = 5.0
 ENDED_EARLY = "the computation ended early; is there enough memory?"
 
 
@@ -131,6 +134,7 @@ class Background:
         # By function; what is newer takes the place of the older.
         self._wanted: dict[Any, Task] = {}
         self._running: Task | None = None
+        self._future: Future[dict[str, Any]] = Future()  # of the last task
         self._pool: Any = None  # None also once it was ended for something that comes first
         self._closed = False
         self.found = Found()
@@ -186,7 +190,7 @@ class Background:
             )
             self._end_process()
             self._changed.notify_all()
-        self._thread.join(timeout=5.0)
+        self._thread.join(timeout=PATIENCE)
 
     def _serve(self) -> None:
         with TemporaryDirectory(prefix="linkselect-", ignore_cleanup_errors=True) as folder:
@@ -234,19 +238,28 @@ class Background:
         """Hand a task to the process, which is started if there is none or it has ended."""
         with suppress(BrokenExecutor):
             if self._pool is not None:
-                return self._pool.submit(task.work, file, *task.arguments)
+                self._future = self._pool.submit(task.work, file, *task.arguments)
+                return self._future
         given = (os.getpid(), file.parent)
         self._pool = ProcessPoolExecutor(1, initializer=_worker.start, initargs=given)
-        future = self._pool.submit(task.work, file, *task.arguments)
+        self._future = self._pool.submit(task.work, file, *task.arguments)
         # Executors wait for their tasks when Python ends, before `atexit`; what is registered here
         # after theirs comes first.
         threading._register_atexit(self.close)  # type: ignore[attr-defined]
-        return future
+        return self._future
 
     def _end_process(self) -> None:
         if self._pool is not None:
+            self._wait_until_taken()
             self._pool.shutdown(wait=False, kill_workers=True)
             self._pool = None
+
+    def _wait_until_taken(self) -> None:
+        # An executor that is shut down before its thread has taken the last task prints a KeyError
+        # and leaves its semaphores behind. Taking it needs milliseconds.
+        end = time.monotonic() + PATIENCE
+        while not (self._future.running() or self._future.done()) and time.monotonic() < end:
+            time.sleep(0.001)
 
     def _note(self, task: Task, found: dict[str, Any]) -> None:
         """Keep what was found."""
