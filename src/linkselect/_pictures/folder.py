@@ -5,7 +5,7 @@ import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -165,15 +165,20 @@ def _table(kept: sqlite3.Connection, families: tuple[str, ...], n_others: int) -
         some = first_few([f"{name} {why}" for name, why in left_out.items()], 3)
         raise GuidedValueError(f"No picture can be used: {some}.")
     # As they were rounded when they were measured: 25.9 and not 25.899999618.
-    X = np.round(np.array(rows, dtype=np.float64), DIGITS)
+    X = np.array(rows, dtype=np.float64).round(DIGITS)
     return PictureFolder(tuple(ids), X, tuple(wanted), left_out, n_others)
 
 
 def thumbnail_of(store: Path, name: str) -> bytes | None:
     """Return a thumbnail that was kept, as JPEG; None if there is none."""
-    with closing(sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)) as kept:
+    with suppress(sqlite3.Error), closing(sqlite3.connect(_read_only(store), uri=True)) as kept:
         found = kept.execute("SELECT thumbnail FROM picture WHERE id = ?", [name]).fetchone()
-    return None if found is None else found[0]
+        return None if found is None else found[0]
+    return None  # moved away since the start
+
+
+def _read_only(store: Path) -> str:
+    return f"{store.resolve().as_uri()}?mode=ro"
 
 
 def _connect(store: Path | None) -> sqlite3.Connection:

@@ -3,6 +3,7 @@
 import io
 import struct
 import zlib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ MOST_PIXELS, MOST_IN_JPEG = 100_000_000, 400_000_000
 MOST_IN_16_BITS = 65535.0
 # The longer side of a thumbnail, and of a picture to look at.
 SMALL, LARGE = 160, 1280
+# A larger file is sent smaller than it is.
+MOST_BYTES = 1 << 21
 # What Pillow raises for files that are broken or something else.
 BROKEN = (
     OSError,
@@ -119,6 +122,7 @@ def as_jpeg(picture: Any, side: int) -> bytes:
 def shown(file: Path) -> tuple[bytes, str]:
     """Return what a browser draws of a picture, and its type: the file itself if it can."""
     kind = DRAWN.get(file.suffix.lower())
-    if kind is not None and file.is_file() and file.stat().st_size <= 1 << 21:
+    is_small = file.is_file() and file.stat().st_size <= MOST_BYTES
+    if kind is not None and (is_small or find_spec("PIL") is None):
         return file.read_bytes(), kind
     return as_jpeg(opened(file, LARGE), LARGE), "image/jpeg"
