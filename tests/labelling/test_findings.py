@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -15,7 +17,7 @@ BEST, PATH = np.array([1, 0, 2, 5]), (0.5, 0.7, 0.8, 0.85)
 def links_within(code, n_samples):
     """Join the first samples of a class in a chain."""
     rows = np.flatnonzero(y == code)[:n_samples].tolist()
-    return list(zip(rows, rows[1:], strict=False))
+    return list(pairwise(rows))
 
 
 def found_in(X, must, named, samples=None):
@@ -96,7 +98,7 @@ def test_without_alike_answers_there_are_no_groups():
 
 def test_large_groups_are_cut():
     rows = np.arange(30)
-    found = found_in(X, list(zip(rows, rows[1:], strict=False)), rows.tolist())
+    found = found_in(X, list(pairwise(rows)), rows.tolist())
     assert found.groups[0].n_members == 30
     assert len(found.groups[0].members) == MOST_MEMBERS
 
