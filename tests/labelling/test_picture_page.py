@@ -104,13 +104,13 @@ def check_the_groups_are_right(asked, result):
         found += kinds_in(asked, members)
         # Nobody was asked about these: what looks alike in the best features is of that kind.
         assert kinds_in(asked, others) == kinds_in(asked, members)
-    assert set(found) == {"disc", "stripes", "plain"}
+    assert set(found) == {"sun", "fence", "plain"}
 
 
 def check_the_parts_that_tell_them_apart_are_marked(asked, result):
     page = result()
     names = page.locator(".findings .finding strong").all_inner_texts()
-    assert {name.partition(", ")[2] for name in names[:2]} == {"upper left", "lower right"}
+    assert {"upper left", "lower right"} <= {name.partition(", ")[2] for name in names[:3]}
     places = page.locator(".place").first
     corners = {
         tuple(round(float(part.get_attribute(side).rstrip("%"))) for side in ("x", "y"))
@@ -127,7 +127,7 @@ def check_pictures_are_sorted_along_the_best_feature(asked, result):
     kinds = [asked.kinds[one.get_attribute("alt")] for one in tiles]
     special = kinds[-1] if kinds[-1] != "plain" else kinds[0]
     place = 8 if special == kinds[-1] else 0
-    assert special in ("disc", "stripes")
+    assert special in ("sun", "fence")
     assert kinds[8 - place] != special
     widths = [one.evaluate("image => image.naturalWidth") for one in tiles]
     assert min(widths) > 0, "each is drawn"

@@ -74,7 +74,7 @@ def test_the_next_start_measures_only_what_is_new(photos, tmp_path):
     assert read_folder(photos, ("pixels",), store, counted(steps)).X.shape == (12, 256)
     assert not steps  # all families are kept
 
-    made_picture("disc", np.random.default_rng(5)).save(photos / "photo 000.png")
+    made_picture("sun", np.random.default_rng(5)).save(photos / "photo 000.png")
     (photos / "photo 001.JPG").unlink()
     (photos / "photo 002.webp").write_bytes(b"broken meanwhile")
     changed = read_folder(photos, store=store, progress=counted(steps))
