@@ -54,7 +54,7 @@ def test_the_digits_are_the_example(ask, tmp_path):
     assert labelling.samples.kind == "pixels"
     assert labelling.queries.X.shape == (1797, 64)
     assert labelling.queries.X.max() == 1
-    assert (tmp_path / "pairs.csv").read_text() == "a,b,link\n"
+    assert not (tmp_path / "pairs.csv").exists(), "only once there is a pair"
     code = compile(labelling.repeat, "repeat", "exec")
     assert b"load_digits" in repr(code.co_names).encode()
 
@@ -144,7 +144,7 @@ def test_pairs_to_go_on_from(ask, iris, tmp_path):
     (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p60,cannot\n")
     arguments = (iris, "--id-column", "id", "--drop", "species", "--pairs", "old.csv")
     _, labelling, _ = ask(*arguments)
-    assert Pairs.from_csv("pairs.csv") == Pairs.from_csv("old.csv")
+    assert labelling.queries.pairs == Pairs.from_csv("old.csv")
     labelling.answer((0, 2), "alike")
     labelling.close()
     _, labelling, said = ask(*arguments)
@@ -156,7 +156,9 @@ def test_pairs_to_go_on_from(ask, iris, tmp_path):
 
 
 def test_going_on_with_another_strategy_or_seed_is_said(ask):
-    ask("--strategy", "minmax", "--seed", "3")[1].close()
+    _, labelling, _ = ask("--strategy", "minmax", "--seed", "3")
+    labelling.answer((0, 1), "unsure")
+    labelling.close()
     _, labelling, said = ask("--strategy", "minmax", "--seed", "3")
     labelling.close()
     assert "as it was begun" not in said
@@ -256,8 +258,9 @@ def test_ctrl_c_before_anything_was_answered(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("webbrowser.open", press)
     assert run(["ask"]) == 0
     said = capsys.readouterr()
-    assert "The pairs are in pairs.csv" in said.out
+    assert "0 unsure. Without an answer, no file is kept." in said.out
     assert said.err == ""
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_from_the_start_to_ctrl_c(tmp_path):

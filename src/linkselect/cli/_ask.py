@@ -97,8 +97,8 @@ def ask(
     pairs
         A CSV or JSON file of pairs to go on from.
     out
-        The CSV file of pairs, written whole after every answer. Beside it lies a file that ends in
-        .linkselect.sqlite with all answers: the same command goes on where it ended.
+        The CSV file of pairs, written in pauses and at the end. Beside it lies a file that ends in
+        .linkselect.sqlite with every answer at once: the same command goes on where it ended.
     strategy
         Which pair is asked next.
     seed
@@ -166,7 +166,10 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
         counts = labelling.queries.counts
         server.close()
     given = ", ".join(f"{number} {answer}" for answer, number in counts.items())
-    say(f"\n{given}. The pairs are in {labelling.file.out}; the same command goes on.")
+    where = "Without an answer, no file is kept."
+    if labelling.file.out.exists():
+        where = f"The pairs are in {labelling.file.out}; the same command goes on."
+    say(f"\n{given}. {labelling.trouble or where}")
 
 
 def _data(

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkselect._messages import GuidedValueError, many
+from linkselect._messages import GuidedValueError, many, warn_user
 from linkselect._samples import as_samples
 from linkselect._samples.checks import index_of
 from linkselect.asking import Answer, Contradiction, PairQueries
 from linkselect.asking._answers import Said
-from linkselect.labelling._labelling import Labelling
+from linkselect.labelling._labelling import PYTHON, Labelling
 from linkselect.labelling._sample_pictures import pictures_in_folder
 from linkselect.labelling._session import Ask, begin, check_installed
 from linkselect.labelling._shown_samples import ShownSamples
@@ -69,6 +69,8 @@ class OpenQueries(PairQueries):
         """End the page. The answers stay; further ones by code are not written to `out`."""
         atexit.unregister(self.close)
         self._server.close()
+        if self._labelling is not None and self._labelling.trouble:
+            warn_user(self._labelling.trouble)
         self._labelling = None
 
     def _repr_html_(self) -> str:
@@ -110,7 +112,8 @@ def open_page(
     random_state : int, RandomState instance or None, default=None
         Determines the random choices.
     out : str or path, optional
-        A CSV file that is written after every answer; if it was begun before, asking goes on.
+        A CSV file of pairs. Every answer is on the disk at once in a file beside it; the pairs
+        follow in pauses and at the end. If it was begun before, asking goes on.
         Default: answers live as long as this process.
     feature_names : sequence of str, optional
         Default: the columns of a frame, else x0, x1, ...
@@ -176,6 +179,7 @@ def open_page(
         source=f"{n_samples:,} samples, {n_features:,} features",
         repeat=REPEAT.format(ids="" if sample_ids is None else ", sample_ids=sample_ids"),
         kind=OpenQueries,
+        place=PYTHON,
     )
     return _opened(ask, height)
 

@@ -11,7 +11,7 @@ from linkselect._messages import GuidedValueError, many
 from linkselect.asking import PairQueries
 from linkselect.labelling._answer_store import AnswerFile
 from linkselect.labelling._background import Background
-from linkselect.labelling._labelling import Labelling, number_of_best
+from linkselect.labelling._labelling import TERMINAL, Labelling, Place, number_of_best
 from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs import Pairs
 
@@ -56,6 +56,8 @@ class Ask:
         Called with the number of steps done and of all steps while X is read.
     kind : type of PairQueries
         What is made to choose questions.
+    place : Place
+        Where the page is started.
     """
 
     X: Any
@@ -70,6 +72,7 @@ class Ask:
     repeat: str = ""
     progress: Callable[[int, int], None] | None = None
     kind: type[PairQueries] = PairQueries
+    place: Place = TERMINAL
 
 
 def begin(ask: Ask) -> tuple[Labelling, list[str]]:
@@ -91,7 +94,7 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
             "image_shape": samples.image_shape,
         }
         background = Background(queries.X, about, number_of_best(len(samples.names)))
-        return Labelling(queries, samples, file, background, ask.repeat), notes
+        return Labelling(queries, samples, file, background, ask.repeat, ask.place), notes
     except BaseException:
         if file is not None:
             file.discard()
