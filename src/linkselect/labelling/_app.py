@@ -307,7 +307,7 @@ class Site:
             result=result,
             where=result and places_of(self.labelling.samples, result),
             number=number_text,
-            ending="",
+            ending=self.labelling.place.ending,
         )
         return _with_busy(page, b'data-again="finish"' in page.body)
 

@@ -301,7 +301,7 @@ class Labelling:
         if not found.path:
             return None
         with self._lock:
-            must = self._links(self.queries.history).must
+            must = self._links().must
             named = [self.samples.row_of[sample] for sample in self.queries.named()]
         return find(self.samples, self.queries.X, must, named, found.best, found.path)
 
