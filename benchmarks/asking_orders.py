@@ -1,0 +1,294 @@
+"""Orders of questions that asking.py tries beside those of the library.
+
+All but `own features` look at the posterior of LinkSelector's model: given the must-links, the
+expected squared difference of two samples, and its variance before a further must-link.
+"""
+
+import numpy as np
+
+from linkselect._samples import as_samples
+from linkselect._samples.scaling import find_scaling
+from linkselect._search.explained import Problem, choose, condition
+from linkselect._search.observations import observe
+from linkselect._supervision import Supervision
+from linkselect.asking import _strategies as asking
+
+NOISE, N_BEST = 0.03, 20
+# The problem of the samples that are being asked about; there are few.
+_held = {}
+
+
+class Posterior:
+    """What LinkSelector's model expects of the samples, given what is known."""
+
+    def __init__(self, samples):
+        every = as_samples(samples.rows(np.arange(samples.n_samples)))
+        self.constant = samples.constant
+        scaling = find_scaling(every, self.constant, "auto", 1)
+        self.columns = every.held().scaled_columns(scaling, 1)
+        self.kernel = self.columns.kernel()
+        self.size = float(np.trace(self.kernel)) / samples.n_samples
+        self.noise = NOISE * self.size
+        self._last = None, None
+
+    def moment(self, known):
+        """Return the second moment given what is known; the last one is kept."""
+        key = known.must.tobytes(), known.cannot.tobytes()
+        if self._last[0] != key:
+            self._last = key, self._moment(known)
+        return self._last[1]
+
+    def _moment(self, known):
+        if not len(known.must):
+            return self.kernel
+        nothing = np.full(len(known.group), -1)
+        seen = observe(Supervision(nothing, known.must, known.cannot))
+        cross = seen.weights.T @ self.kernel
+        targets = seen.targets * self.size**0.5
+        return condition(self.kernel, cross, cross @ seen.weights, targets, self.noise)
+
+    def best(self, known):
+        """Return the features that LinkSelector chooses, as many as `grow` looks at."""
+        varies = int((~self.constant).sum())
+        n_best = min(varies, max(2, min(N_BEST, len(self.constant) // 3)))
+        problem = Problem(self.columns, self.kernel, self.moment(known))
+        return choose(problem, n_best, self.constant).order[:n_best]
+
+    def gaps(self, known, rows, others):
+        """Return the expected squared differences of rows (down) and others (across)."""
+        T = self.moment(known)
+        found = T[rows, rows][:, None] + T[others, others] - 2.0 * T[np.ix_(rows, others)]
+        return np.maximum(found, 0.0)
+
+    def as_before(self, known, links):
+        """Return the expected differences of answered pairs, as if they had not been answered."""
+        if not len(links):
+            return np.zeros(0)
+        weight = min(1.0, 10.0 / max(len(known.must), 1))
+        noise = self.noise / weight
+        T = self.moment(known)
+        a, b = links.T
+        now = np.minimum(T[a, a] + T[b, b] - 2.0 * T[a, b], noise * 0.999)
+        return noise * now / (noise - now)
+
+    def likely_alike(self, known, gaps, power=1):
+        """Say how likely pairs are alike, by how many alike ones are at least as far apart.
+
+        A pair at the least distance counts as alike once, and one at the largest as different once.
+        """
+        order = np.sort(self.gaps(known, *[np.arange(len(self.kernel))] * 2).ravel())
+        share = np.searchsorted(order, gaps) / len(order)
+        alike = np.sort(self.as_before(known, known.must))
+        other = np.sort(self.gaps_of(known, known.cannot))
+        far = len(alike) - np.searchsorted(alike, gaps)
+        near = np.searchsorted(other, gaps, side="right")
+        return (far + (1.0 - share) ** power) / (far + near + 1.0)
+
+    def gaps_of(self, known, links):
+        T = self.moment(known)
+        a, b = links.T
+        return T[a, a] + T[b, b] - 2.0 * T[a, b]
+
+    def information(self, known, rows, others, power=1):
+        """Return what an answer is expected to teach: only "alike" teaches LinkSelector."""
+        gaps = self.gaps(known, rows, others)
+        return self.likely_alike(known, gaps, power) * np.log1p(gaps / self.noise)
+
+
+def posterior(samples):
+    if _held.get("samples") is not samples:
+        _held.update(samples=samples, posterior=Posterior(samples))
+    return _held["posterior"]
+
+
+def own_features(now):
+    """Grow; the nearest group is that in the features that LinkSelector chooses."""
+
+    def nearest(now, row, others):
+        features = posterior(now.samples).best(now.known)
+        return int(others[now.samples.distances(row, others, features).argmin()])
+
+    return asking.place(now, nearest, most=asking.QUESTIONS)
+
+
+def _expected(now, row, others):
+    return int(others[posterior(now.samples).gaps(now.known, np.array([row]), others)[0].argmin()])
+
+
+def expected(now):
+    """Grow; the nearest group is that of the least expected difference."""
+    return asking.place(now, _expected, most=asking.QUESTIONS)
+
+
+def _pick(now, value, most=None):
+    """Ask about the pair of the largest value of which nothing is known."""
+    rows = now.order[:asking.POOL]
+    found = np.where(_open(now, rows), value(rows), -np.inf)
+    a, b = np.unravel_index(found.argmax(), found.shape)
+    return None if np.isneginf(found[a, b]) else (int(rows[a]), int(rows[b]))
+
+
+def _open(now, rows):
+    every = np.zeros((len(rows), len(rows)), dtype=bool)
+    for place, row in enumerate(rows.tolist()):
+        every[place] = np.isin(rows, now.known.open_rows(row, rows))
+    return np.triu(every, 1)
+
+
+def least_sure(now):
+    """Ask about the two samples whose difference has the largest variance."""
+    return _pick(now, lambda rows: posterior(now.samples).gaps(now.known, rows, rows))
+
+
+def information(now):
+    """Ask about the two samples of which an answer is expected to teach most."""
+    return _pick(now, lambda rows: posterior(now.samples).information(now.known, rows, rows))
+
+
+def informative(now):
+    """Grow; the next sample is the one whose nearest group is expected to teach most."""
+
+    def choose(now, unnamed, others):
+        held = posterior(now.samples)
+        gaps = held.gaps(now.known, unnamed, others).min(axis=1)
+        value = held.likely_alike(now.known, gaps) * np.log1p(gaps / held.noise)
+        return int(unnamed[value.argmax()])
+
+    return asking.place(now, _expected, choose, most=asking.QUESTIONS)
+
+
+def closest(now):
+    """Grow; the next sample is the one with the least expected difference from any group."""
+
+    def choose(now, unnamed, others):
+        gaps = posterior(now.samples).gaps(now.known, unnamed, others)
+        return int(unnamed[gaps.min(axis=1).argmin()])
+
+    return asking.place(now, _expected, choose, most=asking.QUESTIONS)
+
+
+def once(now):
+    """Ask a random sample against its nearest group only, in expected difference."""
+    return asking.place(now, _expected, most=1)
+
+
+def large_groups(now):
+    """Grow; of the sample's three nearest groups the largest is asked about first."""
+
+    def nearest(now, row, others):
+        gaps = posterior(now.samples).gaps(now.known, np.array([row]), others)[0]
+        group = now.known.group[others]
+        order = np.argsort(gaps, kind="stable")
+        first = others[order[np.sort(np.unique(group[order], return_index=True)[1])][:3]]
+        size = np.bincount(now.known.group + 1)[now.known.group[first] + 1]
+        return int(first[size.argmax()])
+
+    return asking.place(now, nearest, most=asking.QUESTIONS)
+
+
+def _among_all(now, nearest, most):
+    """Ask a random sample against one sample after another, be they asked about or not."""
+    every = np.arange(now.samples.n_samples)
+    known, row = now.known, asking._being_placed(now, most)
+    unnamed = now.order[~known.named[now.order]]
+    rows = [] if row is None else [row]
+    for row in (*rows, *unnamed.tolist(), *now.order.tolist()):
+        others = known.open_rows(row, every)
+        asked = asking._partners(now, row)
+        groups = known.group[asked]
+        is_asked = np.isin(known.group[others], groups[groups >= 0]) | np.isin(others, asked)
+        others = others[~is_asked] if (~is_asked).any() else others
+        if len(others):
+            return row, nearest(now, row, others)
+    return None
+
+
+def neighbour(now):
+    """Ask a random sample against its nearest neighbours, in expected difference."""
+    return _among_all(now, _expected, asking.QUESTIONS)
+
+
+def neighbour_once(now):
+    """Ask a random sample against its nearest neighbour, in expected difference."""
+    return _among_all(now, _expected, 1)
+
+
+def neighbour_in_all(now):
+    """Ask a random sample against its nearest neighbour, before anything is known."""
+
+    def nearest(now, row, others):
+        K = posterior(now.samples).kernel
+        return int(others[(K[others, others] - 2.0 * K[row, others]).argmin()])
+
+    return _among_all(now, nearest, 1)
+
+
+def neighbour_in_own(now):
+    """Ask a random sample against its nearest neighbour in the features LinkSelector chooses."""
+
+    def nearest(now, row, others):
+        features = posterior(now.samples).best(now.known)
+        return int(others[now.samples.distances(row, others, features).argmin()])
+
+    return _among_all(now, nearest, 1)
+
+
+def nearest_of_five(now):
+    """Of five random samples ask the one that is nearest to some other, in expected difference."""
+    rows = now.order[~now.known.named[now.order]][:5]
+    if not len(rows):
+        return neighbour_once(now)
+    gaps = posterior(now.samples).gaps(now.known, rows, np.arange(now.samples.n_samples))
+    gaps[np.arange(len(rows)), rows] = np.inf
+    row, other = np.unravel_index(gaps.argmin(), gaps.shape)
+    return int(rows[row]), int(other)
+
+
+def informative_partner(now):
+    """Ask a random sample against the one of which an answer is expected to teach most."""
+
+    def best(now, row, others):
+        value = posterior(now.samples).information(now.known, np.array([row]), others)
+        return int(others[value[0].argmax()])
+
+    return _among_all(now, best, 1)
+
+
+def likely_partner(now):
+    """The same; that far pairs are alike is held for less likely before there are answers."""
+
+    def best(now, row, others):
+        value = posterior(now.samples).information(now.known, np.array([row]), others, 5)
+        return int(others[value[0].argmax()])
+
+    return _among_all(now, best, 1)
+
+
+def farthest(now):
+    """Place the sample of the largest expected difference from all groups, nearest group first."""
+
+    def choose(now, unnamed, others):
+        gaps = posterior(now.samples).gaps(now.known, unnamed, others)
+        return int(unnamed[gaps.min(axis=1).argmax()])
+
+    return asking.place(now, _expected, choose)
+
+
+TRIED = {
+    "own features": own_features,
+    "expected difference": expected,
+    "least sure": least_sure,
+    "information": information,
+    "informative sample": informative,
+    "closest sample": closest,
+    "nearest only": once,
+    "large groups": large_groups,
+    "neighbours": neighbour,
+    "one neighbour": neighbour_once,
+    "neighbour in all features": neighbour_in_all,
+    "neighbour in own features": neighbour_in_own,
+    "nearest of five": nearest_of_five,
+    "informative partner": informative_partner,
+    "likely partner": likely_partner,
+    "farthest, expected difference": farthest,
+}
