@@ -1,105 +1,109 @@
 """Simulate a person who is asked about pairs: what the order of questions is worth, when to stop.
 
-Prints the tables of docs/asking_simulation.md and with `--write` puts them there. Finished units
-are kept in a file, so the same command goes on where it was stopped. `--speed` measures how long
+Prints the tables of docs/asking_simulation.md and with `--write` puts them there. What is measured
+is kept in a file, so the same command goes on where it was stopped. `--speed` measures how long
 the next question takes instead.
 
-    python benchmarks/asking.py --draws 5 --write    # about 1 hour on one core
+    python benchmarks/asking.py --write    # about 1.5 hours on one core
     python benchmarks/asking.py --speed
 
 Half of the rows (at most 200) are asked about, the other half (at most 200) tests, as in
-pairs_alone.py. After so many answers LinkSelector ranks the features from the pairs that were
+pairs_alone.py. After so many answers LinkSelector ranks the features by the pairs that were
 answered; a nearest neighbour and a linear SVM test the first 5 to 50.
 """
 
 import argparse
-import json
 import os
-import sys
+import resource
 import time
 import warnings
 from itertools import product
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-import linkselect as ls
+from asking_advice import course, looks
 from asking_orders import TRIED
+from asking_person import PERSONS, SETS, answered, ranked, run, stored, tested
+from asking_tables import ANSWERS, FINALISTS, PAGE, tables
 from linkselect.asking import STRATEGIES, PairQueries
-from pairs_alone import accuracy, read, split
-from pairs_alone_tables import CHOSEN_ON, HELD_OUT
+from measured_pages import show
+from pairs_alone import read, split
 
-STORE = Path(__file__).parent / "asking.jsonl"
-SETS = (*CHOSEN_ON, *HELD_OUT)
-ANSWERS = (10, 20, 40, 80)
-COUNTS, N_FEATURES = (5, 10, 20, 30, 50), 50
-# The share of wrong and of unsure answers.
-PERSONS = {"always right": (0.0, 0.0), "10 % wrong": (0.1, 0.0), "20 % unsure": (0.0, 0.2)}
-ORDERS = (*STRATEGIES, *TRIED)
+PUBLIC = tuple(STRATEGIES)
+# Noise has nothing to learn; so many tables of each kind are asked about.
+N_NOISE, CLASSES = 100, (2, 3)
 
 
-def answered(X, y, order, seed, person):
-    """Yield the questions after every answer; when nothing is left, they stay as they are."""
-    wrong, unsure = PERSONS[person]
-    mood = np.random.default_rng([seed, 11])
-    queries = PairQueries(X, strategy=order, random_state=seed)
-    while True:
-        pair = queries.next_pair()
-        if pair is not None:
-            alike = (y[pair[0]] == y[pair[1]]) != (mood.random() < wrong)
-            said = "alike" if alike else "different"
-            queries.answer(pair, "unsure" if mood.random() < unsure else said)
-        yield queries
-
-
-def measured(data, pairs):
-    """Return the accuracy of 1-NN and of a linear SVM with the features of some pairs."""
-    selector = ls.LinkSelector(min(N_FEATURES, data.X.shape[1]))
-    return accuracy(data, selector.fit(data.X, pairs=pairs).order_, COUNTS, ())[:2]
-
-
-def ask(name, draw, person, order):
-    """Measure one order of questions."""
+def order(name, draw, person, strategy):
+    """Measure one order of questions: accuracies, and the answers of each kind."""
     data = split(*read(name), draw)
     found, kinds = [], []
-    questions = answered(data.X, data.y, order, draw, person)
-    for number, queries in zip(range(1, max(ANSWERS) + 1), questions, strict=False):
+    questions = answered(data.X, data.y, strategy, draw, person, max(ANSWERS))
+    for number, queries in enumerate(questions, start=1):
         if number in ANSWERS:
-            found.append(measured(data, queries.pairs))
-            kinds.append([queries.counts["alike"], queries.counts["different"]])
+            found.append(tested(data, ranked(data.X, queries.pairs).order_))
+            kinds.append(list(queries.counts.values()))
     return {"accuracy": found, "answers": kinds}
 
 
-def key(one):
-    return one["set"], one["draw"], one["person"], one["order"]
+def jobs(draws, tried_draws):
+    """Return all that is to be measured."""
+    for draw in range(draws):
+        orders = (*PUBLIC, *TRIED) if draw < tried_draws else FINALISTS
+        yield from product(["order"], SETS, [draw], PERSONS, orders)
+        yield from product(["course"], SETS, [draw], PERSONS)
+    yield from product(["noise"], range(N_NOISE), CLASSES, ("grow", "random"))
 
 
-def stored():
-    return [json.loads(line) for line in STORE.read_text().splitlines()] if STORE.exists() else []
+def speed(n_samples, n_features, n_answers=100, n_classes=10):
+    """Time the start, and the next question after an answer."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_samples, n_features), dtype=np.float32)
+    y = rng.integers(n_classes, size=n_samples)
+    X[:, :n_classes] += 2.0 * np.eye(n_classes, dtype=np.float32)[y]
+    for strategy in PUBLIC:
+        began = time.perf_counter()
+        queries = PairQueries(X, strategy=strategy, random_state=0)
+        start = time.perf_counter() - began
+        asking = []
+        pair = queries.next_pair()
+        for _ in range(n_answers):
+            began = time.perf_counter()
+            queries.answer(pair, "alike" if y[pair[0]] == y[pair[1]] else "different")
+            pair = queries.next_pair()
+            asking.append(1000 * (time.perf_counter() - began))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        print(
+            f"{n_samples:,} x {n_features:,} {strategy}: start {start:.1f} s; next question "
+            f"{np.median(asking):.1f} ms (longest {max(asking):.0f}); peak memory {peak:.2f} GB",
+            flush=True,
+        )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--persons", nargs="+", choices=PERSONS, default=list(PERSONS))
-    parser.add_argument("--orders", nargs="+", choices=ORDERS, default=list(ORDERS))
+    parser.add_argument("--tried-draws", type=int, default=2)
+    parser.add_argument("--only", nargs="+", choices=("order", "course", "noise"))
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if options.speed:
+        for shape in ((10_000, 1_000), (70_000, 784), (500, 20_000)):
+            speed(*shape)
+        return
     STRATEGIES.update(TRIED)
     warnings.simplefilter("ignore")
-    done = {key(one) for one in stored() if "accuracy" in one}
-    jobs = product(range(options.draws), options.persons, options.sets, options.orders)
-    start = time.perf_counter()
-    with STORE.open("a") as store:
-        for draw, person, name, order in jobs:
-            if (name, draw, person, order) in done:
-                continue
-            found = {"set": name, "draw": draw, "person": person, "order": order}
-            store.write(json.dumps(found | ask(name, draw, person, order)) + "\n")
-            store.flush()
-            print(f"{time.perf_counter() - start:.0f} s: {name} {draw} {person} {order}", file=sys.stderr)
+    wanted = [
+        job
+        for job in jobs(options.draws, options.tried_draws)
+        if options.only is None or job[0] in options.only
+    ]
+    run(wanted, {"order": order, "course": course, "noise": looks})
+    found = stored()
+    show(tables({job: found[job] for job in wanted}), PAGE, options.write)
 
 
 if __name__ == "__main__":

@@ -1,26 +1,12 @@
-"""When more answers are no longer worth it: what forecasts the gain of the next 20.
-
-    python benchmarks/asking_advice.py --draws 5
-"""
-
-import argparse
-import json
-import os
-import sys
-import time
-import warnings
-from itertools import product
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+"""When more answers are no longer worth it: the states that a page may speak about, and chance."""
 
 import numpy as np
 
 import linkselect as ls
-from asking import PERSONS, SETS, STORE, TRIED, COUNTS, answered, stored
-from linkselect.asking import STRATEGIES
+from asking_person import answered, ranked, tested
 from linkselect.evaluation import validate
 from linkselect.labelling._labelling import number_of_best
-from pairs_alone import accuracy, read, split
+from pairs_alone import read, split
 
 EVERY, MOST = 10, 100
 
@@ -31,60 +17,55 @@ def explained(X, pairs, features):
     return float(rules.fit(X, pairs=pairs).estimator_.path_[-1])
 
 
-def course(name, draw, person, order):
+def course(name, draw, person):
+    """Follow the default order: after every ten answers what the page knows, and accuracies.
+
+    `best` and `many` have, for the features of the page and for 50, the share of what those chosen
+    now explain that those chosen 10 and 20 answers ago, and from no answer, would explain now.
+    """
     data = split(*read(name), draw)
     varies = int((np.ptp(data.X, axis=0) > 0).sum())
-    n_best, n_many = min(number_of_best(data.X.shape[1]), varies), min(50, varies)
-    before = [ls.LinkSelector(n_many).fit(data.X).order_]
+    numbers = {"best": min(number_of_best(data.X.shape[1]), varies), "many": min(50, varies)}
+    before = [ranked(data.X, None).order_]
     found = []
-    for number, queries in enumerate(answered(data.X, data.y, order, draw, person), start=1):
+    questions = answered(data.X, data.y, "grow", draw, person, MOST)
+    for number, queries in enumerate(questions, start=1):
         if number % EVERY:
             continue
-        pairs = queries.pairs
-        selector = ls.LinkSelector(n_many).fit(data.X, pairs=pairs)
-        now, path = selector.order_, selector.path_
-        state = {"answers": list(queries.counts.values()), "best": now[:n_best].tolist()}
-        state["accuracy"] = accuracy(data, now, COUNTS, ())[:2]
-        for n in (n_best, n_many):
-            past = [before[-1], before[max(len(before) - 2, 0)], before[0]]
-            state[f"kept {n == n_best}"] = [
-                1.0 if set(one[:n]) == set(now[:n])
-                else explained(data.X, pairs, one[:n]) / float(path[n - 1]) for one in past
+        selector = ranked(data.X, queries.pairs)
+        state = {"answers": list(queries.counts.values())}
+        state["accuracy"] = tested(data, selector.order_)
+        for label, n in numbers.items():
+            chosen, reached = selector.order_[:n], float(selector.path_[n - 1])
+            state[label] = [
+                1.0
+                if set(past[:n]) == set(chosen)
+                else explained(data.X, queries.pairs, past[:n]) / reached
+                for past in (before[-1], before[max(len(before) - 2, 0)], before[0])
             ]
-            state[f"path {n == n_best}"] = float(path[n - 1])
-        held = validate(ls.LinkSelector(n_best), data.X, pairs=pairs, n_resamples=0)
-        state["estimate"] = held.estimate and held.estimate.value
-        state["p"] = held.p_value
+        kept = set(before[-1][: numbers["best"]]) & set(selector.order_[: numbers["best"]])
+        state["stayed"] = len(kept) / numbers["best"]
+        held_out = check(data.X, queries.pairs)
+        state["auc"] = held_out.estimate and held_out.estimate.value
+        state["p"] = held_out.p_value
         found.append(state)
-        before.append(now)
-        if number == MOST:
-            return {"course": found}
+        before.append(selector.order_)
+    return found
 
 
-def key(one):
-    return one["set"], one["draw"], one["person"], one["order"]
+def check(X, pairs):
+    """Measure what the page measures after every tenth answer."""
+    selector = ls.LinkSelector(number_of_best(X.shape[1]))
+    return validate(selector, X, pairs=pairs, n_resamples=0)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--orders", nargs="+", default=["grow"])
-    parser.add_argument("--persons", nargs="+", default=list(PERSONS))
-    options = parser.parse_args()
-    STRATEGIES.update(TRIED)
-    warnings.simplefilter("ignore")
-    done = {key(one) for one in stored() if "course" in one}
-    jobs = product(range(options.draws), options.persons, options.orders, SETS)
-    start = time.perf_counter()
-    with STORE.open("a") as store:
-        for draw, person, order, name in jobs:
-            if (name, draw, person, order) in done:
-                continue
-            found = {"set": name, "draw": draw, "person": person, "order": order}
-            store.write(json.dumps(found | course(name, draw, person, order)) + "\n")
-            store.flush()
-            print(f"{time.perf_counter() - start:.0f} s: {name} {draw} {person} {order}", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()
+def looks(seed, n_classes, order):
+    """Return the p-value after every ten answers if classes have nothing to do with the samples."""
+    rng = np.random.default_rng([seed, n_classes])
+    X, y = rng.normal(size=(100, 20)), rng.permutation(100) % n_classes
+    questions = enumerate(answered(X, y, order, seed, "always right", MOST), start=1)
+    return [
+        check(X, queries.pairs).p_value if queries.pairs.n_must else None
+        for number, queries in questions
+        if number % EVERY == 0
+    ]
