@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from linkselect._messages import GuidedError
+from linkselect._pictures import named_features
 from linkselect.cli._choices import Seed
 from linkselect.cli._errors import InputError, UsageError
 from linkselect.cli._output import check_apart, check_target, progress, say, say_notes
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
 from linkselect.cli._supervision_input import explained, pairs_of
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
+from linkselect.cli._tables.picture_table import is_picture_folder, store_of
 from linkselect.cli._tables.table import NoColumnError
 
 if TYPE_CHECKING:
@@ -89,8 +91,9 @@ def ask(
     Parameters
     ----------
     table
-        CSV, TSV (also .gz), Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight. Without one, the
-        handwritten digits of scikit-learn are an example.
+        A folder of pictures (PNG, JPEG, TIFF, WebP, GIF, BMP, also in subfolders), or a table: CSV,
+        TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad. Without
+        one, the handwritten digits of scikit-learn are an example.
     pairs
         A CSV or JSON file of pairs to go on from.
     out
@@ -110,15 +113,18 @@ def ask(
     check_installed()
     check_target(out, "--out", (".csv",))
     check_apart({"the table": table, "--pairs": pairs}, {"--out": out})
-    with progress(sys.stderr.isatty()) as report, _explained():
+    if table is not None and is_picture_folder(table):
+        read = replace(read, picture_store=store_of(out))
+    with _explained():
         # First, so that a name that is no column is said to be that of its own option.
         texts = {name: _column(table, read, showing, name) for name in showing.columns}
         data, shape = _data(table, read, showing)
+    with progress(sys.stderr.isatty()) as report, _explained():
         data, settled, notes, _ = settle_values(data, prepare)
         links, about_pairs = (None, []) if pairs is None else pairs_of(pairs, data)
         wanted = Ask(
             settled.applied(data),
-            _samples(data, shape, table, showing, texts),
+            _samples(data, shape, table, read, showing, texts),
             data.ids,
             links,
             out,
@@ -182,6 +188,7 @@ def _samples(
     data: Table,
     shape: tuple[int, int] | None,
     table: Path | None,
+    read: Reading,
     showing: Showing,
     texts: dict[str, list[str]],
 ) -> ShownSamples:
@@ -189,8 +196,11 @@ def _samples(
     from linkselect.labelling._shown_samples import ShownSamples
 
     ids = tuple(range(data.X.shape[0])) if data.ids is None else data.ids
-    pictures = None
-    if table is not None and showing.images in texts:
+    pictures, regions = None, {}
+    if table is not None and read.picture_store is not None:
+        pictures = {row: table / name for row, name in enumerate(map(str, ids))}
+        regions = {one.name: one.region for one in named_features()}
+    elif table is not None and showing.images in texts:
         pictures = named_pictures(table.parent, texts[showing.images])
     elif showing.images is not None:
         pictures = pictures_in_folder(Path(showing.images), ids)
@@ -203,6 +213,8 @@ def _samples(
         None if showing.text is None else texts[showing.text],
         pictures,
         {name: texts[name] for name in showing.show},
+        regions,
+        read.picture_store,
     )
 
 
@@ -230,7 +242,7 @@ def _typed(given: Reading | Preparation, also_dropped: tuple[str, ...] = ()) -> 
         value = getattr(given, field.name)
         if field.name == "drop":
             value = (*value, *also_dropped)
-        if value == field.default:
+        if value == field.default or field.name == "picture_store":
             continue
         option = f"--{field.name.replace('_', '-')}"
         if value is True:

@@ -17,13 +17,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from linkselect._pictures import opening, thumbnail_of
 from linkselect.asking import Answer, Contradiction
 from linkselect.asking._answers import ANSWERS
 from linkselect.labelling._answer_store import NotStoredError
 from linkselect.labelling._background import Found
+from linkselect.labelling._findings import places_of
 from linkselect.labelling._labelling import Labelling
-from linkselect.labelling._sample_pictures import TYPES
-from linkselect.labelling._shown_samples import CURVE_SIZE, mask_png, png
+from linkselect.labelling._shown_samples import CURVE_SIZE, mask_png, number_text, png
 from linkselect.report._page import environment_of
 
 LONGEST_FORM = 4096
@@ -77,6 +78,7 @@ def make_app(labelling: Labelling, source: str) -> Starlette:
         "/mask": site.mask,
         "/pixels/{row:int}": site.pixels,
         "/picture/{row:int}": site.picture,
+        "/small/{row:int}": site.thumbnail,
         "/{name:str}": site.static,
     }
     done: dict[str, Callable[[Form], Response]] = {
@@ -297,10 +299,15 @@ class Site:
     def finish(self, request: Request) -> Response:
         """Show the report, or that it is being made."""
         again = request.query_params.get("again") == "yes"
+        result = self.labelling.findings()
         page = self.page(
             "finish.html",
             report_key=self.labelling.ask_for_report(again=again),
             repeat=self.labelling.repeat,
+            result=result,
+            where=result and places_of(self.labelling.samples, result),
+            number=number_text,
+            ending="",
         )
         return _with_busy(page, b'data-again="finish"' in page.body)
 
@@ -337,9 +344,18 @@ class Site:
         """Send the picture of a sample, by its number; there is no way to name a file."""
         try:
             file = (self.labelling.samples.pictures or {})[request.path_params["row"]]
-            return Response(file.read_bytes(), media_type=TYPES[file.suffix.lower()])
-        except (KeyError, OSError) as error:  # moved away since the start
-            raise HTTPException(404) from error
+            content, kind = opening.shown(file)
+        except (KeyError, OSError, ImportError, opening.NoPictureError) as error:
+            raise HTTPException(404) from error  # moved away or changed since the start
+        return Response(content, media_type=kind)
+
+    def thumbnail(self, request: Request) -> Response:
+        """Send a small picture of a sample, if one was kept."""
+        samples, row = self.labelling.samples, request.path_params["row"]
+        kept = None
+        if samples.thumbnails is not None and row < len(samples.ids):
+            kept = thumbnail_of(samples.thumbnails, str(samples.ids[row]))
+        return self.picture(request) if kept is None else Response(kept, media_type="image/jpeg")
 
     def static(self, request: Request) -> Response:
         """Send the script, a style sheet or the icon."""

@@ -4,17 +4,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 from linkselect._messages import GuidedValueError
-
-# Formats that browsers draw and that cannot hold script; SVG can.
-TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".bmp": "image/bmp",
-    ".avif": "image/avif",
-}
+from linkselect._pictures.opening import DRAWN
 
 
 def pictures_in_folder(folder: Path, ids: Sequence[Hashable]) -> dict[int, Path]:
@@ -36,7 +26,7 @@ def pictures_in_folder(folder: Path, ids: Sequence[Hashable]) -> dict[int, Path]
         raise GuidedValueError(f"There is no folder {folder}.", "Name the folder of pictures.")
     found: dict[str, Path] = {}
     for file in sorted(folder.iterdir()):
-        if file.suffix.lower() in TYPES and _inside(file, folder):
+        if file.suffix.lower() in DRAWN and _inside(file, folder):
             found.setdefault(file.stem, file.resolve())
     pictures = {row: found[str(name)] for row, name in enumerate(ids) if str(name) in found}
     if not pictures:
@@ -45,7 +35,7 @@ def pictures_in_folder(folder: Path, ids: Sequence[Hashable]) -> dict[int, Path]
         raise GuidedValueError(
             f"No sample has a picture in {folder}: samples are called {str(ids[0])!r} and so on, "
             f"{there}.",
-            f"Name each file by the id of its sample, with one of {', '.join(TYPES)}.",
+            f"Name each file by the id of its sample, with one of {', '.join(DRAWN)}.",
         )
     return pictures
 
@@ -65,10 +55,10 @@ def named_pictures(folder: Path, names: Sequence[str]) -> dict[int, Path]:
         if not name:
             continue
         file = folder / name
-        if file.suffix.lower() not in TYPES:
+        if file.suffix.lower() not in DRAWN:
             raise GuidedValueError(
                 f"Row {row + 1}: {name!r} is no picture that a browser shows.",
-                f"Pictures end in {', '.join(TYPES)}.",
+                f"Pictures end in {', '.join(DRAWN)}.",
             )
         if not _inside(file, folder):
             raise GuidedValueError(

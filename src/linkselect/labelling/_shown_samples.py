@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._display import check_shape, score_text
+from linkselect._pictures.picture_features import Region
 from linkselect._samples import as_samples
 
 Kind = Literal["picture", "pixels", "curve", "text", "values"]
@@ -55,6 +56,10 @@ class ShownSamples:
         The picture file of each row.
     more : dict of str to sequence of str, optional
         Further columns to show below each sample.
+    regions : dict of str to Region, optional
+        The part of a picture that each feature looks at.
+    thumbnails : Path, optional
+        The file that keeps a thumbnail of each picture.
     """
 
     X: Any
@@ -65,6 +70,8 @@ class ShownSamples:
     texts: Sequence[str] | None = None
     pictures: Mapping[int, Path] | None = None
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    regions: Mapping[str, Region] = field(default_factory=dict)
+    thumbnails: Path | None = None
 
     def __post_init__(self) -> None:
         if self.image_shape is not None:
@@ -134,13 +141,14 @@ class ShownSamples:
         """Return name and both values of some features, to stand in a table."""
         of_a, of_b = self.values(a), self.values(b)
         return [
-            (self.names[feature], _text(of_a[feature]), _text(of_b[feature]))
+            (self.names[feature], number_text(of_a[feature]), number_text(of_b[feature]))
             for feature in features.tolist()
         ]
 
 
-def _text(value: float) -> str:
-    return score_text(value, 6, missing="missing").replace("-", "\N{MINUS SIGN}")
+def number_text(value: float) -> str:
+    """Write a value with at most four significant digits."""
+    return score_text(value, 4, missing="missing").replace("-", "\N{MINUS SIGN}")
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes:

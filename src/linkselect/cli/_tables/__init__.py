@@ -105,7 +105,7 @@ def _reader(path: Path) -> str:
     if not path.exists():
         raise InputError(_not_found(path))
     if path.is_dir():
-        return "parts:read_whole"
+        return _folder_reader(path)
     if not path.is_file():
         raise InputError(f"{path} is not a regular file. Save the table to a file first.")
     if path.stat().st_size == 0:
@@ -118,6 +118,12 @@ def _reader(path: Path) -> str:
             f"Known are {', '.join(_READERS)}, and .csv.gz."
         )
     return _READERS[kind]
+
+
+def _folder_reader(path: Path) -> str:
+    from linkselect.cli._tables.picture_table import is_picture_folder
+
+    return "picture_table:read_pictures" if is_picture_folder(path) else "parts:read_whole"
 
 
 def _not_found(path: Path) -> str:
