@@ -54,7 +54,7 @@ def jobs(draws, tried_draws):
         orders = (*PUBLIC, *TRIED) if draw < tried_draws else FINALISTS
         yield from product(["order"], SETS, [draw], PERSONS, orders)
         yield from product(["course"], SETS, [draw], PERSONS)
-    yield from product(["noise"], range(N_NOISE), CLASSES, ("grow", "random"))
+    yield from product(["noise"], range(N_NOISE), CLASSES, ("nearest", "random"))
 
 
 def speed(n_samples, n_features, n_answers=100, n_classes=10):

@@ -1,17 +1,18 @@
 """Orders of questions that asking.py tries beside those of the library.
 
-All but `own features` look at the posterior of LinkSelector's model: given the must-links, the
-expected squared difference of two samples, and its variance before a further must-link.
+Most look at the posterior of LinkSelector's model: the expected squared difference of two samples
+given the must-links, which is also the variance of what a further must-link would observe.
 """
 
 import numpy as np
 
 from linkselect._samples import as_samples
 from linkselect._samples.scaling import find_scaling
-from linkselect._search.explained import Problem, choose, condition
+from linkselect._search.explained import condition
 from linkselect._search.observations import observe
 from linkselect._supervision import Supervision
 from linkselect.asking import _strategies as asking
+from linkselect.pairs import Pairs
 
 NOISE, N_BEST = 0.03, 20
 # The problem of the samples that are being asked about; there are few.
@@ -46,13 +47,6 @@ class Posterior:
         cross = seen.weights.T @ self.kernel
         targets = seen.targets * self.size**0.5
         return condition(self.kernel, cross, cross @ seen.weights, targets, self.noise)
-
-    def best(self, known):
-        """Return the features that LinkSelector chooses, as many as `grow` looks at."""
-        varies = int((~self.constant).sum())
-        n_best = min(varies, max(2, min(N_BEST, len(self.constant) // 3)))
-        problem = Problem(self.columns, self.kernel, self.moment(known))
-        return choose(problem, n_best, self.constant).order[:n_best]
 
     def gaps(self, known, rows, others):
         """Return the expected squared differences of rows (down) and others (across)."""
@@ -101,12 +95,26 @@ def posterior(samples):
     return _held["posterior"]
 
 
-def own_features(now):
-    """Grow; the nearest group is that in the features that LinkSelector chooses."""
+def by_constraint_score(now):
+    """Grow; the nearest group is that in the features of the best Constraint Score.
+
+    It is that of all pairs that follow, shrunk while there are fewer than five of a kind.
+    """
 
     def nearest(now, row, others):
-        features = posterior(now.samples).best(now.known)
-        return int(others[now.samples.distances(row, others, features).argmin()])
+        samples, known = now.samples, now.known
+        pairs = Pairs(known.must.tolist(), known.cannot.tolist()).closure()
+        parts = []
+        for links in (pairs.must, pairs.cannot):
+            weight = min(len(links), 5) / 5
+            a, b = np.reshape(links, (-1, 2)).astype(int).T
+            squares = ((samples.rows(a) - samples.rows(b)) ** 2).sum(axis=0)
+            typical = (1.05 - weight) * samples.spread
+            parts.append(weight * squares / max(len(links), 1) + typical)
+        score = np.divide(*parts, out=np.full(len(parts[0]), np.inf), where=~samples.constant)
+        n_best = max(2, min(N_BEST, samples.n_features // 3))
+        features = np.argsort(score, kind="stable")[: min(n_best, (~samples.constant).sum())]
+        return int(others[samples.distances(row, others, features).argmin()])
 
     return asking.place(now, nearest, most=asking.QUESTIONS)
 
@@ -120,9 +128,9 @@ def expected(now):
     return asking.place(now, _expected, most=asking.QUESTIONS)
 
 
-def _pick(now, value, most=None):
+def _pick(now, value):
     """Ask about the pair of the largest value of which nothing is known."""
-    rows = now.order[:asking.POOL]
+    rows = now.order[: asking.POOL]
     found = np.where(_open(now, rows), value(rows), -np.inf)
     a, b = np.unravel_index(found.argmax(), found.shape)
     return None if np.isneginf(found[a, b]) else (int(rows[a]), int(rows[b]))
@@ -186,31 +194,29 @@ def large_groups(now):
     return asking.place(now, nearest, most=asking.QUESTIONS)
 
 
-def _among_all(now, nearest, most):
-    """Ask a random sample against one sample after another, be they asked about or not."""
-    every = np.arange(now.samples.n_samples)
+def _against_any(now, nearest, most=1):
+    """Ask a random sample against others, be they asked about or not; see `asking.nearest`."""
     known, row = now.known, asking._being_placed(now, most)
-    unnamed = now.order[~known.named[now.order]]
-    rows = [] if row is None else [row]
-    for row in (*rows, *unnamed.tolist(), *now.order.tolist()):
-        others = known.open_rows(row, every)
-        asked = asking._partners(now, row)
-        groups = known.group[asked]
-        is_asked = np.isin(known.group[others], groups[groups >= 0]) | np.isin(others, asked)
-        others = others[~is_asked] if (~is_asked).any() else others
+    is_named, is_linked = known.named[now.order], known.group[now.order] >= 0
+    usable = now.order[~is_named | is_linked]
+    first = [] if row is None else [row]
+    for row in (*first, *now.order[~is_named], *now.order[is_linked]):
+        asked = known.group[asking._partners(now, row)]
+        others = known.open_rows(row, usable)
+        others = others[~np.isin(known.group[others], asked[asked >= 0])]
         if len(others):
-            return row, nearest(now, row, others)
-    return None
+            return int(row), nearest(now, int(row), others)
+    return asking._first_open(now, now.order, now.order, nearest)
 
 
 def neighbour(now):
     """Ask a random sample against its nearest neighbours, in expected difference."""
-    return _among_all(now, _expected, asking.QUESTIONS)
+    return _against_any(now, _expected, asking.QUESTIONS)
 
 
 def neighbour_once(now):
     """Ask a random sample against its nearest neighbour, in expected difference."""
-    return _among_all(now, _expected, 1)
+    return _against_any(now, _expected)
 
 
 def neighbour_in_all(now):
@@ -220,17 +226,7 @@ def neighbour_in_all(now):
         K = posterior(now.samples).kernel
         return int(others[(K[others, others] - 2.0 * K[row, others]).argmin()])
 
-    return _among_all(now, nearest, 1)
-
-
-def neighbour_in_own(now):
-    """Ask a random sample against its nearest neighbour in the features LinkSelector chooses."""
-
-    def nearest(now, row, others):
-        features = posterior(now.samples).best(now.known)
-        return int(others[now.samples.distances(row, others, features).argmin()])
-
-    return _among_all(now, nearest, 1)
+    return _against_any(now, nearest)
 
 
 def nearest_of_five(now):
@@ -251,7 +247,7 @@ def informative_partner(now):
         value = posterior(now.samples).information(now.known, np.array([row]), others)
         return int(others[value[0].argmax()])
 
-    return _among_all(now, best, 1)
+    return _against_any(now, best)
 
 
 def likely_partner(now):
@@ -261,7 +257,7 @@ def likely_partner(now):
         value = posterior(now.samples).information(now.known, np.array([row]), others, 5)
         return int(others[value[0].argmax()])
 
-    return _among_all(now, best, 1)
+    return _against_any(now, best)
 
 
 def farthest(now):
@@ -275,20 +271,19 @@ def farthest(now):
 
 
 TRIED = {
-    "own features": own_features,
-    "expected difference": expected,
-    "least sure": least_sure,
-    "information": information,
-    "informative sample": informative,
-    "closest sample": closest,
-    "nearest only": once,
-    "large groups": large_groups,
-    "neighbours": neighbour,
-    "one neighbour": neighbour_once,
-    "neighbour in all features": neighbour_in_all,
-    "neighbour in own features": neighbour_in_own,
-    "nearest of five": nearest_of_five,
-    "informative partner": informative_partner,
-    "likely partner": likely_partner,
-    "farthest, expected difference": farthest,
+    "grow, Constraint Score": by_constraint_score,
+    "grow, expected difference": expected,
+    "grow, nearest group only": once,
+    "grow, largest of three groups": large_groups,
+    "grow, closest sample": closest,
+    "grow, most informative sample": informative,
+    "minmax, expected difference": farthest,
+    "nearest, expected difference": neighbour_once,
+    "nearest, all features": neighbour_in_all,
+    "nearest, of five samples": nearest_of_five,
+    "nearest, three times": neighbour,
+    "largest variance": least_sure,
+    "most informative pair": information,
+    "most informative partner": informative_partner,
+    "most informative partner, near ones": likely_partner,
 }
