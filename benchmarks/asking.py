@@ -18,6 +18,7 @@ import resource
 import time
 import warnings
 from itertools import product
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -26,11 +27,12 @@ import numpy as np
 from asking_advice import course, looks
 from asking_orders import TRIED
 from asking_person import PERSONS, SETS, answered, ranked, run, stored, tested
-from asking_tables import ANSWERS, FINALISTS, PAGE, tables
+from asking_tables import ANSWERS, FINALISTS, order_tables
 from linkselect.asking import STRATEGIES, PairQueries
 from measured_pages import show
 from pairs_alone import read, split
 
+PAGE = Path(__file__).parents[1] / "docs" / "asking_simulation.md"
 PUBLIC = tuple(STRATEGIES)
 # Noise has nothing to learn; so many tables of each kind are asked about.
 N_NOISE, CLASSES = 100, (2, 3)
@@ -103,7 +105,8 @@ def main():
     ]
     run(wanted, {"order": order, "course": course, "noise": looks})
     found = stored()
-    show(tables({job: found[job] for job in wanted}), PAGE, options.write)
+    if options.write:
+        show(order_tables({job: found[job] for job in wanted}, (*PUBLIC, *TRIED)), PAGE, True)
 
 
 if __name__ == "__main__":

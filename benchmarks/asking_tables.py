@@ -1,40 +1,41 @@
 """The tables of docs/asking_simulation.md about the order of questions."""
 
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 
+from asking_person import PERSONS
 from pairs_alone_tables import CHOSEN_ON, HELD_OUT
 
 ANSWERS = (10, 20, 40, 80)
-# Orders that are measured on more draws.
-FINALISTS = ("random", "minmax", "grow", "nearest", "grow, Constraint Score")
-PAGE = Path(__file__).parents[1] / "docs" / "asking_simulation.md"
 GROUPS = {"chosen on": CHOSEN_ON, "held out": HELD_OUT}
+# Orders that are measured on more draws, and the one that all are compared with.
+FINALISTS = ("random", "minmax", "grow", "nearest", "grow, Constraint Score")
 BASE = "random"
 
 
-def by_set(units, person, order):
+def measured(units, order, person, sets):
     """Return accuracies by data set and draw: numbers of answers by 1-NN and SVM."""
     return {
-        (one["set"], one["draw"]): np.array(one["accuracy"])
-        for one in units
-        if (one["person"], one["order"]) == (person, order)
+        (job[1], job[2]): np.array(found["accuracy"])
+        for job, found in units.items()
+        if job[0] == "order" and job[3:] == (person, order) and job[1] in sets
     }
 
 
-def gains(units, person, order, sets, base=BASE):
-    """Return the gain of an order of questions, data sets by numbers of answers, and its draws.
+def gains(units, order, persons, sets, base=BASE):
+    """Return gains of an order over another one, data sets by numbers of answers, and draws.
 
-    Only what both were tried on counts; 1-NN and SVM are averaged, and so are draws.
+    Only what both were tried on counts; 1-NN and SVM, draws and persons are averaged.
     """
-    mine, other = by_set(units, person, order), by_set(units, person, base)
-    found = {}
-    for place in mine.keys() & other.keys():
-        if place[0] in sets:
-            found.setdefault(place[0], []).append((mine[place] - other[place]).mean(axis=1))
-    means = [np.mean(found[name], axis=0) for name in sorted(found)]
-    return np.array(means), min(map(len, found.values()), default=0)
+    by_set = {}
+    for person in persons:
+        mine, other = (measured(units, one, person, sets) for one in (order, base))
+        for name, draw in mine.keys() & other.keys():
+            gain = (mine[name, draw] - other[name, draw]).mean(axis=1)
+            by_set.setdefault(name, []).append(gain)
+    means = [np.mean(by_set[name], axis=0) for name in sorted(by_set)]
+    return np.array(means), min(map(len, by_set.values()), default=0) // len(persons)
 
 
 def with_error(values):
@@ -47,57 +48,70 @@ def table(head, rows):
     return ["| " + " | ".join(map(str, line)) + " |" for line in lines]
 
 
-def gain_table(units, orders, persons, answers, group):
-    """Return the gains over random questions."""
-    rows = []
-    for person in persons:
-        for order in orders:
-            found, n_draws = gains(units, person, order, GROUPS[group])
-            if len(found) == len(GROUPS[group]):
-                cells = [with_error(column) for column in found.T]
-                mean = with_error(found.mean(axis=1))
-                rows.append([person, order, *cells, f"**{mean}**", n_draws])
-    return table(["person", "order", *(f"{n} answers" for n in answers), "mean", "draws"], rows)
+def gain_row(units, label, order, persons, sets, base=BASE):
+    found, n_draws = gains(units, order, persons, sets, base)
+    cells = [with_error(column) for column in (*found.T, found.mean(axis=1))]
+    ahead = f"{(found.mean(axis=1) > 0).sum()} of {len(found)}"
+    return [*label, *cells, ahead, n_draws]
 
 
-def level_table(units, orders, answers, group):
-    """Return mean accuracies by 1-NN / SVM of a person who is always right, and alike answers."""
+def gain_table(units, group):
+    """Return the gains of the orders that were measured on most draws over random questions."""
+    head = ["person", "order", *(f"{n} answers" for n in ANSWERS), "mean", "ahead on", "draws"]
+    rows = [
+        gain_row(units, (person, order), order, (person,), GROUPS[group])
+        for person, order in product(PERSONS, FINALISTS[1:])
+    ]
+    return table(head, rows)
+
+
+def tried_table(units, orders):
+    """Return the gains over `grow` of all orders that were tried, over all persons."""
+    head = ["order", *(f"{n} answers" for n in ANSWERS), "mean", "ahead on", "draws"]
+    rows = [
+        gain_row(units, (order,), order, tuple(PERSONS), CHOSEN_ON, "grow")
+        for order in orders
+        if order != "grow"
+    ]
+    return table(head, rows)
+
+
+def level_table(units):
+    """Return accuracies by 1-NN / SVM, a person who is always right, and alike answers."""
     rows = []
-    for order in orders:
-        found = by_set(units, "always right", order)
-        some = [value for (name, _), value in found.items() if name in GROUPS[group]]
-        if not some:
-            continue
-        levels = [f"{a:.1f} / {b:.1f}" for a, b in np.mean(some, axis=0)]
+    for group, order in product(GROUPS, FINALISTS):
+        found = measured(units, order, "always right", GROUPS[group])
+        levels = np.mean(list(found.values()), axis=0)
         alike = [
-            [pair[0] for pair in one["answers"]]
-            for one in units
-            if (one["person"], one["order"]) == ("always right", order)
-            and one["set"] in GROUPS[group]
+            np.array(one["answers"])[:, 0]
+            for job, one in units.items()
+            if job[0] == "order" and job[3:] == ("always right", order) and job[1] in GROUPS[group]
         ]
-        rows.append([order, *levels, " / ".join(f"{n:.0f}" for n in np.mean(alike, axis=0))])
-    return table(["order", *(f"{n} answers" for n in answers), "alike answers"], rows)
+        cells = [
+            f"{a:.1f} / {b:.1f} ({n:.0f})"
+            for (a, b), n in zip(levels, np.mean(alike, axis=0), strict=True)
+        ]
+        rows.append([group, order, *cells])
+    return table(["data sets", "order", *(f"{n} answers" for n in ANSWERS)], rows)
 
 
-def set_table(units, orders):
-    """Return the mean gain on every data set, a person who is always right."""
-    columns = [gains_by_name(units, order) for order in orders]
+def set_table(units):
+    """Return the gain on every data set, over all persons and numbers of answers."""
+    orders = FINALISTS[1:4]
     rows = []
-    for group, sets in GROUPS.items():
-        for name in sets:
-            cells = [f"{column[name]:+.1f}" if name in column else "-" for column in columns]
-            rows.append([name + (" (held out)" if group == "held out" else ""), *cells])
+    for name in (*CHOSEN_ON, *HELD_OUT):
+        label = name + (" (held out)" if name in HELD_OUT else "")
+        found = [gains(units, order, tuple(PERSONS), (name,))[0].mean() for order in orders]
+        rows.append([label, *(f"{gain:+.1f}" for gain in found)])
     return table(["data set", *orders], rows)
 
 
-def gains_by_name(units, order):
-    found = {}
-    for name in (*CHOSEN_ON, *HELD_OUT):
-        values, _ = gains(units, "always right", order, {name})
-        if len(values):
-            found[name] = float(values.mean())
-    return found
-
-
-def tables(units):
-    return {}
+def order_tables(units, orders):
+    """Return all tables about the order of questions by their marks."""
+    return {
+        "gains": gain_table(units, "chosen on"),
+        "gains, held out": gain_table(units, "held out"),
+        "levels": level_table(units),
+        "tried": tried_table(units, orders),
+        "sets": set_table(units),
+    }
