@@ -421,5 +421,5 @@ def test_no_picture_is_drawn_of_a_sample_without_one(opened, tmp_path):
     browser = opened(pictures={0: tmp_path / "0.png"})
     browser.send("/answer", a=0, b=1, answer="unsure")
     page = browser.page("/answers")
-    assert "picture/0" in page
-    assert "picture/1" not in page
+    assert "small/0" in page
+    assert "small/1" not in page

@@ -169,7 +169,7 @@ def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labellin
         assert "is being made" in page_of(labelling, "/finish")
     first = labelling.ask_for_report()
     wait_for(lambda: labelling.found()[0].report_key == first)
-    assert ">Done<" in page_of(labelling, "/finish")
+    assert ">Open the report<" in page_of(labelling, "/finish")
     page = labelling.found()[0].report
 
     rows = labelling._rows(labelling.queries.history[-1].pair)

@@ -133,7 +133,7 @@ def test_from_table_to_report_by_keyboard(chromium, tmp_path):
         page.wait_for_selector("#insight:not([data-again])", timeout=300_000)
         assert page.locator("ol.bars .name").count() == 3
         page.keyboard.press("f")
-        page.wait_for_selector("iframe.report", timeout=300_000)
+        page.wait_for_selector("text=Show it here", timeout=300_000).click()
         assert page.locator("#call").inner_text() == (
             f"linkselect rank {table} --pairs pairs.csv --report report.html"
         )

@@ -48,15 +48,15 @@ class PictureFolder:
         The features.
     left_out : dict of str to str
         Files that look like pictures but cannot be used, and why.
-    n_others : int
-        How many other files there are.
+    others : tuple of str
+        Other files in the folder.
     """
 
     ids: tuple[str, ...]
     X: FloatArray
     names: tuple[str, ...]
     left_out: dict[str, str]
-    n_others: int
+    others: tuple[str, ...]
 
     @property
     def notes(self) -> list[str]:
@@ -64,10 +64,10 @@ class PictureFolder:
         notes = [f"{name} is left out: it {why}." for name, why in list(self.left_out.items())[:5]]
         if len(self.left_out) > 5:
             notes.append(f"{len(self.left_out) - 5:,} more files are left out.")
-        if self.n_others:
+        if self.others:
             notes.append(
-                f"{many(self.n_others, 'other file')} in the folder: pictures end in "
-                f"{', '.join(ENDINGS)}."
+                f"{many(len(self.others), 'file')} of other kinds left out "
+                f"({first_few(self.others, 3)}): pictures end in {', '.join(ENDINGS)}."
             )
         return notes
 
@@ -84,24 +84,23 @@ def check_installed() -> None:
         ) from None
 
 
-def find_pictures(folder: Path) -> tuple[list[str], int]:
-    """Return the files in a folder and its subfolders that look like pictures, and count others.
+def find_pictures(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the files in a folder and its subfolders that look like pictures, and the others.
 
-    Hidden files are passed over, and links that lead out of the folder.
+    Hidden files are passed over. Links that lead out of the folder are others, and so are files
+    whose names are no text, which cannot name a sample.
     """
-    inside = folder.resolve()
-    found, n_others = [], 0
+    inside = Path(os.path.realpath(folder))
+    found: list[str] = []
+    others: list[str] = []
     for place, subfolders, names in os.walk(folder):
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-        for name in sorted(names):
-            file = Path(place, name)
-            if name.startswith("."):
-                continue
-            if file.suffix.lower() not in ENDINGS:
-                n_others += 1
-            elif not file.is_symlink() or file.resolve().is_relative_to(inside):
-                found.append(file.relative_to(folder).as_posix())
-    return sorted(found), n_others
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        for file in (Path(place, name) for name in names if not name.startswith(".")):
+            is_ours = Path(os.path.realpath(file)).is_relative_to(inside)
+            name = file.relative_to(folder).as_posix()
+            is_picture = file.suffix.lower() in ENDINGS and is_ours and name.isprintable()
+            (found if is_picture else others).append(name)
+    return sorted(found), sorted(others)
 
 
 def read_folder(
@@ -124,7 +123,7 @@ def read_folder(
         Called with how many pictures are done, how many there are, and what is being done.
     """
     families = check_families(families)
-    ids, n_others = find_pictures(folder)
+    ids, others = find_pictures(folder)
     if not ids:
         raise GuidedValueError(
             f"{folder} has no pictures.", f"Pictures end in {', '.join(ENDINGS)}."
@@ -144,10 +143,12 @@ def read_folder(
         with kept:
             gone = [(name,) for name in known.keys() - state.keys()]
             kept.executemany("DELETE FROM picture WHERE id = ?", gone)
-        return _table(kept, families, n_others)
+        return _table(kept, families, tuple(others))
 
 
-def _table(kept: sqlite3.Connection, families: tuple[str, ...], n_others: int) -> PictureFolder:
+def _table(
+    kept: sqlite3.Connection, families: tuple[str, ...], others: tuple[str, ...]
+) -> PictureFolder:
     every = [one.name for one in named_features()]
     wanted = [one.name for one in named_features(families)]
     places = {name: place for place, name in enumerate(every)}
@@ -166,7 +167,7 @@ def _table(kept: sqlite3.Connection, families: tuple[str, ...], n_others: int) -
         raise GuidedValueError(f"No picture can be used: {some}.")
     # As they were rounded when they were measured: 25.9 and not 25.899999618.
     X = np.array(rows, dtype=np.float64).round(DIGITS)
-    return PictureFolder(tuple(ids), X, tuple(wanted), left_out, n_others)
+    return PictureFolder(tuple(ids), X, tuple(wanted), left_out, others)
 
 
 def thumbnail_of(store: Path, name: str) -> bytes | None:

@@ -34,8 +34,8 @@ def features(folder: Path, /, *, out: Path, features: str | None = None) -> None
     check_apart({"the folder": folder}, {"--out": out})
     read = Reading(features=features)
     families_of(read)
-    if folder.is_dir() and not is_picture_folder(folder):
-        raise InputError(f"{folder} has no pictures, or is a table of Parquet or Zarr files.")
+    if not is_picture_folder(folder):
+        raise InputError(f"{folder} is not a folder of pictures.")
     table = read_table(folder, read)
     columns = {IDS: list(table.ids or ())} | dict(zip(table.names, table.X.T, strict=True))
     write_columns(out, columns)

@@ -121,9 +121,13 @@ def _reader(path: Path) -> str:
 
 
 def _folder_reader(path: Path) -> str:
-    from linkselect.cli._tables.picture_table import is_picture_folder
+    from linkselect.cli._tables.picture_table import is_picture_folder, is_table_folder
 
-    return "picture_table:read_pictures" if is_picture_folder(path) else "parts:read_whole"
+    if is_table_folder(path):
+        return "parts:read_whole"
+    if is_picture_folder(path):
+        return "picture_table:read_pictures"
+    raise InputError(f"{path} is a folder without pictures or Parquet files. Name a table.")
 
 
 def _not_found(path: Path) -> str:

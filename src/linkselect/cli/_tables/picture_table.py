@@ -20,12 +20,16 @@ IDS, FOLDER = "picture", "folder"
 def is_picture_folder(path: Path) -> bool:
     """Tell whether a folder holds pictures, and no table."""
     from linkselect._pictures import find_pictures
+
+    return path.is_dir() and not is_table_folder(path) and bool(find_pictures(path)[0])
+
+
+def is_table_folder(path: Path) -> bool:
+    """Tell whether a folder is a table of Parquet files or of Zarr."""
     from linkselect._samples.sources.parquet_folders import parquet_files
     from linkselect._samples.sources.zarr_arrays import is_zarr_folder
 
-    if not path.is_dir() or is_zarr_folder(path) or not find_pictures(path)[0]:
-        return False
-    return not parquet_files(path)
+    return is_zarr_folder(path) or bool(parquet_files(path))
 
 
 def families_of(read: Reading) -> tuple[str, ...]:
