@@ -197,12 +197,11 @@ def large_groups(now):
 def _against_any(now, nearest, most=1):
     """Ask a random sample against others, be they asked about or not; see `asking.nearest`."""
     known, row = now.known, asking._being_placed(now, most)
-    is_named, is_linked = known.named[now.order], known.group[now.order] >= 0
-    usable = now.order[~is_named | is_linked]
+    unnamed, linked = (now.order[some[now.order]] for some in (~known.named, known.group >= 0))
     first = [] if row is None else [row]
-    for row in (*first, *now.order[~is_named], *now.order[is_linked]):
+    for row in (*first, *unnamed, *linked):
         asked = known.group[asking._partners(now, row)]
-        others = known.open_rows(row, usable)
+        others = known.open_rows(row, np.concatenate([unnamed, linked]))
         others = others[~np.isin(known.group[others], asked[asked >= 0])]
         if len(others):
             return int(row), nearest(now, int(row), others)
@@ -231,13 +230,15 @@ def neighbour_in_all(now):
 
 def nearest_of_five(now):
     """Of five random samples ask the one that is nearest to some other, in expected difference."""
-    rows = now.order[~now.known.named[now.order]][:5]
-    if not len(rows):
+    known = now.known
+    unnamed, linked = (now.order[some[now.order]] for some in (~known.named, known.group >= 0))
+    others = np.concatenate([unnamed, linked])
+    if not len(unnamed) or len(others) < 2:
         return neighbour_once(now)
-    gaps = posterior(now.samples).gaps(now.known, rows, np.arange(now.samples.n_samples))
-    gaps[np.arange(len(rows)), rows] = np.inf
+    gaps = posterior(now.samples).gaps(known, unnamed[:5], others)
+    np.fill_diagonal(gaps, np.inf)  # the first of the others are these samples
     row, other = np.unravel_index(gaps.argmin(), gaps.shape)
-    return int(rows[row]), int(other)
+    return int(unnamed[row]), int(others[other])
 
 
 def informative_partner(now):
