@@ -22,6 +22,7 @@ def said():
 
     def said(**checked):
         nothing = {"estimate": None, "reason": "", "n_kept": None, "n_best": 10, "n_answers": 20}
+        nothing["advice"] = "Go on."
         found = Found(checked={**nothing, **checked})
         labelling.background = SimpleNamespace(found=found, busy=False, close=lambda: None)
         text = re.sub(r"<[^>]*>", " ", page_of(labelling, "/insight"))
@@ -50,9 +51,13 @@ def test_held_out(said, checked, sentence):
 @pytest.mark.parametrize(
     ("n_kept", "n_best", "sentence"),
     [
-        (5, 10, "in a row. 5 of the 10 best features stayed over the last 10 answers. After"),
-        (1, 1, "in a row. The best feature stayed the same over the last 10 answers. After"),
-        (0, 1, "in a row. The best feature changed over the last 10 answers. After"),
+        (
+            5,
+            10,
+            "in a row. 5 of the 10 best features stayed over the last 10 answers. Go on. After",
+        ),
+        (1, 1, "in a row. The best feature stayed the same over the last 10 answers. Go on. After"),
+        (0, 1, "in a row. The best feature changed over the last 10 answers. Go on. After"),
         (None, 10, "in a row. After 20 answers."),
     ],
 )

@@ -16,6 +16,7 @@ from typing import Any
 import joblib
 import numpy as np
 
+from linkselect.labelling._advice import advice
 from linkselect.pairs import Pairs
 from linkselect.selectors import LinkSelector
 
@@ -81,6 +82,7 @@ def check(file: Path, links: Any, before: Any, n_best: int) -> Found:
     return {
         "n_kept": n_kept,
         "n_best": n_best,
+        "advice": advice(n_kept, n_best, is_trusted=was_better),
         "estimate": None if found.estimate is None else _measured(found, was_better=was_better),
         "reason": found.reason,
     }
