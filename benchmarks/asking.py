@@ -24,7 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from asking_advice import course, looks
+from asking_advice import advice_tables, course, looks
 from asking_orders import TRIED
 from asking_person import PERSONS, SETS, answered, ranked, run, stored, tested
 from asking_tables import ANSWERS, FINALISTS, order_tables
@@ -35,7 +35,7 @@ from pairs_alone import read, split
 PAGE = Path(__file__).parents[1] / "docs" / "asking_simulation.md"
 PUBLIC = tuple(STRATEGIES)
 # Noise has nothing to learn; so many tables of each kind are asked about.
-N_NOISE, CLASSES = 100, (2, 3)
+N_NOISE, CLASSES = 200, (2, 3)
 
 
 def order(name, draw, person, strategy):
@@ -104,9 +104,10 @@ def main():
         if options.only is None or job[0] in options.only
     ]
     run(wanted, {"order": order, "course": course, "noise": looks})
-    found = stored()
-    if options.write:
-        show(order_tables({job: found[job] for job in wanted}, (*PUBLIC, *TRIED)), PAGE, True)
+    if options.only is None:
+        found = stored()
+        units = {job: found[job] for job in wanted}
+        show(order_tables(units, (*PUBLIC, *TRIED)) | advice_tables(units), PAGE, options.write)
 
 
 if __name__ == "__main__":

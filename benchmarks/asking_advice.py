@@ -212,12 +212,9 @@ def noise_table(units):
         twice = np.mean([any(map(all, pairwise(right))) for _, right in runs])
         error = np.sqrt(np.maximum([ever, twice], 1 / len(runs)) / len(runs))
         each = sum(sum(right) for _, right in runs) / n_checks
-        cells = [
-            f"{100 * a:.1f} ± {100 * b:.1f} %" for a, b in zip((ever, twice), error, strict=True)
-        ]
-        rows.append(
-            [order, len(runs), f"{n_checks / len(runs):.1f}", f"{100 * each:.1f} %", *cells]
-        )
+        shares = 100 * np.transpose([(ever, twice), error])
+        cells = [f"{100 * each:.1f} %", *(f"{a:.1f} ± {b:.1f} %" for a, b in shares)]
+        rows.append([order, len(runs), f"{n_checks / len(runs):.1f}", *cells])
     return table(["order", "runs", "checks a run", "a check", "any check", "two in a row"], rows)
 
 

@@ -51,13 +51,9 @@ def test_held_out(said, checked, sentence):
 @pytest.mark.parametrize(
     ("n_kept", "n_best", "sentence"),
     [
-        (
-            5,
-            10,
-            "in a row. 5 of the 10 best features stayed over the last 10 answers. Go on. After",
-        ),
-        (1, 1, "in a row. The best feature stayed the same over the last 10 answers. Go on. After"),
-        (0, 1, "in a row. The best feature changed over the last 10 answers. Go on. After"),
+        (5, 10, " 5 of the 10 best features stayed over the last 10 answers. Go on. After"),
+        (1, 1, " The best feature stayed the same over the last 10 answers. Go on. After"),
+        (0, 1, " The best feature changed over the last 10 answers. Go on. After"),
         (None, 10, "in a row. After 20 answers."),
     ],
 )
