@@ -284,7 +284,9 @@ def test_what_became_of_the_files_is_said_at_the_end(labelling):
 
 
 def test_the_ranking_before_the_last_ten_answers(tmp_path):
-    labelling = begun(tmp_path / "pairs.csv", pairs=Pairs([GROUPS[0][:2]], [(GROUPS[1][0], GROUPS[0][0])]))
+    labelling = begun(
+        tmp_path / "pairs.csv", pairs=Pairs([GROUPS[0][:2]], [(GROUPS[1][0], GROUPS[0][0])])
+    )
     asked = []
     labelling.background.rank = lambda *arguments: asked.append(arguments)
     for number in range(23):

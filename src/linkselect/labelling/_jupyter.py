@@ -83,7 +83,7 @@ def open_page(
     pairs: Pairs | None = None,
     sample_ids: Iterable[Hashable] | None = None,
     *,
-    strategy: str = "grow",
+    strategy: str = "nearest",
     random_state: int | np.random.RandomState | None = None,
     out: str | PathLike[str] | None = None,
     feature_names: Sequence[str] | None = None,
@@ -107,7 +107,7 @@ def open_page(
         What is known already.
     sample_ids : iterable of hashable, optional
         The id of each row. Default: the index of a pandas X, else row numbers.
-    strategy : {"grow", "minmax", "random"}, default="grow"
+    strategy : {"nearest", "grow", "minmax", "random"}, default="nearest"
         Which pair to ask next, as in `PairQueries`.
     random_state : int, RandomState instance or None, default=None
         Determines the random choices.
