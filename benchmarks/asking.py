@@ -15,6 +15,7 @@ answered; a nearest neighbour and a linear SVM test the first 5 to 50.
 import argparse
 import os
 import resource
+import sys
 import time
 import warnings
 from itertools import product
@@ -28,12 +29,15 @@ from asking_advice import advice_tables, course, looks
 from asking_orders import TRIED
 from asking_person import PERSONS, SETS, answered, ranked, run, stored, tested
 from asking_tables import ANSWERS, FINALISTS, order_tables
-from linkselect.asking import STRATEGIES, PairQueries
+from linkselect.asking import STRATEGIES, PairQueries, _strategies
 from measured_pages import show
 from pairs_alone import read, split
 
 PAGE = Path(__file__).parents[1] / "docs" / "asking_simulation.md"
 PUBLIC = tuple(STRATEGIES)
+# What it costs that every fifth question is drawn at random.
+EVERY, NONE_DRAWN = _strategies.EVERY, ", no question drawn"
+ALL = (*PUBLIC, *TRIED, "nearest" + NONE_DRAWN)
 # Noise has nothing to learn; so many tables of each kind are asked about.
 N_NOISE, CLASSES = 200, (2, 3)
 
@@ -42,7 +46,9 @@ def order(name, draw, person, strategy):
     """Measure one order of questions: accuracies, and the answers of each kind."""
     data = split(*read(name), draw)
     found, kinds = [], []
-    questions = answered(data.X, data.y, strategy, draw, person, max(ANSWERS))
+    asked = strategy.removesuffix(NONE_DRAWN)
+    _strategies.EVERY = EVERY if asked == strategy else sys.maxsize
+    questions = answered(data.X, data.y, asked, draw, person, max(ANSWERS))
     for number, queries in enumerate(questions, start=1):
         if number in ANSWERS:
             found.append(tested(data, ranked(data.X, queries.pairs).order_))
@@ -53,7 +59,7 @@ def order(name, draw, person, strategy):
 def jobs(draws, tried_draws):
     """Return all that is to be measured."""
     for draw in range(draws):
-        orders = (*PUBLIC, *TRIED) if draw < tried_draws else FINALISTS
+        orders = ALL if draw < tried_draws else FINALISTS
         yield from product(["order"], SETS, [draw], PERSONS, orders)
         yield from product(["course"], SETS, [draw], PERSONS)
     yield from product(["noise"], range(N_NOISE), CLASSES, ("nearest", "random"))
@@ -107,7 +113,7 @@ def main():
     if options.only is None:
         found = stored()
         units = {job: found[job] for job in wanted}
-        show(order_tables(units, (*PUBLIC, *TRIED)) | advice_tables(units), PAGE, options.write)
+        show(order_tables(units, ALL) | advice_tables(units), PAGE, options.write)
 
 
 if __name__ == "__main__":
