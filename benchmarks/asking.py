@@ -38,6 +38,8 @@ PUBLIC = tuple(STRATEGIES)
 # What it costs that every fifth question is drawn at random.
 EVERY, NONE_DRAWN = _strategies.EVERY, ", no question drawn"
 ALL = (*PUBLIC, *TRIED, "nearest" + NONE_DRAWN)
+# Of all orders that were tried, and of what is known after every ten answers.
+TRIED_DRAWS, COURSE_DRAWS = 2, 3
 # Noise has nothing to learn; so many tables of each kind are asked about.
 N_NOISE, CLASSES = 200, (2, 3)
 
@@ -53,15 +55,17 @@ def order(name, draw, person, strategy):
         if number in ANSWERS:
             found.append(tested(data, ranked(data.X, queries.pairs).order_))
             kinds.append(list(queries.counts.values()))
+    _strategies.EVERY = EVERY
     return {"accuracy": found, "answers": kinds}
 
 
-def jobs(draws, tried_draws):
+def jobs(n_draws):
     """Return all that is to be measured."""
-    for draw in range(draws):
-        orders = ALL if draw < tried_draws else FINALISTS
+    for draw in range(n_draws):
+        orders = ALL if draw < TRIED_DRAWS else FINALISTS
         yield from product(["order"], SETS, [draw], PERSONS, orders)
-        yield from product(["course"], SETS, [draw], PERSONS)
+        if draw < COURSE_DRAWS:
+            yield from product(["course"], SETS, [draw], PERSONS)
     yield from product(["noise"], range(N_NOISE), CLASSES, ("nearest", "random"))
 
 
@@ -93,7 +97,6 @@ def speed(n_samples, n_features, n_answers=100, n_classes=10):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--tried-draws", type=int, default=2)
     parser.add_argument("--only", nargs="+", choices=("order", "course", "noise"))
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--write", action="store_true")
@@ -104,11 +107,7 @@ def main():
         return
     STRATEGIES.update(TRIED)
     warnings.simplefilter("ignore")
-    wanted = [
-        job
-        for job in jobs(options.draws, options.tried_draws)
-        if options.only is None or job[0] in options.only
-    ]
+    wanted = [job for job in jobs(options.draws) if options.only is None or job[0] in options.only]
     run(wanted, {"order": order, "course": course, "noise": looks})
     if options.only is None:
         found = stored()
