@@ -72,6 +72,12 @@ class Page:
         return said
 
 
+def asked(text):
+    """Return the two rows that a page asks about; None if nothing is left to ask."""
+    found = [re.search(rf'name="{name}" value="(\d+)"', text) for name in "ab"]
+    return None if None in found else tuple(int(one[1]) for one in found)
+
+
 def answer(address, y, confirmed, most, stop):
     """Answer questions until told to stop; keep what was confirmed, as (a, b, answer)."""
     origin = "/".join(address.split("/", 3)[:3])
@@ -83,11 +89,10 @@ def answer(address, y, confirmed, most, stop):
     try:
         with client:
             while n_answers < most and not stop.is_set():
-                page = client.get("").text
-                found = [re.search(rf'name="{name}" value="(\d+)"', page) for name in "ab"]
-                if None in found:  # nothing is left to ask
+                rows = asked(client.get("").text)
+                if rows is None:
                     return
-                a, b = (int(one[1]) for one in found)
+                a, b = rows
                 said = "alike" if y[a] == y[b] else "different"
                 response = client.post("answer", data={"a": a, "b": b, "answer": said})
                 if TAKEN.search(response.headers.get("location", "")):

@@ -2,11 +2,15 @@
 
 import os
 import secrets
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from linkselect._files import written_whole
+from linkselect._files import clear_parts, write_whole, written_whole
+from tests.helpers.full_disk import files_of_at_most
 
 
 def write(path, text):
@@ -172,3 +176,112 @@ def test_a_name_of_the_greatest_length_can_be_written(tmp_path):
     path = tmp_path / ("\u00e4" * 120 + ".csv")
     write(path, "text")
     assert path.read_text() == "text"
+
+
+# -- bytes, and nothing left over ----------------------------------------
+
+
+@pytest.fixture(params=["unnamed", "named"])
+def way(request, monkeypatch):
+    """Both ways to write, if the system has files without a name."""
+    if request.param == "named":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    elif not hasattr(os, "O_TMPFILE"):
+        pytest.skip("the system has no files without a name")
+
+
+def test_bytes_take_the_place_of_a_file(tmp_path, way):
+    path = tmp_path / "pairs.csv"
+    write_whole(path, b"first")
+    path.chmod(0o600)
+    write_whole(path, b"second")
+    assert path.read_bytes() == b"second"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert names_in(tmp_path) == ["pairs.csv"]
+
+
+def test_bytes_in_a_new_file_have_the_mode_of_any_other(tmp_path, way):
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "a", b"text")
+        (tmp_path / "b").write_text("text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
+
+
+def test_bytes_go_through_a_link(tmp_path, way):
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "real.csv")
+    write_whole(link, b"new")
+    assert link.is_symlink()
+    assert (tmp_path / "real.csv").read_bytes() == b"new"
+
+
+def test_bytes_for_a_pipe(tmp_path, way):
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(path, b"text")
+        assert (path.is_fifo(), os.read(reader, 9)) == (True, b"text")
+    finally:
+        os.close(reader)
+
+
+def test_bytes_that_the_disk_has_no_room_for_leave_the_old_file(tmp_path, way):
+    path = tmp_path / "pairs.csv"
+    write_whole(path, b"old")
+    with files_of_at_most(1000), pytest.raises(OSError, match="too large"):
+        write_whole(path, b"x" * 5000)
+    assert path.read_bytes() == b"old"
+    assert names_in(tmp_path) == ["pairs.csv"]
+
+
+def test_bytes_that_cannot_be_written_leave_the_old_file(tmp_path, way):
+    path = tmp_path / "folder"
+    path.mkdir()
+    with pytest.raises(OSError, match="folder") as caught:
+        write_whole(path, b"text")
+    assert caught.value.filename == str(path)
+    with pytest.raises(FileNotFoundError) as caught:
+        write_whole(tmp_path / "missing" / "a.csv", b"text")
+    assert ".part" not in str(caught.value)
+    assert names_in(tmp_path) == ["folder"]
+
+
+WRITER = """
+import sys
+from linkselect._files import write_whole
+print("ready", flush=True)
+while True:
+    for letter in b"ab":
+        write_whole(sys.argv[1], bytes([letter]) * 100_000)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="needs files without a name")
+def test_a_kill_leaves_one_whole_file(tmp_path):
+    path = tmp_path / "pairs.csv"
+    for _ in range(5):
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
+        )
+        process.stdout.readline()
+        while not path.exists():
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert path.read_bytes() in (b"a" * 100_000, b"b" * 100_000)
+        clear_parts(path)  # the instant between a name and the right one
+        assert names_in(tmp_path) == ["pairs.csv"]
+
+
+def test_parts_of_one_file_are_cleared(tmp_path):
+    path = tmp_path / "pa[i]rs.csv"
+    part = "0123456789abcdef.part.csv"
+    others = [".pairs.0123456789abcdef.part.csv", ".pa[i]rs.mine.part.csv", "pa[i]rs.csv"]
+    for name in (f".pa[i]rs.{part}", f".pa[i]rs.{part[::-1]}", *others):
+        (tmp_path / name).touch()
+    clear_parts(path)
+    assert names_in(tmp_path) == sorted([f".pa[i]rs.{part[::-1]}", *others])

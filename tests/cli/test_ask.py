@@ -54,7 +54,7 @@ def test_the_digits_are_the_example(ask, tmp_path):
     assert labelling.samples.kind == "pixels"
     assert labelling.queries.X.shape == (1797, 64)
     assert labelling.queries.X.max() == 1
-    assert (tmp_path / "pairs.csv").read_text() == "a,b,link\n"
+    assert not (tmp_path / "pairs.csv").exists(), "only once there is a pair"
     code = compile(labelling.repeat, "repeat", "exec")
     assert b"load_digits" in repr(code.co_names).encode()
 
@@ -119,6 +119,39 @@ def test_curves_and_pixels(ask, tmp_path):
     assert (found.kind, found.image_shape) == ("pixels", (2, 3))
 
 
+def test_curves_of_a_folder(ask, pictured):
+    folder = pictured.parent / "curves"
+    folder.mkdir()
+    for i in range(8):
+        np.savetxt(folder / f"s{i}.csv", np.arange(5 + i), header="volt", comments="")
+    given = (pictured, "--id-column", "id", "--drop", "file", "--curves", folder)
+    _, labelling, said = ask(*given)
+    assert "2 samples of 10 without a curve." in said
+    assert (labelling.samples.kind, labelling.samples.names) == ("curve", ("x", "y"))
+    assert labelling.samples.drawn([0, 7], np.empty(0, int)).x_texts == ("1", "12")
+    assert "--curves" not in labelling.repeat
+
+
+def test_curves_of_columns_that_a_pattern_names(ask, tmp_path):
+    lines = ["ecg_10,age,ecg_2,ECG_3,sex"]
+    lines += [f"{i},{50 + i},{i % 3},{-i},{'fm'[i % 2]}" for i in range(12)]
+    (tmp_path / "hearts.csv").write_text("\n".join(lines) + "\n")
+    _, labelling, _ = ask("hearts.csv", "--encode", "--curves", "ecg_*")
+    samples = labelling.samples
+    assert samples.names == ("ecg_10", "age", "ecg_2", "ECG_3", "sex=m")
+    assert labelling.queries.X.shape == (12, 5), "all are features"
+    assert samples.kind == "curve"
+    assert samples.drawn([0, 5], np.empty(0, int)).x_texts == ("ecg_10", "ecg_2")
+
+
+def test_dates_keep_their_digits_and_numbers_do_not(ask, tmp_path):
+    lines = ["day,mass"] + [f"2020-01-{i + 1:02d},{0.123456789 * (i + 1)}" for i in range(9)]
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    _, labelling, _ = ask("visits.csv", "--encode")
+    found = {one.name: one.texts for one in labelling.samples.compared(0, 8, 0, 12)}
+    assert found == {"day": ("18262", "18270"), "mass": ("0.1235", "1.111")}
+
+
 @pytest.fixture
 def pictured(tmp_path):
     """Write a table of ten samples, with a picture of each in a folder, named in a column."""
@@ -144,7 +177,7 @@ def test_pairs_to_go_on_from(ask, iris, tmp_path):
     (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p60,cannot\n")
     arguments = (iris, "--id-column", "id", "--drop", "species", "--pairs", "old.csv")
     _, labelling, _ = ask(*arguments)
-    assert Pairs.from_csv("pairs.csv") == Pairs.from_csv("old.csv")
+    assert labelling.queries.pairs == Pairs.from_csv("old.csv")
     labelling.answer((0, 2), "alike")
     labelling.close()
     _, labelling, said = ask(*arguments)
@@ -156,7 +189,9 @@ def test_pairs_to_go_on_from(ask, iris, tmp_path):
 
 
 def test_going_on_with_another_strategy_or_seed_is_said(ask):
-    ask("--strategy", "minmax", "--seed", "3")[1].close()
+    _, labelling, _ = ask("--strategy", "minmax", "--seed", "3")
+    labelling.answer((0, 1), "unsure")
+    labelling.close()
     _, labelling, said = ask("--strategy", "minmax", "--seed", "3")
     labelling.close()
     assert "as it was begun" not in said
@@ -191,6 +226,10 @@ def test_what_is_refused_leaves_no_file(ask, iris, tmp_path):
         (("iris.csv", "--out", "pairs.json"), "choose .csv"),
         (("--text", "said"), "need a table"),
         (("--image-shape", "8x8"), "need a table"),
+        (("--curves", "curves"), "need a table"),
+        (("iris.csv", "--drop", "species", "--id-column", "id", "--curves", "ecg_*"), "0 features"),
+        (("iris.csv", "--drop", "species", "--id-column", "id", "--curves", "absent"), "no such f"),
+        (("iris.csv", "--drop", "species", "--id-column", "id", "--curves", "."), "has a curve"),
         (("iris.csv", "--id-column", "id", "--text", "x"), "no column 'x' (--text)"),
         (("iris.csv", "--id-column", "id", "--show", "x"), "no column 'x' (--show)"),
         (("iris.csv", "--id-column", "id", "--images", "x"), "no such folder either"),
@@ -256,8 +295,9 @@ def test_ctrl_c_before_anything_was_answered(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("webbrowser.open", press)
     assert run(["ask"]) == 0
     said = capsys.readouterr()
-    assert "The pairs are in pairs.csv" in said.out
+    assert "0 unsure. Without an answer, no file is kept." in said.out
     assert said.err == ""
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_from_the_start_to_ctrl_c(tmp_path):

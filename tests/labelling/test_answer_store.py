@@ -1,9 +1,9 @@
 """Answers on disk: stored whole, resumed, and never over what somebody else wrote."""
 
 import json
-import resource
+import os
+import shutil
 import sqlite3
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -11,7 +11,14 @@ import pytest
 from linkselect import Pairs
 from linkselect._messages import GuidedTypeError, GuidedValueError
 from linkselect.asking import PairQueries
-from linkselect.labelling._answer_store import TABLES, AnswerFile, NotStoredError, answer_file_of
+from linkselect.labelling._answer_store import (
+    TABLES,
+    AnswerFile,
+    NotStoredError,
+    answer_file_of,
+    check_names,
+)
+from tests.helpers.full_disk import files_of_at_most
 from tests.helpers.labellings import grouped
 
 X, y = grouped()
@@ -31,13 +38,32 @@ def answered(n_answers, queries=None, **options):
     return queries
 
 
+def saved(out, *steps):
+    """Store the answers after each step, and end; return the last ones."""
+    file = AnswerFile(out)
+    state = file.state()
+    queries = answered(0) if state is None else PairQueries.from_state(X, state)
+    for step in steps:
+        step(queries)
+        file.store(queries)
+    assert file.close(queries) == ""
+    return queries
+
+
+def more(n_answers):
+    return lambda queries: answered(n_answers, queries)
+
+
 def stored(out):
     """Return the queries that a file gives back."""
-    file = AnswerFile(out)
-    try:
-        return PairQueries.from_state(X, file.state())
-    finally:
-        file.close()
+    return saved(out)
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+BOTH = ["pairs.csv", "pairs.linkselect.sqlite"]
 
 
 def test_answers_come_back_with_the_same_next_question(out):
@@ -46,7 +72,7 @@ def test_answers_come_back_with_the_same_next_question(out):
     file = AnswerFile(out)
     assert file.state() is None
     file.store(queries)
-    file.close()
+    file.close(queries)
     back = stored(out)
     assert back.history == queries.history
     assert back.given == queries.given
@@ -56,19 +82,32 @@ def test_answers_come_back_with_the_same_next_question(out):
 
 def test_every_change_is_stored(out):
     file = AnswerFile(out)
-    queries = answered(0)
+    queries = answered(0, pairs=Pairs([(0, 3)] if y[0] == y[3] else [], [(0, 1)]))
     for step in (
         lambda: answered(3, queries),
         lambda: queries.undo(),
         lambda: queries.answer((40, 41), "unsure"),
         lambda: queries.change((40, 41), "alike" if y[40] == y[41] else "different"),
         lambda: queries.change(queries.history[0].pair, None),
+        lambda: queries.change((0, 1), "unsure"),
         lambda: answered(2, queries),
     ):
         step()
         file.store(queries)
+        beside = out.parent / "copy.sqlite"
+        shutil.copy(answer_file_of(out), beside)  # the file alone holds every answer
+        with sqlite3.connect(beside) as connection:
+            found = connection.execute("SELECT given, a, b, answer FROM answer ORDER BY place")
+            state = queries.state()
+            assert found.fetchall() == [
+                (given, *line)
+                for given, kind in ((1, "given"), (0, "answers"))
+                for line in state[kind]
+            ]
+        connection.close()
+        file.export(queries)
         assert Pairs.from_csv(out) == queries.pairs
-    file.close()
+    file.close(queries)
     assert stored(out).history == queries.history
 
 
@@ -77,35 +116,45 @@ def test_only_what_is_new_is_written(out):
     queries = answered(5)
     file.store(queries)
     old = file._connection.execute("SELECT place, time FROM answer").fetchall()
+    said = []
+    file._connection.set_trace_callback(said.append)
     file.store(answered(1, queries))
+    assert [text.split()[0] for text in said] == ["BEGIN", "INSERT", "COMMIT"]
+    queries.undo()
+    file.store(answered(2, queries))
     new = file._connection.execute("SELECT place, time FROM answer").fetchall()
     assert new[:5] == old
-    assert len(new) == 6
-    file.close()
+    assert len(new) == 7
+    file.close(queries)
 
 
 def test_ids_that_look_like_numbers_stay_text(out):
     ids = [f"{i:03}" for i in range(len(X))]
     file = AnswerFile(out)
     queries = answered(6, sample_ids=ids)
+    check_names(queries)
     file.store(queries)
-    file.close()
+    file.close(queries)
     assert Pairs.from_csv(out, id_type=str) == queries.pairs
 
 
-def test_ids_that_csv_cannot_hold_are_refused(out):
-    file = AnswerFile(out)
-    with pytest.raises(GuidedTypeError, match="float"):
-        file.store(answered(1, sample_ids=np.arange(len(X)) + 0.5))
-    file.close()
+@pytest.mark.parametrize(
+    ("ids", "problem"),
+    [(np.arange(len(X)) + 0.5, "float"), ([f" s{i}" for i in range(len(X))], "would come back")],
+    ids=["numbers", "spaces"],
+)
+def test_ids_that_csv_cannot_hold_are_refused(ids, problem):
+    with pytest.raises(GuidedTypeError, match=problem):
+        check_names(answered(0, sample_ids=ids))
 
 
 def test_a_file_is_written_by_one_process_only(out):
     file = AnswerFile(out)
     with pytest.raises(GuidedValueError, match="in use"):
         AnswerFile(out)
-    file.close()
-    AnswerFile(out).close()
+    file.discard()
+    AnswerFile(out).discard()
+    assert names_in(out.parent) == []
 
 
 def test_pairs_from_elsewhere_are_not_written_over(out):
@@ -117,9 +166,7 @@ def test_pairs_from_elsewhere_are_not_written_over(out):
 
 
 def test_a_csv_file_that_was_edited_is_not_written_over(out):
-    file = AnswerFile(out)
-    file.store(answered(3))
-    file.close()
+    saved(out, more(3))
     edited = out.read_text() + "8,9,must\n"
     out.write_text(edited)
     with pytest.raises(GuidedValueError, match=r"changed by something else.*move"):
@@ -127,17 +174,17 @@ def test_a_csv_file_that_was_edited_is_not_written_over(out):
     assert out.read_text() == edited
 
 
-def test_a_csv_file_that_is_one_answer_behind_or_gone_is_no_trouble(out):
+def test_a_csv_file_that_is_behind_or_gone_is_no_trouble(out):
+    saved(out, more(3))
     file = AnswerFile(out)
-    queries = answered(3)
-    file.store(queries)
-    before = out.read_bytes()
-    file.store(answered(1, queries))
-    file.close()
-    out.write_bytes(before)  # as if the process had ended before the new one took its place
-    assert len(stored(out).history) == 4
+    queries = PairQueries.from_state(X, file.state())
+    file.store(answered(4, queries))
+    file._connection.close()  # as a killed process does
+    assert len(Pairs.from_csv(out).must) < queries.pairs.n_must
+    assert stored(out).history == queries.history
+    assert Pairs.from_csv(out) == queries.pairs
     out.unlink()
-    assert len(stored(out).history) == 4
+    assert stored(out).history == queries.history
 
 
 def test_other_files_are_refused(out):
@@ -154,7 +201,8 @@ def test_other_files_are_refused(out):
 
 
 def test_a_file_of_another_version_is_refused(out):
-    AnswerFile(out).close()
+    saved(out, more(1))
+    out.unlink()
     connection = sqlite3.connect(answer_file_of(out))
     connection.execute("UPDATE about SET value = '99' WHERE name = 'format'")
     connection.commit()
@@ -169,76 +217,82 @@ def test_a_folder_that_is_not_there(tmp_path):
         AnswerFile(tmp_path / "absent" / "pairs.csv")
 
 
-@contextmanager
-def files_of_at_most(size):
-    """Let every write beyond a size fail, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.mark.parametrize("limit", [10, 2000], ids=["of the CSV file", "of the answers"])
-def test_a_full_disk_refuses_the_answer_and_keeps_the_others(out, limit):
+def test_a_full_disk_refuses_the_answer_and_keeps_the_others(out):
     file = AnswerFile(out)
     queries = answered(3)
     file.store(queries)
     answered(1, queries)
-    with files_of_at_most(limit), pytest.raises(NotStoredError, match="Earlier answers are still"):
+    with files_of_at_most(2000), pytest.raises(NotStoredError, match="Earlier answers are still"):
         file.store(queries)
-    assert Pairs.from_csv(out).ids == answered(3).pairs.ids
-    assert {one.name for one in out.parent.iterdir()} <= {
-        "pairs.csv",
-        "pairs.linkselect.sqlite",
-        "pairs.linkselect.sqlite-wal",
-    }
-    file.close()
+    file._connection.close()
     assert stored(out).history == answered(3).history
     file = AnswerFile(out)
     file.state()
     file.store(queries)  # there is space again
-    file.close()
+    file.close(queries)
     assert stored(out).history == queries.history
+
+
+def test_a_full_disk_keeps_the_old_csv_file_and_says_so_at_the_end(out):
+    # Long names need more room as pairs, each with its link, than the journal of one answer.
+    ids = [f"{'s' * 300}{i}" for i in range(len(X))]
+    file = AnswerFile(out)
+    queries = answered(40, sample_ids=ids)
+    file.store(queries)
+    answered(1, queries)
+    file.store(queries)
+    size = answer_file_of(out).stat().st_size
+    with files_of_at_most(20_000):
+        assert size > 20_000
+        said = file.close(queries)
+    assert "pairs" in said
+    assert not out.exists()
+    assert names_in(out.parent) == BOTH[1:]
+    file = AnswerFile(out)
+    back = PairQueries.from_state(X, file.state(), ids)
+    assert back.history == queries.history
+    assert file.close(back) == ""
+    assert Pairs.from_csv(out) == queries.pairs
 
 
 def test_not_stored_is_an_error_of_the_system():
     assert issubclass(NotStoredError, OSError)
 
 
-@pytest.mark.parametrize("n_tables", [0, 1, 2])
-def test_a_file_that_was_being_made_counts_as_new(out, n_tables):
+@pytest.mark.parametrize("n_statements", range(len(TABLES) + 1))
+def test_a_file_that_was_being_made_counts_as_new(out, n_statements):
     path = answer_file_of(out)
     path.touch()
     with sqlite3.connect(path) as connection:
-        for statement in TABLES[:n_tables]:
+        for statement in TABLES[:n_statements]:
             connection.execute(statement)
     connection.close()
-    file = AnswerFile(out)
-    queries = answered(2)
-    file.store(queries)
-    file.close()
+    queries = saved(out, more(2))
     assert stored(out).history == queries.history
 
 
-def test_a_new_file_is_taken_away_only_if_nothing_was_stored(out):
+def test_without_an_answer_nothing_is_kept(out):
     file = AnswerFile(out)
     file.discard()
-    assert not answer_file_of(out).exists()
+    assert names_in(out.parent) == []
+    answer_file_of(out).touch()
+    saved(out)
+    assert names_in(out.parent) == []
     file = AnswerFile(out)
-    file.store(answered(1))
-    file.discard()
-    assert len(stored(out).history) == 1
-    file = AnswerFile(out)
-    file.discard()
-    assert answer_file_of(out).exists()
+    queries = answered(0, pairs=Pairs([], [(0, 1)]))
+    assert file.close(queries) == ""
+    assert names_in(out.parent) == [], "the same pairs are given the next time"
+    saved(out, more(1), PairQueries.undo)
+    assert names_in(out.parent) == BOTH
+    AnswerFile(out).discard()
+    assert names_in(out.parent) == BOTH
 
 
 def test_how_pairs_were_chosen_is_stored(out):
     file = AnswerFile(out)
-    file.store(answered(11, pairs=Pairs([(0, 1)] if y[0] == y[1] else [], [])))
-    file.close()
+    queries = answered(11, pairs=Pairs([(0, 1)] if y[0] == y[1] else [], []))
+    file.store(queries)
+    file.close(queries)
     back = stored(out)
     assert [one.adaptive for one in back.history] == [place % 5 < 4 for place in range(11)]
     lines = out.read_text().splitlines()
@@ -247,33 +301,226 @@ def test_how_pairs_were_chosen_is_stored(out):
     assert Pairs.from_csv(out) == back.pairs
 
 
-def test_a_file_of_a_version_that_drew_no_questions_goes_on(out):
-    file = AnswerFile(out)
-    file.store(answered(6))
-    file.close()
+OLD_TABLES = (
+    "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    """CREATE TABLE answer (
+    place INTEGER PRIMARY KEY, given INTEGER NOT NULL, a INTEGER NOT NULL, b INTEGER NOT NULL,
+    name_a TEXT NOT NULL, name_b TEXT NOT NULL, answer TEXT NOT NULL, time REAL NOT NULL
+) STRICT""",
+)
+
+
+@pytest.mark.parametrize("has_drawn", [True, False], ids=["some drawn", "none drawn"])
+def test_a_file_of_format_1_goes_on(out, has_drawn):
+    queries = answered(6, pairs=Pairs([(0, 1)] if y[0] == y[1] else [], []))
+    state = queries.state()
+    rest = {name: state[name] for name in state.keys() - {"given", "answers", "names"}}
+    if not has_drawn:  # as before there were any
+        del rest["adaptive"]
     connection = sqlite3.connect(answer_file_of(out))
-    ((text,),) = connection.execute("SELECT value FROM about WHERE name = 'state'")
-    state = {name: one for name, one in json.loads(text).items() if name != "adaptive"}
-    connection.execute("UPDATE about SET value = ? WHERE name = 'state'", [json.dumps(state)])
-    connection.commit()
+    connection.execute("PRAGMA journal_mode = WAL")
+    with connection:
+        for statement in OLD_TABLES:
+            connection.execute(statement)
+        about = {"format": "1", "state": json.dumps(rest)}
+        connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+        lines = [(1, *one) for one in state["given"]] + [(0, *one) for one in state["answers"]]
+        connection.executemany(
+            "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, 1.0)",
+            [
+                (place, given, a, b, str(a), str(b), said)
+                for place, (given, a, b, said) in enumerate(lines)
+            ],
+        )
     connection.close()
-    file = AnswerFile(out)
-    queries = PairQueries.from_state(X, file.state())
-    assert queries.pairs.n_adaptive == 6
-    file.store(answered(4, queries))
-    file.close()
-    assert [one.adaptive for one in stored(out).history] == [True] * 9 + [False]
-
-
-def test_an_empty_file_that_was_there_is_not_taken_away(out):
-    answer_file_of(out).touch()
-    AnswerFile(out).discard()
-    assert answer_file_of(out).exists()
+    back = stored(out)
+    assert back.given == queries.given
+    assert [one.pair for one in back.history] == [one.pair for one in queries.history]
+    assert [one.adaptive for one in back.history] == [
+        one.adaptive or not has_drawn for one in queries.history
+    ]
+    assert saved(out, more(4)).history[:6] == back.history
+    assert len(stored(out).history) == 10
+    assert names_in(out.parent) == BOTH
 
 
 def test_answers_survive_a_loss_of_power(out):
     """SQLite waits for the disk at every commit only if it is told to (FULL is 2)."""
     file = AnswerFile(out)
     assert file._connection.execute("PRAGMA synchronous").fetchone() == (2,)
-    assert file._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    file.close()
+    file.discard()
+
+
+# -- changed by something else while it is open ----------------------------------------
+
+
+@pytest.fixture
+def opened(out):
+    """Return a file with five answers, all of them in the CSV file, and the answers."""
+    file = AnswerFile(out)
+    queries = answered(5)
+    file.store(queries)
+    file.export(queries)
+    return file, queries
+
+
+def answer_refused(file, queries, match):
+    before = queries.snapshot()
+    answered(1, queries)
+    with pytest.raises(NotStoredError, match=match):
+        file.store(queries)
+    queries.put_back(before)
+
+
+def answer_taken(file, queries):
+    answered(1, queries)
+    file.store(queries)
+
+
+def ended(file, queries, out):
+    assert file.close(queries) == ""
+    assert names_in(out.parent) == BOTH
+    assert Pairs.from_csv(out) == queries.pairs
+    assert stored(out).history == queries.history
+
+
+@pytest.fixture(params=BOTH)
+def target(request, out):
+    return out.with_name(request.param)
+
+
+def test_what_is_moved_away_and_back(opened, target, out):
+    away = out.with_name("away")
+    target.rename(away)
+    answer_refused(*opened, f"{target.name} was moved or deleted")
+    away.rename(target)
+    answer_taken(*opened)
+    target.rename(away)
+    answer_refused(*opened, "moved or deleted")
+    ended_away = away.read_bytes()
+    shutil.copy(away, target)  # another file with the same content
+    away.unlink()
+    assert target.read_bytes() == ended_away
+    answer_taken(*opened)
+    ended(*opened, out)
+
+
+def test_what_is_deleted_is_written_anew_once_the_person_knows(opened, target, out):
+    target.unlink()
+    answer_refused(*opened, "the next answer writes it anew")
+    answer_taken(*opened)
+    answer_taken(*opened)
+    ended(*opened, out)
+
+
+def test_both_are_deleted_with_their_folder(opened, out):
+    shutil.rmtree(out.parent)
+    answer_refused(*opened, r"pairs.linkselect.sqlite was moved.*pairs.csv was moved")
+    answer_taken(*opened)
+    ended(*opened, out)
+
+
+def test_what_was_touched_or_saved_as_it_was_is_still_ours(opened, target, out):
+    os.utime(target, ns=(1, 1))
+    answer_taken(*opened)
+    if target == out:
+        out.write_bytes(out.read_bytes())
+        answer_taken(*opened)
+    ended(*opened, out)
+
+
+@pytest.mark.parametrize("way", ["written over", "replaced"])
+def test_what_was_changed_refuses_answers_until_it_is_moved_away(opened, target, out, way):
+    file, queries = opened
+    other = b"something else" * 300
+    if way == "replaced":
+        target.unlink()
+    target.write_bytes(other)
+    for _ in range(2):
+        answer_refused(file, queries, f"{target.name} was changed by something else")
+    file.export(queries)
+    assert target.read_bytes() == other
+    target.rename(out.with_name("other"))
+    answer_taken(file, queries)
+    assert file.close(queries) == ""
+    assert out.with_name("other").read_bytes() == other
+    assert names_in(out.parent) == ["other", *BOTH]
+    assert stored(out).history == queries.history
+
+
+def test_what_was_changed_can_be_put_back(opened, target, out):
+    before = target.read_bytes()
+    target.write_bytes(b"something else")
+    answer_refused(*opened, "changed by something else")
+    target.write_bytes(before)
+    answer_taken(*opened)
+    ended(*opened, out)
+
+
+def test_at_the_end_what_is_gone_is_written_anew(opened, target, out):
+    file, queries = opened
+    target.unlink()
+    said = file.close(queries)
+    assert ("written anew" in said) == (target != out)
+    assert names_in(out.parent) == BOTH
+    assert Pairs.from_csv(out) == queries.pairs
+    assert stored(out).history == queries.history
+
+
+def test_at_the_end_the_folder_is_gone(opened, out):
+    file, queries = opened
+    shutil.rmtree(out.parent)
+    assert "written anew" in file.close(queries)
+    assert stored(out).history == queries.history
+
+
+def test_at_the_end_a_csv_file_that_was_changed_stays(opened, out):
+    file, queries = opened
+    out.write_text("mine")
+    said = file.close(queries)
+    assert "pairs.csv was changed by something else, and is not written over" in said
+    assert "All answers are in" in said
+    assert out.read_text() == "mine"
+    with pytest.raises(GuidedValueError, match="differ"):
+        AnswerFile(out)
+    out.unlink()
+    assert stored(out).history == queries.history
+
+
+@pytest.mark.parametrize("way", ["written over", "replaced", "copied"])
+def test_at_the_end_answers_that_were_changed_stay_and_ours_are_beside_them(opened, out, way):
+    file, queries = opened
+    path = answer_file_of(out)
+    if way == "copied":  # from an earlier state, such as a backup
+        other = out.with_name("other.csv")
+        saved(other, more(2))
+        shutil.copy(answer_file_of(other), path)
+    else:
+        if way == "replaced":
+            path.unlink()
+        path.write_bytes(b"something else" * 1000)
+    foreign, pairs = path.read_bytes(), out.read_bytes()
+    said = file.close(queries)
+    assert "pairs-2.linkselect.sqlite" in said
+    assert "pairs-2.csv" in said
+    assert (path.read_bytes(), out.read_bytes()) == (foreign, pairs)
+    assert Pairs.from_csv(out.with_name("pairs-2.csv")) == queries.pairs
+    assert stored(out.with_name("pairs-2.csv")).history == queries.history
+
+
+def test_a_new_file_that_is_replaced_before_the_first_answer(out):
+    file = AnswerFile(out)
+    queries = answered(0)
+    path = answer_file_of(out)
+    path.unlink()
+    path.write_text("something else")
+    answer_refused(file, queries, "changed by something else")
+    assert file.close(queries) == ""
+    assert path.read_text() == "something else"
+
+
+def test_a_folder_that_cannot_be_made_is_said(opened, out):
+    file, queries = opened
+    shutil.rmtree(out.parent)
+    out.parent.write_text("a file where the folder was")
+    assert "could not be written" in file.close(queries)

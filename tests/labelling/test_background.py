@@ -361,7 +361,20 @@ def test_constant_features_are_not_among_the_best(tmp_path):
 
 def test_rankings_and_reports_know_which_pairs_are_adaptive(labelling):
     answer_some(labelling, 6)
-    links = labelling._links(labelling.queries.history)
     adaptive = labelling.queries.pairs.adaptive  # rows, as there are no ids
     assert len(adaptive) == 5
-    assert set(links.adaptive) == set(adaptive)
+    found = {frozenset(pair) for pair in labelling._links().adaptive.tolist()}
+    assert found == set(map(frozenset, adaptive))
+
+
+def test_checks_come_less_often_as_answers_grow():
+    background = Background(X, {}, 3)
+    wanted = []
+    background._want = lambda work, about, *_: wanted.append((work, about))
+    for n_answers in range(1, 1001):
+        background.rank(n_answers, Links(MUST, CANNOT), None)
+    checks = [about for work, about in wanted if work is _worker.check]
+    assert checks[:12] == [*range(10, 101, 10), 111, 123]
+    assert len(checks) < 45
+    assert sum(work is _worker.rank for work, _ in wanted) == 1000
+    background.close()

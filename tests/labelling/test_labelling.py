@@ -1,6 +1,7 @@
 """One labelling: what becomes of answers, and that nothing changes if they cannot be stored."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from linkselect import Pairs
 from linkselect.evaluation import suspect_pairs
 from linkselect.labelling._answer_store import NotStoredError
+from linkselect.labelling._labelling import PAUSE
 from tests.helpers.labellings import N_SAMPLES, begun, grouped
 
 X, y = grouped()
@@ -119,6 +121,7 @@ def test_two_threads_lose_nothing(labelling):
         thread.join()
     there = {(frozenset(one.pair), one.answer) for one in labelling.queries.history}
     assert {*taken[0], *taken[1]} <= there
+    labelling.close()
     assert Pairs.from_csv(labelling.file.out) == labelling.queries.pairs
 
 
@@ -165,8 +168,8 @@ def test_what_cannot_be_stored_is_not_there(labelling, act, monkeypatch, tmp_pat
     assert before == (labelling.queries.given, said(labelling)), "in its order too"
     act(labelling)
     assert before != (labelling.queries.given, said(labelling))
-    assert Pairs.from_csv(tmp_path / "others.csv") == labelling.queries.pairs
     labelling.close()
+    assert Pairs.from_csv(tmp_path / "others.csv") == labelling.queries.pairs
 
 
 def _first(labelling):
@@ -205,7 +208,6 @@ def test_all_answers_come_with_suspects_first(labelling):
 def test_given_pairs_are_listed_and_can_change(tmp_path):
     a, b = GROUPS[0][:2]
     labelling = begun(tmp_path / "pairs.csv", pairs=Pairs(must=[(a, b)]))
-    assert Pairs.from_csv(tmp_path / "pairs.csv") == Pairs(must=[(a, b)]), "written at the start"
     (listed,) = labelling.all_answers()
     assert (listed[0].pair, listed[1]) == ((a, b), True)
     assert labelling.change((a, b), "different").kind == "saved"
@@ -223,3 +225,97 @@ def test_a_labelling_goes_on(tmp_path):
     assert said(again) == before
     assert again.question() == question
     again.close()
+
+
+def csv_of(labelling):
+    return Pairs.from_csv(labelling.file.out)
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.02)
+
+
+def test_pairs_follow_in_a_pause(labelling):
+    answer_some(labelling, 3)
+    assert not labelling.file.out.exists(), "not after each answer"
+    wait_for(labelling.file.out.exists)
+    answer_some(labelling, 3)
+    wait_for(lambda: csv_of(labelling) == labelling.queries.pairs)
+
+
+def test_pairs_are_there_with_the_report(labelling, tmp_path):
+    answer_some(labelling, 6)
+    labelling.ask_for_report()
+    assert csv_of(labelling) == labelling.queries.pairs
+    labelling.close()
+    given = begun(tmp_path / "given.csv", pairs=Pairs(must=[GROUPS[0][:2]]))
+    given.ask_for_report()
+    assert csv_of(given) == given.queries.pairs, "also if nothing was answered"
+    given.close()
+
+
+def test_pairs_that_are_behind_are_brought_up_to_date_at_the_start(labelling):
+    answer_some(labelling, 6)
+    labelling.file._connection.close()  # as a killed process does, before a pause
+    again = begun(labelling.file.out)
+    assert csv_of(again) == labelling.queries.pairs
+    again.close()
+
+
+def test_nothing_is_written_after_the_end(labelling, tmp_path):
+    answer_some(labelling, 1)
+    labelling.close()
+    written = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    time.sleep(1.2 * PAUSE)
+    labelling.export()
+    labelling.close()
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == written
+
+
+def test_what_became_of_the_files_is_said_at_the_end(labelling):
+    answer_some(labelling, 2)
+    labelling.export()
+    labelling.file.out.write_text("mine")
+    labelling.close()
+    assert "pairs.csv was changed by something else" in labelling.trouble
+
+
+def test_the_ranking_before_the_last_ten_answers(tmp_path):
+    labelling = begun(
+        tmp_path / "pairs.csv", pairs=Pairs([GROUPS[0][:2]], [(GROUPS[1][0], GROUPS[0][0])])
+    )
+    asked = []
+    labelling.background.rank = lambda *arguments: asked.append(arguments)
+    for number in range(23):
+        rows = labelling.question()
+        labelling.answer(rows, "unsure" if number % 7 == 2 else truth(rows))
+    for n_answers, links, before in asked:
+        if n_answers <= 10:
+            assert before is None
+            continue
+        earlier = asked[n_answers - 11][1] if n_answers > 10 else None
+        assert [some.tolist() for some in before] == [some.tolist() for some in earlier]
+        assert len(links.must) + len(links.cannot) == 2 + n_answers - (n_answers + 4) // 7
+    labelling.close()
+
+
+@pytest.mark.parametrize("name", ["pairs.csv", "pairs.linkselect.sqlite"])
+def test_an_answer_is_refused_while_a_file_is_not_ours(labelling, tmp_path, name):
+    answer_some(labelling, 2)
+    labelling.export()
+    file = tmp_path / name
+    content = file.read_bytes()
+    file.write_bytes(b"mine")
+    rows = labelling.question()
+    before = said(labelling)
+    for _ in range(2):
+        with pytest.raises(NotStoredError, match=f"{name} was changed by something else"):
+            labelling.answer(rows, truth(rows))
+    assert said(labelling) == before
+    file.write_bytes(content)
+    assert labelling.answer(rows, truth(rows)).kind == "saved"
+    labelling.close()
+    assert labelling.trouble == ""

@@ -1,7 +1,7 @@
 """What a person answered about pairs of samples, what follows, and what is contradicted."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -116,7 +116,6 @@ class Known:
     apart: IntArray
     unsure: frozenset[Rows]
     named: BoolArray
-    _apart: frozenset[Rows] = field(repr=False)
 
     def decided(self, a: int, b: int) -> bool:
         """Tell whether two rows need not be asked about: that follows, or was unsure."""
@@ -129,7 +128,9 @@ class Known:
             return None
         if of_a == of_b:
             return "alike"
-        return "different" if in_order(of_a, of_b) in self._apart else None
+        one, other = in_order(of_a, of_b)
+        first, last = np.searchsorted(self.apart[:, 0], (one, one + 1))
+        return "different" if other in self.apart[first:last, 1] else None
 
     def open_rows(self, row: int, among: IntArray) -> IntArray:
         """Return those of some rows about which nothing is known together with `row`."""
@@ -145,6 +146,41 @@ class Known:
         unsure = [b if a == row else a for a, b in self.unsure if row in (a, b)]
         return undecided[~np.isin(undecided, unsure)] if unsure else undecided
 
+    def after(self, a: int, b: int, said: Said) -> "Known":
+        """Return what `know` would say with one more answer, which must not contradict the others.
+
+        The time for it does not depend on the number of answers, except for copies of arrays.
+        """
+        named = self.named.copy()
+        named[[a, b]] = True
+        if said == "unsure":
+            return replace(self, named=named, unsure=self.unsure | {in_order(a, b)})
+        known = self._linking(a)._linking(b)
+        one, other = in_order(int(known.group[a]), int(known.group[b]))
+        link = np.array([[a, b]], dtype=np.intp)
+        if said == "different":
+            apart = _each_once(np.concatenate([known.apart, [[one, other]]]))
+            cannot = np.concatenate([self.cannot, link])
+            return replace(known, named=named, cannot=cannot, apart=apart)
+        if one != other:
+            known = known._renumbered(
+                lambda groups: np.where(groups == other, one, groups - (groups > other))
+            )
+        return replace(known, named=named, must=np.concatenate([self.must, link]))
+
+    def _linking(self, row: int) -> "Known":
+        """Make a row a group of its own, unless it is in one; groups count by their first rows."""
+        if self.group[row] >= 0:
+            return self
+        number = int(self.group[:row].max(initial=-1)) + 1
+        known = self._renumbered(lambda groups: groups + (groups >= number))
+        known.group[row] = number
+        linked = np.insert(self.linked, np.searchsorted(self.linked, row), row)
+        return replace(known, linked=linked)
+
+    def _renumbered(self, change: Callable[[IntArray], IntArray]) -> "Known":
+        return replace(self, group=change(self.group), apart=_each_once(change(self.apart)))
+
 
 def know(said: Iterable[SaidAbout], n_samples: int) -> Known:
     """Collect what answers about rows say; they must not contradict each other."""
@@ -155,7 +191,7 @@ def know(said: Iterable[SaidAbout], n_samples: int) -> Known:
     linked = np.unique(np.concatenate([must.ravel(), cannot.ravel()]))
     group = np.full(n_samples, -1, dtype=np.intp)
     group[linked] = must_components(np.searchsorted(linked, must), len(linked))
-    apart = np.unique(np.sort(group[cannot], axis=1), axis=0)
+    apart = _each_once(group[cannot])
     named = np.zeros(n_samples, dtype=bool)
     named[linked] = True
     named[unsure.ravel()] = True
@@ -167,8 +203,14 @@ def know(said: Iterable[SaidAbout], n_samples: int) -> Known:
         apart,
         frozenset(in_order(a, b) for a, b in links["unsure"]),
         named,
-        frozenset((a, b) for a, b in apart.tolist()),
     )
+
+
+def _each_once(pairs: IntArray) -> IntArray:
+    """Order pairs of groups, and the two of each; leave out repeated ones."""
+    low, high = np.sort(pairs, axis=1).T
+    size = int(pairs.max(initial=0)) + 1
+    return np.stack(np.divmod(np.unique(low * size + high), size), axis=1)
 
 
 def contradiction_of(

@@ -2,16 +2,18 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Any, Self
 
 import numpy as np
 
-from linkselect._arrays import FloatArray, Matrix
+from linkselect._arrays import FloatArray, IntArray, Matrix
 from linkselect._messages import GuidedValueError
 from linkselect._samples.checks import Given
 from linkselect._supervision import Supervision, present_pairs, refuse_weights
 from linkselect.asking import _answers as answering
 from linkselect.asking._asked_samples import Progress, SampleNames, SampleValues
+from linkselect.asking._conclusions import Conclusions, known_from
 from linkselect.asking._state import VERSION, check_seed, check_state, plain, read_answers
 from linkselect.asking._strategies import Situation, check_strategy, is_drawn, next_question
 from linkselect.pairs import PairConflictError, Pairs
@@ -19,11 +21,8 @@ from linkselect.pairs._conflicts import Pair, describe_conflicts
 from linkselect.scores import constraint_ratio
 from linkselect.selectors._ranking import with_equal_ties, with_equal_twins
 
-Snapshot = tuple[
-    dict[answering.Rows, answering.Answer],
-    dict[answering.Rows, answering.Answer],
-    dict[answering.Rows, answering.Answer],
-]
+Answers = dict[answering.Rows, answering.Answer]
+Snapshot = tuple[Answers, Answers, Answers]
 
 
 class PairQueries:
@@ -85,6 +84,8 @@ class PairQueries:
     array([3, 2, 0, 1])
     """
 
+    _all: Conclusions
+
     def __init__(
         self,
         X: Any,
@@ -103,12 +104,14 @@ class PairQueries:
         self._names = SampleNames(given.sample_ids, n_samples)
         self._order = np.random.default_rng(self.seed).permutation(n_samples)
         # By rows, smaller first: what was given, and what was answered in its order.
-        self._given: dict[answering.Rows, answering.Answer] = {}
-        self._answers: dict[answering.Rows, answering.Answer] = {}
+        self._given: Answers = {}
+        self._answers: Answers = {}
         # What was given about pairs that were changed since.
-        self._replaced: dict[answering.Rows, answering.Answer] = {}
+        self._replaced: Answers = {}
         self._next: answering.Rows | None = None
         self._chosen = False  # whether `_next` is the next question, or has to be found
+        # Grows whenever earlier answers change; else answers were only added at the end.
+        self.revision = 0
         # The questions that were drawn at random when they were asked last, also in other windows.
         self._drawn: set[answering.Rows] = set()
         if pairs is not None:
@@ -143,12 +146,7 @@ class PairQueries:
             Pairs that are being asked elsewhere, such as in another window, and not here.
         """
         if not self._chosen:
-            history = tuple(
-                (*self._names.rows(one.pair), one.answer)
-                for one in self._answers.values()
-                if one.adaptive
-            )
-            self._next = self._choose(history)
+            self._next = self._choose(self._all.placed)
             self._chosen = True
         skipped = {self._names.key(self._names.checked(pair)) for pair in skip}
         found = self._next
@@ -165,11 +163,9 @@ class PairQueries:
     def _choose(
         self, history: tuple[answering.SaidAbout, ...], skipped: Iterable[answering.Rows] = ()
     ) -> answering.Rows | None:
-        known = self._knowledge(self._everything, skipped) if skipped else self._known
+        known, seen = self._all.leaving_alone(skipped)
         now = Situation(self._samples, known, history, len(self._answers), self._order, self.seed)
-        drawn = {key for key, one in self._answers.items() if not one.adaptive}
-        others = {key: one for key, one in self._everything.items() if key not in drawn}
-        return next_question(self.strategy, now, self._knowledge(others, {*skipped, *drawn}))
+        return next_question(self.strategy, now, seen)
 
     def answer(
         self, pair: Sequence[Hashable], answer: answering.Said
@@ -194,7 +190,7 @@ class PairQueries:
         said = answering.check_answer(answer)
         asked = self._asked(pair)
         key = self._names.key(asked)
-        before = self._everything.get(key)
+        before = self._said(key)
         if before is not None and said in (before.answer, "unsure"):
             return None
         found = self.contradiction(asked, said)
@@ -208,7 +204,7 @@ class PairQueries:
     ) -> answering.Contradiction | None:
         """Return what `answer` would return, without recording anything."""
         new = answering.Answer(self._asked(pair), answering.check_answer(answer))
-        return self._contradicted(new, self._known, self._everything)
+        return self._contradicted(new)
 
     def change(
         self, pair: Sequence[Hashable], answer: answering.Said | None
@@ -229,7 +225,7 @@ class PairQueries:
         """
         said = None if answer is None else answering.check_answer(answer)
         key = self._names.key(self._asked(pair))
-        before = self._everything.get(key)
+        before = self._said(key)
         if before is None:
             raise GuidedValueError(
                 f"The pair {tuple(pair)!r} has no answer that could change.",
@@ -243,8 +239,8 @@ class PairQueries:
             return None
         # What is changed must not speak against its own change.
         others = {place: one for place, one in self._everything.items() if place != key}
-        new = replace(before, answer=said)
-        found = self._contradicted(new, self._knowledge(others), others)
+        new, known = replace(before, answer=said), known_from(others, len(self.sample_ids))
+        found = answering.contradiction_of(new, key, known, others.values())
         if found is None:
             self._record(new, in_place=True)
         return found
@@ -260,7 +256,7 @@ class PairQueries:
         key, last = self._answers.popitem()
         self._learn()
         given = self._replaced.pop(key, None)
-        if given and self._contradicted(given, self._known, self._everything) is None:
+        if given and self._contradicted(given) is None:
             self._given[key] = given
             self._learn()
         return last
@@ -277,40 +273,35 @@ class PairQueries:
     def _record(self, new: answering.Answer, *, in_place: bool = False) -> None:
         """Write an answer at the end, or in the place of the one that it changes."""
         key = self._names.key(new.pair)
+        is_new = self._said(key) is None
         given = self._given.pop(key, None)
         if given is not None:
             self._replaced[key] = given
         if not in_place:
             self._answers.pop(key, None)
         self._answers[key] = new
-        self._learn()
+        if is_new:
+            self._all = self._all.after(key, self._names.rows(new.pair), new)
+            self._chosen = False
+        else:
+            self._learn()
 
     def _learn(self) -> None:
-        """Draw the conclusions of a change; the next question has to be chosen anew."""
-        self._known = self._knowledge(self._everything)
+        """Draw all conclusions anew, since earlier answers have changed."""
+        self.revision += 1
+        self._all = Conclusions.of(self._given, self._answers, self._names)
         self._chosen = False
 
-    def _contradicted(
-        self,
-        new: answering.Answer,
-        known: answering.Known,
-        others: dict[answering.Rows, answering.Answer],
-    ) -> answering.Contradiction | None:
-        return answering.contradiction_of(new, self._names.key(new.pair), known, others.values())
+    def _contradicted(self, new: answering.Answer) -> answering.Contradiction | None:
+        others = chain(self._given.values(), self._answers.values())
+        return answering.contradiction_of(new, self._names.key(new.pair), self._all.known, others)
+
+    def _said(self, key: answering.Rows) -> answering.Answer | None:
+        return self._answers.get(key) or self._given.get(key)
 
     @property
-    def _everything(self) -> dict[answering.Rows, answering.Answer]:
+    def _everything(self) -> Answers:
         return {**self._given, **self._answers}
-
-    def _knowledge(
-        self,
-        answers: dict[answering.Rows, answering.Answer],
-        skipped: Iterable[answering.Rows] = (),
-    ) -> answering.Known:
-        said: list[answering.SaidAbout] = [(*key, one.answer) for key, one in answers.items()]
-        # A pair that is being asked is left alone like one that was answered "unsure".
-        said += [(*key, "unsure") for key in skipped]
-        return answering.know(said, len(self.sample_ids))
 
     # -- what was answered -----------------------------------------------------------------------
 
@@ -348,8 +339,7 @@ class PairQueries:
     @property
     def counts(self) -> dict[answering.Said, int]:
         """How many answers of each kind `history` has."""
-        said = [one.answer for one in self._answers.values()]
-        return {kind: said.count(kind) for kind in answering.ANSWERS}
+        return dict(self._all.counts)
 
     @property
     def feature_names(self) -> Any:
@@ -358,11 +348,22 @@ class PairQueries:
 
     def follows(self, pair: Sequence[Hashable]) -> answering.Said | None:
         """Return "alike" or "different" if that follows from what is known, else None."""
-        return self._known.follows(*self._names.rows(self._names.checked(pair)))
+        return self._all.known.follows(*self._names.rows(self._names.checked(pair)))
+
+    def answer_to(self, pair: Sequence[Hashable]) -> answering.Answer | None:
+        """Return what was answered about a pair or given, in whatever order; None if nothing."""
+        return self._said(self._names.key(self._names.checked(pair)))
+
+    def links(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the rows of must-links, of cannot-links, and of those that are adaptive.
+
+        What was given comes first, then the answers in their order.
+        """
+        return self._all.known.must, self._all.known.cannot, self._all.adaptive
 
     def named(self) -> tuple[Hashable, ...]:
         """Return the samples that some pair or answer names, in the order of the rows."""
-        return tuple(self.sample_ids[row] for row in np.flatnonzero(self._known.named))
+        return tuple(self.sample_ids[row] for row in np.flatnonzero(self._all.known.named))
 
     def scores(self) -> FloatArray | None:
         """Return the Constraint Score of the pairs so far; smaller is better.
@@ -370,7 +371,7 @@ class PairQueries:
         The scores are those of `ConstraintScore().fit(X, pairs=queries.pairs)`, but only the
         samples that pairs name are read. None until there is a must-link and a cannot-link.
         """
-        known = self._known
+        known = self._all.known
         if not len(known.must) or not len(known.cannot):
             return None
         must, cannot = (np.searchsorted(known.linked, rows) for rows in (known.must, known.cannot))
@@ -382,19 +383,30 @@ class PairQueries:
 
     # -- a state that can be stored ------------------------------------------------------------
 
-    def state(self) -> dict[str, Any]:
-        """Return everything but X and the ids as plain data, which JSON can hold."""
-        named = np.flatnonzero(self._known.named).tolist()
+    def state(self, after: int = 0) -> dict[str, Any]:
+        """Return everything but X and the ids as plain data, which JSON can hold.
+
+        Parameters
+        ----------
+        after : int, default=0
+            Leave out so many answers, the first ones, and with them what was given: for what is
+            stored already.
+        """
+        n_new = len(self._answers) - after
+        new = list(islice(reversed(self._answers.items()), n_new))[::-1]
+        given = [] if after else list(self._given.items())
+        listed = [*given, *new]
+        named = sorted({row for key, _ in listed for row in key})
         return {
             "version": VERSION,
             "strategy": self.strategy,
             "seed": self.seed,
             "n_samples": self._samples.n_samples,
             "n_features": self._samples.n_features,
-            "given": plain(self.given, self._names),
-            "answers": plain(self.history, self._names),
+            "given": plain((one for _, one in given), self._names),
+            "answers": plain((one for _, one in new), self._names),
             "replaced": plain(self._replaced.values(), self._names),
-            "adaptive": [[*key] for key, one in self._everything.items() if one.adaptive],
+            "adaptive": [[*key] for key, one in listed if one.adaptive],
             # By them other samples are noticed.
             "names": {str(row): repr(self.sample_ids[row]) for row in named},
         }

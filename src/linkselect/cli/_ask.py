@@ -8,15 +8,18 @@ import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter
 
-from linkselect._messages import GuidedError
+from linkselect._arrays import IntArray
+from linkselect._messages import GuidedError, many
 from linkselect._pictures import named_features
 from linkselect.cli._choices import Seed
-from linkselect.cli._errors import InputError, UsageError
+from linkselect.cli._errors import InputError, UsageError, shown
 from linkselect.cli._output import check_apart, check_target, progress, say, say_notes
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
 from linkselect.cli._supervision_input import explained, pairs_of
@@ -48,6 +51,9 @@ class Showing:
         Height and width, such as 8x8, if the features are the pixels of an image.
     curve
         The features are in order, as in a spectrum or a series.
+    curves
+        A curve for each sample: a folder of CSV or NPY files named by the ids, with one column of
+        values or two, x and y; or a pattern such as 'ecg_*', for features that are in order.
     text
         The column of texts to show.
     show
@@ -57,6 +63,7 @@ class Showing:
     images: str | None = None
     image_shape: str | None = None
     curve: bool = False
+    curves: str | None = None
     text: str | None = None
     show: tuple[str, ...] = ()
 
@@ -97,8 +104,8 @@ def ask(
     pairs
         A CSV or JSON file of pairs to go on from.
     out
-        The CSV file of pairs, written whole after every answer. Beside it lies a file that ends in
-        .linkselect.sqlite with all answers: the same command goes on where it ended.
+        The CSV file of pairs, written in pauses and at the end. Beside it lies a file that ends in
+        .linkselect.sqlite with every answer at once: the same command goes on where it ended.
     strategy
         Which pair is asked next.
     seed
@@ -166,7 +173,10 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
         counts = labelling.queries.counts
         server.close()
     given = ", ".join(f"{number} {answer}" for answer, number in counts.items())
-    say(f"\n{given}. The pairs are in {labelling.file.out}; the same command goes on.")
+    where = "Without an answer, no file is kept."
+    if labelling.file.out.exists():
+        where = f"The pairs are in {labelling.file.out}; the same command goes on."
+    say(f"\n{given}. {labelling.trouble or where}")
 
 
 def _data(
@@ -176,8 +186,8 @@ def _data(
     if table is not None:
         data = read_table(table, replace(read, drop=(*read.drop, *showing.columns)))
         return data, _shape(showing.image_shape, data)
-    if showing.image_shape is not None or showing.curve:
-        raise UsageError("--image-shape and --curve need a table.")
+    if showing.image_shape is not None or showing.curve or showing.curves is not None:
+        raise UsageError("--image-shape, --curve and --curves need a table.")
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -192,6 +202,7 @@ def _samples(
     showing: Showing,
     texts: dict[str, list[str]],
 ) -> ShownSamples:
+    from linkselect.labelling._sample_curves import curves_in_folder
     from linkselect.labelling._sample_pictures import named_pictures, pictures_in_folder
     from linkselect.labelling._shown_samples import ShownSamples
 
@@ -204,18 +215,38 @@ def _samples(
         pictures = named_pictures(table.parent, texts[showing.images])
     elif showing.images is not None:
         pictures = pictures_in_folder(Path(showing.images), ids)
+    in_order: bool | IntArray = showing.curve
+    curves = None
+    if showing.curves is not None and Path(showing.curves).is_dir():
+        curves = curves_in_folder(Path(showing.curves), ids)
+    elif showing.curves is not None:
+        in_order = _in_order(showing.curves, data)
     return ShownSamples(
         data.X,
         ids,
         data.names,
         shape,
-        showing.curve,
+        in_order,
         None if showing.text is None else texts[showing.text],
         pictures,
         {name: texts[name] for name in showing.show},
+        curves,
+        {name for names in data.encoded for name in names},
         regions,
         read.picture_store,
     )
+
+
+def _in_order(pattern: str, data: Table) -> IntArray:
+    """Find the features that a pattern names, as parts of a curve."""
+    found = np.flatnonzero([fnmatchcase(name, pattern) for name in data.names])
+    if len(found) < 2:
+        raise InputError(
+            f"{many(len(found), 'feature')} of {data.source} match{'es' * (len(found) == 1)} "
+            f"{shown(pattern)} (--curves), and there is no such folder. A curve needs two or more "
+            f"features, such as {', '.join(map(shown, data.names[:3]))}."
+        )
+    return found
 
 
 def _column(table: Path | None, read: Reading, showing: Showing, name: str) -> list[str]:

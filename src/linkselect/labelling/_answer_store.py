@@ -1,29 +1,40 @@
-"""Answers on disk: one SQLite file per labelling, and beside it the pairs as CSV."""
+"""Answers on disk: one SQLite file per labelling, and beside it the pairs as CSV.
+
+Every answer is in the SQLite file before it is confirmed. The CSV file follows in pauses, so that
+an answer costs the same however many there are.
+"""
 
 import hashlib
 import json
 import sqlite3
 import time
-from contextlib import suppress
-from itertools import takewhile
+from contextlib import closing, suppress
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
-from linkselect._files import written_whole
+from linkselect._files import clear_parts, write_whole
 from linkselect._messages import GuidedError, GuidedTypeError, GuidedValueError
 from linkselect.asking import PairQueries
+from linkselect.labelling._watched_file import WatchedFile
+from linkselect.pairs._pair_files import check_csv_ids, csv_content
 
-# Changed when a file of an older version could not be understood.
-FORMAT = 1
+# Changed when a file could not be understood. Format 1 had no column `adaptive`.
+FORMAT = 2
 TABLES = (
-    """CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT""",
-    """CREATE TABLE IF NOT EXISTS answer (
+    "DROP TABLE IF EXISTS about",
+    "DROP TABLE IF EXISTS answer",
+    "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    """CREATE TABLE answer (
     place INTEGER PRIMARY KEY, given INTEGER NOT NULL, a INTEGER NOT NULL, b INTEGER NOT NULL,
-    name_a TEXT NOT NULL, name_b TEXT NOT NULL, answer TEXT NOT NULL, time REAL NOT NULL
+    name_a TEXT NOT NULL, name_b TEXT NOT NULL, answer TEXT NOT NULL, time REAL NOT NULL,
+    adaptive INTEGER NOT NULL
 ) STRICT""",
 )
-# Whether it was given, the two rows, and the answer.
-Line = tuple[bool, int, int, str]
+LINES = "SELECT given, a, b, name_a, name_b, answer, adaptive FROM answer ORDER BY place"
+# Whether it was given, the two rows and their names, the answer, and whether it is adaptive.
+Line = tuple[int, int, int, str, str, str, int]
+LISTED = ("given", "answers", "names", "adaptive")
 
 
 class NotStoredError(GuidedError, OSError):
@@ -53,25 +64,40 @@ class AnswerFile:
     """
 
     def __init__(self, out: Path) -> None:
-        self.out = out
-        self.path = answer_file_of(out)
-        self._is_ours = not self.path.exists()  # made here, so that it can be taken away again
-        if self._is_ours:
+        self.out, self.path = out, answer_file_of(out)
+        if not self.path.exists():
             self._check_no_pairs("does not")
-        self._stored: list[Line] = []
-        self._connection = _connect(self.path)
+        self._begin()
+        self._watch(None)
         try:
-            # Also a file that was being made when the process ended.
-            if self._is_empty():
+            if not self._is_empty():
+                self._check()
+            if self._is_new:
                 self._check_no_pairs("holds no answers")
-                with self._connection:
-                    for statement in TABLES:
-                        self._connection.execute(statement)
-                    self._set({"format": str(FORMAT)})
-            self._check()
+            clear_parts(out)
+            self._watch(_digest(out.read_bytes()) if out.exists() else None)
         except BaseException:
             self.discard()
             raise
+
+    def _begin(self) -> None:
+        """Hold a file in which nothing is stored, as far as we know."""
+        self._connection = _connect(self.path)
+        self._is_new = True
+        self._lines: list[Line] = []
+        # The revision and the number of the answers that are stored, and of those in the CSV file.
+        self._stored: tuple[int, int] | None = None
+        self._exported: tuple[int, int] | None = None
+
+    def _begin_anew(self) -> None:
+        self._connection.close()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._begin()
+
+    def _watch(self, digest: str | None) -> None:
+        self._digest = digest  # of the CSV file
+        self._answers = WatchedFile(self.path, self._is_reopened)
+        self._csv = WatchedFile(self.out, lambda: _digest(self.out.read_bytes()) == self._digest)
 
     def _check_no_pairs(self, why: str) -> None:
         if self.out.exists():
@@ -97,13 +123,13 @@ class AnswerFile:
             about = self._about()
         except sqlite3.DatabaseError as error:
             raise _not_ours(self.path, error) from error
-        if about.get("format") != str(FORMAT):
+        if about.get("format") not in ("1", str(FORMAT)):
             raise GuidedValueError(
                 f"{self.path} was written by another version of linkselect.",
                 "Move it away, and go on from the pairs.",
                 "out",
             )
-        # The CSV file may be one answer behind: the process can end between the two.
+        # The process can end just before the CSV file takes its place: then it is the one before.
         known = (about.get("csv"), about.get("csv before"))
         if self.out.exists() and _digest(self.out.read_bytes()) not in known:
             raise GuidedValueError(
@@ -113,6 +139,29 @@ class AnswerFile:
                 "renamed file as pairs; to go on from the answers, move the CSV file away.",
                 "out",
             )
+        self._is_new = "state" not in about
+        if about["format"] == "1" and not self._is_new:
+            self._upgrade(json.loads(about["state"]))
+
+    def _upgrade(self, state: dict[str, Any]) -> None:
+        """Give each line of a file of format 1 what its state says: whether it is adaptive."""
+        self._connection.execute("PRAGMA journal_mode = DELETE")
+        chosen = state.pop("adaptive", None)
+        rows = self._connection.execute("SELECT place, given, a, b FROM answer").fetchall()
+        if chosen is None:  # written when no question was drawn, except by the strategy random
+            adaptive = [not given and state["strategy"] != "random" for _, given, _, _ in rows]
+        else:
+            pairs = {frozenset(pair) for pair in chosen}
+            adaptive = [frozenset((a, b)) in pairs for _, _, a, b in rows]
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            column = "adaptive INTEGER NOT NULL DEFAULT 0"
+            self._connection.execute(f"ALTER TABLE answer ADD COLUMN {column}")
+            self._connection.executemany(
+                "UPDATE answer SET adaptive = ? WHERE place = ?",
+                [(int(one), place) for one, (place, *_) in zip(adaptive, rows, strict=True)],
+            )
+            self._set({"format": str(FORMAT), "state": json.dumps(state)})
 
     def _about(self) -> dict[str, str]:
         return dict(self._connection.execute("SELECT name, value FROM about"))
@@ -122,91 +171,225 @@ class AnswerFile:
 
     def state(self) -> dict[str, Any] | None:
         """Return what `PairQueries.from_state` takes; None if nothing was stored yet."""
-        about = self._about()
-        if "state" not in about:
+        if self._is_new:
             return None
-        state: dict[str, Any] = json.loads(about["state"])
-        state |= {"given": [], "answers": [], "names": {}}
-        sql = "SELECT given, a, b, name_a, name_b, answer FROM answer ORDER BY place"
-        for given, a, b, name_a, name_b, answer in self._connection.execute(sql):
+        state: dict[str, Any] = json.loads(self._about()["state"])
+        state |= {"given": [], "answers": [], "names": {}, "adaptive": []}
+        self._lines = self._connection.execute(LINES).fetchall()
+        for given, a, b, name_a, name_b, answer, adaptive in self._lines:
             state["given" if given else "answers"].append([a, b, answer])
             state["names"] |= {str(a): name_a, str(b): name_b}
-        self._stored = _lines(state)
+            if adaptive:
+                state["adaptive"].append([a, b])
         return state
 
+    # -- while answers come ------------------------------------------------------------------------
+
     def store(self, queries: PairQueries) -> None:
-        """Write what is new in the answers, and all pairs as CSV; both are there, or neither.
+        """Write what is new in the answers; it is on the disk then.
 
         Raises
         ------
         NotStoredError
-            If the disk is full or gone. What was there before is unchanged.
+            If the disk is full or gone, or something else has moved or changed one of the files.
+            What was stored before is unchanged.
         """
+        complaints = [file.complaint() for file in (self._answers, self._csv)]
+        if any(complaints):
+            raise NotStoredError(" ".join(filter(None, complaints)))
         try:
+            if self._answers.is_told:  # and still gone
+                self._begin_anew()
+            if self._csv.is_told:
+                self._csv.note()  # as if it had never been there
+                self._exported = None
             self._store(queries)
-        except (sqlite3.OperationalError, OSError) as error:
-            what = getattr(error, "strerror", None) or str(error)
+        except (sqlite3.DatabaseError, OSError) as error:
             raise NotStoredError(
-                f"The answer could not be saved: {what}. Earlier answers are still there.",
-                "Free some space on the disk and answer again.",
+                f"The answer could not be saved: {_reason(error)}.",
+                "Earlier answers are still there. Free some space on the disk and answer again.",
             ) from error
 
     def _store(self, queries: PairQueries) -> None:
-        state = queries.state()
+        mark = mark_of(queries)
+        after = self._stored[1] if self._stored and self._stored[0] == mark[0] else 0
+        state = queries.state(after)
         lines = _lines(state)
-        same = (old == new for old, new in zip(self._stored, lines, strict=False))
-        n_same = sum(takewhile(bool, same))
-        names = state["names"]
-        rest = {name: state[name] for name in state.keys() - {"given", "answers", "names"}}
-        with written_whole(self.out) as part:
-            queries.pairs.to_csv(part, id_type=_id_type(queries))
-            digest = _digest(part.read_bytes())
-            before = self._about().get("csv", digest)
-            # Inside, so that the new CSV file takes its place only once the answers are there.
-            with self._connection:
-                self._connection.execute("DELETE FROM answer WHERE place >= ?", [n_same])
-                self._connection.executemany(
-                    "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    [
-                        (place, given, a, b, names[str(a)], names[str(b)], answer, time.time())
-                        for place, (given, a, b, answer) in enumerate(lines[n_same:], n_same)
-                    ],
-                )
-                self._set({"state": json.dumps(rest), "csv before": before, "csv": digest})
-        self._stored = lines
+        n_kept = len(self._lines) if after else _n_same(self._lines, lines)
+        new = lines if after else lines[n_kept:]
+        if not new and (after or self._is_new):
+            return
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            if self._is_new:
+                for statement in TABLES:
+                    self._connection.execute(statement)
+                self._set({"format": str(FORMAT), "csv": self._digest or ""})
+            if not after:
+                rest = {name: one for name, one in state.items() if name not in LISTED}
+                self._connection.execute("DELETE FROM answer WHERE place >= ?", [n_kept])
+                self._set({"state": json.dumps(rest)})
+            self._connection.executemany(
+                "INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (place, *line[:-1], time.time(), line[-1])
+                    for place, line in enumerate(new, n_kept)
+                ],
+            )
+        self._lines[n_kept:] = new
+        self._stored, self._is_new = mark, False
+        self._answers.note()
 
-    def close(self) -> None:
-        """Let go of the file."""
+    def _is_reopened(self) -> bool:
+        """Open what is in the place of our file, if it holds our answers."""
         self._connection.close()
+        try:
+            # First without a lock and a trace: it may be the file of something else.
+            address = f"{self.path.absolute().as_uri()}?mode=ro"
+            with closing(sqlite3.connect(address, uri=True)) as looking:
+                sql = "SELECT name FROM sqlite_master" if self._is_new else LINES
+                is_same = looking.execute(sql).fetchall() == self._lines
+            if not is_same:
+                return False
+            self._connection = _connect(self.path)
+        except (sqlite3.Error, GuidedError, OSError):
+            return False
+        return True
+
+    # -- the pairs as CSV --------------------------------------------------------------------------
+
+    def export(self, queries: PairQueries) -> None:
+        """Write the pairs as CSV if they are newer than the file, and it is ours.
+
+        What has become of a file that is not is for `store` and `close` to say.
+        """
+        if self._answers.condition() == self._csv.condition() == "ours":
+            self._store(queries)
+            if not self._is_new and self._exported != mark_of(queries):
+                self._write_csv(queries)
+
+    def _write_csv(self, queries: PairQueries) -> None:
+        content = csv_content(queries.pairs)
+        digest = _digest(content)
+        if digest != self._digest or not self.out.exists():
+            # First, so that the file is known whether the process ends before it is there or after.
+            with self._connection:
+                self._set({"csv before": self._digest or digest, "csv": digest})
+            self._answers.note()
+            write_whole(self.out, content)
+            self._digest = digest
+            self._csv.note()
+        self._exported = mark_of(queries)
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def close(self, queries: PairQueries) -> str:
+        """Bring both files up to date and let go of them; return what the person must know.
+
+        Nothing that something else has put in the place of a file is written over.
+        """
+        said = []
+        try:
+            if queries.history or not self._is_new:
+                said += self._settle()
+                self._store(queries)
+                said += self._settle_csv(queries)
+        except (sqlite3.DatabaseError, GuidedError, OSError) as error:
+            said.append(f"The answers could not be written to {self.path}: {_reason(error)}.")
+        self.discard()
+        return " ".join(said)
+
+    def _settle(self) -> list[str]:
+        """Begin a new file if the old one is gone, under another name if it is not ours."""
+        condition, before = self._answers.condition(), self.path
+        if condition == "ours":
+            return []
+        if condition == "changed":
+            outs = (self.out.with_stem(f"{self.out.stem}-{number}") for number in count(2))
+            self.out = next(
+                out for out in outs if not out.exists() and not answer_file_of(out).exists()
+            )
+            self.path = answer_file_of(self.out)
+        self._begin_anew()
+        if condition == "gone":
+            return [
+                f"{before} was moved or deleted. It is written anew with all answers; the pairs "
+                f"are in {self.out}."
+            ]
+        self._watch(None)
+        return [
+            f"{before} was changed by something else, and is not written over. All answers are in "
+            f"{self.path}: name {self.out} as the file to write to go on."
+        ]
+
+    def _settle_csv(self, queries: PairQueries) -> list[str]:
+        if self._is_new:
+            return []
+        if self._csv.condition() == "changed":
+            return [
+                f"{self.out} was changed by something else, and is not written over. All answers "
+                f"are in {self.path}."
+            ]
+        try:
+            self._write_csv(queries)
+        except OSError as error:
+            return [
+                f"{self.out} could not be written: {_reason(error)}. All answers are in "
+                f"{self.path}; the next start writes the pairs."
+            ]
+        return []
 
     def discard(self) -> None:
-        """Let go of the file, and take it away if it was made here and nothing was stored."""
-        is_stored = True
-        with suppress(sqlite3.Error):
-            is_stored = not self._is_empty() and self.state() is not None
-        self.close()
-        if self._is_ours and not is_stored:
+        """Let go of the file, and take it away if nothing is stored in it."""
+        is_empty = False
+        if self._answers.condition() == "ours":
+            with suppress(sqlite3.Error):
+                is_empty = self._is_empty()
+                if is_empty or not self._is_new:
+                    # SQLite takes away the journal that a killed process left only on the way from
+                    # one mode to another.
+                    for mode in ("locking_mode = NORMAL", "journal_mode = PERSIST"):
+                        self._connection.execute(f"PRAGMA {mode}")
+                    self._connection.execute("PRAGMA journal_mode = DELETE")
+        self._connection.close()
+        if is_empty:
             self.path.unlink(missing_ok=True)
 
 
-def _lines(state: dict[str, Any]) -> list[Line]:
-    kinds = ("given", "answers")
-    return [(kind == "given", *line) for kind in kinds for line in map(tuple, state[kind])]
-
-
-def _id_type(queries: PairQueries) -> type | None:
-    """Return how ids are read back from CSV; refuse those that cannot be."""
+def check_names(queries: PairQueries) -> None:
+    """Refuse samples whose names a CSV file could not give back."""
     kinds = {type(sample) for sample in queries.sample_ids}
-    if kinds == {str}:
-        return str
-    if kinds == {int}:
-        return None
-    raise GuidedTypeError(
-        f"Samples are named by {', '.join(sorted(kind.__name__ for kind in kinds))}, which a CSV "
-        "file of pairs cannot give back.",
-        "Name all samples by whole numbers or all by text.",
-        "sample_ids",
-    )
+    if kinds not in ({str}, {int}):
+        raise GuidedTypeError(
+            f"Samples are named by {', '.join(sorted(kind.__name__ for kind in kinds))}, which a "
+            "CSV file of pairs cannot give back.",
+            "Name all samples by whole numbers or all by text.",
+            "sample_ids",
+        )
+    check_csv_ids(queries.sample_ids, str if kinds == {str} else None)
+
+
+def mark_of(queries: PairQueries) -> tuple[int, int]:
+    """Return what changes with every change of the answers."""
+    return queries.revision, sum(queries.counts.values())
+
+
+def _lines(state: dict[str, Any]) -> list[Line]:
+    adaptive, names = set(map(tuple, state["adaptive"])), state["names"]
+    return [
+        (given, a, b, names[str(a)], names[str(b)], answer, int((min(a, b), max(a, b)) in adaptive))
+        for given, kind in ((1, "given"), (0, "answers"))
+        for a, b, answer in state[kind]
+    ]
+
+
+def _n_same(old: list[Line], new: list[Line]) -> int:
+    """Count the lines that two lists begin with alike."""
+    return sum(takewhile(bool, (one == other for one, other in zip(old, new, strict=False))))
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).rstrip(".")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -216,9 +399,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(
             path, isolation_level="IMMEDIATE", check_same_thread=False, timeout=1
         )
-        # No other process may write; the lock ends with this one, however it ends.
+        # No other process may write; the lock ends with this one, however it ends. The journal is
+        # that of SQLite's default: the file alone holds all answers, wherever it is moved.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("COMMIT")

@@ -25,9 +25,10 @@ from joblib.externals.loky import ProcessPoolExecutor
 from linkselect._arrays import IntArray
 from linkselect.labelling import _worker
 
-Rows = Sequence[tuple[int, int]]
+Rows = IntArray | Sequence[tuple[int, int]]
 
-# The held-out estimate and the change of the best features come with every tenth answer.
+# The held-out estimate and the change of the best features come with every tenth answer, and once
+# there are more than a hundred, whenever their number has grown by a tenth.
 EVERY = 10
 # What is wanted comes in this order.
 FIRST = (_worker.report, _worker.rank, _worker.check)
@@ -46,7 +47,7 @@ class Links(NamedTuple):
     @property
     def are_enough(self) -> bool:
         """Whether features can be ranked: `LinkSelector` learns from must-links."""
-        return bool(self.must)
+        return len(self.must) > 0
 
     @property
     def key(self) -> str:
@@ -57,7 +58,8 @@ class Links(NamedTuple):
         >>> Links([(0, 1)], [(2, 3)]).key == Links([(1, 0)], [(2, 3)]).key
         True
         """
-        plain = [sorted(sorted(pair) for pair in some) for some in (self.must, self.cannot)]
+        links = [np.array(some, dtype=np.intp).reshape(-1, 2) for some in self[:2]]
+        plain = [sorted(np.sort(some, axis=1).tolist()) for some in links]
         return hashlib.sha256(json.dumps(plain).encode()).hexdigest()[:16]
 
 
@@ -134,6 +136,7 @@ class Background:
         # By function; what is newer takes the place of the older.
         self._wanted: dict[Any, Task] = {}
         self._running: Task | None = None
+        self._n_checked = 0  # how many answers there were when a check was wanted last
         self._future: Future[dict[str, Any]] = Future()  # of the last task
         self._pool: Any = None  # None also once it was ended for something that comes first
         self._closed = False
@@ -148,12 +151,13 @@ class Background:
             return bool(self._wanted) or self._running is not None
 
     def rank(self, n_answers: int, links: Links, before: Links | None) -> None:
-        """Ask for the ranking that so many answers give, and with every tenth for a check."""
+        """Ask for the ranking that so many answers give, and now and then for a check."""
         if not links.are_enough:
             return
         with self._changed:
             self._want(_worker.rank, n_answers, links, self._n_best)
-            if n_answers % EVERY == 0:
+            if abs(n_answers - self._n_checked) >= max(EVERY, n_answers // EVERY):
+                self._n_checked = n_answers
                 earlier = before if before is not None and before.are_enough else None
                 self._want(_worker.check, n_answers, links, earlier, self._n_best)
 

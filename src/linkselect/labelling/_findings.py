@@ -12,6 +12,8 @@ from linkselect._samples import as_samples
 from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs._links import must_components
 
+# Pairs of rows.
+Links = IntArray | Sequence[tuple[int, int]]
 # What fits on a page that is to be taken in at a glance.
 MOST_GROUPS, MOST_MEMBERS, MOST_OTHERS = 6, 14, 7
 SORTED_BY, N_SORTED, MOST_PLACES = 3, 9, 3
@@ -69,7 +71,7 @@ class Findings:
 def find(
     samples: ShownSamples,
     X: Any,
-    must: Sequence[tuple[int, int]],
+    must: Links,
     named: Sequence[int],
     best: IntArray,
     path: Sequence[float],
@@ -82,7 +84,7 @@ def find(
         The values as they were given.
     X : array or CSR matrix
         The values as they are ranked.
-    must : sequence of (int, int)
+    must : sequence of (int, int), or array
         The rows of alike pairs.
     named : sequence of int
         The rows in any answer.
@@ -141,7 +143,7 @@ def places_of(samples: ShownSamples, found: Findings) -> Places | None:
     return Places(rows, parts)
 
 
-def groups_of(must: Sequence[tuple[int, int]]) -> list[IntArray]:
+def groups_of(must: Links) -> list[IntArray]:
     """Return the rows that alike pairs join, the largest group first.
 
     Examples

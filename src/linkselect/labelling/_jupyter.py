@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkselect._messages import GuidedValueError, many
+from linkselect._messages import GuidedValueError, many, warn_user
 from linkselect._samples import as_samples
 from linkselect._samples.checks import index_of
 from linkselect.asking import Answer, Contradiction, PairQueries
 from linkselect.asking._answers import Said
-from linkselect.labelling._labelling import Labelling
+from linkselect.labelling._labelling import PYTHON, Labelling
+from linkselect.labelling._sample_curves import Curves, curves_in_folder, given_curves
 from linkselect.labelling._sample_pictures import pictures_in_folder
 from linkselect.labelling._session import Ask, begin, check_installed
 from linkselect.labelling._shown_samples import ShownSamples
@@ -69,6 +70,8 @@ class OpenQueries(PairQueries):
         """End the page. The answers stay; further ones by code are not written to `out`."""
         atexit.unregister(self.close)
         self._server.close()
+        if self._labelling is not None and self._labelling.trouble:
+            warn_user(self._labelling.trouble)
         self._labelling = None
 
     def _repr_html_(self) -> str:
@@ -87,6 +90,7 @@ def open_page(
     feature_names: Sequence[str] | None = None,
     image_shape: tuple[int, int] | None = None,
     curve: bool = False,
+    curves: str | PathLike[str] | Sequence[Any] | None = None,
     texts: Sequence[str] | None = None,
     images: str | PathLike[str] | None = None,
     show: Mapping[str, Sequence[Any]] | None = None,
@@ -110,7 +114,8 @@ def open_page(
     random_state : int, RandomState instance or None, default=None
         Determines the random choices.
     out : str or path, optional
-        A CSV file that is written after every answer; if it was begun before, asking goes on.
+        A CSV file of pairs. Every answer is on the disk at once in a file beside it; the pairs
+        follow in pauses and at the end. If it was begun before, asking goes on.
         Default: answers live as long as this process.
     feature_names : sequence of str, optional
         Default: the columns of a frame, else x0, x1, ...
@@ -118,6 +123,10 @@ def open_page(
         Height and width, if each feature is a pixel.
     curve : bool, default=False
         Whether features are in order, as in a spectrum or a series.
+    curves : str, path or sequence of array-like, optional
+        A curve for each sample, which is shown instead of its values: a folder of CSV or NPY files
+        named by the ids of the samples, or one array for each sample, None for one without. A curve
+        is one column of values, or two: x and y.
     texts : sequence of str, optional
         A text for each sample, which is shown instead of its values.
     images : str or path, optional
@@ -164,6 +173,7 @@ def open_page(
             str(name): _one_each(column, n_samples, "show", f"value of {name!r}", "sample")
             for name, column in (show or {}).items()
         },
+        _curves(curves, ids),
     )
     ask = Ask(
         X,
@@ -176,6 +186,7 @@ def open_page(
         source=f"{n_samples:,} samples, {n_features:,} features",
         repeat=REPEAT.format(ids="" if sample_ids is None else ", sample_ids=sample_ids"),
         kind=OpenQueries,
+        place=PYTHON,
     )
     return _opened(ask, height)
 
@@ -194,6 +205,12 @@ def _opened(ask: Ask, height: int) -> OpenQueries:
     atexit.register(queries.close)
     _show(server.address, height)
     return queries
+
+
+def _curves(given: Any, ids: Sequence[Hashable]) -> Curves | None:
+    if isinstance(given, str | PathLike):
+        return curves_in_folder(Path(given), ids)
+    return None if given is None else given_curves(given, len(ids))
 
 
 def _names(X: Any, given: Sequence[str] | None, n_features: int) -> list[str]:

@@ -1,16 +1,18 @@
 """One labelling: questions, answers on disk, and the ranking that follows them."""
 
+import sqlite3
 import threading
 import time
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from linkselect.asking import Answer, Contradiction, PairQueries
 from linkselect.asking._answers import Said
 from linkselect.evaluation import suspect_pairs
-from linkselect.labelling._answer_store import AnswerFile
+from linkselect.labelling._answer_store import AnswerFile, check_names, mark_of
 from linkselect.labelling._background import EVERY, Background, Found, Links
 from linkselect.labelling._findings import Findings, find
 from linkselect.labelling._shown_samples import ShownSamples
@@ -19,6 +21,8 @@ from linkselect.pairs._conflicts import Pair
 MOST_BEST = 10
 # A question that one window shows without an answer is asked in another one after a while.
 SECONDS_SHOWN = 120.0
+# The CSV file is written once no answer has come for so long.
+PAUSE = 1.0
 
 
 def number_of_best(n_features: int) -> int:
@@ -59,6 +63,35 @@ class Outcome:
         return self.answer or "same" if self.kind == "saved" else "same"
 
 
+@dataclass(frozen=True)
+class Place:
+    """What to do where the page was started, in whole sentences.
+
+    Attributes
+    ----------
+    ending : str
+        How to end.
+    again : str
+        How to come back to the page from an address that is not its own any more.
+    """
+
+    ending: str
+    again: str
+
+
+TERMINAL = Place(
+    "To end, press Ctrl-C in the terminal where linkselect ask runs.",
+    "The terminal where linkselect ask runs shows the address that works. If it has ended, start "
+    "the same command again: it goes on after the last saved answer.",
+)
+PYTHON = Place(
+    "To end, call close() on what open_page returned, or end Python: in a notebook, shut down its "
+    "kernel.",
+    "Where open_page was called last, the output shows the address that works; it is also the "
+    "attribute address of what open_page returned. If Python has ended, call open_page again.",
+)
+
+
 class Labelling:
     """Keep questions, answers and ranking together, for one request at a time.
 
@@ -74,6 +107,13 @@ class Labelling:
         Ranks the features by the answers.
     repeat : str
         What to type to rank again.
+    place : Place
+        Where the page was started.
+
+    Attributes
+    ----------
+    trouble : str
+        Why the files do not hold the answers where the person expects them; empty if they do.
     """
 
     def __init__(
@@ -83,18 +123,27 @@ class Labelling:
         file: AnswerFile | None,
         background: Background,
         repeat: str = "",
+        place: Place = TERMINAL,
     ) -> None:
         self.queries = queries
         self.samples = samples
         self.file = file
         self.background = background
         self.repeat = repeat
+        self.place = place
+        self.trouble = ""
         self._lock = threading.RLock()
         self._is_writing = False
+        self._is_closed = False
+        # What writes the CSV file in the next pause, and when the last answer came.
+        self._timer: threading.Timer | None = None
+        self._last = 0.0
         # The pair that each window shows, and since when.
         self._shown: dict[str, tuple[Pair, float]] = {}
-        # Also on going on: the CSV file may be one answer behind, and pairs may have been given.
-        self._store()
+        if file is not None:
+            check_names(queries)
+            if queries.history:  # the CSV file is behind if the process ended before a pause
+                self.export()
         self._follow()
 
     # -- questions and answers -------------------------------------------------------------------
@@ -106,10 +155,11 @@ class Labelling:
         """
         with self._lock:
             now = time.monotonic()
+            self._shown = {
+                name: one for name, one in self._shown.items() if now - one[1] < SECONDS_SHOWN
+            }
             elsewhere = [
-                pair
-                for other, (pair, since) in self._shown.items()
-                if window not in ("", other) and now - since < SECONDS_SHOWN
+                pair for name, (pair, _) in self._shown.items() if window not in ("", name)
             ]
             asked = self.queries.next_pair(skip=elsewhere) or self.queries.next_pair()
             if asked is None:
@@ -149,7 +199,7 @@ class Labelling:
             if last is None:
                 return "nothing"
             self._no_longer_shown(last.pair)
-            if any({*one.pair} == {*last.pair} for one in self.queries.given):
+            if self.queries.answer_to(last.pair) is not None:
                 return "undone-given"
             is_asked = {*(self.queries.next_pair() or ())} == {*last.pair}
             return "undone" if is_asked else "undone-only"
@@ -162,14 +212,14 @@ class Labelling:
                 yield
                 return
             self._is_writing = True
-            before = self.queries.snapshot()
+            before, mark = self.queries.snapshot(), mark_of(self.queries)
             try:
                 yield
-                is_changed = self.queries.snapshot() != before
-                if is_changed:
+                if is_changed := mark_of(self.queries) != mark:
                     self._store()
             except BaseException:
-                self.queries.put_back(before)
+                if mark_of(self.queries) != mark:
+                    self.queries.put_back(before)
                 raise
             finally:
                 self._is_writing = False
@@ -177,33 +227,67 @@ class Labelling:
                 self._follow()
 
     def _answer_to(self, pair: Pair) -> Said | None:
-        both = (*self.queries.history, *self.queries.given)
-        return next((one.answer for one in both if {*one.pair} == {*pair}), None)
+        found = self.queries.answer_to(pair)
+        return None if found is None else found.answer
+
+    # -- files -------------------------------------------------------------------------------------
 
     def _store(self) -> None:
         if self.file is not None:
             self.file.store(self.queries)
+            self._last = time.monotonic()
+            if self._timer is None:
+                self._export_in(PAUSE)
+
+    def _export_in(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._export_in_pause)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _export_in_pause(self) -> None:
+        with self._lock:
+            self._timer = None
+            rest = self._last + PAUSE - time.monotonic()
+            if rest > 0 and not self._is_closed:
+                self._export_in(rest)
+            else:
+                self.export()
+
+    def export(self) -> None:
+        """Write the pairs as CSV, unless that is done or the file is not ours any more."""
+        with self._lock:
+            if self.file is not None and not self._is_closed:
+                # The answers are stored. What is wrong is said with the next one, or at the end.
+                with suppress(sqlite3.Error, OSError):
+                    self.file.export(self.queries)
 
     # -- the ranking -------------------------------------------------------------------------------
 
     def _follow(self) -> None:
         """Let the background rank by what is known now."""
         history = self.queries.history
-        before = self._links(history[:-EVERY]) if len(history) > EVERY else None
-        self.background.rank(len(history), self._links(history), before)
+        before = None
+        if len(history) > EVERY:
+            # The links of the last answers are the last ones of their kind.
+            last = [one for one in history[-EVERY:] if one.answer != "unsure"]
+            n_last = Counter(one.answer for one in last)
+            n_adaptive = sum(one.adaptive for one in last)
+            counts = (n_last["alike"], n_last["different"], n_adaptive)
+            before = Links(
+                *(
+                    some[: len(some) - n]
+                    for some, n in zip(self.queries.links(), counts, strict=True)
+                )
+            )
+        self.background.rank(len(history), self._links(), before)
 
-    def _links(self, history: Sequence[Answer]) -> Links:
-        sure = [one for one in (*self.queries.given, *history) if one.answer != "unsure"]
-        return Links(
-            [self._rows(one.pair) for one in sure if one.answer == "alike"],
-            [self._rows(one.pair) for one in sure if one.answer == "different"],
-            [self._rows(one.pair) for one in sure if one.adaptive],
-        )
+    def _links(self) -> Links:
+        return Links(*self.queries.links())
 
     @property
     def can_rank(self) -> bool:
         """Whether the answers suffice for a ranking."""
-        return self._links(self.queries.history).are_enough
+        return self._links().are_enough
 
     def found(self) -> tuple[Found, bool]:
         """Return what the background knows, and whether it is at work."""
@@ -217,7 +301,7 @@ class Labelling:
         if not found.path:
             return None
         with self._lock:
-            must = self._links(self.queries.history).must
+            must = self._links().must
             named = [self.samples.row_of[sample] for sample in self.queries.named()]
         return find(self.samples, self.queries.X, must, named, found.best, found.path)
 
@@ -230,9 +314,10 @@ class Labelling:
             The key that `Found.report_key` will have; None if there is too little for a report.
         """
         with self._lock:
-            links = self._links(self.queries.history)
+            links = self._links()
             if not links.are_enough:
                 return None
+            self.export()  # the page names the file
             return self.background.write_report(links, self.repeat, again=again)
 
     # -- all answers -------------------------------------------------------------------------------
@@ -269,10 +354,13 @@ class Labelling:
 
     def close(self) -> None:
         """Let go of the files and of the process in the background."""
-        self.background.close()
         with self._lock:
-            if self.file is not None:
-                self.file.close()
+            if self.file is not None and not self._is_closed:
+                self.trouble = self.file.close(self.queries)
+            self._is_closed = True
+            if self._timer is not None:
+                self._timer.cancel()
+        self.background.close()
 
 
 def _outcome(said: Said | None, contradiction: Contradiction | None) -> Outcome:

@@ -98,7 +98,7 @@ class Server:
 
 def _bound(port: int) -> socket.socket:
     """Bind to this machine only."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.bind((HOST, port))
     except (OSError, OverflowError) as error:

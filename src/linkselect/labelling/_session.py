@@ -11,7 +11,7 @@ from linkselect._messages import GuidedValueError, many
 from linkselect.asking import PairQueries
 from linkselect.labelling._answer_store import AnswerFile
 from linkselect.labelling._background import Background
-from linkselect.labelling._labelling import Labelling, number_of_best
+from linkselect.labelling._labelling import TERMINAL, Labelling, Place, number_of_best
 from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs import Pairs
 
@@ -56,6 +56,8 @@ class Ask:
         Called with the number of steps done and of all steps while X is read.
     kind : type of PairQueries
         What is made to choose questions.
+    place : Place
+        Where the page is started.
     """
 
     X: Any
@@ -70,6 +72,7 @@ class Ask:
     repeat: str = ""
     progress: Callable[[int, int], None] | None = None
     kind: type[PairQueries] = PairQueries
+    place: Place = TERMINAL
 
 
 def begin(ask: Ask) -> tuple[Labelling, list[str]]:
@@ -78,10 +81,7 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
     try:
         queries, notes = _queries(ask, None if file is None else file.state())
         samples = ask.samples
-        n_without = len(samples.ids) - len(samples.pictures or samples.ids)
-        if n_without:
-            count = f"{many(n_without, 'sample')} of {len(samples.ids):,}"
-            notes.append(f"{count} without a picture.")
+        notes += [samples.note] if samples.note else []
         plain_ids = all(type(sample) in (int, str) for sample in samples.ids)
         about = {
             "names": list(map(str, samples.names)),
@@ -91,7 +91,7 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
             "image_shape": samples.image_shape,
         }
         background = Background(queries.X, about, number_of_best(len(samples.names)))
-        return Labelling(queries, samples, file, background, ask.repeat), notes
+        return Labelling(queries, samples, file, background, ask.repeat, ask.place), notes
     except BaseException:
         if file is not None:
             file.discard()

@@ -149,11 +149,21 @@ def read_csv(path: str | PathLike[str], id_type: IdType | None) -> tuple[Any, ..
 
 def write_csv(path: str | PathLike[str], pairs: Pairs, id_type: IdType | None) -> None:
     """Write a CSV file; see `Pairs.to_csv`."""
-    _check_given_back(pairs.ids, partial(_through_csv, id_type), "CSV", NAME_OTHERWISE_IN_CSV)
-    weights = _weights_of(pairs)
-    content = _csv_text(pairs.must, pairs.cannot, pairs.adaptive, weights).encode("utf-8")
+    check_csv_ids(pairs.ids, id_type)
+    content = csv_content(pairs)
     with written_whole(path) as part:
         part.write_bytes(content)
+
+
+def check_csv_ids(ids: Sequence[Hashable], id_type: IdType | None) -> None:
+    """Refuse ids that would come back from a CSV file as others."""
+    _check_given_back(ids, partial(_through_csv, id_type), "CSV", NAME_OTHERWISE_IN_CSV)
+
+
+def csv_content(pairs: Pairs) -> bytes:
+    """Return what a CSV file of pairs holds."""
+    weights = _weights_of(pairs)
+    return _csv_text(pairs.must, pairs.cannot, pairs.adaptive, weights).encode("utf-8")
 
 
 def _weights_of(pairs: Pairs) -> Listed:

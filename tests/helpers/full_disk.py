@@ -1,0 +1,15 @@
+"""A disk without room, as one process sees it."""
+
+import resource
+from contextlib import contextmanager
+
+
+@contextmanager
+def files_of_at_most(size):
+    """Let every write beyond a size fail."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
