@@ -37,7 +37,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "asking_simulation.md"
 PUBLIC = tuple(STRATEGIES)
 # What it costs that every fifth question is drawn at random.
 EVERY, NONE_DRAWN = _strategies.EVERY, ", no question drawn"
-ALL = (*PUBLIC, *TRIED, "nearest" + NONE_DRAWN)
+ALL = (*PUBLIC, *TRIED, "grow" + NONE_DRAWN)
 # Of all orders that were tried, and of what is known after every ten answers.
 TRIED_DRAWS, COURSE_DRAWS = 2, 3
 # Noise has nothing to learn; so many tables of each kind are asked about.
@@ -66,7 +66,7 @@ def jobs(n_draws):
         yield from product(["order"], SETS, [draw], PERSONS, orders)
         if draw < COURSE_DRAWS:
             yield from product(["course"], SETS, [draw], PERSONS)
-    yield from product(["noise"], range(N_NOISE), CLASSES, ("nearest", "random"))
+    yield from product(["noise"], range(N_NOISE), CLASSES, ("grow", "random"))
 
 
 def speed(n_samples, n_features, n_answers=100, n_classes=10):

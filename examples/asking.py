@@ -9,9 +9,9 @@ answers can be counted.
 
 # %%
 # Nobody knows the classes. `PairQueries` chooses which two digits to show next: it draws a sample
-# and asks it against the one that it resembles most, in the features that `LinkSelector` chooses
-# from the answers so far. Every fifth question is drawn at random: only those answers can validate
-# a ranking.
+# and asks it against the groups of alike samples that it resembles most, in the features that
+# `LinkSelector` chooses from the answers so far. Every fifth question is drawn at random: only
+# those answers can validate a ranking.
 
 import warnings
 
@@ -73,7 +73,7 @@ def accuracy(pairs):
     return model.score(X[test][:, best], y[test])
 
 
-for strategy in ("nearest", "random"):
+for strategy in ("grow", "random"):
     found = [
         accuracy(answer(PairQueries(X, strategy=strategy, random_state=seed), 40).pairs)
         for seed in range(10)

@@ -71,7 +71,7 @@ def test_every_order_that_was_tried_asks_what_is_not_known(module):
         queries, history = PairQueries(X, random_state=0), ()
         for _ in range(40):
             order = np.random.default_rng(0).permutation(60)
-            now = Situation(queries._samples, queries._known, history, len(history), order, 0)
+            now = Situation(queries._samples, queries._all.known, history, len(history), order, 0)
             a, b = strategy(now)
             assert queries.follows((a, b)) is None
             said = "alike" if y[a] == y[b] else "different"
@@ -94,10 +94,10 @@ def test_differences_are_expected_as_the_model_says(module):
     rows = np.arange(60)
     expected = np.diag(T)[:, None] + np.diag(T) - 2 * T
     posterior = orders.Posterior(queries._samples)
-    np.testing.assert_allclose(posterior.gaps(queries._known, rows, rows), expected, atol=1e-9)
+    np.testing.assert_allclose(posterior.gaps(queries._all.known, rows, rows), expected, atol=1e-9)
     # As if an answer had not been given: without it, if all others stay.
     fewer = PairQueries(X, Pairs(must=[(0, 3), (4, 7)]), random_state=0)
     link = np.array([[1, 4]])
     np.testing.assert_allclose(
-        posterior.as_before(queries._known, link), posterior.gaps_of(fewer._known, link)
+        posterior.as_before(queries._all.known, link), posterior.gaps_of(fewer._all.known, link)
     )
