@@ -15,6 +15,7 @@ answered; a nearest neighbour and a linear SVM test the first 5 to 50.
 import argparse
 import os
 import resource
+import sys
 import time
 import warnings
 from itertools import product
@@ -28,12 +29,17 @@ from asking_advice import advice_tables, course, looks
 from asking_orders import TRIED
 from asking_person import PERSONS, SETS, answered, ranked, run, stored, tested
 from asking_tables import ANSWERS, FINALISTS, order_tables
-from linkselect.asking import STRATEGIES, PairQueries
+from linkselect.asking import STRATEGIES, PairQueries, _strategies
 from measured_pages import show
 from pairs_alone import read, split
 
 PAGE = Path(__file__).parents[1] / "docs" / "asking_simulation.md"
 PUBLIC = tuple(STRATEGIES)
+# What it costs that every fifth question is drawn at random.
+EVERY, NONE_DRAWN = _strategies.EVERY, ", no question drawn"
+ALL = (*PUBLIC, *TRIED, "grow" + NONE_DRAWN)
+# Of all orders that were tried, and of what is known after every ten answers.
+TRIED_DRAWS, COURSE_DRAWS = 2, 3
 # Noise has nothing to learn; so many tables of each kind are asked about.
 N_NOISE, CLASSES = 200, (2, 3)
 
@@ -42,21 +48,25 @@ def order(name, draw, person, strategy):
     """Measure one order of questions: accuracies, and the answers of each kind."""
     data = split(*read(name), draw)
     found, kinds = [], []
-    questions = answered(data.X, data.y, strategy, draw, person, max(ANSWERS))
+    asked = strategy.removesuffix(NONE_DRAWN)
+    _strategies.EVERY = EVERY if asked == strategy else sys.maxsize
+    questions = answered(data.X, data.y, asked, draw, person, max(ANSWERS))
     for number, queries in enumerate(questions, start=1):
         if number in ANSWERS:
             found.append(tested(data, ranked(data.X, queries.pairs).order_))
             kinds.append(list(queries.counts.values()))
+    _strategies.EVERY = EVERY
     return {"accuracy": found, "answers": kinds}
 
 
-def jobs(draws, tried_draws):
+def jobs(n_draws):
     """Return all that is to be measured."""
-    for draw in range(draws):
-        orders = (*PUBLIC, *TRIED) if draw < tried_draws else FINALISTS
+    for draw in range(n_draws):
+        orders = ALL if draw < TRIED_DRAWS else FINALISTS
         yield from product(["order"], SETS, [draw], PERSONS, orders)
-        yield from product(["course"], SETS, [draw], PERSONS)
-    yield from product(["noise"], range(N_NOISE), CLASSES, ("nearest", "random"))
+        if draw < COURSE_DRAWS:
+            yield from product(["course"], SETS, [draw], PERSONS)
+    yield from product(["noise"], range(N_NOISE), CLASSES, ("grow", "random"))
 
 
 def speed(n_samples, n_features, n_answers=100, n_classes=10):
@@ -87,7 +97,6 @@ def speed(n_samples, n_features, n_answers=100, n_classes=10):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--tried-draws", type=int, default=2)
     parser.add_argument("--only", nargs="+", choices=("order", "course", "noise"))
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--write", action="store_true")
@@ -98,16 +107,12 @@ def main():
         return
     STRATEGIES.update(TRIED)
     warnings.simplefilter("ignore")
-    wanted = [
-        job
-        for job in jobs(options.draws, options.tried_draws)
-        if options.only is None or job[0] in options.only
-    ]
+    wanted = [job for job in jobs(options.draws) if options.only is None or job[0] in options.only]
     run(wanted, {"order": order, "course": course, "noise": looks})
     if options.only is None:
         found = stored()
         units = {job: found[job] for job in wanted}
-        show(order_tables(units, (*PUBLIC, *TRIED)) | advice_tables(units), PAGE, options.write)
+        show(order_tables(units, ALL) | advice_tables(units), PAGE, options.write)
 
 
 if __name__ == "__main__":

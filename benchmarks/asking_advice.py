@@ -35,7 +35,7 @@ def course(name, draw, person):
     numbers = {"best": min(number_of_best(data.X.shape[1]), varies), "many": min(50, varies)}
     before = [ranked(data.X, None).order_]
     found = []
-    questions = answered(data.X, data.y, "nearest", draw, person, MOST)
+    questions = answered(data.X, data.y, "grow", draw, person, MOST)
     for number, queries in enumerate(questions, start=1):
         if number % EVERY:
             continue

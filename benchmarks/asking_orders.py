@@ -194,8 +194,29 @@ def large_groups(now):
     return asking.place(now, nearest, most=asking.QUESTIONS)
 
 
+def _first_open(now, rows, among, nearest):
+    """Return the first row that can be asked about against others, and the nearest of these."""
+    for row in rows.tolist():
+        others = now.known.open_rows(row, among)
+        if len(others):
+            return row, nearest(now, row, others)
+    return None
+
+
+def nearest(now):
+    """Ask a random sample against the one that is nearest in the features LinkSelector chooses.
+
+    Samples that only drawn or unsure answers name are left alone: drawn ones are to validate.
+    """
+    is_named, is_linked = now.known.named[now.order], now.known.group[now.order] >= 0
+    rows = np.concatenate([now.order[~is_named], now.order[is_linked]])
+    usable = now.order[~is_named | is_linked]
+    found = _first_open(now, rows, usable, asking._nearest_by_best)
+    return found or _first_open(now, now.order, now.order, asking._nearest_by_best)
+
+
 def _against_any(now, nearest, most=1):
-    """Ask a random sample against others, be they asked about or not; see `asking.nearest`."""
+    """Ask a random sample against others, be they asked about or not; see `nearest`."""
     known, row = now.known, asking._being_placed(now, most)
     unnamed, linked = (now.order[some[now.order]] for some in (~known.named, known.group >= 0))
     first = [] if row is None else [row]
@@ -205,7 +226,7 @@ def _against_any(now, nearest, most=1):
         others = others[~np.isin(known.group[others], asked[asked >= 0])]
         if len(others):
             return int(row), nearest(now, int(row), others)
-    return asking._first_open(now, now.order, now.order, nearest)
+    return _first_open(now, now.order, now.order, nearest)
 
 
 def neighbour(now):
@@ -279,6 +300,7 @@ TRIED = {
     "grow, closest sample": closest,
     "grow, most informative sample": informative,
     "minmax, expected difference": farthest,
+    "nearest": nearest,
     "nearest, expected difference": neighbour_once,
     "nearest, all features": neighbour_in_all,
     "nearest, of five samples": nearest_of_five,

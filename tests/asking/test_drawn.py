@@ -9,7 +9,7 @@ import pytest
 from linkselect import Pairs
 from linkselect.asking import Answer, PairQueries
 
-LOOKING = ["nearest", "grow", "minmax"]
+LOOKING = ["grow", "minmax"]
 
 
 def samples(n_samples=60, seed=0):

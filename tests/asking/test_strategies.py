@@ -93,19 +93,18 @@ def test_the_kind_of_array_does_not_matter(strategy):
         assert sequence(kind) == expected
 
 
-# -- nearest and grow ----------------------------------------
+# -- grow ----------------------------------------
 
 
-def literal(X, answer, seed, n_questions, most, all_samples):
+def literal_grow(X, answer, seed, n_questions):
     """Ask by the words of the method, with the features of LinkSelector.
 
-    Every fifth question is about two samples that are in no pair yet; it is not learnt from, and
-    they are asked about no more.
+    Every fifth question is about two samples that are in no pair yet, and is not learnt from.
     """
     n_samples, n_features = X.shape
     order = np.random.default_rng(seed).permutation(n_samples).tolist()
     v = 2 * X.var(axis=0)
-    must, cannot, pairs, drawn = [], [], [], []
+    must, cannot, pairs = [], [], []
 
     def draw_every_fifth():
         if len(pairs) % 5 != 4:
@@ -114,27 +113,21 @@ def literal(X, answer, seed, n_questions, most, all_samples):
         fresh = sorted(set(range(n_samples)) - named)
         draw = np.random.default_rng([seed, len(pairs)])
         pairs.append(tuple(draw.choice(fresh, 2, replace=False).tolist()))
-        drawn.extend(pairs[-1])
 
     def best():
         n_best = max(2, min(20, n_features // 3))
         known = Pairs(must, cannot) if must else None
         return LinkSelector(n_best).fit(X, pairs=known).order_[:n_best]
 
-    def groups_of(sample):
-        if all_samples:
-            return [(row,) for row in range(n_samples) if row not in (sample, *drawn)]
-        return list(Pairs(must, cannot).components()) or [(order[0],)]
-
-    for sample in order if all_samples else order[1:]:
+    for sample in order[1:]:
         draw_every_fifth()
         if any(sample in pair for pair in pairs):
             continue
         asked_groups = []
-        for _ in range(most):
+        for _ in range(3):
             T = best()
             draw_every_fifth()
-            groups = groups_of(sample)
+            groups = list(Pairs(must, cannot).components()) or [(order[0],)]
             groups = [g for g in groups if sample not in g and not set(g) & set(asked_groups)]
             if not groups:
                 break
@@ -154,29 +147,15 @@ def literal(X, answer, seed, n_questions, most, all_samples):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("offset", [0.0, 1e6])
-@pytest.mark.parametrize(("strategy", "most"), [("nearest", 1), ("grow", 3)])
-def test_asks_as_the_words_say(strategy, most, seed, offset):
-    X, y = blobs(80, n_features=[3, 7, 20][seed % 3], n_classes=[2, 6][seed % 2], seed=seed)
+def test_grow_asks_as_its_words_say(seed, offset):
+    X, y = blobs(40, n_features=[3, 7, 20][seed % 3], n_classes=[2, 6][seed % 2], seed=seed)
     X = X * np.logspace(-2, 2, X.shape[1]) + offset
-    expected = literal(X, lambda pair: truth(y, pair), seed, 25, most, strategy == "nearest")
-    queries = PairQueries(X, strategy=strategy, random_state=seed)
+    expected = literal_grow(X, lambda pair: truth(y, pair), seed, 25)
+    queries = PairQueries(X, random_state=seed)
     assert asked(queries, lambda pair: truth(y, pair), 25) == expected
 
 
-# -- nearest ----------------------------------------
-
-
-def test_nearest_looks_at_many_random_samples_of_very_many():
-    X = np.random.default_rng(0).normal(size=(10_500, 2))
-    queries = PairQueries(X, random_state=0)
-    sample, partner = queries.next_pair()
-    order = np.random.default_rng(0).permutation(len(X))
-    assert sample == order[0]
-    far = ((X - X[sample]) ** 2 / X.var(axis=0)).sum(axis=1)
-    assert partner == min(order[1:10_001], key=lambda row: far[row])
-
-
-def test_nearest_is_measured_in_the_features_that_alike_samples_share():
+def test_grow_measures_distances_in_the_features_that_alike_samples_share():
     rng = np.random.default_rng(0)
     y = np.arange(100) % 2
     X = rng.normal(size=(100, 6))
@@ -185,20 +164,8 @@ def test_nearest_is_measured_in_the_features_that_alike_samples_share():
     for seed in range(10):
         sample, partner = PairQueries(X, alike, random_state=seed).next_pair()
         assert y[sample] == y[partner]
-    without = [PairQueries(X[:, 1:], random_state=seed).next_pair() for seed in range(10)]
-    assert any(y[sample] != y[partner] for sample, partner in without)
-
-
-def test_nearest_asks_on_after_all_samples_are_named():
-    X, y = blobs(12)
-    queries = PairQueries(X, random_state=0)
-    pairs = asked(queries, lambda pair: truth(y, pair))
-    closure = queries.pairs.closure()
-    assert len(closure.must) + len(closure.cannot) == 12 * 11 / 2
-    assert len(pairs) < 12 * 11 / 2
-
-
-# -- grow ----------------------------------------
+    pairs = [PairQueries(X[:, 1:], alike, random_state=seed).next_pair() for seed in range(10)]
+    assert any(y[sample] != y[partner] for sample, partner in pairs)
 
 
 def test_grow_starts_from_given_pairs():

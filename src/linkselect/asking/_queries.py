@@ -48,12 +48,11 @@ class PairQueries:
         What is known already.
     sample_ids : iterable of hashable, optional
         The id of each row. Default: the index of a pandas X, else row numbers.
-    strategy : {"nearest", "grow", "minmax", "random"}, default="nearest"
-        Which pair to ask next. "nearest" draws a random sample and asks it against the one that is
-        nearest in the features that `LinkSelector` chooses from the answers so far. "grow" asks it
-        against the three nearest groups of samples that answers name, until it is alike. "minmax"
-        takes the sample that is farthest from all that were asked about, and asks it
-        against all groups. "random" draws pairs.
+    strategy : {"grow", "minmax", "random"}, default="grow"
+        Which pair to ask next. "grow" draws a random sample and asks it against the three groups
+        of alike samples that are nearest in the features that `LinkSelector` chooses from the
+        answers so far, until it is alike. "minmax" takes the sample that is farthest from all that
+        were asked about, and asks it against all groups. "random" draws pairs.
     random_state : int, RandomState instance or None, default=None
         Determines the random choices.
     progress : callable, optional
@@ -63,7 +62,7 @@ class PairQueries:
     See Also
     --------
     Pairs : What the answers become.
-    LinkSelector : The method whose features "nearest" and "grow" look at.
+    LinkSelector : The method whose features "grow" looks at.
     ConstraintScore : The ranking that `scores` follows.
 
     Examples
@@ -77,9 +76,9 @@ class PairQueries:
     ...     a, b = queries.next_pair()
     ...     queries.answer((a, b), "alike" if y[a] == y[b] else "different")
     >>> queries.counts
-    {'alike': 8, 'different': 2, 'unsure': 0}
+    {'alike': 5, 'different': 5, 'unsure': 0}
     >>> queries.pairs  # the fifth and the tenth question were drawn at random
-    Pairs(must=8, cannot=2, adaptive=8)
+    Pairs(must=5, cannot=5, adaptive=8)
     >>> LinkSelector(2).fit(X, pairs=queries.pairs).order_
     array([3, 2, 0, 1])
     """
@@ -91,7 +90,7 @@ class PairQueries:
         X: Any,
         pairs: Pairs | None = None,
         sample_ids: Iterable[Hashable] | None = None,
-        strategy: str = "nearest",
+        strategy: str = "grow",
         random_state: int | np.random.RandomState | None = None,
         *,
         progress: Progress | None = None,

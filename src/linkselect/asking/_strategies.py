@@ -15,8 +15,6 @@ from linkselect.asking._working import best_features
 QUESTIONS = 3
 # For "minmax" the farthest of so many random samples is far enough, and found at once.
 POOL = 1000
-# For "nearest" the nearest of so many random samples is near enough.
-NEAR = 10_000
 # How many pairs "random" draws before it looks for one of which nothing is known.
 TRIES = 200
 # A ranking can be validated only by pairs that were chosen without looking at the samples. So every
@@ -96,13 +94,9 @@ def place(
     if len(unnamed):
         row = choose(now, unnamed, linked) if choose else int(unnamed[0])
         return row, nearest(now, row, linked)
-    return _first_open(now, now.order, now.order, nearest)
-
-
-def _first_open(now: Situation, rows: IntArray, among: IntArray, nearest: Nearest) -> Rows | None:
-    """Return the first row that can be asked about against others, and the nearest of these."""
-    for row in rows.tolist():
-        others = now.known.open_rows(row, among)[:NEAR]
+    every = np.arange(now.samples.n_samples)
+    for row in now.order.tolist():
+        others = known.open_rows(row, every)
         if len(others):
             return row, nearest(now, row, others)
     return None
@@ -127,25 +121,11 @@ def _partners(now: Situation, row: int) -> list[int]:
     return [b for a, b, _ in now.history if a == row]
 
 
-def nearest(now: Situation) -> Rows | None:
-    """Ask a random sample that no answer names against the one that is nearest to it.
-
-    Distances are in the features that LinkSelector chooses from the answers so far, each divided
-    by the square root of twice its variance. Of more than 10,000 samples a random 10,000 are
-    looked at. Once all samples are named, groups whose relation is not known are asked about.
-    """
-    is_named, is_linked = now.known.named[now.order], now.known.group[now.order] >= 0
-    unnamed, linked = now.order[~is_named], now.order[is_linked]
-    # Those that only drawn or unsure answers name are left alone: drawn ones are to validate.
-    usable = now.order[~is_named | is_linked]
-    found = _first_open(now, np.concatenate([unnamed, linked]), usable, _nearest_by_best)
-    return found or _first_open(now, now.order, now.order, _nearest_by_best)
-
-
 def grow(now: Situation) -> Rows | None:
     """Ask a random sample against the three nearest groups, until it is found alike.
 
-    Distances are as in `nearest`.
+    Distances are in the features that LinkSelector chooses from the answers so far, each divided
+    by the square root of twice its variance.
     """
     return place(now, _nearest_by_best, most=QUESTIONS)
 
@@ -210,12 +190,7 @@ def at_random(now: Situation) -> Rows | None:
     return None
 
 
-STRATEGIES: dict[str, Strategy] = {
-    "nearest": nearest,
-    "grow": grow,
-    "minmax": minmax,
-    "random": at_random,
-}
+STRATEGIES: dict[str, Strategy] = {"grow": grow, "minmax": minmax, "random": at_random}
 
 
 def is_drawn(strategy: str, n_answers: int) -> bool:

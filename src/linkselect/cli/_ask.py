@@ -89,7 +89,7 @@ def ask(
     pairs: Path | None = None,
     out: Path = Path("pairs.csv"),
     showing: Annotated[Showing, Parameter(name="*")] = DEFAULT_SHOWING,
-    strategy: Literal["nearest", "grow", "minmax", "random"] = "nearest",
+    strategy: Literal["grow", "minmax", "random"] = "grow",
     prepare: Annotated[Preparation, Parameter(name="*")] = DEFAULT_PREPARATION,
     seed: Seed = 0,
     port: int = 0,

@@ -84,7 +84,7 @@ def open_page(
     pairs: Pairs | None = None,
     sample_ids: Iterable[Hashable] | None = None,
     *,
-    strategy: str = "nearest",
+    strategy: str = "grow",
     random_state: int | np.random.RandomState | None = None,
     out: str | PathLike[str] | None = None,
     feature_names: Sequence[str] | None = None,
@@ -109,7 +109,7 @@ def open_page(
         What is known already.
     sample_ids : iterable of hashable, optional
         The id of each row. Default: the index of a pandas X, else row numbers.
-    strategy : {"nearest", "grow", "minmax", "random"}, default="nearest"
+    strategy : {"grow", "minmax", "random"}, default="grow"
         Which pair to ask next, as in `PairQueries`.
     random_state : int, RandomState instance or None, default=None
         Determines the random choices.

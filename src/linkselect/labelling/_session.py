@@ -65,7 +65,7 @@ class Ask:
     sample_ids: Iterable[Hashable] | None = None
     pairs: Pairs | None = None
     out: Path | None = None
-    strategy: str = "nearest"
+    strategy: str = "grow"
     random_state: Any = None
     source: str = "samples"
     preparation: str | None = None

@@ -72,13 +72,12 @@ def check(file: Path, links: Any, before: Any, n_best: int) -> Found:
     or later: that counts only if it was so in the check before as well.
     """
     X, _ = _held(file)
-    selector, found = _validated(X, links, n_best)
+    found = _validated(X, links, n_best)
     n_kept, was_better = None, False
     if before is not None:
-        earlier = _fitted(X, before, n_best)
-        n_kept = int(np.count_nonzero(selector.support_ & earlier.support_))
+        n_kept = int(_fitted(X, before, n_best).support_[[*found.selected]].sum())
         if found.better_than_chance:
-            was_better = _validated(X, before, n_best)[1].better_than_chance is True
+            was_better = _validated(X, before, n_best).better_than_chance is True
     return {
         "n_kept": n_kept,
         "n_best": n_best,
@@ -88,11 +87,11 @@ def check(file: Path, links: Any, before: Any, n_best: int) -> Found:
     }
 
 
-def _validated(X: Any, links: Any, n_best: int) -> tuple[LinkSelector, Any]:
+def _validated(X: Any, links: Any, n_best: int) -> Any:
     from linkselect.evaluation import validate
 
-    selector = _fitted(X, links, n_best)
-    return selector, validate(selector, X, pairs=_pairs(links), n_resamples=0)
+    # Nothing on the page tells how often features are selected again on resamples.
+    return validate(LinkSelector(n_best), X, pairs=_pairs(links), n_resamples=0)
 
 
 def _measured(found: Any, *, was_better: bool) -> dict[str, Any]:
