@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -76,6 +77,6 @@ def test_mistakes(photos, tmp_path, capsys, arguments, code, said):
 
 
 def test_the_extra_is_named_where_it_is_missing(photos, capsys, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "skimage", None)
+    monkeypatch.setitem(sys.modules, "skimage", None)
     assert run(["rank", "photos"]) == 1
     assert "pip install 'linkselect[pictures]'" in capsys.readouterr().err
